@@ -6,7 +6,7 @@ use lockwheel_store::keyspace::Tx;
 use lockwheel_store::time::Now;
 use std::ops::Index;
 
-/// The arguments of one request, the command's name first. Cheap to copy; the bytes stay where they came from.
+/// The arguments of one request, the command's name first. Cheap to copy: the bytes are borrowed.
 #[derive(Clone, Copy, Debug)]
 pub struct Args<'a>(&'a [&'a [u8]]);
 
@@ -22,7 +22,7 @@ impl<'a> Args<'a> {
         self.0.len()
     }
 
-    /// The argument `index`, if there is one.
+    /// The argument `index`, if the request has it.
     pub fn get(self, index: usize) -> Option<&'a [u8]> {
         self.0.get(index).copied()
     }
@@ -32,7 +32,7 @@ impl<'a> Args<'a> {
         self.0.get(index..).unwrap_or(&[])
     }
 
-    /// All of them.
+    /// All arguments, the name included.
     pub fn all(self) -> &'a [&'a [u8]] {
         self.0
     }
@@ -78,20 +78,21 @@ impl<'a> Index<usize> for Args<'a> {
     }
 }
 
-/// A pattern that control commands keep, or compare with many names, has at most so many bytes.
+/// The most bytes of a pattern that control commands keep, or compare with many names.
 const MAX_PATTERN_BYTES: usize = 4096;
 
-/// The pattern if it is not too long.
+/// Returns the pattern if it is not too long.
 pub fn kept_pattern(pattern: &[u8]) -> Result<&[u8], CommandError> {
     if pattern.len() <= MAX_PATTERN_BYTES { Ok(pattern) } else { Err(errors::PATTERN_TOO_LONG) }
 }
 
-/// How timeouts are read.
+/// The rule by which timeouts are read.
 #[derive(Clone, Copy, Debug)]
 pub struct TimeoutRule {
-    /// The instant at which they begin.
+    /// The instant at which the timeouts begin.
     pub now: Now,
-    /// Before 7.2 a timeout may end after the last millisecond that the wall clock counts: that is for ever.
+    /// Whether a timeout may end after the last millisecond that the wall clock counts, as before 7.2. Such a timeout
+    /// never ends.
     pub takes_far: bool,
 }
 
@@ -101,12 +102,12 @@ impl TimeoutRule {
         TimeoutRule { now: tx.now(), takes_far: tx.takes_far_timeouts() }
     }
 
-    /// The error of a timeout that no number of milliseconds counts, as Redis has it: there it wraps around before 7.2.
+    /// The error of a timeout whose milliseconds no `i64` holds, as in Redis. Before 7.2 the number wraps around there.
     fn uncountable(self) -> CommandError {
         if self.takes_far { errors::TIMEOUT_NEGATIVE } else { errors::TIMEOUT_OUT_OF_RANGE }
     }
 
-    /// A timeout of so many milliseconds.
+    /// Checks a timeout of `ms` milliseconds.
     fn read_ms(self, ms: i64) -> Result<Option<u64>, CommandError> {
         match ms {
             ..0 => Err(errors::TIMEOUT_NEGATIVE),
@@ -118,10 +119,10 @@ impl TimeoutRule {
     }
 }
 
-/// A timeout in seconds as the blocking list commands take it (a float), in milliseconds, rounded up as Redis rounds
-/// it: a thousandth of a second below zero is zero.
+/// Reads a timeout in seconds, a float as the blocking list commands take it, and returns it in milliseconds. It is
+/// rounded up as Redis rounds it: a fraction of a millisecond below zero becomes zero.
 ///
-/// `None` is for ever: a timeout of zero. Errors as Redis': `timeout is not a float or out of range`,
+/// `None` means for ever: the timeout is zero. The errors are those of Redis: `timeout is not a float or out of range`,
 /// `timeout is negative`, `timeout is out of range`.
 pub fn parse_timeout_ms(arg: &[u8], rule: TimeoutRule) -> Result<Option<u64>, CommandError> {
     let ms = match number::parse_i64(arg).and_then(|seconds| seconds.checked_mul(1000)) {
@@ -131,13 +132,13 @@ pub fn parse_timeout_ms(arg: &[u8], rule: TimeoutRule) -> Result<Option<u64>, Co
     rule.read_ms(ms)
 }
 
-/// A timeout in milliseconds, an integer. `None` is for ever: a timeout of zero. Errors as Redis':
-/// `timeout is not an integer or out of range`, `timeout is negative`, `timeout is out of range`.
+/// Reads a timeout in milliseconds, an integer. `None` means for ever: the timeout is zero. The errors are those of
+/// Redis: `timeout is not an integer or out of range`, `timeout is negative`, `timeout is out of range`.
 pub fn parse_integer_timeout_ms(arg: &[u8], rule: TimeoutRule) -> Result<Option<u64>, CommandError> {
     rule.read_ms(number::parse_i64(arg).ok_or(errors::TIMEOUT_NOT_AN_INTEGER)?)
 }
 
-/// A timeout with a fraction, in milliseconds; Redis reads it as a `long double`.
+/// Reads a timeout with a fraction, and returns it in milliseconds. Redis reads it as a `long double`.
 fn fractional_timeout_ms(arg: &[u8], rule: TimeoutRule) -> Result<i64, CommandError> {
     let seconds = Extended::parse(arg).ok_or(errors::TIMEOUT_NOT_A_FLOAT)?;
     let too_long = if arg.starts_with(b"-") { errors::TIMEOUT_NEGATIVE } else { rule.uncountable() };

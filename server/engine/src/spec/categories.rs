@@ -7,7 +7,7 @@ use super::row::Spec;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Category(u8);
 
-/// The names of all, in Redis' order, followed by ours.
+/// The names of all categories: those of Redis in its order, then our own.
 const NAMES: &[&str] = &[
     "keyspace",
     "read",
@@ -35,28 +35,28 @@ const NAMES: &[&str] = &[
 ];
 
 impl Category {
-    /// All of them, in order.
+    /// All categories, in order.
     pub fn all() -> impl Iterator<Item = Category> {
         (0..NAMES.len() as u8).map(Category)
     }
 
-    /// The one of this name, in any case.
+    /// The category of this name, in any case.
     pub fn find(name: &[u8]) -> Option<Category> {
         Category::all().find(|category| name.eq_ignore_ascii_case(category.name().as_bytes()))
     }
 
-    /// Its name, without `@`.
+    /// The name, without `@`.
     pub fn name(self) -> &'static str {
         NAMES[usize::from(self.0)]
     }
 }
 
-/// Some categories.
+/// A set of categories.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Categories(u32);
 
 impl Categories {
-    /// Those of a command: its row's, and those that its flags imply.
+    /// The categories of a command: those of its row, and those that its flags imply.
     pub(super) fn of(spec: &Spec) -> Self {
         let own = spec.categories;
         let has = |flag| spec.has(flag);
@@ -76,12 +76,12 @@ impl Categories {
         Categories(Category::all().filter(is_in).fold(0, |bits, category| bits | 1 << category.0))
     }
 
-    /// Whether a category is among them. O(1).
+    /// Whether the set contains a category. O(1).
     pub fn contains(self, category: Category) -> bool {
         self.0 & 1 << category.0 != 0
     }
 
-    /// Their names, in order.
+    /// The names of the categories, in order.
     pub fn names(self) -> impl Iterator<Item = &'static str> {
         Category::all().filter(move |category| self.contains(*category)).map(Category::name)
     }

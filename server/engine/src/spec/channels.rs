@@ -1,14 +1,14 @@
-//! Where the channels are that a request names.
+//! The positions of the channels that a request names.
 
-/// Where a command's channels are, and how they are named. Commands that only end subscriptions have none: everybody
-/// may.
+/// The positions of a command's channels, and whether they are patterns. Commands that only end subscriptions have no
+/// such spec, because everybody may run them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChannelSpec {
-    /// The first of them; the command's name is 0.
+    /// The first channel. The command's name is 0.
     pub first: usize,
-    /// Whether all arguments from there on are channels; else there is only the first.
+    /// Whether all arguments from there on are channels. Otherwise only the first is.
     pub to_the_end: bool,
-    /// Whether they are patterns of channels.
+    /// Whether the arguments are patterns of channels.
     pub are_patterns: bool,
 }
 

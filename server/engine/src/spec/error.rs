@@ -1,11 +1,11 @@
-//! The errors that commands answer, each with its exact text.
+//! The error replies of commands, each with its exact text.
 
 use lockwheel_resp::allocation::OutOfMemory;
 use lockwheel_store::keyspace::WrongType;
 use std::borrow::Cow;
 use std::fmt;
 
-/// An error reply: its code and text, without the leading `-`. Two errors are equal if their texts are.
+/// An error reply: the code and the text, without the leading `-`. Two errors are equal if their texts are equal.
 #[derive(Clone, Debug)]
 pub struct CommandError {
     text: Cow<'static, [u8]>,
@@ -13,10 +13,10 @@ pub struct CommandError {
     argument: Option<Box<WrongArgument>>,
 }
 
-/// An argument that is not what its command takes.
+/// An argument that its command does not accept.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WrongArgument {
-    /// Its index; the command's name has index 0.
+    /// The index of the argument. The command's name has index 0.
     pub(super) at: usize,
     pub(super) valid: ValidValues,
 }
@@ -24,7 +24,7 @@ pub(super) struct WrongArgument {
 /// The values that an argument may have.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ValidValues {
-    /// An integer from the first number to the second.
+    /// An integer between the two numbers, both included.
     Integer(i64, i64),
     /// A value in words: `a number from 0 to 1`.
     Value(&'static str),
@@ -50,7 +50,7 @@ impl CommandError {
         CommandError { text: Cow::Owned(text.into()), argument: None }
     }
 
-    /// The same error, caused by argument `at`. The errors of our own commands then name the argument.
+    /// Marks the error as caused by argument `at`. The errors of our own commands then name the argument.
     #[cold]
     pub(crate) fn of_argument(self, at: usize, valid: ValidValues) -> Self {
         CommandError { argument: Some(Box::new(WrongArgument { at, valid })), ..self }
@@ -80,7 +80,7 @@ impl PartialEq for CommandError {
 
 impl Eq for CommandError {}
 
-/// A client's words as an error quotes them: Redis prints them as a C string, which ends at a NUL.
+/// The part of a client's words that an error quotes. Redis prints the words as a C string, which ends at a NUL.
 pub fn quotable(words: &[u8]) -> &[u8] {
     words.split(|byte| *byte == 0).next().unwrap_or_default()
 }

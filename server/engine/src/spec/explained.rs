@@ -1,4 +1,4 @@
-//! Errors of the commands that Redis does not have: they name the wrong word, what was expected, and the nearest known
+//! Errors of the commands that Redis does not have. They name the wrong word, the expected words, and the nearest known
 //! word.
 
 use super::args::Args;
@@ -8,7 +8,7 @@ use super::registry::{Command, CommandTable};
 use super::row::Spec;
 use super::syntax::{Shown, Syntax};
 
-/// The families whose errors are our own. CL.THROTTLE keeps those of redis-cell.
+/// The families whose errors are our own. CL.THROTTLE keeps the errors of redis-cell.
 const FAMILIES: [&str; 8] = ["await", "clock", "control", "fault", "latch", "lock", "rate", "sem"];
 
 /// Whether a name has the prefix of one of these families, in any case.
@@ -17,8 +17,8 @@ fn is_own(name: &[u8]) -> bool {
     dot.is_some_and(|dot| FAMILIES.iter().any(|family| name[..dot].eq_ignore_ascii_case(family.as_bytes())))
 }
 
-/// The explanation of an error of our own commands, if it is one of syntax or names an argument. `None` for commands
-/// that answer as another server does.
+/// The explanation of an error of our own commands, if it is a syntax error or names an argument. `None` for commands
+/// that copy another server.
 #[cold]
 pub(crate) fn explained(spec: &Spec, error: &CommandError, args: Args<'_>) -> Option<CommandError> {
     let argument = error.argument();
@@ -34,7 +34,7 @@ pub(crate) fn explained(spec: &Spec, error: &CommandError, args: Args<'_>) -> Op
     Some(CommandError::new([error.as_bytes(), b": ", &*explanation].concat()))
 }
 
-/// The error for a word that is none of the known ones: `what` and the word, what is known, and the nearest one.
+/// The error for an unknown word: `what` and the word, the known words, and the nearest of them.
 #[cold]
 pub(crate) fn unknown_word<'a>(
     what: &str,
@@ -48,20 +48,20 @@ pub(crate) fn unknown_word<'a>(
     CommandError::new(format!("ERR {what} '{}'{behind}{stop}{found}", Shown(word)))
 }
 
-/// The error for the name of a command that does not exist, as an argument.
+/// The error for an argument that names a command which does not exist.
 #[cold]
 pub(crate) fn no_such_command(table: &CommandTable, name: &[u8]) -> CommandError {
     let known = table.iter_all().filter(|command| has_its_name(table, command));
     unknown_word("unknown command", name, "", known.map(|command| command.name.as_str()))
 }
 
-/// Whether a command is found by its own name: it has not been renamed.
+/// Whether a command is found by its own name: whether it has not been renamed.
 fn has_its_name(table: &CommandTable, command: &Command) -> bool {
     table.find_full(command.name.as_bytes()).is_some_and(|found| found.id == command.id)
 }
 
-/// ` Did you mean 'LOCK.ACQUIRE'?` for a mistyped command of our own families; empty without such a command. `is_known`
-/// selects the commands that there are for the client. O(commands).
+/// ` Did you mean 'LOCK.ACQUIRE'?` for a mistyped command of our own families. Empty if no command is similar.
+/// `is_known` selects the commands that exist for the client. O(commands).
 #[cold]
 pub(crate) fn similar_command(
     table: &CommandTable,

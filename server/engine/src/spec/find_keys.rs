@@ -1,4 +1,4 @@
-//! The keys and the channels of a request, by what its command's row says of them.
+//! The keys and the channels of a request, found by the row of its command.
 
 use super::args::Args;
 use super::flags::KeyFlags;
@@ -7,14 +7,14 @@ use super::row::Spec;
 use std::ops::Range;
 
 impl Spec {
-    /// Whether its requests may name keys.
+    /// Whether requests of the command may name keys.
     pub fn has_keys(&self) -> bool {
         self.keys.iter().any(is_key)
     }
 
-    /// The keys of a request; none when it names none, or is malformed where keys should be. O(arguments).
+    /// The keys of a request. Empty if the request names no key, or is malformed where keys should be. O(arguments).
     pub fn find_keys(&self, request: Args<'_>) -> Vec<Key> {
-        // Where the specs are incomplete they come first, as in Redis.
+        // Incomplete specs come before the key finder, as in Redis.
         let is_incomplete = self.keys.iter().any(|spec| spec.flags.contains(KeyFlags::INCOMPLETE));
         if let Some(find) = self.key_finder.filter(|_| !is_incomplete) {
             return find(request);
@@ -33,7 +33,7 @@ impl Spec {
         keys
     }
 
-    /// The keys that a request touches: those that Redis lists, then those that it does not. O(arguments).
+    /// The keys that a request touches: those that Redis lists, then the unlisted ones. O(arguments).
     pub(crate) fn find_touched_keys(&self, request: Args<'_>) -> Vec<Key> {
         let mut keys = self.find_keys(request);
         for key in self.unlisted_keys.map_or_else(Vec::new, |find| find(request)) {
@@ -44,12 +44,14 @@ impl Spec {
         keys
     }
 
-    /// Whether its requests may name what decides which node of a cluster they belong to: keys, or channels of shards.
+    /// Whether requests of the command may name keys or shard channels, which decide to which node of a cluster a
+    /// request belongs.
     pub(crate) fn is_routed(&self) -> bool {
         !self.keys.is_empty() || self.key_finder.is_some()
     }
 
-    /// The positions of what decides which node of a cluster a request belongs to. O(arguments).
+    /// The positions of the keys or shard channels that decide to which node of a cluster a request belongs.
+    /// O(arguments).
     pub(crate) fn find_routed(&self, request: Args<'_>) -> Vec<usize> {
         if let Some(find) = self.slot_finder.or(self.key_finder) {
             return find(request).into_iter().map(|(position, _)| position).collect();
@@ -66,14 +68,15 @@ impl Spec {
         }
     }
 
-    /// The keys in the order in which Redis looks for their slots: where they are counted these come first, and of a
-    /// number that no command would accept there is none.
+    /// The keys in the order in which Redis looks up their slots. Counted keys come first. A number of keys that no
+    /// command would accept yields no key.
     fn find_in_order_of_slots(&self, request: Args<'_>) -> Vec<Key> {
         let are_counted = self.keys.iter().any(|spec| matches!(spec.find, Find::Count { .. }));
         if are_counted { self.all_counted_as_by_c(request) } else { self.find_keys(request) }
     }
 
-    /// The first and the last of all keys, where they are one range, as COMMAND tells it; negative: from the end.
+    /// The first and the last of all keys, if the keys are one range, as in COMMAND. A negative last key counts from
+    /// the end.
     fn range_of_all(&self) -> Option<(usize, i32)> {
         let mut all: Option<(usize, i32)> = None;
         for spec in self.keys {
@@ -99,12 +102,12 @@ impl Spec {
         channels.first.min(end)..end
     }
 
-    /// The keys that the specs find; `None` when the request does not fit one of them.
+    /// The keys that the specs find. `None` if the request does not fit one of the specs.
     fn specified_keys(&self, request: Args<'_>) -> Option<Vec<Key>> {
         let mut keys = Vec::new();
         for spec in self.keys.iter().filter(|spec| is_key(spec)) {
             let found = spec.positions(request)?;
-            // As in Redis: what does not find its keyword has nothing that could be incomplete.
+            // As in Redis: a spec that does not find its keyword is not incomplete.
             let is_incomplete = spec.flags.contains(KeyFlags::INCOMPLETE) && !found.is_empty();
             keys.extend(found.into_iter().map(|position| (position, spec.flags)));
             if is_incomplete {
@@ -118,8 +121,8 @@ impl Spec {
         self.keys.iter().find_map(|spec| self.counted_as_by_c(spec, request)).unwrap_or_default()
     }
 
-    /// The keys of a request whose number of keys no command would accept. Redis looks for them a second time, reads
-    /// the number as C's `atoi` does and says nothing of what is done to them; they come before the others.
+    /// The keys of a request whose number of keys no command would accept. Redis looks for them a second time and reads
+    /// the number as C's `atoi` does. These keys have no flags and come before the others.
     fn counted_as_by_c(&self, spec: &KeySpec, request: Args<'_>) -> Option<Vec<Key>> {
         let (Begin::Index(begin), Find::Count { count, first, step }) = (spec.begin, spec.find) else {
             return None;
@@ -142,7 +145,7 @@ fn is_key(spec: &KeySpec) -> bool {
     !spec.flags.contains(KeyFlags::NOT_KEY)
 }
 
-/// The number that C's `atoi` reads: what stands in front of the first byte that is no digit, in 32 bits.
+/// The number that C's `atoi` reads: the digits in front of the first byte that is no digit, in 32 bits.
 pub(crate) fn atoi(text: &[u8]) -> i32 {
     let text = match text.iter().position(|byte| !byte.is_ascii_whitespace() && *byte != 0x0b) {
         Some(start) => &text[start..],

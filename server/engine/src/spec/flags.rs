@@ -1,7 +1,7 @@
 //! The flags of commands, and of their keys, with the names that COMMAND INFO gives them.
 
 bitflags::bitflags! {
-    /// What a command is and may, as its row says.
+    /// The properties and permissions of a command, from its row.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Flags: u32 {
         /// May change keys.
@@ -18,7 +18,7 @@ bitflags::bitflags! {
         const NOSCRIPT = 1 << 5;
         /// May block the client.
         const BLOCKING = 1 << 6;
-        /// Allowed while data is loaded.
+        /// Allowed while data is being loaded.
         const LOADING = 1 << 7;
         /// Allowed on a stale replica.
         const STALE = 1 << 8;
@@ -34,23 +34,24 @@ bitflags::bitflags! {
         const MAY_REPLICATE = 1 << 13;
         /// Refused inside MULTI.
         const NO_MULTI = 1 << 14;
-        /// Its key positions depend on its arguments.
+        /// The key positions depend on the arguments.
         const MOVABLEKEYS = 1 << 15;
         /// Answered while a slow script runs.
         const ALLOW_BUSY = 1 << 16;
-        /// Refused while data is loaded in the background.
+        /// Refused while data is being loaded in the background.
         const NO_ASYNC_LOADING = 1 << 17;
-        /// May come without any key.
+        /// A request may have no key.
         const NO_MANDATORY_KEYS = 1 << 18;
-        /// Runs on keys that a cluster is moving here.
+        /// Runs on keys that a cluster is moving to this node.
         const ASKING = 1 << 22;
-        /// Runs inside MULTI instead of being queued. Not among the names.
+        /// Runs inside MULTI instead of being queued. Has no name.
         const UNQUEUED = 1 << 19;
-        /// Runs for a RESP2 client that is subscribed. Not among the names.
+        /// Runs for a RESP2 client that is subscribed. Has no name.
         const WHILE_SUBSCRIBED = 1 << 20;
-        /// Is for tests that control the server, and not there where the configuration says so. Not among the names.
+        /// For tests that control the server. The configuration can switch such commands off. Has no name.
         const CONTROL = 1 << 21;
-        /// Inside MULTI it is also run before the transaction, which does not run when it fails. Not among the names.
+        /// Inside MULTI the command also runs before the transaction, which does not run if the command fails. Has no
+        /// name.
         const PRECONDITION = 1 << 23;
     }
 }
@@ -82,7 +83,7 @@ impl Flags {
 }
 
 bitflags::bitflags! {
-    /// What a command does with the keys of one [`KeySpec`](super::KeySpec).
+    /// The use that a command makes of the keys of one [`KeySpec`](super::KeySpec).
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct KeyFlags: u32 {
         /// Reads and changes in place.
@@ -127,11 +128,11 @@ impl KeyFlags {
     ];
 }
 
-/// Sets put together in a `const`, where the operators of traits cannot be used.
+/// Unions of sets in a `const`, where the operators of traits cannot be used.
 macro_rules! union_in_const {
     ($($flags:ident)*) => {
         $(impl $flags {
-            /// All of these together, for a `const`.
+            /// The union of these sets, for a `const`.
             pub const fn of(sets: &[Self]) -> Self {
                 let (mut all, mut at) = (Self::empty(), 0);
                 while at < sets.len() {

@@ -9,12 +9,12 @@ pub type Outcome = Result<(), CommandError>;
 /// The result of a handler that may wait for keys.
 pub type BlockingOutcome = Result<Flow<OnKeys>, CommandError>;
 
-/// Whether a command that may wait is done; `R` says what is retried, and when.
+/// The state of a command that may wait. `R` describes the retry and its signals.
 #[derive(Debug)]
 pub enum Flow<R> {
-    /// It has written its whole reply.
+    /// The command has written its whole reply.
     Done,
-    /// It has written nothing and changed nothing.
+    /// The command has written nothing and changed nothing.
     NotYet(Box<Wait<R>>),
 }
 

@@ -1,20 +1,20 @@
-//! The grammar of a command of our own: its synopsis, compiled into what reads the arguments of a request.
+//! The grammar of a command of our own: its synopsis, compiled into a reader of the arguments of a request.
 //!
-//! [`grammar!`] compiles a synopsis together with the program, so that a request costs nothing for it, and a mistake in
-//! a synopsis is an error of the compiler. [`CommandGrammar::parse`] matches the words of a request, one after another:
-//! options that stand side by side come in any order, each once. A handler asks the result, [`ParsedArgs`], for the
+//! [`grammar!`] compiles a synopsis together with the program. A request pays nothing for it, and a mistake in a
+//! synopsis is an error of the compiler. [`CommandGrammar::parse`] matches the words of a request, one after another.
+//! Options that stand side by side come in any order, each once. A handler asks the result, [`ParsedArgs`], for the
 //! value of a [`Symbol`]: a token of the synopsis, or an argument behind no token. Ranges of integers stand in the
-//! synopsis (`count:1..`), so that the check and the text of its error are one.
+//! synopsis (`count:1..`), so that the check and its error text agree.
 //!
 //! A grammar must be readable with one word of lookahead:
 //!
 //! - Alternatives begin with different tokens; at most one of them begins with an argument.
-//! - A word that may be a token is one: an argument that may be left out is never a token that may follow.
-//! - An integer with a range, beside which tokens may stand, begins with a digit or a sign.
-//! - After `numkeys` there are as many keys as it says.
+//! - A word that may be a token is a token. An optional argument never takes a token that may follow.
+//! - An integer with a range begins with a digit or a sign, if a token may stand in its place.
+//! - After `numkeys` there are that many keys.
 //!
-//! Most requests have nothing but options behind the arguments with which each request begins. One loop over their
-//! words reads them ([`options`]). A recursive [`matcher`] reads all others, and finds the mistakes.
+//! Most requests have only options behind the leading arguments, with which each request begins. One loop over the
+//! words reads such a request ([`options`]). A recursive [`matcher`] reads all other requests, and finds the mistakes.
 
 mod compile;
 mod explain;
@@ -34,9 +34,9 @@ use super::error::CommandError;
 use super::syntax::parser::{Form, NO_PART};
 use compile::{Head, NO_NUMBER, is_same};
 
-/// The most symbols of most grammars.
+/// The default number of symbols that [`ParsedArgs`] has room for, enough for most grammars.
 const MAX_SYMBOLS: usize = 24;
-/// The greatest length of words that is told apart from others; longer ones count as this long.
+/// The greatest word length that is told apart from others. Longer words count as this long.
 const MAX_TOLD_LEN: usize = 15;
 
 /// A synopsis that has been compiled.
@@ -48,22 +48,24 @@ pub(crate) struct CommandGrammar {
     root: u8,
     head: Head,
     tokens: &'static [Token],
-    /// The tokens of each length, a bit for each.
+    /// The tokens of each length, with one bit for each token.
     by_len: [u64; MAX_TOLD_LEN + 1],
 }
 
 /// A token of a grammar with the argument behind it, or an argument that stands behind no token.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Symbol {
-    /// The number among the symbols of its grammar; [`NO_NUMBER`] for an argument with which each request begins.
+    /// The number among the symbols of the grammar. [`NO_NUMBER`] for a leading argument, with which each request
+    /// begins.
     number: u8,
-    /// The distance of the value from the symbol: 1 behind a token. Without a number, its index.
+    /// The distance of the value from the symbol: 1 behind a token. For a symbol without a number: the index of the
+    /// argument.
     offset: u8,
-    /// The token; empty for an argument.
+    /// The token. Empty for an argument.
     option: &'static str,
     /// The name of the argument.
     name: &'static str,
-    /// The least and the greatest integer that it may be.
+    /// The least and the greatest valid integer.
     range: (i64, i64),
 }
 
@@ -132,10 +134,11 @@ impl CommandGrammar {
         self.synopsis
     }
 
-    /// The symbol of this word; behind others, parted by spaces, the first one that comes after them: `DO ARG ADD`.
+    /// The symbol of this word. In a path of words parted by spaces, such as `DO ARG ADD`, each word is the first after
+    /// the word before.
     ///
     /// # Panics
-    /// If the grammar has no such symbol: constants are evaluated by the compiler.
+    /// Panics if the grammar has no such symbol. In a constant this is an error of the compiler.
     pub(crate) const fn symbol(&self, path: &str) -> Symbol {
         match self.find_symbol(path) {
             Some(symbol) => symbol,
@@ -143,7 +146,7 @@ impl CommandGrammar {
         }
     }
 
-    /// The symbol of this path, if there is one.
+    /// The symbol of this path, if the grammar has it.
     pub(crate) const fn find_symbol(&self, path: &str) -> Option<Symbol> {
         let mut rest = path.as_bytes();
         let mut at = 0;
@@ -181,7 +184,8 @@ impl CommandGrammar {
     /// Reads the arguments of a request.
     ///
     /// # Errors
-    /// Names the first word that is not of the grammar, what was expected there, or the option that is given twice.
+    /// Returns an error that names the first word that does not fit the grammar and the expected words, or the option
+    /// that is given twice.
     pub(crate) fn parse<'a, const N: usize>(
         &'static self,
         args: Args<'a>,
@@ -191,7 +195,7 @@ impl CommandGrammar {
         Ok(parsed)
     }
 
-    /// Reads the arguments of a request into a place of the caller, for handlers that run often: nothing is moved.
+    /// Reads the arguments of a request into memory of the caller. For handlers that run often: nothing is moved.
     ///
     /// # Errors
     /// As [`parse`](Self::parse).
@@ -220,7 +224,7 @@ impl CommandGrammar {
     }
 }
 
-/// The bytes before the first space, and those behind it.
+/// The bytes before the first space, and the bytes behind it.
 const fn first_word(text: &[u8]) -> (&[u8], &[u8]) {
     let mut at = 0;
     while at < text.len() && text[at] != b' ' {

@@ -7,7 +7,7 @@ use super::registry::{Command, CommandTable};
 use super::row::Spec;
 use lockwheel_resp::Reply;
 
-/// Answers the HELP of a container or a dotted family; false, and nothing written, for any other command.
+/// Answers the HELP of a container or a dotted family. For any other command it returns false and writes nothing.
 pub(crate) fn write(table: &CommandTable, command: &Command, reply: &mut dyn Reply) -> bool {
     match command.spec.name.rsplit_once('.') {
         Some((family, "help")) => write_family(table, family, reply),
@@ -42,7 +42,7 @@ pub(crate) fn write_container(container: &Command, reply: &mut dyn Reply) {
     write_lines(&heading, [container.spec].into_iter().chain(subcommands), "HELP", reply);
 }
 
-/// Writes the HELP of a family: of all commands with its prefix.
+/// Writes the HELP of a family: the lines of all commands with its prefix.
 fn write_family(table: &CommandTable, family: &str, reply: &mut dyn Reply) {
     let is_in = |spec: &&Spec| spec.name.split_once('.').is_some_and(|(of, _)| of == family);
     let members = in_order(table.iter_all().map(|command| command.spec).filter(is_in));
@@ -51,7 +51,7 @@ fn write_family(table: &CommandTable, family: &str, reply: &mut dyn Reply) {
     write_lines(&heading, members.into_iter(), &format!("{name}.HELP"), reply);
 }
 
-/// The heading, the lines of each row, and HELP itself.
+/// Writes the heading, the lines of each row, and the lines of HELP itself.
 fn write_lines(heading: &str, rows: impl Iterator<Item = &'static Spec>, help: &str, reply: &mut dyn Reply) {
     let lines: Vec<&str> = rows.flat_map(|row| row.help.iter().copied()).collect();
     reply.array(lines.len() + 3);
@@ -61,7 +61,7 @@ fn write_lines(heading: &str, rows: impl Iterator<Item = &'static Spec>, help: &
     reply.status(b"    Print this help.");
 }
 
-/// Rows in the order of HELP: each in its place, or after the row that it names.
+/// Returns rows in the order of HELP: a row stays in its place, or stands after the row that it names.
 fn in_order(rows: impl Iterator<Item = &'static Spec>) -> Vec<&'static Spec> {
     let (mut placed, mut others): (Vec<_>, Vec<_>) = rows.partition(|row| row.help_after.is_none());
     let place = |placed: &[&Spec], row: &Spec| {
@@ -72,7 +72,7 @@ fn in_order(rows: impl Iterator<Item = &'static Spec>) -> Vec<&'static Spec> {
     {
         placed.insert(at, others.remove(row));
     }
-    // A row that names an unknown one comes last; a test finds it.
+    // A row that names an unknown row comes last; a test finds it.
     placed.extend(others);
     placed
 }

@@ -1,22 +1,22 @@
-//! Indices of commands, and tables by these.
+//! Indices of commands, and tables indexed by them.
 
 use lockwheel_store::memory::block;
 use std::fmt;
 use std::ops::{Index, IndexMut};
 
-/// Index of a command in the registry.
+/// The index of a command in the registry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CommandId(u16);
 
 impl CommandId {
-    /// The most commands, a power of two: tables by index need no bounds check.
+    /// The most commands: a power of two, so that tables by index need no bounds check.
     pub(super) const MAX: usize = 1024;
 
-    /// No command of today: it stands for those to come.
+    /// The index of no present command. It stands for all commands that may be added later.
     pub(crate) const FUTURE: CommandId = CommandId(Self::MAX as u16 - 1);
 
     /// # Panics
-    /// When there would be more than 1,023 commands.
+    /// Panics if there would be more than 1,023 commands.
     pub(crate) fn new(index: usize) -> Self {
         assert!(index < Self::FUTURE.index(), "there are some hundred commands");
         CommandId(index as u16)
@@ -32,20 +32,20 @@ impl CommandId {
 pub(crate) struct PerCommand<T>(Box<[T; CommandId::MAX]>);
 
 impl<T: Clone> PerCommand<T> {
-    /// `value` for all commands.
+    /// A table with `value` for all commands.
     pub(crate) fn new(value: T) -> Self {
         let all: Box<[T]> = vec![value; CommandId::MAX].into();
         PerCommand(all.try_into().unwrap_or_else(|_| unreachable!("it has the length of the array")))
     }
 
-    /// The values in the order of the commands' numbers, `rest` for numbers that no command has.
+    /// A table of values in the order of the commands' numbers, with `rest` for numbers that no command has.
     pub(crate) fn from_values(values: impl IntoIterator<Item = T>, rest: T) -> Self {
         let mut all = Self::new(rest);
         values.into_iter().zip(all.0.iter_mut()).for_each(|(value, place)| *place = value);
         all
     }
 
-    /// Bytes of heap that the table takes, without what its values hold.
+    /// Bytes of heap that the table takes, without the heap of its values.
     pub(crate) fn heap_bytes(&self) -> usize {
         block(size_of_val(&*self.0))
     }

@@ -1,39 +1,39 @@
-//! Where a command's keys are among its arguments.
+//! The positions of a command's keys among its arguments.
 
 use super::args::Args;
 use super::flags::KeyFlags;
 use lockwheel_resp::number;
 
-/// The position of a key among the arguments of a request, and what is done to it.
+/// The position of a key among the arguments of a request, and the key's flags.
 pub type Key = (usize, KeyFlags);
 
-/// Finds the keys of a request where key specs cannot, or cannot tell what is done to them.
+/// Finds the keys of a request and their flags, if the key specs cannot.
 pub type KeyFinder = fn(Args<'_>) -> Vec<Key>;
 
-/// Where the search for keys begins.
+/// The beginning of the search for keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Begin {
     /// At this argument; the command's name is 0.
     Index(usize),
-    /// After this word, looked for from the given argument on (negative: backwards from the end).
+    /// After this word. The search for the word begins at the given argument (negative: backwards from the end).
     Keyword(&'static str, i32),
     /// Only the handler knows.
     Unknown,
 }
 
-/// Which arguments from the beginning on are keys.
+/// The arguments from the beginning on that are keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Find {
-    /// Every `step`th up to `last`, relative to the beginning; negative: from the end.
+    /// Every `step`th argument up to `last`.
     Range {
-        /// The last key, relative to the beginning if not negative, else to the end.
+        /// The last key: relative to the beginning, or, if negative, to the end.
         last: i32,
         /// The distance between keys.
         step: usize,
-        /// When `last` is -1: only the first 1/limit of the rest; 0 and 1 mean all.
+        /// If `last` is -1: only the first 1/limit of the rest. 0 and 1 mean all.
         limit: usize,
     },
-    /// As many as the argument `count` says.
+    /// As many arguments as the argument `count` says.
     Count {
         /// The argument that holds the number of keys, relative to the beginning.
         count: usize,
@@ -49,13 +49,13 @@ pub enum Find {
 /// One group of keys of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeySpec {
-    /// What is done to them.
+    /// The flags of the keys.
     pub flags: KeyFlags,
-    /// What people should know of it, in the words of COMMAND INFO; mostly nothing.
+    /// The notes for readers, in the words of COMMAND INFO. Mostly empty.
     pub notes: &'static str,
-    /// Where the search begins.
+    /// The beginning of the search.
     pub begin: Begin,
-    /// Which arguments from there on are keys.
+    /// The arguments from there on that are keys.
     pub find: Find,
 }
 
@@ -85,13 +85,13 @@ impl KeySpec {
         }
     }
 
-    /// Sets what people should know of it.
+    /// Sets the notes for readers.
     pub const fn notes(mut self, notes: &'static str) -> Self {
         self.notes = notes;
         self
     }
 
-    /// The key after a word that is looked for from the argument `from` on, if it is there.
+    /// The key after a word, if the request has the word. The search for it begins at the argument `from`.
     pub const fn after(word: &'static str, from: i32, flags: &[KeyFlags]) -> Self {
         KeySpec {
             flags: KeyFlags::of(flags),
@@ -101,7 +101,7 @@ impl KeySpec {
         }
     }
 
-    /// How far keys are from each other.
+    /// The distance between keys.
     pub(super) fn step(&self) -> usize {
         match self.find {
             Find::Range { step, .. } | Find::Count { step, .. } => step.max(1),
@@ -109,7 +109,8 @@ impl KeySpec {
         }
     }
 
-    /// Where the first key is, in requests that have one; none when that is not the same in all of them.
+    /// The position of the first key, in requests that have a key. `None` if the position is not the same in all
+    /// requests.
     pub fn first(&self) -> Option<usize> {
         match (self.begin, self.find) {
             (Begin::Index(index), Find::Range { .. }) => Some(index),
@@ -118,9 +119,9 @@ impl KeySpec {
         }
     }
 
-    /// The positions of the keys in a request; none without the word that they follow. O(keys).
+    /// The positions of the keys in a request. Empty if the keys follow a word that the request does not have. O(keys).
     ///
-    /// `None` when the request has no such arguments: it is malformed, or only the handler can know.
+    /// `None` if the request is malformed there, or only the handler knows the keys.
     pub fn positions(&self, args: Args<'_>) -> Option<Vec<usize>> {
         let begin = match self.begin {
             Begin::Index(index) => index,
@@ -153,7 +154,7 @@ impl KeySpec {
     }
 }
 
-/// The position behind a word that is looked for from an argument on, or backwards from it.
+/// The position behind a word, searched for from the argument `from` on or backwards from it.
 fn behind_word(args: Args<'_>, word: &str, from: i32) -> Option<usize> {
     let distance = from.unsigned_abs() as usize;
     let at = if from >= 0 {

@@ -1,4 +1,5 @@
-//! The definition of a command: its row in the table, its arguments, its errors. It knows no particular command.
+//! The definition of a command: its row in the table, its arguments, its errors. The module knows no particular
+//! command.
 //!
 //! A command is one `const` [`Row`] and one function, side by side in its family's file. The row drives the arity
 //! error, COMMAND and its subcommands, the keys that ACL, WATCH and cluster routing see, the random sequences of the
@@ -58,15 +59,16 @@ pub use wait::{Answer, Asking, Attempt, Null, OnKeys, OutOfTurn, Wait, WaitClass
 use lockwheel_resp::Reply;
 use lockwheel_store::keyspace::Tx;
 
-/// The handler of a data command: it sees the transaction, its arguments and the reply, and nothing else.
+/// The handler of a data command. A handler sees the transaction, its arguments and the reply, and nothing else.
 ///
-/// It validates before it writes: an `Err` must leave every key as it was.
+/// A handler validates before it writes: an `Err` must leave every key as it was.
 pub type DataHandler = fn(&mut Tx<'_>, Args<'_>, &mut dyn Reply) -> Outcome;
 
-/// The handler of a data command that may wait: as [`DataHandler`], or it returns what to wait for.
+/// The handler of a data command that may wait: as [`DataHandler`], or the handler returns a [`Wait`].
 pub type BlockingHandler = fn(&mut Tx<'_>, Args<'_>, &mut dyn Reply) -> BlockingOutcome;
 
-/// The handler of a data command that may read keys which its request does not name, if its caller may: it is told so.
+/// The handler of a data command that may read keys which its request does not name. The `bool` says whether the caller
+/// has the right to read any key.
 pub type ReadingAnyKeyHandler = fn(&mut Tx<'_>, bool, Args<'_>, &mut dyn Reply) -> Outcome;
 
 /// The version of Redis that replies follow.

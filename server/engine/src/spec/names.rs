@@ -1,17 +1,18 @@
-//! Finding a command by its name, whatever the case of its letters.
+//! The look-up of a command by its name, in any case.
 
 use super::id::CommandId;
 use lockwheel_store::memory::{block, of_vec};
 
-/// Names up to this long are held in two words and found by one probe; the few longer ones one by one.
+/// The most bytes of a name that is held in two words and found by one probe. The few longer names are searched one by
+/// one.
 const SHORT: usize = 16;
-/// Buckets for names, a power of two. At most half of them are taken.
+/// The number of buckets for names, a power of two. At most half of the buckets are taken.
 const BUCKETS: usize = 1 << BUCKET_BITS;
 const BUCKET_BITS: u32 = 10;
 /// The bit by which the two cases of a letter differ, in each byte of a word.
 const CASE: u64 = 0x2020_2020_2020_2020;
 
-/// All bytes of a name that is neither empty nor long, some of them twice.
+/// All bytes of a name in two words, some of the bytes twice. `None` for an empty or a long name.
 #[inline(always)]
 fn words(name: &[u8]) -> Option<[u64; 2]> {
     match (name.first_chunk(), name.last_chunk()) {
@@ -33,7 +34,7 @@ fn words(name: &[u8]) -> Option<[u64; 2]> {
     }
 }
 
-/// The first bucket to look in, whatever the case of the name's letters.
+/// The first bucket to look in. It does not depend on the case of the letters.
 #[inline(always)]
 fn first_bucket([first, last]: [u64; 2]) -> usize {
     const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -45,9 +46,9 @@ fn first_bucket([first, last]: [u64; 2]) -> usize {
 #[derive(Clone, Copy, Debug, Default)]
 struct Bucket {
     words: [u64; 2],
-    /// The bits that must be those of `words`: all but the case of letters.
+    /// The bits that are compared with `words`: all but the case bits of letters.
     fixed: [u64; 2],
-    /// 0: nothing is here.
+    /// The length of the name. 0 marks an empty bucket.
     len: u16,
     id: CommandId,
 }
@@ -85,7 +86,7 @@ impl Names {
     /// A table of names, each in lower case.
     ///
     /// # Panics
-    /// When two are the same, or they are too many.
+    /// Panics if two names are the same, or if there are too many names.
     pub(super) fn new<N: AsRef<str>>(names: &[(N, CommandId)]) -> Self {
         assert!(names.len() <= BUCKETS / 2, "there are buckets for {} commands", BUCKETS / 2);
         let mut table = Names { buckets: Box::new([Bucket::default(); BUCKETS]), long: Vec::new() };

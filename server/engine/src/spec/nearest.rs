@@ -1,14 +1,14 @@
-//! The nearest of some known words to a mistyped one.
+//! The search for the known word that is nearest to a mistyped word.
 
-/// The most bytes of a word that has a nearest one: a longer word is no typing error.
+/// The most bytes of a word that has a nearest word. A longer word is no typing error.
 const MAX_WORD_BYTES: usize = 64;
 
-/// The fewest characters of a word that is taken for the beginning of another one.
+/// The fewest characters of a word that is taken for the beginning of another word.
 const MIN_BEGINNING: usize = 3;
 
-/// The known word with the fewest typing errors between it and `word`, in any case; the first of several. If all are
-/// too far away (more than one error for each three characters of the longer word, or half of them), the only one that
-/// begins with `word`.
+/// Returns the known word with the fewest typing errors from `word`, in any case; the first of several. A word is too
+/// far away with more than one error for each three characters of the longer word, or half of them. If all are too far
+/// away, returns the only known word that begins with `word`.
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if word.len() > MAX_WORD_BYTES {
         return None;
@@ -17,7 +17,7 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     mistyped(word, &known).or_else(|| begun(word, &known))
 }
 
-/// The only known word that begins with another one, in any case.
+/// The only known word that begins with `word`, in any case. `None` if there are several.
 fn begun<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     let begins = |known: &&str| known.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word));
     let mut found = known.iter().copied().filter(begins);
@@ -40,8 +40,8 @@ fn mistyped<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     distances.min_by_key(|(errors, _)| *errors).map(|(_, known)| known)
 }
 
-/// Typing errors between two words: characters that are added, left out, replaced, or exchanged with their neighbour.
-/// O(product of the lengths).
+/// The number of typing errors between two words: characters that are added, left out, replaced, or exchanged with
+/// their neighbour. O(product of the lengths).
 fn distance(left: &str, right: &str) -> usize {
     let (left, right): (Vec<char>, Vec<char>) = (left.chars().collect(), right.chars().collect());
     let mut rows = vec![(0..=right.len()).collect::<Vec<usize>>()];
@@ -59,7 +59,7 @@ fn distance(left: &str, right: &str) -> usize {
     rows[left.len()][right.len()]
 }
 
-/// ` Did you mean 'x'?` of the nearest word, behind a sentence; empty without one.
+/// ` Did you mean 'x'?` with the nearest word, to stand behind a sentence. Empty if there is no such word.
 pub fn suggestion(found: Option<impl AsRef<str>>) -> String {
     found.map(|word| format!(" Did you mean '{}'?", word.as_ref())).unwrap_or_default()
 }

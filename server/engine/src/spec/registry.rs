@@ -15,17 +15,17 @@ use std::sync::Arc;
 /// A command of the registry.
 #[derive(Debug)]
 pub struct Command {
-    /// Its full name in lower case: `get`, `client|list`.
+    /// The full name in lower case: `get`, `client|list`.
     pub name: String,
-    /// Its number among all commands and subcommands.
+    /// The number among all commands and subcommands.
     pub id: CommandId,
-    /// What its row says.
+    /// The definition in the row.
     pub spec: &'static Spec,
-    /// Its categories.
+    /// The ACL categories.
     pub categories: Categories,
-    /// The argument that is its first key, if there is one in every request.
+    /// The index of the argument that is the first key, if it is the same in every request.
     pub(crate) first_key: Option<u8>,
-    /// The subcommands of a container, as their rows are ordered.
+    /// The subcommands of a container, in the order of their rows.
     pub subcommands: Vec<Arc<Command>>,
 }
 
@@ -36,7 +36,7 @@ impl Command {
         self.subcommands.iter().find(|sub| name.eq_ignore_ascii_case(sub.spec.name.as_bytes()))
     }
 
-    /// Whether it has all of these flags.
+    /// Whether the command has all of these flags.
     #[inline]
     pub fn has(&self, flags: Flags) -> bool {
         self.spec.has(flags)
@@ -56,16 +56,16 @@ impl Command {
 /// Every command by name.
 #[derive(Debug)]
 pub struct CommandTable {
-    /// By number: each container before its subcommands.
+    /// All commands and subcommands by number, each container before its subcommands.
     all: Vec<Arc<Command>>,
-    /// Those that are no subcommands.
+    /// The commands without the subcommands.
     commands: Vec<Arc<Command>>,
     names: Names,
     version: Version,
 }
 
 impl CommandTable {
-    /// The version whose commands these are.
+    /// The version whose commands the table has.
     pub fn version(&self) -> Version {
         self.version
     }
@@ -78,13 +78,13 @@ impl CommandTable {
 
     /// The command of this name, in any case. O(1).
     ///
-    /// Inlined: each request and each call of a script comes here.
+    /// Inlined, because each request and each call of a script runs this.
     #[inline(always)]
     pub fn find(&self, name: &[u8]) -> Option<&Arc<Command>> {
         self.names.find(name).map(|id| self.get(id))
     }
 
-    /// The command or subcommand that a request names; a container by itself when its subcommand is unknown.
+    /// The command or subcommand that a request names. If the subcommand is unknown: its container.
     #[inline(always)]
     pub fn resolve(&self, args: Args<'_>) -> Option<&Arc<Command>> {
         let command = self.find(&args[0])?;
@@ -94,7 +94,7 @@ impl CommandTable {
         Some(command.subcommand(&args[1]).unwrap_or(command))
     }
 
-    /// The command or subcommand of this full name, `get` or `client|list`, in any case.
+    /// The command or subcommand with this full name, `get` or `client|list`, in any case.
     pub fn find_full(&self, name: &[u8]) -> Option<&Arc<Command>> {
         let Some(bar) = name.iter().position(|&byte| byte == b'|') else { return self.find(name) };
         let word = &name[bar + 1..];
@@ -103,7 +103,7 @@ impl CommandTable {
 
     /// Bytes of heap that the registry takes. O(commands).
     pub(crate) fn heap_bytes(&self) -> usize {
-        /// The two counts that stand before what an `Arc` holds.
+        /// The two reference counts that stand before the value of an `Arc`.
         const COUNTS: usize = 2 * size_of::<usize>();
         let of_command = |command: &Arc<Command>| {
             block(COUNTS + size_of::<Command>())
@@ -114,21 +114,22 @@ impl CommandTable {
         commands + of_vec(&self.all) + of_vec(&self.commands) + self.names.heap_bytes()
     }
 
-    /// All commands, in the order of their families.
+    /// All commands without subcommands, in the order of their families.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &Arc<Command>> {
         self.commands.iter()
     }
 
-    /// All commands and subcommands, each container before its own.
+    /// All commands and subcommands, each container before its subcommands.
     pub fn iter_all(&self) -> impl ExactSizeIterator<Item = &Arc<Command>> {
         self.all.iter()
     }
 }
 
-/// The handler of each command, by its number; none for a row without one.
+/// The handler of each command, by the command's number. `None` for a row without a handler.
 type Handlers<H> = PerCommand<Option<H>>;
 
-/// A registry under construction. Each command gets the number of its place; `H` is its handler.
+/// A registry under construction. Commands are numbered in the order in which they are added. `H` is the type of a
+/// handler.
 #[derive(Debug)]
 pub struct Registration<H> {
     all: Vec<Option<Arc<Command>>>,
@@ -145,31 +146,30 @@ impl<H> Default for Registration<H> {
 }
 
 impl<H> Registration<H> {
-    /// For the commands that this version has.
+    /// A registry for the commands that this version has.
     pub fn of(version: Version) -> Self {
         let (all, commands, handlers, newer) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         Registration { all, commands, handlers, newer, version }
     }
 
-    /// Adds the rows of some families, after those before them.
+    /// Adds the rows of some families, behind the rows added before.
     pub fn add<F: Copy>(&mut self, families: &'static [&'static [Row<F>]], wrap: fn(F) -> H) {
         self.add_only(families, |_| true, wrap);
     }
 
-    /// What this version refuses of the requests of each of its commands that later versions take more of. They are
-    /// given out once.
+    /// Takes the requests that only later versions accept, by command. A second call returns nothing.
     pub(crate) fn take_newer(&mut self) -> Vec<(CommandId, Newer)> {
         std::mem::take(&mut self.newer)
     }
 
-    /// Gives a command another handler.
+    /// Replaces the handler of a command.
     pub(crate) fn set_handler(&mut self, name: &str, handler: H) {
         if let Some(command) = self.commands.iter().find(|command| command.spec.name == name) {
             self.handlers[command.id.index()] = Some(handler);
         }
     }
 
-    /// Adds those rows of some families that are wanted, after those before them.
+    /// Adds the rows of some families for which `wanted` is true, behind the rows added before.
     pub(crate) fn add_only<F: Copy>(
         &mut self,
         families: &'static [&'static [Row<F>]],
@@ -214,15 +214,16 @@ impl<H> Registration<H> {
         command
     }
 
-    /// The registry, and the handler of each command, by its number; none for a container.
+    /// Returns the registry, and the handler of each command by the command's number. A container has no handler.
     ///
-    /// `renames` are the configuration's, in their order: each command's name and its new one; empty: it is removed.
+    /// `renames` are those of the configuration, in their order: the name of a command and its new name. An empty new
+    /// name removes the command.
     ///
     /// # Errors
-    /// Why one of them is impossible, in Redis' words.
+    /// Returns the reason, in Redis' words, if one of the renames is impossible.
     ///
     /// # Panics
-    /// When a name occurs twice: a bug that the first test finds.
+    /// Panics if a name occurs twice: a bug that the first test finds.
     pub(crate) fn finish(
         self,
         renames: &[(String, String)],

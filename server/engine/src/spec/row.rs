@@ -14,71 +14,71 @@ pub type Secrets = fn(Args<'_>) -> Vec<usize>;
 /// The definition of a command, without its handler.
 #[derive(Clone, Copy, Debug)]
 pub struct Spec {
-    /// Its name, in lower case; a subcommand's own word only.
+    /// The name, in lower case. For a subcommand: its own word only.
     pub name: &'static str,
-    /// The number of arguments with the name (for a subcommand: both names); negative: at least so many.
+    /// The number of arguments with the name (for a subcommand: both names). A negative number `-n` means at least `n`.
     pub arity: i32,
-    /// Its properties and permissions.
+    /// The properties and permissions.
     pub flags: Flags,
     /// ACL categories beyond those the flags imply, without `@`.
     pub categories: &'static [&'static str],
-    /// Where its keys are.
+    /// The positions of the keys.
     pub keys: &'static [KeySpec],
-    /// Finds its keys where the specs cannot.
+    /// Finds the keys if the specs cannot.
     pub key_finder: Option<KeyFinder>,
-    /// Finds those whose slot decides to which node of a cluster a request belongs, where the specs find others.
+    /// Finds the keys whose slot decides to which node of a cluster a request belongs, if the specs find other keys.
     pub slot_finder: Option<KeyFinder>,
-    /// Finds keys that it touches and that Redis does not list: its caller needs rights to them, too.
+    /// Finds keys that the command touches and that Redis does not list. The caller needs rights to these keys, too.
     pub(crate) unlisted_keys: Option<KeyFinder>,
-    /// The word without which a request does not read the keys whose specs say so with
-    /// [`KeyFlags::VARIABLE_FLAGS`].
+    /// The word that makes a request read the keys whose specs have [`KeyFlags::VARIABLE_FLAGS`]. Without the word
+    /// these keys are not read.
     pub(crate) reading_word: Option<&'static str>,
-    /// Where the channels are that it needs rights to.
+    /// The positions of the channels that the caller needs rights to.
     pub channels: Option<ChannelSpec>,
-    /// The group that the documentation lists it in.
+    /// The group of the command in the documentation.
     pub group: &'static str,
-    /// The first Redis version that had it.
+    /// The first Redis version that had the command.
     pub since: &'static str,
-    /// Time complexity; empty where Redis tells none.
+    /// The time complexity. Empty if Redis states none.
     pub complexity: &'static str,
-    /// One sentence.
+    /// The summary: one sentence.
     pub summary: &'static str,
-    /// What changed since: the version and the change, in the words of COMMAND DOCS.
+    /// The changes since the first version: a version and the change, in the words of COMMAND DOCS.
     pub history: &'static [(&'static str, &'static str)],
-    /// The version that deprecated it, and what replaces it, in the words of COMMAND DOCS.
+    /// The version that deprecated the command, and its replacement, in the words of COMMAND DOCS.
     pub deprecated: Option<(&'static str, &'static str)>,
-    /// Whether it is not for users: servers or their tests send it.
+    /// Whether the command is not for users: only servers or their tests send it.
     pub is_internal: bool,
-    /// Its arguments, as a synopsis: lower case an argument, upper case a token, `[ ]` optional, `|` alternatives,
-    /// `( )` a group, `...` repetition of what stands before it; and the notes that [`syntax`](super::syntax) lists.
+    /// The arguments, as a synopsis. Lower case is an argument, upper case a token, `[ ]` optional, `|` parts
+    /// alternatives, `( )` is a group, `...` repeats the item before it. [`syntax`](super::syntax) lists the notes.
     pub syntax: &'static str,
-    /// Finds the secret arguments of a request: passwords; without this there are none.
+    /// Finds the secret arguments of a request, such as passwords. `None`: the command has no secret arguments.
     pub secrets: Option<Secrets>,
     /// Hints for clients, as COMMAND INFO lists them.
     pub tips: &'static [&'static str],
     /// The handler's own errors, besides arity and wrong type.
     pub errors: &'static [&'static str],
-    /// Its lines of HELP: its form, and an explanation.
+    /// The lines of HELP: the form of the command, and an explanation.
     pub help: &'static [&'static str],
-    /// The row whose HELP lines come before its own, where that is not the row before.
+    /// The row whose HELP lines come before those of this row, if that is not the previous row.
     pub help_after: Option<&'static str>,
 }
 
-/// The groups of commands that Redis has not: they are there in every version.
+/// The groups of commands that Redis does not have. These commands exist in every version.
 const OWN_GROUPS: [&str; 2] = ["lock", "control"];
 
 impl Spec {
-    /// Whether a server of this version has it.
+    /// Whether a server of this version has the command.
     pub fn is_in(&self, version: Version) -> bool {
         version.has(self.since) || OWN_GROUPS.contains(&self.group)
     }
 
-    /// Whether it has all of these flags.
+    /// Whether the command has all of these flags.
     pub const fn has(&self, flags: Flags) -> bool {
         self.flags.contains(flags)
     }
 
-    /// Whether a request of `len` arguments, its name included, has the right number.
+    /// Whether `len` arguments, with the name, are the right number.
     pub const fn accepts(&self, len: usize) -> bool {
         let least = self.arity.unsigned_abs() as usize;
         len == least || (len > least && self.arity < 0)
@@ -87,19 +87,19 @@ impl Spec {
 
 /// A command: its definition, and its handler of type `H`.
 ///
-/// Made by [`Row::new`], [`Row::container`] or [`Row::help_command`] and the methods named like the fields of
-/// [`Spec`], all usable in a `const`.
+/// [`Row::new`], [`Row::container`] and [`Row::help_command`] make a row; methods named like the fields of [`Spec`]
+/// complete it. All are usable in a `const`.
 #[derive(Clone, Copy, Debug)]
 pub struct Row<H: 'static> {
     /// The definition.
     pub spec: Spec,
     /// The subcommands of a container.
     pub subcommands: &'static [Row<H>],
-    /// The handler; none for a container, and for a HELP, which the rows answer.
+    /// The handler. `None` for a container, and for HELP, whose answer is made of the rows.
     pub handler: Option<H>,
-    /// What it was before this release, the earliest first.
+    /// The earlier forms of the command, the earliest first: the release that ended the form, and its row.
     pub older: &'static [(&'static str, Row<H>)],
-    /// What it took before a release.
+    /// The requests that the command took before a release.
     pub before: Option<Before>,
 }
 
@@ -141,8 +141,8 @@ impl<H: Copy + 'static> Row<H> {
         Row { spec, subcommands, handler: None, older: &[], before: None }
     }
 
-    /// The HELP of a container (`help`), or of a family whose names have a dot (`lock.help`): the lines in
-    /// [`Spec::help`] of the other rows.
+    /// The HELP of a container (`help`), or of a family whose names have a dot (`lock.help`). The answer is made of the
+    /// lines in [`Spec::help`] of the other rows.
     pub const fn help_command(name: &'static str, arity: i32) -> Self {
         Self::container(name, arity, &[])
     }
@@ -153,49 +153,50 @@ impl<H: Copy + 'static> Row<H> {
         self
     }
 
-    /// Sets the ACL categories that its flags do not imply.
+    /// Sets the ACL categories that the flags do not imply.
     pub const fn categories(mut self, categories: &'static [&'static str]) -> Self {
         self.spec.categories = categories;
         self
     }
 
-    /// Sets where its keys are.
+    /// Sets the positions of the keys.
     pub const fn keys(mut self, keys: &'static [KeySpec]) -> Self {
         self.spec.keys = keys;
         self
     }
 
-    /// Sets the function that finds its keys where the specs cannot, or cannot tell what is done to them.
+    /// Sets the function that finds the keys and their flags, if the specs cannot.
     pub const fn key_finder(mut self, find: KeyFinder) -> Self {
         self.spec.key_finder = Some(find);
         self
     }
 
-    /// Sets the function that finds the keys whose slot decides where a request belongs, where the specs find others.
+    /// Sets the function that finds the keys whose slot decides to which node a request belongs, if the specs find
+    /// other keys.
     pub const fn slot_finder(mut self, find: KeyFinder) -> Self {
         self.spec.slot_finder = Some(find);
         self
     }
 
-    /// Sets the word without which a request does not read its keys.
+    /// Sets the word that makes a request read its keys.
     pub(crate) const fn reads_keys_with(mut self, word: &'static str) -> Self {
         self.spec.reading_word = Some(word);
         self
     }
 
-    /// Sets the function that finds the keys that it touches and Redis does not list.
+    /// Sets the function that finds the keys that the command touches and Redis does not list.
     pub(crate) const fn unlisted_keys(mut self, find: KeyFinder) -> Self {
         self.spec.unlisted_keys = Some(find);
         self
     }
 
-    /// Sets where the channels are that it needs rights to.
+    /// Sets the positions of the channels that the caller needs rights to.
     pub const fn channels(mut self, channels: ChannelSpec) -> Self {
         self.spec.channels = Some(channels);
         self
     }
 
-    /// Sets its group, first version and complexity.
+    /// Sets the group, the first version and the complexity.
     pub const fn about(mut self, group: &'static str, since: &'static str, complexity: &'static str) -> Self {
         self.spec.group = group;
         self.spec.since = since;
@@ -203,49 +204,49 @@ impl<H: Copy + 'static> Row<H> {
         self
     }
 
-    /// Sets its summary.
+    /// Sets the summary.
     pub const fn summary(mut self, summary: &'static str) -> Self {
         self.spec.summary = summary;
         self
     }
 
-    /// Sets what changed since its first version.
+    /// Sets the changes since the first version.
     pub const fn history(mut self, history: &'static [(&'static str, &'static str)]) -> Self {
         self.spec.history = history;
         self
     }
 
-    /// Sets the version that deprecated it, and what replaces it.
+    /// Sets the version that deprecated the command, and the replacement.
     pub const fn deprecated(mut self, since: &'static str, replaced_by: &'static str) -> Self {
         self.spec.deprecated = Some((since, replaced_by));
         self
     }
 
-    /// Sets that it is not for users.
+    /// Marks the command as not for users.
     pub const fn internal(mut self) -> Self {
         self.spec.is_internal = true;
         self
     }
 
-    /// Sets its synopsis.
+    /// Sets the synopsis.
     pub const fn syntax(mut self, syntax: &'static str) -> Self {
         self.spec.syntax = syntax;
         self
     }
 
-    /// Sets its synopsis: that of the grammar which reads its arguments.
+    /// Sets the synopsis to that of the grammar which reads the arguments.
     pub(crate) const fn grammar(mut self, grammar: &'static CommandGrammar) -> Self {
         self.spec.syntax = grammar.synopsis();
         self
     }
 
-    /// Sets the function that finds its secret arguments.
+    /// Sets the function that finds the secret arguments.
     pub const fn secrets(mut self, secrets: Secrets) -> Self {
         self.spec.secrets = Some(secrets);
         self
     }
 
-    /// Sets its hints for clients.
+    /// Sets the hints for clients.
     pub const fn tips(mut self, tips: &'static [&'static str]) -> Self {
         self.spec.tips = tips;
         self
@@ -257,43 +258,43 @@ impl<H: Copy + 'static> Row<H> {
         self
     }
 
-    /// Sets what it was before some releases, the earliest first: rows of their own.
+    /// Sets the rows of the command before some releases, the earliest first.
     pub const fn older(mut self, rows: &'static [(&'static str, Row<H>)]) -> Self {
         self.older = rows;
         self
     }
 
-    /// Sets the synopsis of what it took before a release, where the notes of its own do not say it.
+    /// Sets the synopsis before a release, if the notes of the present synopsis do not show the difference.
     pub const fn before(mut self, since: &'static str, syntax: &'static str) -> Self {
         self.before = Some(Before { since, syntax: Some(syntax), refusing: None });
         self
     }
 
-    /// Sets what it refused before a release, where no synopsis shows it.
+    /// Sets the check for requests that the command refused before a release, if no synopsis shows the difference.
     pub const fn refusing_before(mut self, since: &'static str, refusing: Refusing) -> Self {
         self.before = Some(Before { since, syntax: None, refusing: Some(refusing) });
         self
     }
 
-    /// What it is in this version.
+    /// Returns the row of the command in this version.
     pub(super) fn in_version(&self, version: Version) -> &Self {
         let older = self.older.iter().find(|(since, _)| !version.has(since));
         older.map_or(self, |(_, row)| row)
     }
 
-    /// Sets its arity.
+    /// Sets the arity.
     pub const fn arity(mut self, arity: i32) -> Self {
         self.spec.arity = arity;
         self
     }
 
-    /// Sets its lines of HELP.
+    /// Sets the lines of HELP.
     pub const fn help(mut self, lines: &'static [&'static str]) -> Self {
         self.spec.help = lines;
         self
     }
 
-    /// Sets the row, by name, whose HELP lines come before its own.
+    /// Sets the row, by name, whose HELP lines come before those of this row.
     pub const fn help_after(mut self, name: &'static str) -> Self {
         self.spec.help_after = Some(name);
         self

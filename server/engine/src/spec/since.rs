@@ -1,4 +1,4 @@
-//! What an older version refuses of the requests of a command that it has.
+//! The requests of a known command that an older version refuses.
 
 use super::args::Args;
 use super::error::{CommandError, errors};
@@ -6,17 +6,17 @@ use super::syntax::Syntax;
 use super::unknown::unknown_or_arity_before_7;
 use super::version::Version;
 
-/// What a version refuses that no synopsis shows: a form of an argument.
+/// The check for requests that a version refuses though no synopsis shows it: for a form of an argument.
 pub type Refusing = fn(Args<'_>) -> Option<CommandError>;
 
-/// What a command took before a release.
+/// The requests that a command took before a release.
 #[derive(Clone, Copy, Debug)]
 pub struct Before {
     /// The release.
     pub since: &'static str,
-    /// The synopsis, where the notes of the command's own do not say it.
+    /// The synopsis before the release, if the notes of the present synopsis do not show it.
     pub syntax: Option<&'static str>,
-    /// What was refused besides.
+    /// The check for further requests that were refused.
     pub refusing: Option<Refusing>,
 }
 
@@ -24,27 +24,29 @@ pub struct Before {
 #[derive(Debug)]
 pub(crate) struct Newer {
     version: Version,
-    /// What the newest version takes.
+    /// The synopsis of the newest version.
     newest: Syntax<'static>,
-    /// What this one does.
+    /// The synopsis of `version`.
     own: Syntax<'static>,
     refusing: Option<Refusing>,
-    /// How many words its name has.
+    /// The number of words in the command's name.
     name_len: usize,
 }
 
 impl Newer {
-    /// For a command with this synopsis; `None` when this version takes all that the newest takes.
+    /// The newer requests of a command with this synopsis. `None` if this version takes every request that the newest
+    /// takes.
     ///
     /// # Panics
-    /// When a synopsis is malformed: a bug that a test finds.
+    /// Panics if a synopsis is malformed: a bug that a test finds.
     pub(super) fn of(
         version: Version,
         newest: &'static str,
         before: Option<Before>,
         name_len: usize,
     ) -> Option<Self> {
-        // It has everything: to read the synopses of all commands would make up most of what a start allocates.
+        // Such a version takes everything. To parse the synopses of all commands would make up most of the allocations
+        // at start.
         if version >= Version::Newest {
             return None;
         }
@@ -57,8 +59,8 @@ impl Newer {
         takes_less.then_some(Newer { version, newest, own, refusing, name_len })
     }
 
-    /// What the version answers to a request that only newer ones take; `None` for all others, whether they are right
-    /// or not.
+    /// The error of the version for a request that only newer versions take. `None` for all other requests, valid or
+    /// not.
     pub(crate) fn refusal(&self, args: Args<'_>) -> Option<CommandError> {
         let words = args.from(self.name_len);
         if self.newest.fits(Version::Newest, words) && !self.own.fits(self.version, words) {

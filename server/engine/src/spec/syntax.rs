@@ -1,10 +1,10 @@
 //! The synopsis of a command as a tree.
 //!
-//! A synopsis is written as redis.io writes it: a lower-case word is an argument, an upper-case word or a sign such
-//! as `*` a token, `[ ]` encloses what may be left out, `|` parts alternatives, `( )` or `< >` group, `...` repeats
-//! what stands before it. `key [key ...]` and `score member [score member ...]` are one item repeated.
+//! A synopsis is written as on redis.io. A lower-case word is an argument; an upper-case word, or a sign such as `*`,
+//! is a token. `[ ]` encloses an optional part, `|` parts alternatives, `( )` or `< >` group, and `...` repeats the
+//! part before it. `key [key ...]` and `score member [score member ...]` are one item repeated.
 //!
-//! Notes say what a synopsis does not show and COMMAND DOCS does, where no convention of [`arguments`] says it:
+//! Notes hold the facts that COMMAND DOCS shows and neither the synopsis nor a convention of [`arguments`] tells:
 //!
 //! | note | meaning |
 //! |---|---|
@@ -16,7 +16,8 @@
 //! | `GET@6.2.0`, `[unit@7.0.0: …]` | the first version that had it |
 //! | `SLAVE@2.8.12-5.0.0`, `SLAVE@-5.0.0` | the version that deprecated it |
 //!
-//! The tree drives COMMAND DOCS and the random sequences of the differential tests. It knows no command.
+//! The tree drives COMMAND DOCS and the random sequences of the differential tests. The module knows no particular
+//! command.
 
 pub mod arguments;
 mod explain;
@@ -34,11 +35,11 @@ use std::fmt;
 /// A part of a synopsis.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Syntax<'a> {
-    /// A word to be typed as it is, in any case: `NX`, `*`; `""` stands for an empty one.
+    /// A word to be typed as it is, in any case: `NX`, `*`. `""` stands for an empty word.
     Token(Word<'a>),
     /// The name of an argument: `key`, `unix-time-seconds`.
     Argument(Word<'a>),
-    /// Parts in this order. An empty one is a command without arguments.
+    /// Parts in this order. An empty sequence is a command without arguments.
     Sequence(Vec<Syntax<'a>>),
     /// One of two or more parts.
     OneOf(Vec<Syntax<'a>>),
@@ -50,19 +51,19 @@ pub enum Syntax<'a> {
     Named(Word<'a>, Box<Syntax<'a>>),
 }
 
-/// What is wrong with a synopsis, and at which byte.
+/// An error in a synopsis, with its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SyntaxError {
-    /// What is wrong.
+    /// The kind of error.
     pub problem: Problem,
     /// The offset, in bytes, of the word or bracket that shows it.
     pub at: usize,
 }
 
-/// What can be wrong with a synopsis.
+/// The kinds of errors in a synopsis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Problem {
-    /// A bracket is not closed, or closed by one of another kind, or closes nothing.
+    /// A bracket is not closed, or closed by a bracket of another kind, or closes nothing.
     UnbalancedBracket,
     /// A bracket or an alternative holds nothing.
     Empty,
@@ -72,7 +73,7 @@ pub enum Problem {
     MixedCase,
     /// Brackets nest more than 16 deep.
     TooDeep,
-    /// A note behind a word is not of the known forms.
+    /// A note behind a word has no known form.
     UnknownNote,
     /// There are more than 255 parts, or more than 64 in a sequence.
     TooLong,
@@ -99,13 +100,13 @@ impl<'a> Syntax<'a> {
     /// Reads a synopsis without the command's own name: `"key [NX | XX]"`. Linear in its length.
     ///
     /// # Errors
-    /// The first [`Problem`] and where it is.
+    /// Returns the first [`Problem`] and its place.
     pub fn parse(synopsis: &'a str) -> Result<Syntax<'a>, SyntaxError> {
         let tree = parser::parse(synopsis)?;
         Syntax::built(synopsis, &tree, tree.root)
     }
 
-    /// Builds a part of a synopsis that has been read.
+    /// Builds a part of a parsed synopsis.
     fn built(synopsis: &'a str, tree: &Tree, part: u8) -> Result<Syntax<'a>, SyntaxError> {
         let node = tree.nodes[usize::from(part)];
         let word = || {
@@ -179,7 +180,7 @@ impl<'a> Syntax<'a> {
         }
     }
 
-    /// The fewest words that this can stand for. A row's arity may not ask for more than this and the name.
+    /// The fewest words that this part can stand for. A row's arity may not demand more than these and the name.
     pub fn words_min(&self) -> usize {
         match self {
             Syntax::Token(_) | Syntax::Argument(_) => 1,
@@ -190,7 +191,7 @@ impl<'a> Syntax<'a> {
         }
     }
 
-    /// The most words that this can stand for, `None` when there is no bound.
+    /// The most words that this part can stand for. `None` if there is no bound.
     pub fn words_max(&self) -> Option<usize> {
         match self {
             Syntax::Token(_) | Syntax::Argument(_) => Some(1),
@@ -204,7 +205,7 @@ impl<'a> Syntax<'a> {
     }
 }
 
-/// The synopsis again, in one spelling and without notes.
+/// Writes the synopsis in one canonical spelling, without notes.
 impl fmt::Display for Syntax<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -235,7 +236,7 @@ fn write_joined(f: &mut fmt::Formatter<'_>, parts: &[Syntax<'_>], separator: &st
 mod tests {
     use super::*;
 
-    /// Checks the tree by its one spelling, and that this spelling means the same.
+    /// Checks the canonical spelling of a tree, and that this spelling has the same tree.
     #[track_caller]
     fn check(synopsis: &str, expected: &str) {
         let tree = Syntax::parse(synopsis).unwrap();

@@ -1,13 +1,14 @@
-//! The errors that quote a request which no command takes.
+//! The errors that quote a request that no command takes.
 
 use super::args::Args;
 use super::error::{CommandError, quotable};
 use super::version::Version;
 
-/// The most bytes of a name, and of all arguments, that are quoted.
+/// The most bytes that are quoted of a name, and of all arguments together.
 const SHOWN: usize = 128;
 
-/// `unknown command`, with the beginning of its arguments; each in quotation marks, which before 7.0 were others.
+/// `unknown command`, with the beginning of its arguments, each in quotation marks. Before 7.0 the quotation marks were
+/// different.
 pub(crate) fn unknown_command(version: Version, args: Args<'_>) -> CommandError {
     let (quote, behind): (u8, &[u8]) = if version < Version::V7_0 { (b'`', b"`, ") } else { (b'\'', b"' ") };
     let name = quotable(&args[0]);
@@ -31,7 +32,7 @@ pub(crate) fn unknown_command(version: Version, args: Args<'_>) -> CommandError 
     CommandError::new(text)
 }
 
-/// `unknown subcommand`: the container has none of this name.
+/// `unknown subcommand`: the container has no subcommand of this name.
 pub(crate) fn unknown_subcommand(version: Version, args: Args<'_>) -> CommandError {
     if version < Version::V7_0 {
         unknown_or_arity_before_7(args)
@@ -54,7 +55,7 @@ pub(crate) fn unknown_or_arity(args: Args<'_>) -> CommandError {
     subcommand("ERR unknown subcommand or wrong number of arguments for '", args)
 }
 
-/// The same in the words of the versions before 7.0.
+/// [`unknown_or_arity`] in the words of the versions before 7.0.
 pub(super) fn unknown_or_arity_before_7(args: Args<'_>) -> CommandError {
     subcommand("ERR Unknown subcommand or wrong number of arguments for '", args)
 }

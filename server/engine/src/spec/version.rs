@@ -1,4 +1,4 @@
-//! Versions of Redis: what a command or an option is as old as.
+//! Versions of Redis, by which the age of a command or an option is told.
 
 /// The version whose commands a server has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -9,22 +9,22 @@ pub enum Version {
     V7_0,
     /// Redis 7.2.
     V7_2,
-    /// Redis 7.2, and what has come since.
+    /// Redis 7.2 with the additions since.
     #[default]
     Newest,
-    /// Redis 8.8: also what 8.4 and 8.8 brought. No server of that version was asked for it.
+    /// Redis 8.8: also the additions of 8.4 and 8.8. They have not been compared with a server of that version.
     V8_8,
 }
 
 impl Version {
-    /// Their names, in their order.
+    /// The names of the versions, in the order of the versions.
     pub const NAMES: &[&str] = &["6.2", "7.0", "7.2", "newest", "8.8"];
-    /// All of them, in this order.
+    /// All versions, in this order.
     pub const ALL: [Self; 5] = [Version::V6_2, Version::V7_0, Version::V7_2, Version::Newest, Version::V8_8];
-    /// The releases whose additions `V8_8` alone has: no server here can be asked about them.
+    /// The releases whose additions only `V8_8` has. No server is available here to compare them with.
     const UNVERIFIED: [(u32, u32); 2] = [(8, 4), (8, 8)];
 
-    /// The release that it tells clients that it is.
+    /// The release that a server of this version reports to clients.
     pub const fn release(self) -> &'static str {
         match self {
             Version::V6_2 => "6.2.14",
@@ -34,7 +34,7 @@ impl Version {
         }
     }
 
-    /// Whether it has what came in the release `since`, three numbers with dots.
+    /// Whether this version has the additions of the release `since`, three numbers with dots.
     pub fn has(self, since: &str) -> bool {
         let number = |word: &str| word.parse::<u32>().unwrap_or(0);
         let mut words = since.split('.').map(number);

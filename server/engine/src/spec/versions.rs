@@ -5,11 +5,11 @@ use super::error::CommandError;
 use super::id::{CommandId, PerCommand};
 use super::since::Newer;
 
-/// The commands of which a version takes less than the newest; `H` is a handler.
+/// The commands of which a version takes fewer requests than the newest. `H` is the type of a handler.
 #[derive(Debug)]
 pub(crate) struct Versions<H>(Vec<Limited<H>>);
 
-/// A command, the requests of it that are refused, and its handler for all others.
+/// A command, its refused requests, and its handler for all other requests.
 #[derive(Debug)]
 struct Limited<H> {
     command: CommandId,
@@ -24,7 +24,7 @@ impl<H> Default for Versions<H> {
 }
 
 impl<H: Copy> Versions<H> {
-    /// Has `check` run instead of the handler of each of these commands.
+    /// Replaces the handler of each of these commands by `check`, and keeps the old handler.
     pub(crate) fn new(
         newer: Vec<(CommandId, Newer)>,
         handlers: &mut PerCommand<Option<H>>,
@@ -38,8 +38,7 @@ impl<H: Copy> Versions<H> {
         Versions(limited.collect())
     }
 
-    /// Returns the handler of a command that is limited, or the error if a request of it is refused. O(commands that
-    /// are limited).
+    /// Returns the handler of a limited command, or the error if the version refuses the request. O(limited commands).
     pub(crate) fn check(&self, command: CommandId, args: Args<'_>) -> Option<Result<H, CommandError>> {
         let limited = self.0.iter().find(|limited| limited.command == command)?;
         Some(limited.newer.refusal(args).map_or(Ok(limited.handler), Err))

@@ -1,4 +1,4 @@
-//! A command's wait: for how long, what is retried then, and when.
+//! The wait of a command: its retry, its queues and its timeout.
 
 use super::args::Args;
 use super::error::CommandError;
@@ -15,14 +15,14 @@ pub enum Null {
     Bulk,
     /// A null array.
     Array,
-    /// The number 0, of a command that counts.
+    /// The number 0, for a command that replies a count.
     Zero,
-    /// Two numbers 0, of a command that counts two things.
+    /// Two numbers 0, for a command that replies two counts.
     TwoZeros,
 }
 
 impl Null {
-    /// Writes it.
+    /// Writes the reply.
     pub(crate) fn write(self, reply: &mut dyn Reply) {
         match self {
             Null::Bulk => reply.null(),
@@ -37,49 +37,49 @@ impl Null {
     }
 }
 
-/// A kind of readiness that commands wait for on a key, and how its waiters are retried when the key is signalled: it
-/// has changed, or one of them has left the queue.
+/// A kind of readiness that commands wait for on a key, and the rule for retries of its waiters. Waiters are retried
+/// when the key is signalled: the key has changed, or a waiter has left its queue.
 #[derive(Debug)]
 pub struct WaitClass {
-    /// Its name, which no other class has.
+    /// The name, which no other class has.
     pub name: &'static str,
-    /// The line in which its waiters stand, with those of other classes: after one that is not served, no later
-    /// one of the line is retried. Mostly the class alone, under its own name.
+    /// The name of the line that the waiters share with those of other classes. After a waiter that is not served, no
+    /// later waiter of the line is retried. Mostly the class has a line of its own, under its own name.
     pub line: &'static str,
-    /// Whether any waiter can be served when the key holds this value, or none.
+    /// Whether any waiter can be served if the key holds this value (`None`: the key is absent).
     pub accepts: fn(Option<&Value>) -> bool,
-    /// Which waiters are retried.
+    /// The waiters that are retried.
     pub asking: Asking,
-    /// The waiters to retry in any case, after one was not served: those that need not queue, in their order.
+    /// Finds the waiters that need not queue, in their order. They are retried even after a waiter that was not served.
     pub out_of_turn: Option<OutOfTurn>,
-    /// Whether they count as blocked clients; observers in tests do not.
+    /// Whether the waiters count as blocked clients. Observers in tests do not.
     pub counts: bool,
 }
 
 /// Finds the waiters on a key that need not queue.
 pub type OutOfTurn = fn(&Tx<'_>, &[u8], Signal) -> Vec<WaiterId>;
 
-/// Which of a class' waiters are retried when a key is signalled.
+/// The waiters of a class that are retried when a key is signalled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asking {
-    /// One after the other in the order of their places, up to the first that is not served: no later one would be.
-    /// Retried when one of them leaves the queue.
+    /// One after the other in the order of their places, up to the first that is not served, because no later one would
+    /// be. They are also retried when a waiter leaves the queue.
     InOrder,
-    /// All of them: each waits for its own condition.
+    /// All waiters: each waits for its own condition.
     All,
 }
 
 /// Writes a whole reply.
 pub type Answer = Box<dyn FnOnce(&mut dyn Reply)>;
 
-/// What a request on keys was parsed into when it came, so that nothing is parsed or looked up again while it waits.
+/// A parsed request on keys. The request is parsed once, on arrival, so that a retry parses and looks up nothing again.
 pub trait Attempt: Debug + Send {
-    /// Does what was requested if that is possible now; whether it was done, and then its whole reply is written.
-    /// `args` is the original request, `waited_ms` how long it has been waiting, in ms of the monotonic clock: `None`
-    /// at first.
+    /// Serves the request if that is possible now. Returns whether the request was served; then its whole reply is
+    /// written. `args` is the original request. `waited_ms` is the time waited, in ms of the monotonic clock: `None` at
+    /// the first attempt.
     ///
     /// # Errors
-    /// Ends the wait; then nothing has changed.
+    /// An error ends the wait. No key has changed then.
     fn attempt(
         &self,
         tx: &mut Tx<'_>,
@@ -88,39 +88,38 @@ pub trait Attempt: Debug + Send {
         reply: &mut dyn Reply,
     ) -> Result<bool, CommandError>;
 
-    /// What it is answered when its wait has ended in vain, where that is not the null of its wait. `args` is the
-    /// original request.
+    /// The answer on timeout, if it is not the null of the wait. `args` is the original request.
     fn in_vain(&self, _tx: &Tx<'_>, _args: Args<'_>) -> Option<Answer> {
         None
     }
 
-    /// When it is to be retried though nothing changes until then, because time alone serves it; in wall milliseconds.
-    /// Asked of the first in the queue of its key, or of the one beside.
+    /// The time of a retry without a signal, in wall milliseconds, for a request that time alone can serve. Called for
+    /// the first waiter in the queue of its key, or of the key beside.
     fn ready_at_ms(&self, _tx: &mut Tx<'_>, _args: Args<'_>) -> Option<i64> {
         None
     }
 
-    /// The wait is over, whether the request was served or not, and it is in no queue any more: takes back what it put
-    /// into keys in order to wait.
+    /// Removes the data that the request put into keys in order to wait. Called after the wait, whether the request was
+    /// served or not; it is in no queue any more.
     fn leave(&self, _tx: &mut Tx<'_>, _args: Args<'_>) {}
 }
 
 /// A request that is retried when one of its keys is signalled.
 #[derive(Debug)]
 pub struct OnKeys {
-    /// The arguments that are these keys.
+    /// The indices of the arguments that are the keys.
     pub keys: SmallVec<[usize; 2]>,
-    /// Another key whose change retries it, and on whose timer it is retried: one that no argument names.
+    /// Another key, which no argument names. Its change, or its timer, retries the request, too.
     pub beside: Option<Box<[u8]>>,
-    /// The readiness that it waits for on each.
+    /// The readiness that the request waits for on each key.
     pub class: &'static WaitClass,
-    /// Its rank in the queues: the lower, the further ahead.
+    /// The rank in the queues: a lower rank is further ahead.
     pub rank: i64,
-    /// The argument that names the waiter for display (the owner that a native lock waits for), if any.
+    /// The index of the argument that names the waiter for display, if any: the owner that a native lock waits for.
     pub label: Option<usize>,
-    /// Whether the client goes on meanwhile: it has a ticket, and a push tells it how the wait has ended.
+    /// Whether the client goes on meanwhile: it has a ticket, and a push reports the end of the wait.
     pub by_ticket: bool,
-    /// What is retried.
+    /// The attempt that is retried.
     pub attempt: Box<dyn Attempt>,
 }
 
@@ -131,23 +130,23 @@ impl OnKeys {
     }
 }
 
-/// The wait of a command that is not done; `R` says what is retried, and when.
+/// The wait of a command that is not done. `R` describes the retry and its signals.
 #[derive(Debug)]
 pub struct Wait<R> {
-    /// What is retried, and when.
+    /// The retry and its signals.
     pub retry: R,
-    /// The longest wait, in milliseconds; `None`: for ever.
+    /// The longest wait, in milliseconds. `None`: for ever.
     pub timeout_ms: Option<u64>,
-    /// Whether the timeout runs in real time, whatever the test's clock shows, and not on the monotonic clock.
+    /// Whether the timeout runs in real time, independently of the test clock, instead of on the monotonic clock.
     pub real_time: bool,
     /// The answer on timeout.
     pub null: Null,
-    /// The answer in scripts and transactions, which never wait; mostly the same.
+    /// The answer in scripts and transactions, which never wait. Mostly the same as `null`.
     pub null_at_once: Null,
 }
 
 impl<R> Wait<R> {
-    /// Waits at most so many milliseconds of the monotonic clock.
+    /// Waits at most `timeout_ms` milliseconds of the monotonic clock.
     pub fn new(retry: R, timeout_ms: Option<u64>, null: Null) -> Self {
         Wait { retry, timeout_ms, real_time: false, null, null_at_once: null }
     }

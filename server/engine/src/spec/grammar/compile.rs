@@ -1,47 +1,48 @@
-//! The compiler of a grammar: what a matcher wants to know of each part of a synopsis. It runs with the program's own.
+//! The compiler of a grammar: it computes the data that a matcher needs of each part of a synopsis. It runs while the
+//! program is compiled.
 
 use super::super::args::Args;
 use super::super::syntax::parser::{Form, MAX_PARTS, NO_PART, Tree, parse};
 use super::super::syntax::range;
 
-/// The most symbols of any grammar: a set of them has a bit for each.
+/// The most symbols of any grammar: a set of symbols has one bit for each.
 const SYMBOL_BITS: usize = u64::BITS as usize;
-/// The number of a part that is no symbol.
+/// The number of a part that is not a symbol.
 pub(super) const NO_NUMBER: u8 = u8::MAX;
-/// The number of values of an option that has more than a token and arguments.
+/// The number of values that marks an option with more than a token and arguments.
 const MANIFOLD: u8 = u8::MAX;
 
-/// A part of a synopsis with what a matcher wants to know of it. Sets of tokens have a bit for each number.
+/// A part of a synopsis with the data that a matcher needs. Sets of tokens have one bit for each number.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Part {
     pub(super) form: Form,
     /// The word.
     pub(super) text: &'static str,
-    /// The number of a symbol: of a token, or behind those of all tokens that of an argument behind no token.
+    /// The number of a symbol. Tokens are numbered first, then the arguments that stand behind no token.
     pub(super) number: u8,
-    /// The index of the word of an argument with which each request begins; 0 for all other parts.
+    /// The index of the word of a leading argument, with which each request begins. 0 for all other parts.
     pub(super) place: u8,
     /// The first part of a group.
     pub(super) first: u8,
     /// The next part of the same group.
     pub(super) next: u8,
-    /// The fewest words that it takes.
+    /// The fewest words that the part takes.
     pub(super) least: u8,
-    /// The tokens with which it may begin.
+    /// The tokens with which the part may begin.
     pub(super) firsts: u64,
-    /// Whether it may begin with an argument.
+    /// Whether the part may begin with an argument.
     pub(super) begins_free: bool,
     /// Whether that argument is an integer with a range.
     pub(super) begins_with_number: bool,
-    /// The tokens that may follow it.
+    /// The tokens that may follow the part.
     pub(super) follow: u64,
-    /// The number of words that are needed behind it, if they begin with an argument.
+    /// The number of words that are needed behind the part, if they begin with an argument.
     pub(super) reserve: u8,
-    /// Whether it is as many keys as the argument before it says.
+    /// Whether the part is a number of keys that the argument before it says.
     pub(super) is_counted: bool,
-    /// Whether it may be left out, and a token tells that it is there.
+    /// Whether the part may be left out and begins with a token.
     pub(super) is_option: bool,
-    /// The tokens with which options may begin that stand side by side with this one.
+    /// The tokens with which the options may begin that stand side by side with this option.
     pub(super) run: u64,
     /// The part behind these options.
     pub(super) behind: u8,
@@ -54,42 +55,42 @@ pub(crate) struct Part {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Token {
     pub(super) text: &'static str,
-    /// The option that it begins.
+    /// The option that the token begins.
     pub(super) option: u8,
-    /// The number of arguments behind it, if they and the token are the whole option.
+    /// The number of arguments behind the token, if the option has no other parts.
     values: u8,
     /// The tokens with which this option may begin.
     pub(super) alternatives: u64,
 }
 
 impl Token {
-    /// The number of arguments behind it, if they and the token are a whole option.
+    /// The number of arguments behind the token, if the option has no other parts.
     #[inline]
     pub(super) fn values(&self) -> Option<usize> {
         if self.values == MANIFOLD { None } else { Some(self.values.into()) }
     }
 }
 
-/// The arguments that each request begins with, and what may stand behind them.
+/// The leading arguments, with which each request begins, and the options that may follow.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Head {
     /// The number of these arguments.
     pub(super) count: u8,
-    /// Whether a request may end with them.
+    /// Whether a request may end with these arguments.
     is_enough: bool,
-    /// The tokens of the options behind them, if nothing but options may stand there.
+    /// The tokens of the options behind these arguments, if only options may stand there.
     pub(super) options: u64,
 }
 
 impl Head {
-    /// Whether a request has nothing but these arguments, and needs nothing else.
+    /// Whether a request has only these arguments, and needs nothing else.
     #[inline]
     pub(super) fn is_whole(&self, args: Args<'_>) -> bool {
         self.is_enough && args.len() == usize::from(self.count) + 1
     }
 }
 
-/// A compiled synopsis, with room for any.
+/// A compiled synopsis, with room for the largest synopsis.
 pub(crate) struct Compiled {
     parts: [Part; MAX_PARTS],
     part_count: usize,
@@ -103,7 +104,7 @@ impl Compiled {
     /// Compiles a synopsis.
     ///
     /// # Panics
-    /// If it is malformed, or no grammar that one word of lookahead is enough for.
+    /// Panics if the synopsis is malformed, or if one word of lookahead is not enough for the grammar.
     pub(crate) const fn of(synopsis: &'static str) -> Self {
         let Ok(tree) = parse(synopsis) else { panic!("malformed synopsis") };
         let mut compiled = Compiled {
@@ -138,7 +139,7 @@ impl Compiled {
         self.root
     }
 
-    /// The arguments that each request begins with.
+    /// The leading arguments, with which each request begins.
     pub(crate) const fn head(&self) -> Head {
         let root = self.part(self.root);
         let (mut count, mut options) = (0, 0);
@@ -154,7 +155,7 @@ impl Compiled {
         Head { count, is_enough: root.least == count, options }
     }
 
-    /// The parts, of which there are `N`.
+    /// The `N` parts.
     pub(crate) const fn parts<const N: usize>(&self) -> [Part; N] {
         let (mut parts, mut at) = ([self.parts[0]; N], 0);
         while at < N {
@@ -164,7 +165,7 @@ impl Compiled {
         parts
     }
 
-    /// The tokens, of which there are `N`.
+    /// The `N` tokens.
     pub(crate) const fn tokens<const N: usize>(&self) -> [Token; N] {
         let (mut tokens, mut at) = ([self.tokens[0]; N], 0);
         while at < N {
@@ -178,7 +179,8 @@ impl Compiled {
         self.parts[id as usize]
     }
 
-    /// Numbers the symbols from this part on, which stands behind a token or not; whether the next one does.
+    /// Numbers the symbols from this part on. `is_bound` says whether the part stands behind a token. Returns whether
+    /// the next part does.
     const fn number(&mut self, id: u8, is_bound: bool) -> bool {
         let Part { form, text, first, .. } = self.part(id);
         let is_sequence = matches!(form, Form::Sequence);
@@ -207,7 +209,7 @@ impl Compiled {
         false
     }
 
-    /// Numbers arguments behind all tokens, but for those with which each request begins: they have fixed places.
+    /// Numbers the arguments, after all tokens. Leading arguments get no number, because they have fixed places.
     const fn number_arguments(&mut self) {
         let (head, mut at) = (self.head().count, 0);
         assert!(self.token_count + self.argument_count <= SYMBOL_BITS, "a synopsis has too many words");
@@ -222,7 +224,7 @@ impl Compiled {
         }
     }
 
-    /// Notes how a part begins, and the fewest words that it takes.
+    /// Computes the words with which a part may begin, and the fewest words that it takes.
     const fn derive(&mut self, id: u8) {
         let mut part = self.part(id);
         let is_sequence = matches!(part.form, Form::Sequence);
@@ -271,7 +273,7 @@ impl Compiled {
         }
     }
 
-    /// Counts the arguments behind the token of a simple option, or of each alternative of one.
+    /// Counts the arguments behind the token of a simple option, or of each alternative of an option.
     const fn count_values(&mut self, id: u8) {
         let Part { form, number, first, .. } = self.part(id);
         match form {
@@ -298,12 +300,12 @@ impl Compiled {
         }
     }
 
-    /// Notes what may follow a part, and what is needed behind it.
+    /// Sets the tokens that may follow a part, and the number of words that are needed behind it.
     const fn surround(&mut self, id: u8, follow: u64, reserve: u8) {
         let part = &mut self.parts[id as usize];
         (part.follow, part.reserve) = (follow, reserve);
         let (is_sequence, mut at) = (matches!(part.form, Form::Sequence), part.first);
-        // The part behind the options that stand here, and the tokens of these.
+        // The part behind the options that stand here, and the tokens of these options.
         let (mut behind, mut run, mut before) = (at, 0, NO_PART);
         while at != NO_PART {
             let one = self.part(at);
@@ -326,7 +328,8 @@ impl Compiled {
         }
     }
 
-    /// The part behind this one or, if it is an option, behind the options that stand side by side; and their tokens.
+    /// The part behind this part or, for an option, behind the options that stand side by side. The second value is the
+    /// tokens of these options.
     const fn run_of(&self, first: u8) -> (u8, u64) {
         let mut part = self.part(first);
         if !part.is_option {
@@ -341,8 +344,9 @@ impl Compiled {
         (part.next, run)
     }
 
-    /// The tokens that may stand where this part of a sequence does; and the number of words that are needed there, if
-    /// they begin with an argument. Of the part behind the sequence, `follow` and `reserve` say the same.
+    /// The tokens that may stand in the place of this part of a sequence, and the number of words that are needed
+    /// there, if they begin with an argument. `follow` and `reserve` are these two values for the part behind the
+    /// sequence.
     const fn behind(&self, mut at: u8, follow: u64, reserve: u8) -> (u64, u8) {
         let mut firsts = 0;
         while at != NO_PART {
@@ -362,7 +366,7 @@ impl Compiled {
     }
 }
 
-/// A part of a tree, of which nothing else is known yet.
+/// A part of a tree. Its other fields are computed later.
 const fn part_of(synopsis: &'static str, tree: &Tree, id: u8) -> Part {
     let node = tree.nodes[id as usize];
     let range = match range(slice(synopsis, node.from + node.shown + 1, node.to)) {
@@ -395,7 +399,7 @@ const fn part_of(synopsis: &'static str, tree: &Tree, id: u8) -> Part {
     }
 }
 
-/// The text from this byte to that; empty if there is none.
+/// The text from the byte `from` to the byte `to`. Empty if there is no such text.
 const fn slice(text: &'static str, from: usize, to: usize) -> &'static str {
     if from >= to { "" } else { text.split_at(to).0.split_at(from).1 }
 }

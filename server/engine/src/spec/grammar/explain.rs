@@ -1,4 +1,4 @@
-//! The explanation of a request that is not of a grammar: the first wrong word, and what was expected there.
+//! The explanation of a request that does not fit a grammar: the first wrong word, and the words expected there.
 
 use super::super::args::Args;
 use super::super::error::{CommandError, ValidValues, errors};
@@ -11,7 +11,7 @@ use super::mismatch::{Expected, Mismatch};
 use super::parsed::wrong_argument;
 
 impl CommandGrammar {
-    /// The error for a request of which a match has failed.
+    /// The error for a request that a match has rejected.
     #[cold]
     pub(crate) fn explain(&'static self, args: Args<'_>, mismatch: Mismatch) -> CommandError {
         let word = |at| Shown(args.get(at).unwrap_or_default());
@@ -33,8 +33,8 @@ impl CommandGrammar {
         CommandError::new([errors::SYNTAX.as_bytes(), b": ", explanation.as_bytes()].concat())
     }
 
-    /// The words that would have been right at this place, where a match has failed. At the end of a request only those
-    /// that may not be left out, if there are any.
+    /// The words expected at this place, at which a match has failed. At the end of a request: only the words that may
+    /// not be left out, if there are any.
     pub(crate) fn expected(&'static self, args: Args<'_>, at: usize) -> Vec<&'static str> {
         let mut expected = Expected::default();
         let mut places = vec![0; self.parts.len()];
@@ -43,7 +43,7 @@ impl CommandGrammar {
         expected.at(at, at == args.len())
     }
 
-    /// The error for a word that is not the integer that a group has, and perhaps was meant for a token.
+    /// The error for a word that is not the integer that a group expects. The word may be a mistyped token.
     fn explain_number(&self, group: u8, word: &[u8]) -> CommandError {
         let group = &self.parts[usize::from(group)];
         let mut argument = &self.parts[usize::from(group.first)];
@@ -69,7 +69,7 @@ impl CommandGrammar {
     }
 }
 
-/// `. Did you mean 'PX'?` of the nearest of these tokens; empty without one.
+/// `. Did you mean 'PX'?` with the nearest of these tokens. Empty if no token is near.
 fn hint(word: &[u8], expected: &[&str]) -> String {
     let word = std::str::from_utf8(word).unwrap_or_default();
     let is_token = |text: &&str| text.starts_with(|first: char| first.is_ascii_uppercase());

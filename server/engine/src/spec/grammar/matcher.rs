@@ -1,4 +1,4 @@
-//! The matcher: it goes through a grammar and a request side by side, a word at a time.
+//! The matcher: it walks through a grammar and a request side by side, one word at a time.
 
 use super::super::args::Args;
 use super::super::syntax::parser::{Form, NO_PART};
@@ -7,7 +7,7 @@ use super::compile::{NO_NUMBER, Part};
 use super::mismatch::{Expected, Mismatch};
 use lockwheel_resp::number;
 
-/// A match on its way.
+/// The state of a match.
 pub(super) struct Matcher<'a> {
     grammar: &'static CommandGrammar,
     args: Args<'a>,
@@ -17,7 +17,7 @@ pub(super) struct Matcher<'a> {
     places: &'a mut [u32],
     /// The symbols that are given.
     given: u64,
-    /// The words that would have been right, while a mistake is explained.
+    /// The expected words, while a mistake is explained.
     expected: Option<&'a mut Expected>,
 }
 
@@ -27,7 +27,7 @@ impl<'a> Matcher<'a> {
         Matcher { grammar, args, at: 1, places, given: 0, expected: None }
     }
 
-    /// Returns a match that also notes which words would have been right.
+    /// Returns a match that also records the expected words.
     pub(super) fn explaining(self, expected: &'a mut Expected) -> Self {
         Matcher { expected: Some(expected), ..self }
     }
@@ -38,8 +38,8 @@ impl<'a> Matcher<'a> {
         if self.at == self.args.len() { Ok(self.given) } else { Err(Mismatch::Word(self.at)) }
     }
 
-    /// Matches a part. `token` is the number of the token that the next word is, if that is known: one of those with
-    /// which the part may begin.
+    /// Matches a part. `token` is the number of the next word as a token, if that is known; the part may begin with
+    /// this token.
     fn part(&mut self, id: u8, token: Option<u8>) -> Result<(), Mismatch> {
         let grammar = self.grammar;
         let part = &grammar.parts[usize::from(id)];
@@ -80,7 +80,7 @@ impl<'a> Matcher<'a> {
         }
     }
 
-    /// Matches parts from this one on, options among their neighbours in any order.
+    /// Matches parts from this one on. Options that stand side by side come in any order.
     fn sequence(&mut self, mut id: u8, mut token: Option<u8>) -> Result<(), Mismatch> {
         while id != NO_PART {
             let part = &self.grammar.parts[usize::from(id)];
@@ -161,18 +161,19 @@ impl<'a> Matcher<'a> {
         self.at += 1;
     }
 
-    /// Notes that the next word is this symbol.
+    /// Records the next word as this symbol.
     fn note(&mut self, number: u8) {
         self.given |= 1 << number;
         self.places[usize::from(number)] = u32::try_from(self.at).unwrap_or(u32::MAX);
     }
 
-    /// The number of the token among these that the next word is.
+    /// The number of the next word as a token, if it is one of these tokens.
     fn token_among(&self, tokens: u64) -> Option<u8> {
         self.grammar.token_among(tokens, self.args.get(self.at)?).map(|number| number as u8)
     }
 
-    /// The alternative that begins with this token, or else with an argument that the next word can be.
+    /// The alternative that begins with this token. Without a token: the one that begins with an argument which the
+    /// next word can be.
     fn alternative(&self, part: &Part, token: Option<u8>) -> Option<u8> {
         let is_next = |one: &Part| match token {
             Some(token) => one.firsts >> token & 1 == 1,
@@ -189,7 +190,7 @@ impl<'a> Matcher<'a> {
         None
     }
 
-    /// Whether a part that may be left out is next, where these tokens can stand too.
+    /// Whether an optional part is next, in a place where these tokens can stand too.
     fn begins(&self, part: &Part, tokens: u64) -> bool {
         if self.left() == 0
             || (part.reserve > 0 && self.left() < usize::from(part.reserve) + self.least(part))
@@ -202,7 +203,8 @@ impl<'a> Matcher<'a> {
         }
     }
 
-    /// Whether the next word should be an integer that stands for itself or beside tokens, and is neither.
+    /// Whether an integer that stands alone or beside tokens is expected, and the next word is neither an integer nor
+    /// such a token.
     fn is_wrong_number(&self, part: &Part) -> bool {
         if !part.begins_with_number || part.reserve > 0 || self.left() == 0 {
             return false;
@@ -218,7 +220,8 @@ impl<'a> Matcher<'a> {
         self.token_among(part.firsts | part.follow).is_none()
     }
 
-    /// Whether the next word can be the argument with which a part begins. Beside tokens integers are told from words.
+    /// Whether the next word can be the argument with which a part begins. Beside tokens only a word that looks like a
+    /// number can be an integer.
     fn can_be(&self, part: &Part, is_beside_tokens: bool) -> bool {
         let is_numeric = |first: u8| first.is_ascii_digit() || matches!(first, b'-' | b'+');
         self.args.get(self.at).is_some_and(|word| {
@@ -226,14 +229,14 @@ impl<'a> Matcher<'a> {
         })
     }
 
-    /// The error of a part that is needed and not there.
+    /// The error of a part that is needed and missing.
     #[cold]
     fn missing(&mut self, id: u8) -> Mismatch {
         self.expect(id, false);
         Mismatch::Word(self.at)
     }
 
-    /// Notes the words with which a part may begin.
+    /// Records the words with which a part may begin.
     fn expect(&mut self, id: u8, may_lack: bool) {
         let part = &self.grammar.parts[usize::from(id)];
         let Some(expected) = &mut self.expected else { return };

@@ -1,23 +1,23 @@
-//! The mistake of a request, and the words that would have been right.
+//! The mistake of a request, and the words expected in its place.
 
 /// The first mistake of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mismatch {
-    /// The word at this place, or the end of the request there, is not of the grammar.
+    /// The word at this place, or the end of the request there, does not fit the grammar.
     Word(usize),
-    /// The words at these places begin one option, which is given once.
+    /// The words at these places begin the same option, which may be given once.
     Twice(usize, usize),
-    /// The word at this place is no number of keys.
+    /// The word at this place is not a number of keys.
     KeyCount(usize),
-    /// This part, which may be left out, is an integer, and the word at this place is none.
+    /// This optional part is an integer, and the word at this place is not.
     Number(u8, usize),
 }
 
-/// The words that would have been right at the last place that was looked at.
+/// The words expected at the last place that was looked at.
 #[derive(Debug, Default)]
 pub(super) struct Expected {
     at: usize,
-    /// With each, whether it may be left out.
+    /// The expected words; with each, whether it may be left out.
     words: Vec<(&'static str, bool)>,
 }
 
@@ -31,7 +31,8 @@ impl Expected {
         }
     }
 
-    /// The words for this place. At the end of a request only those that may not be left out, if there are any.
+    /// The words expected at this place. At the end of a request: only the words that may not be left out, if there are
+    /// any.
     pub(super) fn at(&self, at: usize, is_end: bool) -> Vec<&'static str> {
         let words = || self.words.iter().filter(|_| self.at == at);
         let lacks = is_end && words().any(|(_, may_lack)| !may_lack);

@@ -1,4 +1,4 @@
-//! The way of most requests through a grammar: the arguments that each request begins with, then options in any order.
+//! The fast path for most requests: the leading arguments, with which each request begins, then options in any order.
 
 use super::super::args::Args;
 use super::matcher::Matcher;
@@ -6,7 +6,7 @@ use super::mismatch::Mismatch;
 use super::{CommandGrammar, MAX_TOLD_LEN};
 
 impl CommandGrammar {
-    /// Matches a request: notes the place of each symbol that is given, and returns the set of them.
+    /// Matches a request: records the place of each given symbol, and returns the set of given symbols.
     pub(super) fn match_words(&'static self, args: Args<'_>, places: &mut [u32]) -> Result<u64, Mismatch> {
         if let Some(given) = self.match_options(args, places) {
             return Ok(given);
@@ -15,7 +15,8 @@ impl CommandGrammar {
         Matcher::new(self, args, places).whole()
     }
 
-    /// Matches a request whose options are tokens and plain arguments. Returns `None` for others, and for a mistake.
+    /// Matches a request whose options are tokens and plain arguments. Returns `None` for other requests, and for a
+    /// mistake.
     pub(super) fn match_options(&self, args: Args<'_>, places: &mut [u32]) -> Option<u64> {
         let (mut given, mut at) = (0, usize::from(self.head.count) + 1);
         while let Some(word) = args.get(at) {
@@ -31,7 +32,7 @@ impl CommandGrammar {
         (self.head.options != 0 && at == args.len()).then_some(given)
     }
 
-    /// The number of the token among these that a word is, in any case.
+    /// The number of a word as a token, in any case, if it is one of these tokens.
     #[inline]
     pub(super) fn token_among(&self, tokens: u64, word: &[u8]) -> Option<usize> {
         let mut left = tokens & self.by_len[word.len().min(MAX_TOLD_LEN)];

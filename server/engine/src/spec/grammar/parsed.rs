@@ -1,4 +1,4 @@
-//! The arguments of a request that its grammar has read.
+//! The arguments of a request, read by its grammar.
 
 use super::super::args::Args;
 use super::super::error::{CommandError, ValidValues, errors};
@@ -12,20 +12,20 @@ use std::fmt;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ParsedArgs<'a, const N: usize = MAX_SYMBOLS> {
     args: Args<'a>,
-    /// The symbols that are given, a bit for each number.
+    /// The given symbols, with one bit for each number.
     given: u64,
-    /// The index of each given symbol's word, by the number of the symbol; 0 for the others.
+    /// The index of each given symbol's word, by the number of the symbol. 0 for the other symbols.
     places: [u32; N],
 }
 
 impl<'a, const N: usize> ParsedArgs<'a, N> {
-    /// The arguments of a request of which no symbol is given.
+    /// The arguments of a request without any given symbol.
     #[inline]
     pub(crate) fn new(args: Args<'a>) -> Self {
         ParsedArgs { args, given: 0, places: [0; N] }
     }
 
-    /// Notes the symbols that are given.
+    /// Matches the arguments, and records the given symbols.
     pub(super) fn match_words(&mut self, grammar: &'static CommandGrammar) -> Result<(), Mismatch> {
         self.given = grammar.match_words(self.args, &mut self.places)?;
         Ok(())
@@ -42,13 +42,13 @@ impl<'a, const N: usize> ParsedArgs<'a, N> {
         symbol.number == NO_NUMBER || self.given >> symbol.number & 1 == 1
     }
 
-    /// Whether any symbol is given, besides the arguments with which each request begins.
+    /// Whether any symbol is given, besides the leading arguments.
     #[inline]
     pub(crate) fn has_any(&self) -> bool {
         self.given != 0
     }
 
-    /// Whether a symbol is given that is none of these.
+    /// Whether a symbol outside this set is given.
     #[inline]
     pub(crate) fn has_others(&self, symbols: SymbolSet) -> bool {
         self.given & !symbols.0 != 0
@@ -83,7 +83,7 @@ impl<'a, const N: usize> ParsedArgs<'a, N> {
         &words[..behind.map_or(words.len(), |behind| behind - first)]
     }
 
-    /// Of some symbols that exclude each other, what the given one stands for.
+    /// The value of the given symbol, out of some symbols that exclude each other.
     #[inline]
     pub(crate) fn one_of<T: Copy>(&self, symbols: &[(Symbol, T)]) -> Option<T> {
         symbols.iter().find(|(symbol, _)| self.has(*symbol)).map(|(_, meaning)| *meaning)
@@ -92,8 +92,8 @@ impl<'a, const N: usize> ParsedArgs<'a, N> {
     /// A symbol's value as an integer in the range that the grammar says.
     ///
     /// # Errors
-    /// Returns `value is out of range, must be positive` for one that is too small, and else
-    /// `value is not an integer or out of range`.
+    /// Returns `value is out of range, must be positive` for an integer that is too small, and else `value is not an
+    /// integer or out of range`.
     #[inline]
     pub(crate) fn integer(&self, symbol: Symbol) -> Result<Option<i64>, CommandError> {
         if !self.has(symbol) {
@@ -105,7 +105,7 @@ impl<'a, const N: usize> ParsedArgs<'a, N> {
     /// A symbol's value as an integer in the range that the grammar says.
     ///
     /// # Errors
-    /// Returns `value is not an integer or out of range`, or `error` for one that is outside the range.
+    /// Returns `value is not an integer or out of range`, or `error` for an integer outside the range.
     #[inline]
     pub(crate) fn integer_or(
         &self,
@@ -115,7 +115,7 @@ impl<'a, const N: usize> ParsedArgs<'a, N> {
         if self.has(symbol) { self.given_integer(symbol, &error, &error).map(Some) } else { Ok(None) }
     }
 
-    /// The integer of a symbol that is given, or the error for one that is too small or too large.
+    /// The integer of a given symbol, or the error for an integer that is too small or too large.
     #[inline(never)]
     fn given_integer(
         &self,
@@ -132,7 +132,7 @@ impl<'a, const N: usize> ParsedArgs<'a, N> {
         }
     }
 
-    /// A symbol's value as a number of things: an integer whose range begins with 0 or above.
+    /// A symbol's value as a count: an integer whose range begins at 0 or above.
     ///
     /// # Errors
     /// As [`integer`](Self::integer).
@@ -140,14 +140,14 @@ impl<'a, const N: usize> ParsedArgs<'a, N> {
         Ok(self.integer(symbol)?.map(i64::unsigned_abs))
     }
 
-    /// The error for the value of a symbol that is not in its range.
+    /// The error for a symbol's value outside its range.
     #[cold]
     pub(crate) fn out_of_range(&self, symbol: Symbol, error: &CommandError) -> CommandError {
         let (min, max) = symbol.range;
         self.wrong(symbol, error, &ValidValues::Integer(min, max))
     }
 
-    /// The error for the value of a symbol: it names the argument with its option, and says what is valid.
+    /// The error for the value of a symbol. It names the argument with its option, and the valid values.
     #[cold]
     pub(crate) fn wrong(
         &self,
@@ -172,7 +172,7 @@ impl<'a, const N: usize> ParsedArgs<'a, N> {
     }
 }
 
-/// An error of the value of an argument.
+/// The error for the value of an argument.
 #[cold]
 pub(super) fn wrong_argument(
     error: &CommandError,

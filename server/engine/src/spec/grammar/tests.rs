@@ -1,4 +1,4 @@
-//! Tests of grammars, also against a matcher that tries everything.
+//! Tests of grammars, also against a matcher that tries every way.
 
 use super::super::syntax::Syntax;
 use super::matcher::Matcher;
@@ -27,7 +27,7 @@ fn words(request: &str) -> Vec<&[u8]> {
     std::iter::once("command").chain(request.split_whitespace()).map(str::as_bytes).collect()
 }
 
-/// The error of a request; empty if there is none.
+/// The error of a request. Empty if the request is valid.
 fn error(grammar: &'static CommandGrammar, request: &str) -> String {
     let words = words(request);
     let parsed: Result<ParsedArgs<'_>, _> = grammar.parse(Args::new(&words));
@@ -140,7 +140,7 @@ fn a_wrong_value_is_named_with_its_option_and_its_range() {
     }
 }
 
-/// A matcher that tries everything: the places where a part may end that begins at this place.
+/// A matcher that tries every way: it finds all places where a part may end that begins at a given place.
 struct Naive<'a> {
     words: &'a [&'a [u8]],
     tokens: Vec<&'static str>,
@@ -153,7 +153,8 @@ impl Naive<'_> {
         self.words.get(at).is_some_and(|word| word.eq_ignore_ascii_case(token.as_bytes()))
     }
 
-    /// `is_choice`: nothing or something else could stand here.
+    /// Finds the places where a part may end that begins at `at`. `is_choice`: nothing or another part could stand
+    /// here.
     fn ends(&self, part: &Syntax<'static>, at: usize, is_choice: bool) -> Places {
         match part {
             Syntax::Token(word) if self.is(at, word.text) => Places::from([at + 1]),
@@ -213,7 +214,7 @@ fn begins_free(part: &Syntax<'_>) -> bool {
     }
 }
 
-/// A number below `end`, the next of a sequence.
+/// The next pseudo-random number, below `end`.
 fn draw(state: &mut u64, end: usize) -> usize {
     *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
     (*state >> 33) as usize % end

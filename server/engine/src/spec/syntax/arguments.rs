@@ -1,8 +1,8 @@
-//! The arguments of a command as COMMAND DOCS tells them, from its synopsis.
+//! The arguments of a command as COMMAND DOCS lists them, derived from its synopsis.
 //!
-//! What a synopsis does not say follows from conventions, which are those of most of Redis' commands: the type of an
-//! argument from its name, the name of a token from the token, the name of a group from the names in it, the key
-//! specifications in the order of the keys. Where a command departs from them, its synopsis has a note.
+//! Conventions, which most of Redis' commands follow, supply the rest. The type of an argument follows from its name,
+//! the name of a token from the token, and the name of a group from the names in it. The key specifications follow the
+//! order of the keys. Where a command departs from a convention, its synopsis has a note.
 
 use super::{Kind, Syntax, Word};
 use std::borrow::Cow;
@@ -10,25 +10,25 @@ use std::borrow::Cow;
 /// An argument, or a group of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Argument<'a> {
-    /// Its name.
+    /// The name.
     pub name: Cow<'a, str>,
-    /// How it is shown to people; groups are shown by their parts.
+    /// The text shown to people. `None` for a group, which is shown by its parts.
     pub display: Option<Cow<'a, str>>,
-    /// Its type.
+    /// The type.
     pub kind: Kind,
-    /// The key specification that finds it, from 0.
+    /// The index, from 0, of the key specification that finds the argument.
     pub key_spec: Option<usize>,
-    /// The word that comes before it, or that it is.
+    /// The token in front of the argument, or the token that the argument is.
     pub token: Option<&'a str>,
-    /// The first version that had it, where that is not the command's.
+    /// The first version that had the argument, if that is not the command's first version.
     pub since: Option<&'a str>,
-    /// The version that deprecated it.
+    /// The version that deprecated the argument.
     pub deprecated_since: Option<&'a str>,
-    /// Whether it may be left out.
+    /// Whether the argument may be left out.
     pub optional: bool,
-    /// Whether it may be repeated.
+    /// Whether the argument may be repeated.
     pub multiple: bool,
-    /// Whether its token is repeated with it.
+    /// Whether the token is repeated with the argument.
     pub multiple_token: bool,
     /// The arguments of a group.
     pub parts: Vec<Argument<'a>>,
@@ -99,7 +99,7 @@ impl<'a> Argument<'a> {
         Argument { display, token, ..Argument::new(Kind::PureToken, name, Some(word)) }
     }
 
-    /// A group; its name, where it has none of its own, is made of those in it.
+    /// A group. Without a name of its own, its name is made of the names in it.
     fn group(kind: Kind, name: Option<&Word<'a>>, parts: Vec<Argument<'a>>) -> Self {
         let joined = || parts.iter().map(|part| &*part.name).collect::<Vec<_>>().join("_").into();
         let text = name.map_or_else(joined, |word| Cow::Borrowed(word.text));
@@ -109,7 +109,7 @@ impl<'a> Argument<'a> {
 
 /// Reads arguments from left to right.
 struct Reader {
-    /// How many arguments have been keys: each belongs to the next key specification.
+    /// The number of keys among the arguments so far. Each key belongs to the next key specification.
     keys: usize,
 }
 
@@ -196,7 +196,7 @@ fn takes_token(part: &Syntax<'_>) -> bool {
 mod tests {
     use super::*;
 
-    /// An argument in one line: what it has, in the order of COMMAND DOCS; the parts of a group in brackets.
+    /// An argument in one line: its properties in the order of COMMAND DOCS, the parts of a group in brackets.
     fn told(argument: &Argument<'_>) -> String {
         let mut text = format!("{}:{}", argument.name, argument.kind.name());
         let mut add = |sign: &str, value: Option<&str>| {

@@ -1,4 +1,4 @@
-//! The explanation of a request that is not of its synopsis: the first wrong word, and what was expected there.
+//! The explanation of a request that does not fit its synopsis: the first wrong word, and the words expected there.
 
 use super::fit::{Expected, Request, is_option, token};
 use super::{Kind, Syntax, arguments};
@@ -10,8 +10,8 @@ use std::fmt;
 const MAX_SHOWN_BYTES: usize = 64;
 
 impl Syntax<'_> {
-    /// Explains why these words, without the command's own name, are not of the synopsis. Of a synopsis that begins
-    /// with `numkeys` there are as many keys as the first word says. O(words) for what real synopses are.
+    /// Explains why these words, without the command's own name, do not fit the synopsis. If the synopsis begins with
+    /// `numkeys`, the first word says the number of keys. O(words) for real synopses.
     pub fn explain(&self, words: &[&[u8]]) -> Vec<u8> {
         let request = Request::explaining(words, Expected::of(self, words));
         let reached = request.behind(self, &BTreeSet::from([0]), false);
@@ -33,8 +33,8 @@ impl Syntax<'_> {
         .into_bytes()
     }
 
-    /// Explains that the word at this place has not the wanted value. The argument is named by the synopsis, with its
-    /// option: `PX milliseconds`. O(words) for what real synopses are.
+    /// Explains that the word at this place has no valid value. The text names the argument as the synopsis does, with
+    /// its option: `PX milliseconds`. O(words) for real synopses.
     pub(in crate::spec) fn explain_argument(
         &self,
         words: &[&[u8]],
@@ -73,7 +73,8 @@ impl Syntax<'_> {
         is_number
     }
 
-    /// The token of the synopsis that this word is, with a space behind it, if this argument stands right behind it.
+    /// The token of the synopsis that equals this word, with a space behind it, if `argument` stands right behind the
+    /// token.
     fn option_of(&self, argument: &str, word: &[u8]) -> Option<String> {
         let mut found = None;
         self.visit(&mut |part| {
@@ -90,7 +91,7 @@ impl Syntax<'_> {
         found
     }
 
-    /// Explains words that are of the synopsis one by one: an option was given twice, or two that exclude each other.
+    /// Explains words each of which fits the synopsis: an option is given twice, or two options exclude each other.
     fn explain_options(&self, words: &[&[u8]]) -> Vec<u8> {
         let parts = match self {
             Syntax::Sequence(parts) => parts.as_slice(),
@@ -118,7 +119,7 @@ impl Syntax<'_> {
 }
 
 impl<'a> Syntax<'a> {
-    /// The argument that this is, once or several times.
+    /// The name of the argument, if this part is one argument, once or several times.
     fn first_argument(&self) -> Option<&'a str> {
         match self {
             Syntax::Argument(word) => Some(word.text),
@@ -139,7 +140,7 @@ fn first_tokens<'a>(part: &Syntax<'a>) -> Vec<&'a str> {
     }
 }
 
-/// A word of a client's as an error quotes it: the beginning of a long one, with escapes for what cannot be printed.
+/// A client's word as an error quotes it: the beginning of a long word, with escapes for unprintable bytes.
 pub(crate) struct Shown<'a>(pub(crate) &'a [u8]);
 
 impl fmt::Display for Shown<'_> {
@@ -157,7 +158,7 @@ impl fmt::Display for Shown<'_> {
     }
 }
 
-/// `. Did you mean 'PX'?` of the nearest of these tokens; empty without one.
+/// `. Did you mean 'PX'?` with the nearest of these tokens. Empty if no token is near.
 fn hint<'a>(word: &[u8], expected: impl Iterator<Item = &'a str>) -> String {
     let word = std::str::from_utf8(word).unwrap_or_default();
     match nearest(word, expected.filter(|text| is_token(text))) {
@@ -166,7 +167,7 @@ fn hint<'a>(word: &[u8], expected: impl Iterator<Item = &'a str>) -> String {
     }
 }
 
-/// Whether a word of a synopsis is typed as it is.
+/// Whether a word of a synopsis is a token.
 fn is_token(text: &str) -> bool {
     text.starts_with(|first: char| first.is_ascii_uppercase())
 }
@@ -182,15 +183,15 @@ fn listed<'a>(words: impl Iterator<Item = &'a str>) -> String {
 }
 
 impl Expected {
-    /// Nothing yet, of these words.
+    /// An empty record for a match of these words.
     fn of(syntax: &Syntax<'_>, words: &[&[u8]]) -> Self {
         let is_counted = syntax.arguments().first() == Some(&"numkeys");
         let count = words.first().and_then(|word| std::str::from_utf8(word).ok()?.parse().ok());
         Expected { keys: count.filter(|_| is_counted), end: words.len(), ..Expected::default() }
     }
 
-    /// Returns the words expected at the last place looked at, which is not before this one: the place, and each word.
-    /// At the end only what may not be left out, if there is any.
+    /// Returns the words expected at the last place looked at, each with the place, which is not before `reached`. At
+    /// the end of a request: only the words that may not be left out, if there are any.
     fn into_words(self, reached: usize) -> Vec<(usize, String)> {
         let (at, words) = self.last.into_inner();
         if at < reached {

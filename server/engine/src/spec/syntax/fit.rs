@@ -1,4 +1,4 @@
-//! Whether the words of a request are of a synopsis, as a version has it.
+//! The check whether the words of a request fit the synopsis of a version.
 
 use super::{Kind, Syntax, Word, arguments};
 use crate::spec::Version;
@@ -7,14 +7,14 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 impl Syntax<'_> {
-    /// Whether these words, without the command's own name, are what the synopsis says in this version. Options that
-    /// stand side by side may come in any order, and more than once. O(words) for what real synopses are.
+    /// Whether these words, without the command's own name, fit the synopsis of this version. Options that stand side
+    /// by side may come in any order, and more than once. O(words) for real synopses.
     pub fn fits(&self, version: Version, words: &[&[u8]]) -> bool {
         let request = Request { version, words, expected: None };
         request.behind(self, &BTreeSet::from([0]), false).contains(&words.len())
     }
 
-    /// Whether it has a part that this version has not.
+    /// Whether the synopsis has a part that this version lacks.
     pub fn is_newer_than(&self, version: Version) -> bool {
         let mut is_newer = false;
         self.visit(&mut |part| {
@@ -30,18 +30,18 @@ fn is_in(word: &Word<'_>, version: Version) -> bool {
     word.since.is_none_or(|since| version.has(since))
 }
 
-/// The words that are looked at, and by which version.
+/// The words of a request, and the version that reads them.
 pub(super) struct Request<'a> {
     version: Version,
     words: &'a [&'a [u8]],
-    /// The words that are missing; while they are to be explained.
+    /// The missing words, while a mistake is explained.
     pub(super) expected: Option<Expected>,
 }
 
 /// The words of a synopsis that a request lacks.
 #[derive(Debug, Default)]
 pub(super) struct Expected {
-    /// The last place at which a word was missing, and the words there; with each, whether it may be left out.
+    /// The last place at which a word was missing, and the words expected there; with each, whether it may be left out.
     pub(super) last: RefCell<(usize, Vec<(String, bool)>)>,
     /// The number of words in the request.
     pub(super) end: usize,
@@ -65,12 +65,13 @@ impl Expected {
 type Places = BTreeSet<usize>;
 
 impl<'a> Request<'a> {
-    /// Starts a match with these words, of the newest version. Missing words are noted.
+    /// Starts a match of these words by the newest version. The match records missing words.
     pub(super) fn explaining(words: &'a [&'a [u8]], expected: Expected) -> Self {
         Request { version: Version::Newest, words, expected: Some(expected) }
     }
 
-    /// The places where a part may end that begins at one of these; `may_lack`: it may be left out there.
+    /// The places where a part may end that begins at one of the places `from`. `may_lack`: the part may be left out
+    /// there.
     pub(super) fn behind(&self, part: &Syntax<'_>, from: &Places, may_lack: bool) -> Places {
         match part {
             Syntax::Token(word) => {
@@ -112,13 +113,13 @@ impl<'a> Request<'a> {
         begins.filter(|_| is_in(word, self.version)).map(|at| at + 1).collect()
     }
 
-    /// Returns the number of keys, where that is known and this part is one.
+    /// Returns the number of keys, if it is known and this part is a key.
     fn keys(&self, part: &Syntax<'_>) -> Option<usize> {
         let keys = self.expected.as_ref()?.keys?;
         matches!(part, Syntax::Argument(word) if word.text == "key").then_some(keys)
     }
 
-    /// Behind so many of a part.
+    /// The places behind `count` repetitions of a part.
     fn behind_keys(&self, part: &Syntax<'_>, from: &Places, count: usize) -> Places {
         let mut places = from.clone();
         for _ in 0..count {
@@ -130,7 +131,7 @@ impl<'a> Request<'a> {
         places
     }
 
-    /// Behind all these parts, one after the other, options among their neighbours in any order.
+    /// The places behind all these parts, one after the other. Options that stand side by side come in any order.
     fn behind_all(&self, mut parts: &[Syntax<'_>], from: &Places, mut may_lack: bool) -> Places {
         let mut places = from.clone();
         while let Some((first, rest)) = parts.split_first() {
@@ -144,7 +145,7 @@ impl<'a> Request<'a> {
         places
     }
 
-    /// Behind any number of these parts, also none.
+    /// The places behind any number of these parts, zero included.
     fn behind_any(&self, parts: &[Syntax<'_>], from: &Places) -> Places {
         let mut all = from.clone();
         let mut last = from.clone();
@@ -158,7 +159,7 @@ impl<'a> Request<'a> {
     }
 }
 
-/// Whether a part may be left out, and a token tells that it is there.
+/// Whether a part may be left out and begins with a token.
 pub(super) fn is_option(part: &Syntax<'_>) -> bool {
     matches!(part, Syntax::Optional(part) if begins_with_token(part))
 }
@@ -173,12 +174,12 @@ fn begins_with_token(part: &Syntax<'_>) -> bool {
     }
 }
 
-/// Whether a word can be an argument of this name: integers are told from words.
+/// Whether a word can be an argument of this name. An integer argument takes only an integer.
 fn can_be(word: &Word<'_>, given: &[u8]) -> bool {
     arguments::kind_of(word) != Kind::Integer || number::parse_i64(given).is_some()
 }
 
-/// What is to be typed for a token.
+/// The text that a client types for a token.
 pub(super) fn token<'a>(word: &Word<'a>) -> &'a str {
     if word.text == "\"\"" { "" } else { word.text }
 }

@@ -2,13 +2,13 @@
 
 use super::{Problem, SyntaxError};
 
-/// How deep brackets may nest. Far beyond any synopsis; it bounds the recursion.
+/// The deepest nesting of brackets. It is far beyond any synopsis, and bounds the recursion.
 const MAX_DEPTH: usize = 16;
-/// The most parts of a synopsis, groups included.
+/// The most parts in a synopsis, groups included.
 pub(in crate::spec) const MAX_PARTS: usize = 255;
 /// The most parts of one sequence.
 const MAX_SEQUENCE: usize = 64;
-/// The index of no part.
+/// The index that stands for no part.
 pub(in crate::spec) const NO_PART: u8 = u8::MAX;
 
 /// The forms of parts, as [`Syntax`](super::Syntax) describes them.
@@ -27,7 +27,7 @@ pub(in crate::spec) enum Form {
 #[derive(Clone, Copy, Debug)]
 pub(in crate::spec) struct Node {
     pub(in crate::spec) form: Form,
-    /// The word, or the name of a group, with its notes: from this byte of the synopsis to that.
+    /// The byte range, in the synopsis, of the word or of the name of a group, with the notes.
     pub(in crate::spec) from: usize,
     pub(in crate::spec) to: usize,
     /// The length of the word without its notes.
@@ -51,7 +51,7 @@ pub(in crate::spec) struct Tree {
     pub(in crate::spec) root: u8,
 }
 
-/// Returns the error of an expression, or its value: `?` for functions that run when the program is compiled.
+/// Returns early with the error of an expression, or evaluates to its value: `?` for `const` functions.
 macro_rules! check {
     ($result:expr) => {
         match $result {
@@ -61,7 +61,7 @@ macro_rules! check {
     };
 }
 
-/// A synopsis, and how far it has been read.
+/// A synopsis, and the position up to which it has been read.
 struct Parser<'a> {
     text: &'a [u8],
     at: usize,
@@ -86,7 +86,7 @@ pub(in crate::spec) const fn parse(text: &str) -> Result<Tree, SyntaxError> {
 }
 
 impl Parser<'_> {
-    /// Alternatives up to a closing bracket or the end.
+    /// Reads alternatives up to a closing bracket or the end.
     const fn choice(&mut self) -> Result<u8, SyntaxError> {
         let first = check!(self.sequence());
         if !matches!(self.peek(), Some(b'|')) {
@@ -102,7 +102,7 @@ impl Parser<'_> {
         self.add(Node::group(Form::OneOf, first))
     }
 
-    /// Parts up to a bar, a closing bracket or the end.
+    /// Reads parts up to a bar, a closing bracket or the end.
     const fn sequence(&mut self) -> Result<u8, SyntaxError> {
         let mut parts = Parts { ids: [NO_PART; MAX_SEQUENCE], len: 0 };
         while let Some(byte) = self.peek() {
@@ -123,7 +123,7 @@ impl Parser<'_> {
         self.one_of_many(&parts, 0)
     }
 
-    /// `[ ... ]`: something optional, or the repetition of what has just been read.
+    /// Reads `[ ... ]`: an optional part, or the repetition of the parts just read.
     const fn optional(&mut self, parts: &mut Parts) -> Result<(), SyntaxError> {
         let inner = check!(self.bracketed(b']'));
         let repeated = self.repeated_tail(parts, inner);
@@ -138,7 +138,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// What stands between the bracket here and the `close` that belongs to it.
+    /// Reads the parts between the bracket here and its closing bracket `close`.
     const fn bracketed(&mut self, close: u8) -> Result<u8, SyntaxError> {
         let open = self.at;
         if self.depth == MAX_DEPTH {
@@ -161,7 +161,7 @@ impl Parser<'_> {
         Ok(inner)
     }
 
-    /// The name that a bracket begins with: `unit:`.
+    /// Reads the name that a bracket may begin with: `unit:`.
     const fn group_name(&mut self) -> Option<(usize, usize)> {
         self.peek();
         let (from, end) = (self.at, self.word_end());
@@ -172,7 +172,7 @@ impl Parser<'_> {
         Some((from, end - 1))
     }
 
-    /// A token, an argument, or `...` for what stands before it.
+    /// Reads a token, an argument, or `...`, which repeats the part before it.
     const fn word(&mut self, parts: &mut Parts) -> Result<(), SyntaxError> {
         let (from, to) = (self.at, self.word_end());
         let part = if to - from == 3 && self.text[from] == b'.' && self.text[from + 1] == b'.' {
@@ -195,7 +195,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Where the word here ends: at a space, a bracket or a bar.
+    /// The end of the word here: a space, a bracket or a bar.
     const fn word_end(&self) -> usize {
         let mut end = self.at;
         while end < self.text.len()
@@ -206,7 +206,7 @@ impl Parser<'_> {
         end
     }
 
-    /// The next byte that is not a space.
+    /// Skips spaces, and returns the next byte.
     const fn peek(&mut self) -> Option<u8> {
         while self.at < self.text.len() && self.text[self.at].is_ascii_whitespace() {
             self.at += 1;
@@ -228,7 +228,7 @@ impl Parser<'_> {
         Ok(id as u8)
     }
 
-    /// The parts from the index `from` on, as one.
+    /// Joins the parts from the index `from` on into one part.
     const fn one_of_many(&mut self, parts: &Parts, from: usize) -> Result<u8, SyntaxError> {
         let first = parts.ids[from];
         if parts.len - from == 1 {
@@ -242,10 +242,10 @@ impl Parser<'_> {
         self.add(Node::group(Form::Sequence, first))
     }
 
-    /// How many of the last `parts` an optional bracket repeats: `key [key ...]` one, `score member [score member ...]`
-    /// two; none when the bracket is something else.
+    /// The number of the last `parts` that an optional bracket repeats: 1 for `key [key ...]`, 2 for `score member
+    /// [score member ...]`. 0 if the bracket is no repetition.
     const fn repeated_tail(&self, parts: &Parts, inner: u8) -> usize {
-        // The repeated part, and those before it in the bracket.
+        // The repeated part, and the parts before it in the bracket.
         let mut inner_parts = Parts { ids: [NO_PART; MAX_SEQUENCE], len: 0 };
         let node = self.tree.nodes[inner as usize];
         let mut at = if matches!(node.form, Form::Sequence) { node.first } else { inner };
@@ -272,7 +272,7 @@ impl Parser<'_> {
         count
     }
 
-    /// Whether two parts are the same but for their notes and names.
+    /// Whether two parts are equal apart from their notes and names.
     const fn same_words(&self, a: u8, b: u8) -> bool {
         let (a, b) = (self.tree.nodes[a as usize], self.tree.nodes[b as usize]);
         if a.form as u8 != b.form as u8 || a.shown != b.shown {
@@ -309,7 +309,8 @@ impl Parts {
     }
 }
 
-/// The length of the word from this byte to that without its notes. A sign that begins the word is the word.
+/// The length, without notes, of the word from the byte `from` to the byte `to`. A sign at the beginning belongs to the
+/// word.
 const fn shown_len(text: &[u8], from: usize, to: usize) -> usize {
     let mut at = from + 1;
     while at < to {
@@ -324,7 +325,8 @@ const fn shown_len(text: &[u8], from: usize, to: usize) -> usize {
     at - from
 }
 
-/// Whether there are lower-case letters from this byte to that, and whether there are upper-case ones.
+/// Whether there are lower-case letters from the byte `from` to the byte `to`, and whether there are upper-case
+/// letters.
 const fn letters(text: &[u8], from: usize, to: usize) -> (bool, bool) {
     let (mut has_lower, mut has_upper, mut at) = (false, false, from);
     while at < to {

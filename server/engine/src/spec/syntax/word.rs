@@ -1,21 +1,21 @@
 //! A word of a synopsis with its notes.
 
-/// A word of a synopsis: what is shown of it, and what its notes say.
+/// A word of a synopsis: its text, and the values of its notes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Word<'a> {
-    /// What is shown.
+    /// The word without its notes.
     pub text: &'a str,
-    /// Its name, where a note gives one.
+    /// The name, if a note gives it.
     pub name: Option<&'a str>,
-    /// Its type, where a note gives one.
+    /// The type, if a note gives it.
     pub kind: Option<Kind>,
-    /// The least and the greatest integer that it may be, where a note gives them.
+    /// The least and the greatest valid integer, if a note gives them.
     pub range: Option<(i64, i64)>,
-    /// The key specification that it belongs to, from 0, where a note gives one.
+    /// The index, from 0, of the key specification that the word belongs to, if a note gives it.
     pub key_spec: Option<usize>,
-    /// The first version that had it.
+    /// The first version that had the word.
     pub since: Option<&'a str>,
-    /// The version that deprecated it.
+    /// The version that deprecated the word.
     pub deprecated_since: Option<&'a str>,
 }
 
@@ -55,7 +55,7 @@ impl Kind {
         Kind::Block,
     ];
 
-    /// Its name in COMMAND DOCS.
+    /// The name in COMMAND DOCS.
     pub fn name(self) -> &'static str {
         match self {
             Kind::String => "string",
@@ -82,9 +82,9 @@ impl<'a> Word<'a> {
         Word { text, name, kind, range, key_spec, since: None, deprecated_since: None }
     }
 
-    /// Reads `text=name:type#key_spec@since-deprecated`, each note optional; `None` when one has another form.
+    /// Reads `text=name:type#key_spec@since-deprecated`, each note optional. `None` if a note has another form.
     ///
-    /// A sign that begins the word is the word: `=` and `$` are tokens. Two words may be one argument: `ip:port`.
+    /// A sign at the beginning belongs to the word: `=` and `$` are tokens. Two words may be one argument: `ip:port`.
     pub(super) fn parse(text: &'a str) -> Option<Self> {
         let mut word = Word::plain(text);
         if let Some((rest, versions)) = cut(word.text, '@') {
@@ -113,12 +113,12 @@ impl<'a> Word<'a> {
     }
 }
 
-/// The parts before and behind the last such sign that does not begin the word.
+/// The parts before and behind the last `sign` in the word. `None` if it is absent or begins the word.
 fn cut(text: &str, sign: char) -> Option<(&str, &str)> {
     text.rsplit_once(sign).filter(|(before, _)| !before.is_empty())
 }
 
-/// The numbers of `1..5`; without the second there is no greatest one. `None` when it is something else.
+/// The two numbers of `1..5`. Without the second number there is no upper bound. `None` if the text has another form.
 pub(in crate::spec) const fn range(text: &str) -> Option<(i64, i64)> {
     let text = text.as_bytes();
     let mut end = 0;
@@ -135,7 +135,7 @@ pub(in crate::spec) const fn range(text: &str) -> Option<(i64, i64)> {
     }
 }
 
-/// The integer that stands from this byte to that.
+/// The integer from the byte `from` to the byte `to`.
 const fn integer(text: &[u8], from: usize, to: usize) -> Option<i64> {
     let is_negative = from < to && text[from] == b'-';
     let (mut at, mut number) = (if is_negative { from + 1 } else { from }, 0_i64);
@@ -152,7 +152,7 @@ const fn integer(text: &[u8], from: usize, to: usize) -> Option<i64> {
     Some(if is_negative { -number } else { number })
 }
 
-/// A version of three numbers, or nothing when there is none; `None` when it is something else.
+/// A version of three numbers, or `Some(None)` for an empty text. `None` if the text has another form.
 #[expect(clippy::option_option, reason = "no version and a wrong one are different")]
 fn version(text: &str) -> Option<Option<&str>> {
     let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
