@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::io;
 
-/// Why CONFIG SET changed nothing: its reply, without the leading `-`.
+/// The error reply of CONFIG SET, without the leading `-`. An error means that nothing has changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SetError(Vec<u8>);
 
@@ -41,31 +41,31 @@ impl fmt::Display for SetError {
 
 impl std::error::Error for SetError {}
 
-/// A parameter, by one of its names.
+/// A parameter, with the one of its names that was used.
 type Named = (&'static str, &'static Parameter);
 
-/// What CONFIG SET changes around the engine.
+/// The changes that CONFIG SET makes around the engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostChanges {
-    /// The most clients that there may be.
+    /// Whether the limit of clients is raised.
     pub clients: bool,
-    /// How connections over TLS are made: files are read anew.
+    /// Whether the parameters of connections over TLS change. The files are then read again.
     pub tls: bool,
 }
 
-/// What around the engine could not follow the parameters; the log says why.
+/// The part of the host that could not apply the new parameters. The log has the reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HostRefusal {
-    /// The server cannot listen there.
+    /// The server cannot listen on the address or port.
     Listening,
-    /// No connection over TLS can be made like this.
+    /// Connections over TLS are not possible with these parameters.
     Tls,
-    /// The system has descriptors for so many clients only.
+    /// The system has descriptors for only this number of clients.
     Clients(usize),
 }
 
 impl HostRefusal {
-    /// What CONFIG SET answers when it concerns this part; none when it does not.
+    /// The answer of CONFIG SET if the refusal concerns this part, else `None`.
     fn answer(self, part: HostPart) -> Option<Cow<'static, str>> {
         match (self, part) {
             (HostRefusal::Listening, HostPart::Addresses) => Some("Failed to bind to specified addresses.".into()),
@@ -86,23 +86,23 @@ impl HostRefusal {
     }
 }
 
-/// What is around the engine while CONFIG SET runs.
+/// The host around the engine while CONFIG SET runs.
 pub trait Surroundings {
-    /// The path from the root of a directory that is to be worked in; a path is relative to this directory.
+    /// Enters a working directory, to which `path` is relative, and returns the directory's absolute path.
     ///
     /// # Errors
-    /// The system's.
+    /// Returns the error of the system.
     fn enter(&self, directory: &str, path: &str) -> io::Result<String>;
 
-    /// Follows parameters that are about to come into force. Called last, and only when something around the engine
-    /// must follow.
+    /// Applies parameters that are about to come into force. Called last, and only if something around the engine must
+    /// change.
     ///
     /// # Errors
-    /// What of it fails: then nothing has changed.
+    /// Returns the part that fails. Nothing has changed then.
     fn follow(&self, parameters: &Config, changes: HostChanges) -> Result<(), HostRefusal>;
 }
 
-/// There is nothing: a server that cannot listen elsewhere.
+/// Surroundings without a host: the server cannot listen elsewhere.
 struct Nothing;
 
 impl Surroundings for Nothing {
@@ -115,13 +115,13 @@ impl Surroundings for Nothing {
     }
 }
 
-/// A parameter's name and its value, as CONFIG GET answers them.
+/// A parameter's name and its value, as CONFIG GET replies them.
 pub type Pair = (Vec<u8>, Vec<u8>);
 
 impl Config {
-    /// CONFIG GET: each parameter that a pattern matches, once. A name without `*`, `?` and `[` is returned as it was
-    /// asked for, in either case; the matches of patterns follow, in alphabetical order, but for hidden ones.
-    /// O(patterns × parameters).
+    /// CONFIG GET: each parameter that a pattern matches, once. A name without `*`, `?` and `[` matches in either case,
+    /// and is returned as the client wrote it. The matches of patterns follow in alphabetical order, without hidden
+    /// parameters. O(patterns × parameters).
     pub fn get(&self, patterns: &[&[u8]]) -> Vec<Pair> {
         let (globs, names): (Vec<&[u8]>, Vec<&[u8]>) =
             patterns.iter().partition(|pattern| pattern.iter().any(|byte| b"*?[".contains(byte)));
@@ -153,7 +153,7 @@ impl Config {
     /// CONFIG SET for a server that cannot listen elsewhere: see [`Config::set_within`].
     ///
     /// # Errors
-    /// The first reason why not; then nothing has changed.
+    /// Returns the first reason for a refusal. Nothing has changed then.
     pub fn set(&mut self, pairs: &[(&[u8], &[u8])], local: bool) -> Result<(), SetError> {
         self.set_within(pairs, local, &Nothing)
     }
@@ -161,7 +161,7 @@ impl Config {
     /// CONFIG SET: gives parameters new values, all of them or none. `local`: whether the client is on this machine.
     ///
     /// # Errors
-    /// The first reason why not; then nothing has changed.
+    /// Returns the first reason for a refusal. Nothing has changed then.
     pub fn set_within(
         &mut self,
         pairs: &[(&[u8], &[u8])],
@@ -186,7 +186,7 @@ impl Config {
                 changed.dir = entered.map_err(|error| failed(system_reason(&error).into()))?;
             }
         }
-        // Without a port nothing is read: Redis too takes anything then.
+        // Without a port no file is read: then Redis, too, accepts any value.
         let has_tls = changed.tls.port.is_some();
         parts.retain(|(_, part)| has_tls || *part != HostPart::Tls);
         let tls = has_tls && parts.iter().any(|(_, part)| matches!(part, HostPart::Tls | HostPart::TlsPort));
@@ -195,7 +195,7 @@ impl Config {
             && let Err(refusal) = around.follow(&changed, HostChanges { clients, tls })
         {
             let answers = |(name, part): &(&'static str, HostPart)| Some((*name, refusal.answer(*part)?));
-            // What concerns none of them stands in nobody's way.
+            // A refusal that concerns none of the changed parameters is ignored.
             if let Some((name, answer)) = parts.iter().find_map(answers) {
                 return Err(SetError::because(name.as_bytes(), &answer));
             }
@@ -204,8 +204,8 @@ impl Config {
         Ok(())
     }
 
-    /// The parameters that are named, each with the name of its own that was used: all known, changeable, and none
-    /// twice under one name.
+    /// The named parameters, each with the one of its names that was used. All are known and changeable, and no name
+    /// occurs twice.
     fn settable(&self, pairs: &[(&[u8], &[u8])], local: bool) -> Result<Vec<Named>, SetError> {
         let mut named: Vec<Named> = Vec::new();
         for (given, text) in pairs {
@@ -231,7 +231,7 @@ impl Config {
         Ok(named)
     }
 
-    /// Reads the words of a parameter's value. `again`: whether the text being loaded has set it before.
+    /// Reads the words of a parameter's value. `again`: whether the text being loaded has set the parameter before.
     pub(super) fn read(
         &self,
         parameter: &'static Parameter,
@@ -259,7 +259,7 @@ impl Config {
 }
 
 impl Parameter {
-    /// The value of a parameter that nothing sets and that has no field: its default, as text, as it is shown.
+    /// The value of an unset parameter without a field: the text of its default.
     fn default_value(&self) -> Value {
         Value::Text(self.default.as_bytes().to_vec())
     }
@@ -270,7 +270,8 @@ pub(super) fn find(name: &[u8]) -> Option<&'static Parameter> {
     PARAMETERS.iter().find(|parameter| parameter.is_called(name))
 }
 
-/// The words of a value given as one: parameters that take several are split at each space.
+/// The words of a value that is given as one word. The value of a parameter that takes several words is split at each
+/// space.
 pub(super) fn split_value<'a>(parameter: &Parameter, text: &'a [u8]) -> Vec<&'a [u8]> {
     if !parameter.takes_several() {
         return vec![text];

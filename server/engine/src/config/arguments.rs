@@ -1,25 +1,25 @@
-//! The command line, as redis-server reads it: options are turned into lines of a configuration file.
+//! The command line, read as redis-server reads it: options become lines of a configuration file.
 
 use super::file::{CommandNames, LoadError, Loader, quote};
 use super::source::{Files, Source};
 use super::{Config, SaveParameters};
 
-/// What a command line asks for.
+/// The request of a command line.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Invocation {
-    /// A server with these parameters.
+    /// Runs a server with these parameters.
     Run(Box<Config>),
-    /// The program's help on standard output, and exit code 0.
+    /// Prints the program's help on standard output, and exits with code 0.
     Help,
-    /// The program's version on standard output, and exit code 0.
+    /// Prints the program's version on standard output, and exits with code 0.
     Version,
-    /// The reason on standard error, and exit code 1.
+    /// Prints the reason on standard error, and exits with code 1.
     Fail(LoadError),
 }
 
 impl Invocation {
-    /// What the arguments ask for, without the program's own name. `files` reads files and standard input, when asked
-    /// for; `names` checks what names commands.
+    /// Reads the arguments, without the program's own name. `files` reads files and standard input, if the arguments
+    /// ask for them. `names` checks the lines that name commands.
     pub fn from_arguments(
         arguments: impl IntoIterator<Item = Vec<u8>>,
         files: &mut dyn Files,
@@ -28,7 +28,8 @@ impl Invocation {
         Self::with_defaults(Config::default(), arguments, files, names)
     }
 
-    /// The same, where parameters that are not set have the values of `defaults`.
+    /// Reads the arguments as [`from_arguments`](Self::from_arguments) does. Parameters that are not set have the
+    /// values of `defaults`.
     pub fn with_defaults(
         defaults: Config,
         arguments: impl IntoIterator<Item = Vec<u8>>,
@@ -60,17 +61,18 @@ impl Invocation {
     }
 }
 
-/// The port of a sentinel, if nothing else is said.
+/// The default port of a sentinel.
 const SENTINEL_PORT: u16 = 26379;
 
 impl Config {
-    /// Makes these the defaults of a sentinel, whose parameters are still to be read.
+    /// Makes these parameters the defaults of a sentinel, whose own parameters are still to be read.
     #[must_use]
     pub fn with_sentinel_defaults(self) -> Self {
         Config { port: SENTINEL_PORT, protected_mode: false, sentinel: Some(Vec::new()), ..self }
     }
 
-    /// The same for a sentinel that watches nothing yet and has no file: what it knows is kept in memory.
+    /// Makes these the parameters of a sentinel that watches nothing yet and has no file. Such a sentinel keeps its
+    /// state in memory.
     #[must_use]
     pub fn into_sentinel(self) -> Self {
         let saves = SaveParameters { load: String::new(), ..self.saves };
@@ -105,7 +107,7 @@ fn load(
     loader.finish()
 }
 
-/// The value that an option has when none is given.
+/// The value of an option that is given without a value.
 fn implied(option: &[u8]) -> Option<&'static [u8]> {
     if option.eq_ignore_ascii_case(b"save") {
         Some(b"\"\"")
@@ -128,9 +130,9 @@ struct CommandLine<'a> {
 }
 
 impl<'a> CommandLine<'a> {
-    /// The rules are those of redis-server 7.0: a first argument without `-` in front is a file; `-`, first or last, is
-    /// standard input; what follows an option is its value even if it begins with `--`, except for `--save`,
-    /// `--sentinel` and our own `--exit-with-parent`; an option and its value may be one argument.
+    /// Reads arguments by the rules of redis-server 7.0. A first argument without `-` in front is a file; `-`, first or
+    /// last, is standard input. An argument behind an option is the option's value even if it begins with `--`, except
+    /// for `--save`, `--sentinel` and our own `--exit-with-parent`. An option and its value may be one argument.
     fn read(arguments: &'a [Vec<u8>]) -> Self {
         let mut line = CommandLine::default();
         let mut rest = arguments;
@@ -157,7 +159,7 @@ impl<'a> CommandLine<'a> {
         line
     }
 
-    /// Begins a line. Whether the next argument is a value, whatever it looks like.
+    /// Begins a line. Returns whether the next argument is a value, whatever it looks like.
     fn option(&mut self, option: &[u8], next: Option<&Vec<u8>>) -> bool {
         if !self.options.is_empty() {
             self.options.push(b'\n');

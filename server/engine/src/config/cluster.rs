@@ -1,14 +1,14 @@
 //! The parameters of a node of a cluster.
 
-/// What a client is told to call a node by (`cluster-preferred-endpoint-type`).
+/// The form in which clients are told the endpoint of a node (`cluster-preferred-endpoint-type`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EndpointType {
-    /// Its address.
+    /// The IP address of the node.
     #[default]
     Ip,
-    /// The name of its host.
+    /// The host name of the node.
     Hostname,
-    /// Nothing: the client keeps to the address that it knows.
+    /// No endpoint: the client keeps the address that it knows.
     UnknownEndpoint,
 }
 
@@ -18,45 +18,45 @@ impl EndpointType {
         [EndpointType::Ip, EndpointType::Hostname, EndpointType::UnknownEndpoint];
 }
 
-/// The parameters of a node of a cluster: each is that of the same name behind `cluster-`.
+/// The parameters of a node of a cluster. Each field is the parameter of the same name with `cluster-` in front.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClusterParameters {
-    /// Whether it is one.
+    /// Whether the server is a node of a cluster.
     pub enabled: bool,
-    /// The file in the working directory that its view of the cluster is kept in.
+    /// The file, in the working directory, that keeps the node's view of the cluster.
     pub config_file: String,
-    /// The address that it says it has; empty: the one that it knows.
+    /// The address that the node announces. Empty: the address that the node knows.
     pub announce_ip: String,
-    /// The port that it says it has; 0: its own.
+    /// The port that the node announces. 0: its own port.
     pub announce_port: u16,
-    /// The same of the port over TLS.
+    /// The TLS port that the node announces. 0: its own.
     pub announce_tls_port: u16,
-    /// The same of the port for nodes.
+    /// The cluster bus port that the node announces. 0: its own.
     pub announce_bus_port: u16,
-    /// The host's name that it says it has.
+    /// The host name that the node announces.
     pub announce_hostname: String,
-    /// The port for nodes; 0: 10000 above the one for clients.
+    /// The port of the cluster bus. 0: 10000 above the port for clients.
     pub port: u16,
-    /// What clients are told to call nodes by.
+    /// The form in which clients are told the endpoints of nodes.
     pub preferred_endpoint_type: EndpointType,
-    /// Whether nothing is served while a slot has no node.
+    /// Whether the node serves nothing while a slot has no node.
     pub require_full_coverage: bool,
     /// Whether reads are served while the cluster is down.
     pub allow_reads_when_down: bool,
-    /// Whether channels of shards are.
+    /// Whether shard channels are served while the cluster is down.
     pub allow_pubsubshard_when_down: bool,
     /// Whether a master that has lost its last slot becomes a replica.
     pub allow_replica_migration: bool,
-    /// After how many milliseconds of silence a node counts as failed.
+    /// Milliseconds of silence after which a node counts as failed.
     pub node_timeout: i64,
-    /// A replica whose data are older than so many of these does not take over; 0: it does.
+    /// The oldest data, in multiples of `node_timeout`, with which a replica takes over. 0: no limit.
     pub replica_validity_factor: i64,
     /// Whether a replica does not take over by itself.
     pub replica_no_failover: bool,
 }
 
 impl Default for ClusterParameters {
-    /// Those of Redis.
+    /// The defaults of Redis.
     fn default() -> Self {
         ClusterParameters {
             enabled: false,

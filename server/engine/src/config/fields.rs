@@ -4,17 +4,17 @@ use super::{AuthClients, EndpointType, OutputLimits, TimeMode, Value};
 use crate::spec::Version;
 use lockwheel_store::keyspace::{EventClasses, EvictionPolicy, Measure, Rank};
 
-/// How much is logged, each level including those after it.
+/// The level of the log. Each level includes the levels after it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LogLevel {
     /// Everything.
     Debug,
     /// Much, rarely useful.
     Verbose,
-    /// What matters in production.
+    /// Messages that matter in production.
     #[default]
     Notice,
-    /// Only what is important.
+    /// Only important messages.
     Warning,
 }
 
@@ -23,7 +23,7 @@ impl LogLevel {
     const ALL: [Self; 4] = [LogLevel::Debug, LogLevel::Verbose, LogLevel::Notice, LogLevel::Warning];
 }
 
-/// Which clients something is allowed to.
+/// The clients that have a permission.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Permission {
     /// No client.
@@ -31,7 +31,7 @@ pub enum Permission {
     No,
     /// Every client.
     Yes,
-    /// To clients on this machine.
+    /// Clients on this machine.
     Local,
 }
 
@@ -39,7 +39,7 @@ impl Permission {
     pub(super) const NAMES: &[&str] = &["no", "yes", "local"];
     const ALL: [Self; 3] = [Permission::No, Permission::Yes, Permission::Local];
 
-    /// Whether a client is allowed; `local`: whether it is on this machine.
+    /// Whether a client has the permission. `local`: whether the client is on this machine.
     pub fn allows(self, local: bool) -> bool {
         match self {
             Permission::No => false,
@@ -49,22 +49,22 @@ impl Permission {
     }
 }
 
-/// Which keys go when there are more bytes of data than `maxmemory`.
+/// The keys to evict while the data have more bytes than `maxmemory`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MaxmemoryPolicy {
-    /// With a deadline, not accessed for long.
+    /// Keys with an expiry, the least recently used first.
     VolatileLru,
-    /// With a deadline, rarely accessed.
+    /// Keys with an expiry, the least frequently used first.
     VolatileLfu,
-    /// With a deadline, at random.
+    /// Random keys with an expiry.
     VolatileRandom,
-    /// With the nearest deadline.
+    /// Keys with an expiry, the nearest expiry first.
     VolatileTtl,
-    /// Not accessed for long.
+    /// Any keys, the least recently used first.
     AllkeysLru,
-    /// Rarely accessed.
+    /// Any keys, the least frequently used first.
     AllkeysLfu,
-    /// At random.
+    /// Random keys.
     AllkeysRandom,
     /// None.
     #[default]
@@ -93,7 +93,7 @@ impl MaxmemoryPolicy {
         MaxmemoryPolicy::NoEviction,
     ];
 
-    /// Which keys go, and in what order; `None`: none goes.
+    /// The keys to evict, and their order. `None`: no eviction.
     pub fn eviction(self) -> Option<EvictionPolicy> {
         let (volatile, rank) = match self {
             MaxmemoryPolicy::VolatileLru => (true, Rank::IdleTime),
@@ -108,12 +108,12 @@ impl MaxmemoryPolicy {
         Some(EvictionPolicy { volatile, rank })
     }
 
-    /// Whether when or how often keys are accessed decides which go.
+    /// Whether the order of eviction depends on the time or the frequency of accesses.
     pub fn goes_by_accesses(self) -> bool {
         self.eviction().is_some_and(|policy| matches!(policy.rank, Rank::IdleTime | Rank::Frequency))
     }
 
-    /// What is measured of the accesses of keys.
+    /// The measure that is kept of the accesses to a key.
     pub fn measure(self) -> Measure {
         match self {
             MaxmemoryPolicy::VolatileLfu | MaxmemoryPolicy::AllkeysLfu => Measure::Frequency,
@@ -122,12 +122,12 @@ impl MaxmemoryPolicy {
     }
 }
 
-/// Whether new users may hear and publish on all channels (`acl-pubsub-default`).
+/// The rights of new users to subscribe and publish to channels (`acl-pubsub-default`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ChannelDefault {
-    /// They may.
+    /// All channels.
     All,
-    /// They may not.
+    /// No channel.
     #[default]
     Nothing,
 }
@@ -136,25 +136,25 @@ impl ChannelDefault {
     pub(super) const NAMES: &[&str] = &["allchannels", "resetchannels"];
     const ALL: [Self; 2] = [ChannelDefault::All, ChannelDefault::Nothing];
 
-    /// What it is in a version where nothing is said: before 7.0 new users might.
+    /// The default of a version. Before 7.0 new users had the rights to all channels.
     pub fn of(version: Version) -> Self {
         if version == Version::V6_2 { ChannelDefault::All } else { ChannelDefault::Nothing }
     }
 
-    /// Whether they may.
+    /// Whether new users have the rights to all channels.
     pub fn is_all(self) -> bool {
         self == ChannelDefault::All
     }
 }
 
-/// The supervisor of the program, which is notified when it is ready (`supervised`).
+/// The supervisor of the program, which is notified when the program is ready (`supervised`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Supervision {
     /// Upstart.
     Upstart,
     /// systemd.
     Systemd,
-    /// The one that the environment shows.
+    /// The supervisor that the environment shows.
     Auto,
     /// None.
     #[default]
@@ -166,11 +166,11 @@ impl Supervision {
     const ALL: [Self; 4] = [Supervision::Upstart, Supervision::Systemd, Supervision::Auto, Supervision::No];
 }
 
-/// The type of a field. The table pairs each field with a kind that makes values of its type.
+/// The type of a field. The table pairs each field with a kind whose values have this type.
 pub(super) trait Field {
     /// The field as a value.
     fn value(&self) -> Value;
-    /// Stores a value; one of another type, which the table rules out, changes nothing.
+    /// Stores a value. A value of another type changes nothing; the table rules it out.
     fn assign(&mut self, value: Value);
 }
 
@@ -182,7 +182,7 @@ macro_rules! numbers {
             }
 
             fn assign(&mut self, value: Value) {
-                // The kind has checked the range; more than a small machine can count amounts to no limit.
+                // The kind has checked the range. A number beyond the range of the type amounts to no limit.
                 match value {
                     Value::Integer(number) => *self = <$number>::try_from(number).unwrap_or(<$number>::MAX),
                     Value::Size(bytes) => *self = <$number>::try_from(bytes).unwrap_or(<$number>::MAX),
@@ -244,7 +244,7 @@ impl Field for Vec<String> {
     }
 }
 
-/// Fields stored in a variant of their own.
+/// Implements `Field` for types that have a variant of [`Value`] of their own.
 macro_rules! contents {
     ($($variant:ident($content:ty)),*) => {
         $(impl Field for $content {
@@ -270,7 +270,7 @@ contents!(
     Seed(Option<u64>)
 );
 
-/// Fields that are one of some words.
+/// Implements `Field` for types that are one of some words.
 macro_rules! choices {
     ($($choice:ty),*) => {
         $(impl Field for $choice {

@@ -16,30 +16,30 @@ use std::{fmt, io};
 /// The depth up to which files may include each other.
 const DEPTH_MAX: usize = 16;
 
-/// Why a configuration cannot be loaded. Its text is the report that Redis prints.
+/// The reason why a configuration cannot be loaded. The text is the report that Redis prints.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LoadError {
     /// A line is wrong.
     Line {
-        /// Its number, from 1; the command line continues the count of the file.
+        /// The number of the line, from 1. The command line continues the count of the file.
         number: usize,
         /// The line without the white space around it.
         line: String,
-        /// What is wrong.
+        /// The reason.
         reason: String,
-        /// Whether the line is an option of the command line, not one of a file.
+        /// Whether the line is an option of the command line, and not a line of a file.
         is_option: bool,
     },
     /// Lines exclude each other.
     Conflict(&'static str),
     /// A file cannot be read.
     File {
-        /// Its path.
+        /// The path of the file.
         path: String,
-        /// Why not.
+        /// The reason.
         reason: String,
     },
-    /// The arguments ask for something that there is not.
+    /// The arguments ask for something that the server does not have.
     Refused(&'static str),
 }
 
@@ -69,8 +69,8 @@ impl LoadError {
         LoadError::File { path: path.to_owned(), reason: system_reason(error) }
     }
 
-    /// Unmarks a line as an option if it is one of the first lines, which are those of files. Lines of included files,
-    /// whose numbers are their own, are not marked.
+    /// Unmarks a line as an option if it is one of the first `lines_of_files` lines, which come from files. Lines of
+    /// included files, which have their own numbers, are not marked.
     pub(super) fn with_options_after(mut self, lines_of_files: usize) -> Self {
         if let LoadError::Line { number, is_option, .. } = &mut self {
             *is_option &= *number > lines_of_files;
@@ -79,21 +79,21 @@ impl LoadError {
     }
 }
 
-/// What a line does.
+/// The effect of a line.
 enum Outcome {
     Done,
     Include(String),
 }
 
-/// Commands' new names: each command's name, and its new one; empty: it is removed.
+/// The new names of commands: the name of a command and its new name. An empty new name removes the command.
 pub(crate) type Renames = [(String, String)];
 
-/// What a configuration is checked with that names commands.
+/// The checks for lines of a configuration that name commands.
 #[derive(Clone, Copy, Debug)]
 pub struct CommandNames {
-    /// Says whether commands can have these new names. Else why not, in Redis' words.
+    /// Checks whether commands can have these new names. The error is the reason, in Redis' words.
     pub(crate) check_renames: fn(&Renames) -> Result<(), &'static str>,
-    /// Reads the words behind `user`, beside the users that there are. Else what is wrong, in Redis' words.
+    /// Reads the words behind `user`, given the users so far. The error is the reason, in Redis' words.
     pub(crate) read_user: fn(&[&[u8]], &Config) -> Result<UserLine, String>,
 }
 
@@ -102,10 +102,10 @@ pub(super) struct Loader<'a> {
     pub(super) config: Config,
     files: &'a mut dyn Files,
     names: CommandNames,
-    /// The parameters that were set, so that some of them can be added to.
+    /// The parameters that were set. Some of them are extended if a later line sets them again.
     seen: BTreeSet<&'static str>,
     depth: usize,
-    /// The number of the line.
+    /// The number of the current line.
     number: usize,
 }
 
@@ -114,7 +114,7 @@ impl<'a> Loader<'a> {
         Loader { config, files, names, seen: BTreeSet::new(), depth: 0, number: 0 }
     }
 
-    /// This is the file that CONFIG REWRITE writes.
+    /// Records the path of the file that CONFIG REWRITE writes.
     pub(super) fn note_file(&mut self, path: &str) {
         self.config.file = self.files.absolute(path);
     }
@@ -123,10 +123,10 @@ impl<'a> Loader<'a> {
         self.files.read(source).map_err(|error| LoadError::unreadable(source.path(), &error))
     }
 
-    /// The configuration, if its lines make sense together, and what a sentinel is to know too.
+    /// Returns the configuration, if its lines and the lines of a sentinel are consistent.
     ///
     /// # Errors
-    /// The first of its lines that is wrong, or what excludes each other.
+    /// Returns the first wrong line of a sentinel, or a conflict between lines.
     pub(super) fn finish(mut self) -> Result<Config, LoadError> {
         if self.seen.contains("compat") && !self.seen.contains("acl-pubsub-default") {
             self.config.acl_pubsub_default = ChannelDefault::of(self.config.compat);
@@ -148,7 +148,7 @@ impl<'a> Loader<'a> {
     /// Applies each line in order.
     ///
     /// # Errors
-    /// The first line that is wrong, or a file that cannot be read.
+    /// Returns the first wrong line, or a file that cannot be read.
     pub(super) fn load(&mut self, text: &[u8]) -> Result<(), LoadError> {
         let depth = self.depth;
         for (index, line) in text.split(|&byte| byte == b'\n').enumerate() {
@@ -233,7 +233,7 @@ impl<'a> Loader<'a> {
             _ => self.config.read(parameter, values, again)?,
         };
         self.config.store(parameter, value);
-        // Later paths are relative to it.
+        // Later paths are relative to the new directory.
         if parameter.name == "dir" {
             self.files.enter(&self.config.dir).map_err(|error| system_reason(&error))?;
         }
@@ -243,13 +243,13 @@ impl<'a> Loader<'a> {
 
 const UNKNOWN: &str = "Bad directive or wrong number of arguments";
 
-/// Lines that set no parameter.
+/// Reads a line that sets no parameter.
 fn directive(name: &[u8], values: &[&[u8]]) -> Result<Outcome, Reason> {
     match (name, values) {
         (b"include", [path]) => Ok(Outcome::Include(String::from_utf8_lossy(path).into_owned())),
-        // The option by itself, which the command line has acted on.
+        // The option alone. The command line has already acted on it.
         (b"sentinel", []) => Ok(Outcome::Done),
-        // Parameters of long ago, which Redis too accepts and ignores.
+        // Old parameters, which Redis, too, accepts and ignores.
         (b"list-max-ziplist-entries" | b"list-max-ziplist-value", [_]) => Ok(Outcome::Done),
         (b"loadmodule", [_, ..]) => Err("Modules are not supported".into()),
         (b"sentinel", [_, ..]) => Err("sentinel directive while not in sentinel mode".into()),
@@ -257,7 +257,7 @@ fn directive(name: &[u8], values: &[&[u8]]) -> Result<Outcome, Reason> {
     }
 }
 
-/// Appends a word in double quotes, so that it is read back as it is.
+/// Appends a word in double quotes, so that reading it back gives the same word.
 pub(super) fn quote(word: &[u8], text: &mut Vec<u8>) {
     text.push(b'"');
     for &byte in word {

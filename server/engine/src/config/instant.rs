@@ -1,13 +1,14 @@
-//! Instants as RFC 3339 writes them, to the millisecond.
+//! Instants in the format of RFC 3339, to the millisecond.
 
 use jiff::Timestamp;
 use jiff::fmt::temporal::DateTimeParser;
 
-/// Returns the milliseconds since the Unix epoch of an instant like `2030-01-01T00:00:00Z` or
-/// `2030-01-01T01:30:00.25+01:30`. `None`: it is none, before 1970, behind 9999-12-30T21:59:59.999Z, or finer than a
-/// millisecond.
+/// Returns the milliseconds since the Unix epoch of an instant such as `2030-01-01T00:00:00Z` or
+/// `2030-01-01T01:30:00.25+01:30`. Returns `None` if the text is no instant, before 1970, after
+/// 9999-12-30T21:59:59.999Z, or finer than a millisecond.
 pub(super) fn parse(text: &[u8]) -> Option<i64> {
-    // The calendar's parser takes more than RFC 3339: leap seconds, dates without signs, annotations, far zones.
+    // The parser of the calendar accepts more than RFC 3339: leap seconds, dates without separators, annotations, far
+    // zones.
     let (date_time, zone) = text.split_at_checked("2030-01-01T00:00:00".len())?;
     let is_separated =
         date_time.iter().enumerate().all(|(at, byte)| byte.is_ascii_digit() != is_separator(at));
@@ -23,12 +24,12 @@ pub(super) fn parse(text: &[u8]) -> Option<i64> {
     Some(instant.as_millisecond()).filter(|ms| *ms >= 0 && is_whole)
 }
 
-/// Whether a separator, and no digit, stands at this place of `YYYY-MM-DDTHH:MM:SS`.
+/// Whether a separator, and not a digit, stands at this place of `YYYY-MM-DDTHH:MM:SS`.
 fn is_separator(at: usize) -> bool {
     matches!(at, 4 | 7 | 10 | 13 | 16)
 }
 
-/// The instant in UTC, with decimals where it is not a whole second. `ms` is one that [`parse`] gives.
+/// The instant in UTC, with decimals if it is not a whole second. `ms` is a result of [`parse`].
 pub(super) fn format(ms: i64) -> String {
     Timestamp::from_millisecond(ms).map_or_else(|_| String::new(), |instant| instant.to_string())
 }

@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-/// What scripts may use.
+/// The resources of scripts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LuaParameters {
-    /// The most bytes that they may have (`lua-memory-limit`).
+    /// The most bytes that scripts may have (`lua-memory-limit`).
     pub memory_limit: usize,
-    /// Whether they have functions that Redis has taken from them (`lua-enable-deprecated-api`).
+    /// Whether scripts have the functions that Redis has removed (`lua-enable-deprecated-api`).
     pub enable_deprecated_api: bool,
 }
 
@@ -17,19 +17,19 @@ impl Default for LuaParameters {
     }
 }
 
-/// How many bytes of replies a client may have pending.
+/// The limit of pending bytes of replies of a client.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OutputLimit {
-    /// Bytes at which the client is disconnected at once; 0: never.
+    /// Bytes at which the client is disconnected at once. 0: never.
     pub hard: usize,
-    /// Bytes at which it is disconnected after a while; 0: never.
+    /// Bytes at which the client is disconnected after `soft_seconds`. 0: never.
     pub soft: usize,
-    /// That while, in seconds.
+    /// The seconds for which the soft limit may be exceeded.
     pub soft_seconds: i64,
 }
 
 impl OutputLimit {
-    /// Whether it disconnects nobody.
+    /// Whether the limit disconnects no client.
     pub(crate) fn is_none(&self) -> bool {
         self.hard == 0 && self.soft == 0
     }
@@ -44,16 +44,16 @@ impl fmt::Display for OutputLimit {
 /// The limits of each class of clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutputLimits {
-    /// Of most clients.
+    /// The limit of most clients.
     pub normal: OutputLimit,
-    /// Of replicas.
+    /// The limit of replicas.
     pub replica: OutputLimit,
-    /// Of subscribers.
+    /// The limit of subscribers.
     pub pubsub: OutputLimit,
 }
 
 impl Default for OutputLimits {
-    /// Those of an unconfigured Redis.
+    /// The limits of an unconfigured Redis.
     fn default() -> Self {
         OutputLimits {
             normal: OutputLimit::default(),

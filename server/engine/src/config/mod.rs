@@ -1,8 +1,8 @@
-//! The parameters of a server: what they are, how a command line, a configuration file and CONFIG SET write them.
+//! The parameters of a server, and their forms in a command line, a configuration file and CONFIG SET.
 //!
-//! All of it is pure: text comes in as an argument, a [`Config`] or an error goes out. A parameter is one row of the
-//! table in `table.rs`. What the server uses is a typed field of [`Config`]; every other parameter of Redis 7.2 is kept
-//! as it was given and shown by CONFIG GET.
+//! The module is pure: text comes in as an argument, and a [`Config`] or an error goes out. A parameter is one row of
+//! the table in `table.rs`. A parameter that the server uses is a typed field of [`Config`]. Every other parameter of
+//! Redis 7.2 is kept as it was given, and shown by CONFIG GET.
 
 mod access;
 mod arguments;
@@ -51,12 +51,12 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 /// Whether time runs by itself (`time`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TimeMode {
-    /// Both hands run with the system's time.
+    /// The wall clock and the monotonic clock run with the system's time.
     #[default]
     Real,
-    /// Both hands stand from the start, the wall hand at the system's time.
+    /// Both clocks stand still from the start, the wall clock at the system's time.
     Manual,
-    /// Both hands stand from the start, the wall hand at this many milliseconds since the Unix epoch.
+    /// Both clocks stand still from the start, the wall clock at this many milliseconds since the Unix epoch.
     At(i64),
 }
 
@@ -66,52 +66,52 @@ pub enum TimeMode {
 /// field: see [`Config::get`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// Where to listen: addresses as `bind` spells them, a leading `-` before one that may be missing.
+    /// The addresses to listen on, as `bind` spells them. A leading `-` marks an address that the machine may lack.
     pub bind: Vec<String>,
-    /// The TCP port; 0 picks a free one.
+    /// The TCP port. 0 picks a free port.
     pub port: u16,
-    /// The file that the port is written to when the server is ready; empty: none.
+    /// The file that the port is written to when the server is ready. Empty: none.
     pub port_file: String,
-    /// The inherited descriptor that the port is written to when the server is ready; -1: none.
+    /// The inherited descriptor that the port is written to when the server is ready. -1: none.
     pub ready_fd: i32,
     /// Whether the program ends when its parent process has ended.
     pub exit_with_parent: bool,
     /// Connections over TLS.
     pub tls: TlsParameters,
-    /// The path of the unix socket; empty: none.
+    /// The path of the unix socket. Empty: none.
     pub unixsocket: String,
-    /// The permissions of the unix socket; 0: as the system makes it.
+    /// The permissions of the unix socket. 0: the system's default.
     pub unixsocketperm: u32,
     /// Whether clients from other machines are refused while there is no password.
     pub protected_mode: bool,
-    /// How many threads serve connections; 0: one a core. See [`Config::thread_count`]. With one, as in Redis, what
-    /// arrives first runs first, whichever connections it comes over.
+    /// The number of threads that serve connections. 0: one for each core. See [`Config::thread_count`]. With one
+    /// thread, requests run in order of arrival over all connections, as in Redis.
     pub threads: usize,
     /// Whether time runs by itself.
     pub time: TimeMode,
-    /// The seed of every random choice; none: the system chooses it.
+    /// The seed of every random choice. `None`: the system chooses it.
     pub seed: Option<u64>,
     /// Whether the commands that control the server in a test (`CLOCK.*`, `AWAIT.*`, `FAULT.*`) exist.
     pub control: bool,
-    /// The version whose commands and options there are.
+    /// The version whose commands and options the server has.
     pub compat: Version,
-    /// How many databases there are, at most 100,000.
+    /// The number of databases, at most 100,000.
     pub databases: usize,
-    /// Whether new users may hear and publish on all channels.
+    /// The rights of new users to subscribe and publish to channels.
     pub acl_pubsub_default: ChannelDefault,
-    /// The file of users; empty: none.
+    /// The file of users. Empty: none.
     pub aclfile: String,
-    /// How many entries the log of what was refused to users has.
+    /// The most entries of ACL LOG, the log of refusals.
     pub acllog_max_len: usize,
-    /// The password of the default user; empty: none.
+    /// The password of the default user. Empty: none.
     pub requirepass: Vec<u8>,
     /// The most clients at once.
     pub maxclients: usize,
-    /// Seconds after which an idle client is disconnected; 0: never.
+    /// Seconds after which an idle client is disconnected. 0: never.
     pub timeout: u64,
-    /// The most keys that are remembered for clients which track what they read; 0: no limit.
+    /// The most keys that are remembered for client-side caching. 0: no limit.
     pub tracking_table_max_keys: usize,
-    /// Seconds between keep-alive probes; 0: none.
+    /// Seconds between keep-alive probes. 0: none.
     pub tcp_keepalive: u64,
     /// The length of the queue of connections not yet accepted.
     pub tcp_backlog: i32,
@@ -123,15 +123,15 @@ pub struct Config {
     pub client_query_buffer_limit: usize,
     /// The most bytes of replies that a client may have pending.
     pub client_output_buffer_limit: OutputLimits,
-    /// Milliseconds after which a script is slow: others get BUSY, and it can be killed; 0: never.
+    /// Milliseconds after which a script is slow: other clients get BUSY, and the script can be killed. 0: never.
     pub busy_reply_threshold: u64,
-    /// Calls that take at least so many microseconds are logged by SLOWLOG; negative: none.
+    /// The least duration, in microseconds, of a call that SLOWLOG logs. Negative: no call is logged.
     pub slowlog_log_slower_than: i64,
     /// The most entries of SLOWLOG.
     pub slowlog_max_len: usize,
-    /// What takes at least so many milliseconds is recorded by LATENCY; 0: nothing.
+    /// The least duration, in milliseconds, of an event that LATENCY records. 0: no event is recorded.
     pub latency_monitor_threshold: i64,
-    /// Whether it is recorded how long the calls of each command take.
+    /// Whether the durations of the calls of each command are recorded.
     pub latency_tracking: bool,
     /// The percentiles of these durations that INFO shows, each from 0 to 100.
     pub latency_tracking_info_percentiles: Vec<String>,
@@ -139,31 +139,32 @@ pub struct Config {
     pub lock_history: bool,
     /// The most entries of the history of locks.
     pub lock_history_max: usize,
-    /// How much of its lease a hold of a lock has left when its owner is told, in milliseconds; 0: it is not.
+    /// The rest of a lease, in milliseconds, at which the owner of a lock is warned. 0: no warning.
     pub lock_jeopardy: i64,
-    /// Whether holds of locks are observed that no LOCK command has taken.
+    /// Whether holds of locks are observed even if no LOCK command has taken them.
     pub lock_ledger: bool,
-    /// How locks are waited for.
+    /// The parameters of waits for locks.
     pub lock_waits: LockWaitParameters,
-    /// What scripts may use.
+    /// The resources of scripts.
     pub lua: LuaParameters,
-    /// The limits of encodings; the seed beside them is the keyspace's own.
+    /// The limits of encodings. The seed beside them is the keyspace's own.
     pub encodings: Encodings,
-    /// The most bytes of data; 0: no limit.
+    /// The most bytes of data. 0: no limit.
     pub maxmemory: u64,
-    /// The most bytes of clients, at least 128 KiB; negative: so many hundredths of `maxmemory`; 0: no limit.
+    /// The most bytes of clients, at least 128 KiB. A negative number is a percentage of `maxmemory`. 0: no limit.
     pub maxmemory_clients: i64,
-    /// How long the eviction of keys may hold a request up, from 0 to 100.
+    /// The time for which the eviction of keys may delay a request, from 0 to 100.
     pub maxmemory_eviction_tenacity: u32,
-    /// Which keys go when there are more bytes of data; what is measured of accesses depends on it too.
+    /// The keys to evict while the data have more bytes than `maxmemory`. The measure of accesses depends on the policy
+    /// too.
     pub maxmemory_policy: MaxmemoryPolicy,
-    /// How many keys of a database are looked at for each that goes.
+    /// The number of keys of a database that are sampled for each evicted key.
     pub maxmemory_samples: usize,
-    /// How accesses are counted under an LFU policy.
+    /// The counting of accesses under an LFU policy.
     pub lfu: LfuParameters,
-    /// How much is logged.
+    /// The level of the log.
     pub loglevel: LogLevel,
-    /// The file that logs go to; empty: standard output.
+    /// The file that logs go to. Empty: standard output.
     pub logfile: String,
     /// The working directory.
     pub dir: String,
@@ -171,25 +172,26 @@ pub struct Config {
     pub saves: SaveParameters,
     /// Replication.
     pub replication: ReplicationParameters,
-    /// Being a node of a cluster.
+    /// The parameters of a node of a cluster.
     pub cluster: ClusterParameters,
     /// The server's end.
     pub shutdown: ShutdownParameters,
-    /// The file that the process id is written to; empty: none.
+    /// The file that the process id is written to. Empty: none.
     pub pidfile: String,
-    /// Which clients may use DEBUG.
+    /// The clients that may use DEBUG.
     pub enable_debug_command: Permission,
-    /// Whether clients may load modules, none of which is one of this server.
+    /// The clients that may load modules. This server has no modules.
     pub enable_module_command: Permission,
-    /// Which clients may CONFIG SET the protected parameters.
+    /// The clients that may CONFIG SET the protected parameters.
     pub enable_protected_configs: Permission,
     /// Whether the program goes into the background (`daemonize`).
     pub daemonize: bool,
     /// The supervisor that is notified when the program is ready.
     pub supervised: Supervision,
-    /// The path of the configuration file, an absolute one; empty: there is none.
+    /// The absolute path of the configuration file. Empty: none.
     pub file: String,
-    /// Commands' new names (`rename-command`): each command's name, and its new one; empty: it is removed.
+    /// The new names of commands (`rename-command`): the name of a command and its new name. An empty new name removes
+    /// the command.
     pub(crate) renames: Vec<(String, String)>,
     /// Whether the program's log begins with a logo.
     pub always_show_logo: bool,
@@ -201,20 +203,20 @@ pub struct Config {
     kept: BTreeMap<&'static str, Value>,
 }
 
-/// How locks are waited for.
+/// The parameters of waits for locks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LockWaitParameters {
-    /// Whether a request for a lock is refused that would close a deadlock with owners of Redisson's of which only
-    /// the history tells that they wait.
+    /// Whether a request for a lock is refused if it would close a deadlock with Redisson owners whose waits are known
+    /// only from the history.
     pub deadlock_inferred: bool,
-    /// Milliseconds of the monotonic clock for which a lock that becomes free is kept from those who wait natively,
-    /// while clients of Redisson's wait for it too.
+    /// Milliseconds of the monotonic clock for which a lock that becomes free is kept from native waiters, while
+    /// Redisson clients wait for it too.
     pub handoff_delay: u64,
-    /// Milliseconds of the monotonic clock that a lock may be free while somebody waits for it, before LOCK.VERIFY
-    /// suspects that a message was lost.
+    /// Milliseconds of the monotonic clock for which a lock may be free while a client waits for it. After that
+    /// LOCK.VERIFY suspects that a message was lost.
     pub wakeup_limit: u64,
-    /// How many of those who wait as Redisson's clients do one hand-off may wake in vain, before LOCK.VERIFY tells of
-    /// it.
+    /// The number of Redisson-style waiters that one hand-off may wake in vain. Beyond it LOCK.VERIFY reports the
+    /// hand-off.
     pub herd_limit: u64,
 }
 
@@ -224,12 +226,12 @@ impl Default for LockWaitParameters {
     }
 }
 
-/// How accesses are counted under an LFU policy.
+/// The counting of accesses under an LFU policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LfuParameters {
-    /// How much rarer each access that counts is than the one before; 0: each counts.
+    /// The degree to which each further access of a key is counted more rarely. 0: each access counts.
     pub log_factor: u32,
-    /// Minutes without an access after which the count of a key's accesses goes down by one; 0: it stays.
+    /// Minutes without an access after which a key's count of accesses is decremented. 0: never.
     pub decay_time: u32,
 }
 
@@ -240,8 +242,8 @@ impl Default for LfuParameters {
 }
 
 impl Default for Config {
-    /// Redis' defaults, except for `bind`, which is the loopback interface, and for DEBUG, which clients on this
-    /// machine may use: it is a server for tests.
+    /// Redis' defaults, with two exceptions for a server that serves tests: `bind` is the loopback interface, and
+    /// clients on this machine may use DEBUG.
     fn default() -> Self {
         Config {
             bind: vec!["127.0.0.1".to_owned(), "-::1".to_owned()],
@@ -317,9 +319,9 @@ impl Default for Config {
 /// An address to listen on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BindAddress {
-    /// The address, or a name that is still to be resolved.
+    /// The address, or a name to be resolved.
     pub host: Host,
-    /// Whether it is skipped when the machine does not have it.
+    /// Whether the address is skipped if the machine does not have it.
     pub optional: bool,
 }
 
@@ -366,7 +368,7 @@ impl Config {
         self.sentinel.is_some()
     }
 
-    /// What the server is, as INFO and HELLO tell it.
+    /// The mode of the server, as INFO and HELLO show it.
     pub fn mode(&self) -> &'static str {
         match self.is_sentinel() {
             true => "sentinel",
@@ -389,7 +391,7 @@ impl Config {
         }
     }
 
-    /// Hands the keyspace the parameters that it uses: after the start and after each CONFIG SET.
+    /// Hands the parameters of the keyspace to it. Called after the start and after each CONFIG SET.
     pub(crate) fn apply_to(&self, keyspace: &mut Keyspace) {
         keyspace.encodings = Encodings { seed: keyspace.encodings.seed, ..self.encodings.clone() };
         keyspace.set_published(self.notify_keyspace_events);
@@ -405,7 +407,7 @@ impl Config {
         });
     }
 
-    /// Returns what rules of users are read against, with the commands of this table.
+    /// Returns the setting in which rules of users are read, with the commands of this table.
     pub(crate) fn rule_setting<'a>(&self, table: &'a CommandTable) -> Setting<'a> {
         Setting { table, all_channels: self.acl_pubsub_default.is_all() }
     }
@@ -427,8 +429,8 @@ impl Config {
         self.bind.iter().map(address).collect()
     }
 
-    /// The loopback address at which clients of this machine reach the server: that of IPv6 if `bind` names it, and
-    /// none of IPv4.
+    /// The loopback address at which clients of this machine reach the server. It is that of IPv6 if `bind` names it
+    /// and no IPv4 address.
     pub fn loopback(&self) -> IpAddr {
         let bound = self.bind_addresses();
         let has = |is_it: fn(&Host) -> bool| bound.iter().any(|address| is_it(&address.host));
@@ -442,22 +444,22 @@ impl Config {
         }
     }
 
-    /// The port that INFO shows: of plain connections, else of those over TLS; 0: neither.
+    /// The port that INFO shows: the port of plain connections, else the TLS port. 0: neither.
     pub fn shown_port(&self) -> u16 {
         if self.port == 0 { self.tls.port.unwrap_or(0) } else { self.port }
     }
 
-    /// Whether clients come over TLS alone.
+    /// Whether clients can connect only over TLS.
     pub(crate) fn is_tls_only(&self) -> bool {
         self.port == 0 && self.tls.port.is_some()
     }
 
-    /// How many threads serve connections on a machine with `cores` cores: at least 1.
+    /// The number of threads that serve connections on a machine with `cores` cores: at least 1.
     pub fn thread_count(&self, cores: usize) -> usize {
         if self.threads == 0 { cores.max(1) } else { self.threads }
     }
 
-    /// The limit of a client's pending replies; another one holds for subscribers.
+    /// The limit of a client's pending replies. `pubsub`: whether the client is a subscriber.
     pub(crate) fn output_limit(&self, pubsub: bool) -> OutputLimit {
         let limits = &self.client_output_buffer_limit;
         if pubsub { limits.pubsub } else { limits.normal }

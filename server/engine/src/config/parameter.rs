@@ -1,13 +1,13 @@
-//! A parameter: its row, its kinds of value, and how a value is read.
+//! A parameter: its row, its kinds of value, and the reading of a value.
 
 use super::{Config, OutputLimits, TimeMode, instant};
 use lockwheel_store::keyspace::EventClasses;
 use std::borrow::Cow;
 
-/// Why a value is refused, in Redis' words.
+/// The reason why a value is refused, in Redis' words.
 pub(super) type Reason = Cow<'static, str>;
 
-/// What the reading of a value may depend on besides its words.
+/// The context of the reading of a value, besides its words.
 pub(super) struct Context<'a> {
     pub(super) config: &'a Config,
     pub(super) parameter: &'static Parameter,
@@ -25,7 +25,7 @@ impl Context<'_> {
 /// Reads the words of a parameter that has a grammar of its own.
 pub(super) type Read = fn(&[&[u8]], &Context<'_>) -> Result<Value, Reason>;
 
-/// A rule for values beyond what the kind asks for.
+/// A rule for values, in addition to the rules of the kind.
 pub(super) type Rule = fn(&Value) -> Result<(), Reason>;
 
 /// A value of a parameter.
@@ -43,9 +43,9 @@ pub enum Value {
     Text(Vec<u8>),
     /// Classes of keyspace events.
     Events(EventClasses),
-    /// Limits of pending replies.
+    /// The limits of pending replies.
     OutputLimits(OutputLimits),
-    /// Whether time runs.
+    /// Whether time runs by itself.
     Time(TimeMode),
     /// A seed, if any.
     Seed(Option<u64>),
@@ -60,21 +60,21 @@ pub enum Kind {
     Flag,
     /// A decimal number between two bounds, both included.
     Integer {
-        /// The least.
+        /// The lower bound.
         min: i64,
-        /// The greatest.
+        /// The upper bound.
         max: i64,
     },
     /// A number of bytes with an optional unit, between two bounds, both included.
     Size {
-        /// The least.
+        /// The lower bound.
         min: u64,
-        /// The greatest.
+        /// The upper bound.
         max: u64,
     },
     /// An octal number, up to a bound.
     Octal {
-        /// The greatest.
+        /// The upper bound.
         max: i64,
     },
     /// A number of bytes, or a percentage of `maxmemory`, kept as a negative number.
@@ -87,30 +87,30 @@ pub enum Kind {
     Special(Grammar),
 }
 
-/// How a parameter with a grammar of its own is read.
+/// The reader of a parameter with a grammar of its own.
 #[derive(Clone, Copy, Debug)]
 pub struct Grammar {
-    /// Whether there may be several words, or none.
+    /// Whether the value may have several words, or none.
     pub(super) several: bool,
     pub(super) read: Read,
 }
 
-/// When a parameter may change.
+/// The times at which a parameter may change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     /// At any time.
     Anytime,
     /// At the start only.
     AtStart,
-    /// At the start only; CONFIG SET takes the value that it has, so that what CONFIG GET lists can be written back.
+    /// At the start only. CONFIG SET accepts the present value, so that the output of CONFIG GET can be written back.
     Fixed,
     /// At any time, by clients that `enable-protected-configs` allows.
     Protected,
-    /// At any time, if what is around the engine can follow.
+    /// At any time, if the host around the engine can apply the change.
     Host(HostPart),
 }
 
-/// What a parameter changes around the engine.
+/// The part of the host, around the engine, that a parameter changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HostPart {
     /// The addresses that are listened on.
@@ -119,13 +119,14 @@ pub enum HostPart {
     Port,
     /// The port that is listened on for connections over TLS.
     TlsPort,
-    /// How many clients there may be.
+    /// The limit of clients.
     Clients,
-    /// How connections over TLS are made. A value given again counts as another: files are read anew.
+    /// The setting of connections over TLS. Setting the same value again counts as a change, because the files are read
+    /// again.
     Tls,
 }
 
-/// How the typed field of a parameter is read and written.
+/// The accessors of the typed field of a parameter.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Access {
     pub(super) get: fn(&Config) -> Value,
@@ -135,20 +136,20 @@ pub(super) struct Access {
 /// One parameter.
 #[derive(Clone, Copy, Debug)]
 pub struct Parameter {
-    /// Its name.
+    /// The name.
     pub name: &'static str,
-    /// Its other name; CONFIG GET shows both.
+    /// The other name. CONFIG GET shows both.
     pub alias: Option<&'static str>,
-    /// The values it takes.
+    /// The kind of values that the parameter takes.
     pub kind: Kind,
-    /// Its value when nothing sets it, as CONFIG GET shows it.
+    /// The default value, as CONFIG GET shows it.
     pub default: &'static str,
-    /// When it may change.
+    /// The times at which the parameter may change.
     pub change: Change,
     pub(super) check: Option<Rule>,
-    /// Its value is a secret.
+    /// Whether the value is a secret.
     pub(super) secret: bool,
-    /// CONFIG GET shows it when it is asked for by its name, but not by a pattern.
+    /// Whether CONFIG GET shows the parameter only for its full name, and not for a pattern.
     pub(super) hidden: bool,
     pub(super) field: Option<Access>,
 }
@@ -179,7 +180,8 @@ impl Parameter {
         self
     }
 
-    /// Of our own parameters: a client that sets all that it has read must not fail at one that it does not know.
+    /// Makes the parameter [`Change::Fixed`]. For our own parameters: a client that sets all parameters that it has
+    /// read must not fail at an unknown one.
     pub(super) const fn fixed(mut self) -> Self {
         self.change = Change::Fixed;
         self
@@ -195,7 +197,7 @@ impl Parameter {
         self
     }
 
-    /// A rule beyond the kind's own.
+    /// Adds a rule to those of the kind.
     pub(super) const fn check(mut self, check: Rule) -> Self {
         self.check = Some(check);
         self
@@ -216,17 +218,17 @@ impl Parameter {
         self
     }
 
-    /// Its names.
+    /// The names of the parameter.
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
         std::iter::once(self.name).chain(self.alias)
     }
 
-    /// Whether this is one of its names, in either case.
+    /// Whether this is one of the parameter's names, in either case.
     pub(super) fn is_called(&self, name: &[u8]) -> bool {
         self.names().any(|own| own.as_bytes().eq_ignore_ascii_case(name))
     }
 
-    /// Whether it takes several words, or none.
+    /// Whether the parameter takes several words, or none.
     pub(super) fn takes_several(&self) -> bool {
         matches!(self.kind, Kind::Special(Grammar { several: true, .. }))
     }

@@ -3,24 +3,25 @@
 /// The parameters of files of saves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SaveParameters {
-    /// When Redis saves: pairs of seconds and changes (`save`). Here it is kept and shown.
+    /// The conditions under which Redis saves: pairs of seconds and changes (`save`). Here they are only kept and
+    /// shown.
     pub points: Vec<String>,
-    /// The file in the working directory that SAVE writes, and that is read at the start (`dbfilename`).
+    /// The file, in the working directory, that SAVE writes and that is read at the start (`dbfilename`).
     pub dbfilename: String,
-    /// The file that is read at the start instead of that one; empty: none (`load`).
+    /// The file that is read at the start instead of `dbfilename`. Empty: none (`load`).
     pub load: String,
-    /// Whether strings in it are compressed (`rdbcompression`).
+    /// Whether strings in the file are compressed (`rdbcompression`).
     pub compression: bool,
-    /// Whether it ends with a checksum (`rdbchecksum`).
+    /// Whether the file ends with a checksum (`rdbchecksum`).
     pub checksum: bool,
-    /// Whether nothing is written while the last save in the background has failed (`stop-writes-on-bgsave-error`).
+    /// Whether writes are refused if the last background save has failed (`stop-writes-on-bgsave-error`).
     pub stop_writes_on_error: bool,
-    /// Microseconds by which BGSAVE takes longer for each key: for tests (`rdb-key-save-delay`).
+    /// Extra microseconds that BGSAVE takes for each key, for tests (`rdb-key-save-delay`).
     pub key_delay_us: i64,
 }
 
 impl Default for SaveParameters {
-    /// Those of Redis.
+    /// The defaults of Redis.
     fn default() -> Self {
         SaveParameters {
             points: ["3600", "1", "300", "100", "60", "10000"].map(str::to_owned).into(),

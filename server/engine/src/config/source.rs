@@ -1,8 +1,8 @@
-//! Where configuration text comes from.
+//! The source of configuration text.
 
 use std::io;
 
-/// Where configuration text comes from.
+/// The source of configuration text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source<'a> {
     /// The file at this path.
@@ -22,27 +22,27 @@ impl<'a> Source<'a> {
 
 /// The files that a configuration names.
 pub trait Files {
-    /// The text of a file or of standard input.
+    /// Returns the text of a file or of standard input.
     ///
     /// # Errors
-    /// The system's.
+    /// Returns the error of the system.
     fn read(&mut self, source: Source<'_>) -> io::Result<Vec<u8>>;
 
-    /// Makes a directory the one that paths are relative to.
+    /// Enters a directory, to which later paths are relative.
     ///
     /// # Errors
-    /// The system's.
+    /// Returns the error of the system.
     fn enter(&mut self, directory: &str) -> io::Result<()> {
         let _nowhere = directory;
         Ok(())
     }
 
-    /// The path of a file from the root, however it is named.
+    /// Returns the absolute path of a file.
     fn absolute(&mut self, path: &str) -> String {
         path.to_owned()
     }
 
-    /// The paths that a pattern with `*`, `?` and `[` matches, in alphabetical order.
+    /// Returns the paths that a pattern with `*`, `?` and `[` matches, in alphabetical order.
     fn matching(&mut self, pattern: &str) -> Vec<String> {
         let _nothing = pattern;
         Vec::new()

@@ -1,5 +1,5 @@
-//! Parameters with a grammar or a rule of their own. The texts of the errors are Redis', as observed, except for what
-//! works in Redis and is refused here.
+//! Parameters with a grammar or a rule of their own. The texts of the errors are Redis', as observed, except for values
+//! that Redis accepts and this server refuses.
 
 use super::limits::OutputLimit;
 use super::parameter::{Context, Reason, Value};
@@ -12,12 +12,12 @@ type Words<'a> = &'a [&'a [u8]];
 
 const ARITY: &str = "wrong number of arguments";
 
-/// The words of a parameter for which a single empty word means none.
+/// The words of a parameter. A single empty word means no words.
 fn unless_empty<'a>(words: Words<'a>) -> Words<'a> {
     if let [b""] = words { &[] } else { words }
 }
 
-/// `bind`: at most 16 addresses. Binding shows later whether they can be listened on.
+/// `bind`: at most 16 addresses. Whether the server can listen on them shows later, when it binds them.
 pub(super) fn bind(words: Words<'_>, _: &Context<'_>) -> Result<Value, Reason> {
     const MOST: usize = 16;
     let words = unless_empty(words);
@@ -113,14 +113,14 @@ pub(super) fn hz(words: Words<'_>, _: &Context<'_>) -> Result<Value, Reason> {
     }
 }
 
-/// `repl-backlog-size`: at least 16 KiB, even if less is asked for.
+/// `repl-backlog-size`: a smaller value becomes 16 KiB.
 pub(super) fn backlog(words: Words<'_>, _: &Context<'_>) -> Result<Value, Reason> {
     const LEAST: u64 = 16 << 10;
     let bytes = size_in(words[0], 1, i64::MAX as u64)?;
     Ok(Value::Size(bytes.max(LEAST)))
 }
 
-/// `dir`: a directory. Quotes around it are dropped: some clients' test suites start a server with them, and no
+/// `dir`: a directory. Quotes around it are dropped. The test suites of some clients start a server with quotes, and no
 /// directory has such a name.
 pub(super) fn dir(words: Words<'_>, _: &Context<'_>) -> Result<Value, Reason> {
     let path = match words[0] {
@@ -130,8 +130,7 @@ pub(super) fn dir(words: Words<'_>, _: &Context<'_>) -> Result<Value, Reason> {
     Ok(Value::Text(path.to_vec()))
 }
 
-/// `client-output-buffer-limit`: `class hard soft soft-seconds`, any number of times; classes that are not named keep
-/// their limits.
+/// `client-output-buffer-limit`: `class hard soft soft-seconds`, any number of times. Other classes keep their limits.
 pub(super) fn output_limits(words: Words<'_>, context: &Context<'_>) -> Result<Value, Reason> {
     const ARITY: &str = "Wrong number of arguments in buffer limit configuration.";
     const CLASS: &str = "Invalid client class specified in buffer limit configuration.";
@@ -186,7 +185,7 @@ pub(super) fn time(words: Words<'_>, _: &Context<'_>) -> Result<Value, Reason> {
     mode.map(Value::Time).ok_or(allowed.into())
 }
 
-/// `seed`: 64 bits, or nothing for one that the system picks.
+/// `seed`: 64 bits. An empty word lets the system pick a seed.
 pub(super) fn seed(words: Words<'_>, _: &Context<'_>) -> Result<Value, Reason> {
     let text = std::str::from_utf8(words[0]).unwrap_or("?");
     if text.is_empty() {
@@ -213,14 +212,15 @@ fn is_base_name(path: &[u8]) -> bool {
     !path.iter().any(|byte| matches!(byte, b'/' | b'\\'))
 }
 
-/// A rule for `activedefrag`: the allocator is one that cannot tell which pages are sparse.
+/// A rule for `activedefrag`: only `no` is allowed, because the allocator cannot tell which pages are sparse.
 pub(super) fn activedefrag(value: &Value) -> Result<(), Reason> {
     const WHY: &str = "Active defragmentation cannot be enabled: it requires a Redis server compiled with a modified \
                        Jemalloc like the one shipped by default with the Redis source distribution";
     ensure(*value == Value::Flag(false), WHY)
 }
 
-/// A rule for `tls-cluster` and `tls-replication`: what servers send one another is not encrypted here.
+/// A rule for `tls-cluster` and `tls-replication`: only `no` is allowed, because links between servers are not
+/// encrypted here.
 pub(super) fn tls_links(value: &Value) -> Result<(), Reason> {
     ensure(*value == Value::Flag(false), "Unable to update TLS configuration. Check server logs.")
 }
@@ -262,7 +262,8 @@ pub(super) fn locale(value: &Value) -> Result<(), Reason> {
     ensure(known.contains(&text(value)), "Invalid locale name")
 }
 
-/// A rule for `proc-title-template`: its variables are known, and something is left when those that may be empty are.
+/// A rule for `proc-title-template`: all variables are known, and the title is not empty if the variables that may be
+/// empty are.
 pub(super) fn proc_title(value: &Value) -> Result<(), Reason> {
     const NEVER_EMPTY: &[&[u8]] = &[b"listen-addr", b"port", b"tls-port", b"config-file"];
     const PERHAPS_EMPTY: &[&[u8]] = &[b"title", b"server-mode", b"unixsocket"];

@@ -1,8 +1,8 @@
-//! Why the system refused something, in Redis' words.
+//! The reasons of errors of the system, in Redis' words.
 
 use std::io;
 
-/// The system's reason for refusing something, in the words of C's `strerror`, as Redis reports it.
+/// The reason of an error of the system, in the words of C's `strerror`, as Redis reports it.
 pub fn system_reason(error: &io::Error) -> String {
     match (error.raw_os_error(), error.kind()) {
         (None, io::ErrorKind::NotFound) => "No such file or directory".to_owned(),

@@ -1,4 +1,4 @@
-//! Every parameter: its row. Names, bounds and defaults are those that redis-server 7.0.15 was seen to have, with the
+//! The rows of all parameters. Names, bounds and defaults are those observed of redis-server 7.0.15, with the
 //! parameters that 7.2 added. `control`, `exit-with-parent`, `idle-exit`, `load`, `lock-deadlock-inferred`,
 //! `lock-handoff-delay`, `lock-herd-limit`, `lock-history`, `lock-history-max`, `lock-jeopardy`, `lock-ledger`,
 //! `lock-wakeup-limit`, `lua-memory-limit`, `port-file`, `ready-fd`, `seed`, `threads`, `time` and `tls-port-file` are
@@ -17,10 +17,10 @@ const PORT: i64 = u16::MAX as i64;
 /// The most bytes of a size that Redis keeps as a signed number.
 const LONG: u64 = i64::MAX as u64;
 
-/// The most databases: some 30 MB of them. Redis takes any number, and dies when they do not fit into memory.
+/// The most databases, which take some 30 MB. Redis takes any number, and dies if the databases do not fit into memory.
 const DATABASES: i64 = 100_000;
 
-/// The most entries of the history of locks: more than a gigabyte of them.
+/// The most entries of the history of locks, which take more than a gigabyte.
 const LOCK_HISTORY: i64 = 1 << 24;
 
 const LIMITS: &str = "normal 0 0 0 slave 268435456 67108864 60 pubsub 33554432 8388608 60";
@@ -52,7 +52,7 @@ const fn special(name: &'static str, several: bool, read: Read, default: &'stati
     Parameter::new(name, Kind::Special(Grammar { several, read }), default)
 }
 
-/// How the field of this name is read and written.
+/// The accessors of the field of this name.
 macro_rules! field {
     ($($name:ident).+) => {
         Access {
@@ -62,12 +62,12 @@ macro_rules! field {
     };
 }
 
-/// A parameter of TLS, and its field.
+/// A parameter of TLS with its field.
 const fn tls(parameter: Parameter, field: Access) -> Parameter {
     parameter.host(HostPart::Tls).field(field)
 }
 
-/// All of them, in alphabetical order.
+/// All parameters, in alphabetical order.
 pub(super) const PARAMETERS: &[Parameter] = &[
     choice("acl-pubsub-default", ChannelDefault::NAMES, "resetchannels").field(field!(acl_pubsub_default)),
     text("aclfile", "").at_start().field(field!(aclfile)),

@@ -3,12 +3,12 @@
 /// Whether clients must show a certificate (`tls-auth-clients`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AuthClients {
-    /// They are not asked for one.
+    /// Clients are not asked for a certificate.
     No,
-    /// They must show one that is trusted.
+    /// Clients must show a trusted certificate.
     #[default]
     Yes,
-    /// They may show one, which must then be trusted.
+    /// Clients may show a certificate, which must then be trusted.
     Optional,
 }
 
@@ -22,36 +22,36 @@ impl AuthClients {
 /// Each field is the parameter of the same name, with `tls-` in front and `-` for `_`. Files are in the PEM format.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TlsParameters {
-    /// The port; none: no connections over TLS. Port 0, which only a program can ask for, picks a free one.
+    /// The port. `None` disables TLS. Port 0, which only a program can ask for, picks a free port.
     pub port: Option<u16>,
-    /// The file that the port is written to when the server is ready; empty: none. With it and no port a free one is
-    /// picked.
+    /// The file that the port is written to when the server is ready. Empty: none. With a file and no port, a free port
+    /// is picked.
     pub port_file: String,
-    /// The file of the server's certificate, followed by those that lead to a trusted one.
+    /// The file of the server's certificate, followed by the certificates that lead to a trusted one.
     pub cert_file: String,
-    /// The file of its private key.
+    /// The file of the server's private key.
     pub key_file: String,
-    /// The password of that file; empty: none.
+    /// The password of `key_file`. Empty: none.
     pub key_file_pass: String,
-    /// The file of the certificates that clients' certificates are trusted by; empty: none.
+    /// The file of the certificates by which clients' certificates are trusted. Empty: none.
     pub ca_cert_file: String,
-    /// A directory of such files; empty: none.
+    /// A directory of such files. Empty: none.
     pub ca_cert_dir: String,
-    /// A file of parameters for a key exchange that is not offered; empty: none.
+    /// A file of parameters for a key exchange that is not offered. Empty: none.
     pub dh_params_file: String,
     /// Whether clients must show a certificate.
     pub auth_clients: AuthClients,
-    /// The versions that are spoken, parted by spaces; empty: 1.2 and 1.3.
+    /// The versions of TLS, parted by spaces. Empty: 1.2 and 1.3.
     pub protocols: String,
-    /// The ciphers of TLS 1.2, as OpenSSL writes them; empty: all that there are.
+    /// The ciphers of TLS 1.2, as OpenSSL writes them. Empty: all available ciphers.
     pub ciphers: String,
-    /// The ciphers of TLS 1.3, parted by colons; empty: all that there are.
+    /// The ciphers of TLS 1.3, parted by colons. Empty: all available ciphers.
     pub ciphersuites: String,
     /// Whether the server's order of ciphers decides, not the client's.
     pub prefer_server_ciphers: bool,
     /// Whether clients may resume sessions.
     pub session_caching: bool,
-    /// The most sessions that are kept; 0: no limit.
+    /// The most sessions that are kept. 0: no limit.
     pub session_cache_size: u32,
     /// Seconds for which a session can be resumed.
     pub session_cache_timeout: u32,

@@ -1,4 +1,4 @@
-//! How values are read, kind by kind. The texts of the errors are Redis', as observed.
+//! The reading of values, kind by kind. The texts of the errors are Redis', as observed.
 
 use super::parameter::{Context, Kind, Parameter, Reason, Value};
 use lockwheel_resp::number;
@@ -11,10 +11,10 @@ const NOT_A_SIZE_OR_PERCENT: &str = "argument must be a memory or percent value"
 const PERCENT_TOO_HIGH: &str = "percentage argument must be less or equal to 100";
 
 impl Parameter {
-    /// Reads the words that are to be its value.
+    /// Reads the words as a value of this parameter.
     ///
     /// # Errors
-    /// Why they are no value of this parameter.
+    /// Returns the reason if the words are no value of this parameter.
     pub(super) fn read(&self, words: &[&[u8]], context: &Context<'_>) -> Result<Value, Reason> {
         let value = match (self.kind, words) {
             (Kind::Special(grammar), words) if grammar.several || words.len() == 1 => {
@@ -61,7 +61,7 @@ fn in_range<N: PartialOrd + std::fmt::Display>(number: N, min: N, max: N) -> Res
     Ok(number)
 }
 
-/// The one of some words that this is, in either case.
+/// Returns the known word that equals `word` in either case.
 pub(super) fn choice(word: &[u8], words: &'static [&'static str]) -> Result<&'static str, Reason> {
     let found = words.iter().find(|known| known.as_bytes().eq_ignore_ascii_case(word));
     found.copied().ok_or_else(|| no_choice(words))
@@ -72,13 +72,13 @@ pub(super) fn no_choice(words: &[&str]) -> Reason {
     format!("argument(s) must be one of the following: {}", words.join(", ")).into()
 }
 
-/// A number of bytes between two bounds.
+/// Reads a number of bytes between two bounds.
 pub(super) fn size_in(word: &[u8], min: u64, max: u64) -> Result<u64, Reason> {
     in_range(size(word).ok_or(NOT_A_SIZE)?, min, max)
 }
 
 fn octal(word: &[u8], max: i64) -> Result<Value, Reason> {
-    // As C's `strtoll` reads it: white space may stand in front, and nothing at all is 0.
+    // The number is read as by C's `strtoll`: white space may stand in front, and an empty word is 0.
     let digits = std::str::from_utf8(word).ok().map(|digits| digits.trim_start_matches(is_c_space));
     let number = digits.and_then(|digits| match digits {
         "" => word.is_empty().then_some(0),
@@ -102,17 +102,18 @@ fn size_or_percent(word: &[u8]) -> Result<Value, Reason> {
         };
     }
     let bytes = size(word).ok_or(NOT_A_SIZE_OR_PERCENT)?;
-    // Redis keeps percentages as negative numbers, so that sizes beyond the signed range turn into some.
+    // Redis keeps percentages as negative numbers, so that sizes beyond the signed range become percentages.
     match bytes as i64 {
         ..-100 => Err(PERCENT_TOO_HIGH.into()),
         number => Ok(Value::Integer(number)),
     }
 }
 
-/// A number of bytes: digits, none of which are 0, and a unit in either case. `k`, `m`, `g` are powers of 1000; `kb`,
-/// `mb`, `gb` powers of 1024. A number too large is the largest, a product too large wraps around, as in Redis.
+/// Reads a number of bytes: digits (without digits: 0) and a unit in either case. `k`, `m`, `g` are powers of 1000;
+/// `kb`, `mb`, `gb` are powers of 1024. A number that is too large becomes the largest number. A product that is too
+/// large wraps around, as in Redis.
 pub(crate) fn size(word: &[u8]) -> Option<u64> {
-    /// Longer numbers are refused.
+    /// The most digits. A longer number is refused.
     const DIGITS_MAX: usize = 127;
     let digits = word.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let (digits, unit) = word.split_at(digits);
@@ -133,13 +134,13 @@ pub(crate) fn size(word: &[u8]) -> Option<u64> {
     Some(digits.iter().fold(0, step).wrapping_mul(factor))
 }
 
-/// Whether C's `isspace` holds for it.
+/// Whether C's `isspace` holds for the character.
 fn is_c_space(character: char) -> bool {
     character.is_ascii_whitespace() || character == '\x0b'
 }
 
-/// A whole word as C's `strtoll` reads it: white space, an optional sign and digits; nothing at all is 0, and what is
-/// too large the nearest that there is. A NUL ends it.
+/// Reads a whole word as C's `strtoll` does: white space, an optional sign and digits. An empty word is 0, and a number
+/// out of range becomes the nearest bound. A NUL ends the word.
 pub(super) fn c_integer(word: &[u8]) -> Option<i64> {
     let word = word.split(|&byte| byte == 0).next().filter(|word| !word.is_empty());
     let Some(word) = word else { return Some(0) };
@@ -188,7 +189,7 @@ mod tests {
 
     #[test]
     fn sizes_are_read_as_redis_reads_them() {
-        // Each was CONFIG SET as maxmemory on redis-server 7.0.15, whose CONFIG GET gave the number.
+        // Each text was set as `maxmemory` on redis-server 7.0.15 by CONFIG SET; the number is what CONFIG GET replied.
         let cases: &[(&str, Option<u64>)] = &[
             ("1kb", Some(1024)),
             ("1k", Some(1000)),

@@ -1,4 +1,4 @@
-//! Configuration files and command lines. Reports are those of redis-server 7.0.15 but for the version.
+//! Tests of configuration files and command lines. Reports are those of redis-server 7.0.15 except for the version.
 
 use super::{Config, TimeMode, get};
 use crate::config::file::quote;
@@ -8,13 +8,13 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use std::io;
 
-/// What arguments ask for, with some files, the one named `-` being standard input.
+/// Reads arguments, with some files. The file named `-` is standard input.
 fn invoke(arguments: &[&str], files: &[(&str, &str)]) -> Invocation {
     let arguments = arguments.iter().map(|argument| argument.as_bytes().to_vec());
     Invocation::from_arguments(arguments, &mut Directory(files), crate::COMMAND_NAMES)
 }
 
-/// Some files, by path. Every directory exists except `/nowhere`.
+/// A set of files, by path. Every directory exists except `/nowhere`.
 struct Directory<'a>(&'a [(&'a str, &'a str)]);
 
 impl Files for Directory<'_> {
@@ -45,7 +45,7 @@ fn config(arguments: &[&str], files: &[(&str, &str)]) -> Config {
     }
 }
 
-/// Number, line and reason of a report.
+/// The number, the line and the reason of a report.
 fn failure(arguments: &[&str], files: &[(&str, &str)]) -> (usize, String, String) {
     let Invocation::Fail(error) = invoke(arguments, files) else { panic!("{arguments:?} is accepted") };
     let report = error.to_string();
@@ -59,7 +59,7 @@ fn failure(arguments: &[&str], files: &[(&str, &str)]) -> (usize, String, String
 
 #[test]
 fn options_set_parameters() {
-    // Arguments, a parameter, and what CONFIG GET shows of it.
+    // Arguments, a parameter, and the value that CONFIG GET shows.
     let cases: &[(&[&str], &str, &str)] = &[
         (&[], "save", "3600 1 300 100 60 10000"),
         (&["--save"], "save", ""),
@@ -418,7 +418,7 @@ fn version_and_help_are_printed() {
     }
 }
 
-/// Every file there may be, each with this text.
+/// A file system in which every path is a file with this text.
 struct Anything(Vec<u8>);
 
 impl Files for Anything {

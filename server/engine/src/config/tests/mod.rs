@@ -54,7 +54,7 @@ fn threads_are_one_a_core_unless_said_otherwise() {
     assert_eq!(threads(3).thread_count(6), 3);
 }
 
-/// What CONFIG GET of one name answers.
+/// The answer of CONFIG GET for one name.
 fn get(config: &Config, name: &str) -> String {
     let pairs = config.get(&[name.as_bytes()]);
     let [(_, value)] = pairs.as_slice() else { panic!("{name}: {pairs:?}") };
@@ -78,7 +78,7 @@ fn every_parameter_starts_at_its_default_which_reads_back_as_itself() {
     let config = Config::default();
     for parameter in PARAMETERS {
         assert_eq!(get(&config, parameter.name), parameter.default, "{}", parameter.name);
-        // Redis shows no master as nothing, and has it written as `no one`.
+        // Without a master Redis shows an empty value, but takes only `no one`.
         if parameter.name == "replicaof" {
             continue;
         }
@@ -86,7 +86,7 @@ fn every_parameter_starts_at_its_default_which_reads_back_as_itself() {
         let value = config.read(parameter, &words, false);
         let value = value.unwrap_or_else(|reason| panic!("{}: {reason}", parameter.name));
         assert_eq!(parameter.text(&value), parameter.default.as_bytes(), "{}", parameter.name);
-        // A value that its field cannot hold would be lost here.
+        // This would lose a value that the field cannot hold.
         let mut stored = config.clone();
         stored.store(parameter, value);
         assert_eq!(get(&stored, parameter.name), parameter.default, "{}", parameter.name);
@@ -95,7 +95,7 @@ fn every_parameter_starts_at_its_default_which_reads_back_as_itself() {
 
 #[test]
 fn fields_take_the_values_of_their_parameters() {
-    // For each parameter with a field, another value than its default comes back from the field.
+    // For each parameter with a field, a value other than the default can be stored and read back.
     let other = |parameter: &Parameter| match (parameter.name, parameter.kind) {
         ("bind", _) => "10.0.0.1 -::2".to_owned(),
         ("time", _) => "2030-01-01T00:00:00Z".to_owned(),

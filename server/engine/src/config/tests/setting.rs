@@ -1,4 +1,4 @@
-//! CONFIG GET and CONFIG SET. Replies and values are those of redis-server 7.0.15.
+//! Tests of CONFIG GET and CONFIG SET. Replies and values are those of redis-server 7.0.15.
 
 use super::{Config, get};
 use crate::config::Permission;
@@ -130,7 +130,7 @@ fn protected_parameters_ask_for_permission() {
     );
 }
 
-/// A name, a value, and what CONFIG GET shows afterwards or, after `!`, why not.
+/// A name, a value, and the value that CONFIG GET shows afterwards or, after `!`, the reason of the refusal.
 const VALUES: &[(&str, &str, &str)] = &[
     ("rdbcompression", "Yes", "yes"),
     ("rdbcompression", "1", "!argument must be 'yes' or 'no'"),
@@ -312,7 +312,8 @@ fn a_password_may_be_any_bytes() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whatever is set: no panic, nothing changed by a failure, and what CONFIG GET shows can be set again.
+    /// For any value that is set: there is no panic, a failure changes nothing, and the value that CONFIG GET shows can
+    /// be set again.
     #[test]
     fn what_get_shows_can_be_set(
         picks in proptest::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>()), 1..4),
