@@ -1,11 +1,11 @@
-//! A user's rules as words, from which the user can be made again.
+//! A user's rules as words, from which the same user can be made again.
 
 use super::selector::{KeyPattern, KeyRights, Reach, Selector};
 use super::user::User;
 use crate::spec::{Category, CommandTable};
 
 impl User {
-    /// Its rules in one line: how it logs in, its passwords' sums, its rights.
+    /// The rules of the user in one line: the flags of its login, the hashes of its passwords, and its rights.
     pub(crate) fn describe(&self, table: &CommandTable) -> Vec<u8> {
         let mut words: Vec<Vec<u8>> = self.flags().map(|flag| flag.as_bytes().to_vec()).collect();
         words.extend(self.passwords.iter().map(|hash| [b"#", hash.digits()].concat()));
@@ -16,7 +16,7 @@ impl User {
 }
 
 impl Selector {
-    /// Its rules in one line.
+    /// The rules of the selector in one line.
     fn describe(&self, table: &CommandTable) -> Vec<u8> {
         let mut words = Vec::new();
         let keys = self.describe_keys();
@@ -34,7 +34,7 @@ impl Selector {
         words.join(&b' ')
     }
 
-    /// Its rules of keys.
+    /// The rules for keys.
     pub(crate) fn describe_keys(&self) -> Vec<u8> {
         let Reach::Some(patterns) = &self.keys else { return b"~*".to_vec() };
         let word = |pattern: &KeyPattern| {
@@ -49,14 +49,14 @@ impl Selector {
         patterns.iter().map(word).collect::<Vec<_>>().join(&b' ')
     }
 
-    /// Its rules of channels.
+    /// The rules for channels.
     pub(crate) fn describe_channels(&self) -> Vec<u8> {
         let Reach::Some(patterns) = &self.channels else { return b"&*".to_vec() };
         patterns.iter().map(|pattern| [b"&", &**pattern].concat()).collect::<Vec<_>>().join(&b' ')
     }
 
-    /// Its rules of commands: from all or none, the categories that fit best, then what these leave. O(categories² ×
-    /// commands).
+    /// The rules for commands. They begin with all commands or none, then come the categories that fit best, then
+    /// single commands for the rest. O(categories² × commands).
     pub(crate) fn describe_commands(&self, table: &CommandTable) -> Vec<u8> {
         let adds = !self.allows_future_commands();
         let mut made = Selector::new(true);
@@ -76,7 +76,7 @@ impl Selector {
         words.join(&b' ')
     }
 
-    /// The category with the most commands that are still to be told, and the least that are not.
+    /// The category with the most commands that are still to be described, and the fewest that are not.
     fn best_category(&self, applied: &[Category], adds: bool, table: &CommandTable) -> Option<Category> {
         let mut best: Option<(usize, usize, Category)> = None;
         for category in Category::all().filter(|category| !applied.contains(category)) {
@@ -93,7 +93,8 @@ impl Selector {
         best.map(|(_, _, category)| category)
     }
 
-    /// Single commands and first arguments that a selector made of categories lacks or has too much.
+    /// Describes the single commands and first arguments by which this selector differs from `made`, a selector made of
+    /// categories.
     fn describe_differences(&self, made: &Selector, table: &CommandTable, words: &mut Vec<Vec<u8>>) {
         let mut made = made.clone();
         for command in table.iter_all() {

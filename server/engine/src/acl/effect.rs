@@ -1,15 +1,15 @@
-//! The view that ACL commands have of the users, and the changes that they ask for.
+//! The view of the users that ACL commands have, and the changes that these commands ask for.
 
 use super::rules::Setting;
 use super::user::User;
 use super::users::{Login, UserId, Users};
 
-/// The view that an ACL command has of the users.
+/// The view of the users that an ACL command has.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AclView<'a> {
     /// The users of the server.
     pub(crate) users: &'a Users,
-    /// The setting that rules are read against.
+    /// The setting in which rules are read.
     pub(crate) setting: Setting<'a>,
     /// The login of the client.
     pub(crate) login: Login,
@@ -20,15 +20,14 @@ pub(crate) struct AclView<'a> {
 /// A change that an ACL command asks for.
 #[derive(Debug)]
 pub(crate) enum UserEffect {
-    /// Nothing.
+    /// No change.
     None,
-    /// Adds a user, or changes the one of the same name. Clients that listen to channels which that user may not hear
-    /// any more are disconnected.
+    /// Adds a user, or replaces the user of the same name. A client of the user is disconnected if it is subscribed to
+    /// a channel that the user has no right to any more.
     Put(Box<User>),
     /// Removes these users, and disconnects their clients.
     Remove(Vec<UserId>),
-    /// Reads the users from their file, instead of all others. Their clients are disconnected, but for those of the
-    /// default user.
+    /// Replaces all users by those of the file. Clients of users other than the default user are disconnected.
     Load,
     /// Writes the users to their file.
     Save,

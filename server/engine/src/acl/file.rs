@@ -5,10 +5,11 @@ use super::user::User;
 use super::users::Users;
 use std::collections::BTreeSet;
 
-/// Reads a file of users. Without the default user in it, that one is everybody. O(length).
+/// Reads a file of users. If the file does not have the default user, that user has all rights and needs no password.
+/// O(length).
 ///
 /// # Errors
-/// What is wrong in all its lines, in Redis' words.
+/// Returns the errors of all lines, in Redis' words.
 pub(crate) fn read_users(text: &[u8], path: &str, setting: Setting<'_>) -> Result<Users, Vec<u8>> {
     let mut reader = Reader { path, setting, users: Vec::new(), names: BTreeSet::new(), errors: Vec::new() };
     for (at, line) in text.split(|&byte| byte == b'\n').enumerate() {
@@ -23,14 +24,14 @@ pub(crate) fn read_users(text: &[u8], path: &str, setting: Setting<'_>) -> Resul
     Err([&*reader.errors, NO_CHANGE].concat())
 }
 
-/// A text without these bytes at its ends.
+/// Removes these bytes from both ends of a text.
 fn trimmed<'a>(text: &'a [u8], ends: &[u8]) -> &'a [u8] {
     let is_kept = |byte: &u8| !ends.contains(byte);
     let (start, last) = (text.iter().position(is_kept), text.iter().rposition(is_kept));
     start.zip(last).map_or(&[], |(start, last)| &text[start..=last])
 }
 
-/// All users, with this default user unless it is among them.
+/// Returns all users, with this default user unless `users` has it.
 fn with_default(mut users: Vec<User>, default: User) -> Users {
     let own = users.iter().position(|user| *user.name == *User::DEFAULT);
     let default = own.map_or(default, |at| users.remove(at));
@@ -61,7 +62,7 @@ impl Reader<'_> {
         if line.is_empty() {
             return;
         }
-        // Nothing is quoted here: a space parts words, wherever it stands.
+        // The file has no quotes: each space parts words.
         let words: Vec<&[u8]> = line.split(|&byte| byte == b' ').collect();
         let (name, rules) = match &*words {
             [b"user", name, rules @ ..] => (*name, rules),
@@ -71,7 +72,7 @@ impl Reader<'_> {
             }
         };
         if has_spaces(name) {
-            // The first quote is closed by none, in Redis too.
+            // The first quotation mark is not closed, in Redis too.
             self.errors.push(b'\'');
             return self.complain(number, &[b": username '", name, b"' contains invalid characters. "]);
         }
@@ -86,7 +87,7 @@ impl Reader<'_> {
         self.user(number, name, &rules);
     }
 
-    /// A user of a line: every unknown command is told, and the first of other errors.
+    /// Reads the user of a line. Every unknown command is reported, and the first of the other errors.
     fn user(&mut self, number: usize, name: &[u8], rules: &[Vec<u8>]) {
         let mut user = User::new(name, self.setting.all_channels);
         let mut is_wrong = false;
@@ -120,7 +121,7 @@ impl UserLine {
     /// Reads the words behind `user`.
     ///
     /// # Errors
-    /// Which word is wrong, and why, in Redis' words.
+    /// Returns the first wrong word and the reason, in Redis' words.
     pub(crate) fn read(words: &[&[u8]], others: &[UserLine], setting: Setting<'_>) -> Result<Self, String> {
         let wrong = |word: &[u8], error: RuleError| {
             format!("Error in user declaration '{}': {}", String::from_utf8_lossy(word), error.text())
@@ -141,7 +142,8 @@ impl UserLine {
     }
 }
 
-/// The users of a configuration: those of its lines, and the default user, who without a line has this password.
+/// Returns the users of a configuration: those of its lines, and the default user. If no line has the default user, it
+/// has this password.
 pub(crate) fn configured_users(lines: &[UserLine], password: &[u8], setting: Setting<'_>) -> Users {
     let made = lines.iter().map(|line| {
         let mut user = User::new(&line.name, setting.all_channels);

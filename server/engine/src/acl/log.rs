@@ -1,16 +1,17 @@
-//! ACL LOG's entries: what was refused to whom.
+//! The entries of ACL LOG: requests refused to users.
 
 use lockwheel_store::memory::block;
 use std::collections::VecDeque;
 
-/// Milliseconds within which the same refusal is counted and no entry of its own.
+/// Milliseconds within which an equal refusal is added to the count of an entry.
 const SAME_WITHIN_MS: i64 = 60_000;
-/// Bytes of the entries' texts from which on the oldest are dropped: a user may name keys of any length.
+/// The most bytes of the entries' texts, beyond which the oldest entries are dropped. A user may name keys of any
+/// length.
 const MAX_BYTES: usize = 1 << 20;
-/// How many of the latest entries are looked at for the same refusal.
+/// The number of the latest entries that are searched for an equal refusal.
 const LOOKED_AT: usize = 10;
 
-/// What was refused.
+/// The kind of a refused object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refused {
     /// A command.
@@ -24,7 +25,7 @@ pub(crate) enum Refused {
 }
 
 impl Refused {
-    /// Redis' word for it.
+    /// Redis' word for the value.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Refused::Command => "command",
@@ -35,19 +36,19 @@ impl Refused {
     }
 }
 
-/// Where a request came from.
+/// The origin of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Context {
-    /// A client sent it.
+    /// A client sent the request.
     TopLevel,
-    /// It belongs to a transaction.
+    /// The request belongs to a transaction.
     Multi,
-    /// A script made it.
+    /// A script made the request.
     Lua,
 }
 
 impl Context {
-    /// Redis' word for it.
+    /// Redis' word for the value.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Context::TopLevel => "toplevel",
@@ -57,26 +58,26 @@ impl Context {
     }
 }
 
-/// Something refused to a user.
+/// A refusal to a user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
-    /// Its number, from 0 on: ACL LOG RESET does not restart it.
+    /// The number of the entry, from 0 on. ACL LOG RESET does not restart the numbers.
     pub(crate) id: u64,
-    /// How often.
+    /// The number of equal refusals.
     pub(crate) count: u64,
-    /// What.
+    /// The kind of the refused object.
     pub(crate) refused: Refused,
-    /// Where the request came from.
+    /// The origin of the request.
     pub(crate) context: Context,
     /// The command, key or channel.
     pub(crate) object: Box<[u8]>,
-    /// The user, or who a client said to be.
+    /// The user, or the name with which a client tried to log in.
     pub(crate) user: Box<[u8]>,
-    /// The client that was refused last, as CLIENT LIST shows it.
+    /// The client of the last refusal, as CLIENT LIST shows it.
     pub(crate) client: Box<[u8]>,
-    /// When it was refused first, in milliseconds of the wall clock.
+    /// The time of the first refusal, in milliseconds of the wall clock.
     pub(crate) created_ms: i64,
-    /// When it was refused last, in milliseconds of the wall clock.
+    /// The time of the last refusal, in milliseconds of the wall clock.
     pub(crate) updated_ms: i64,
 }
 
@@ -94,7 +95,7 @@ impl Entry {
     }
 }
 
-/// What was refused, the latest first.
+/// The log of refusals, the latest first.
 #[derive(Debug, Default)]
 pub(crate) struct AclLog {
     entries: VecDeque<Entry>,
@@ -104,7 +105,7 @@ pub(crate) struct AclLog {
 }
 
 impl AclLog {
-    /// Something has been refused now; at most `max` entries are kept. O(length of the object and the client's line).
+    /// Records a refusal. At most `max` entries are kept. O(length of the object and the client's line).
     pub(crate) fn add(&mut self, entry: Entry, max: usize) {
         let looked_at = self.entries.iter().take(LOOKED_AT);
         match looked_at.enumerate().find(|(_, known)| known.is_same(&entry)).map(|(at, _)| at) {
@@ -134,7 +135,7 @@ impl AclLog {
         }
     }
 
-    /// Bytes of memory of all of it. O(1).
+    /// Bytes of memory of the log. O(1).
     pub(crate) fn memory(&self) -> usize {
         block(self.entries.capacity() * size_of::<Entry>()) + self.bytes
     }
@@ -144,7 +145,7 @@ impl AclLog {
         self.entries.iter()
     }
 
-    /// Forgets all.
+    /// Removes all entries.
     pub(crate) fn clear(&mut self) {
         self.entries.clear();
         self.bytes = 0;

@@ -1,8 +1,9 @@
-//! Who may do what: users, their passwords and rules, and what was refused to them.
+//! Access control: users, their passwords and rules, and the log of refusals.
 //!
-//! A [`User`] has selectors; each is a set of rights to commands, keys and channels, and a request must be within one
-//! of them as a whole. [`Users`] has all of them by name; sessions refer to them by [`UserId`]. The words of rules are
-//! Redis' (ACL SETUSER, `user` lines of a configuration, files of users), and so are the texts of errors.
+//! A [`User`] has selectors. Each selector is a set of rights to commands, keys and channels, and one selector must
+//! allow a request as a whole. [`Users`] has all users by name; sessions refer to users by [`UserId`]. The words of
+//! rules are those of Redis (ACL SETUSER, `user` lines of a configuration, files of users), and so are the texts of
+//! errors.
 
 mod describe;
 mod effect;

@@ -1,17 +1,17 @@
-//! Passwords, kept as SHA-256 sums.
+//! Passwords, kept as SHA-256 hashes.
 
 use sha2::{Digest, Sha256};
 use std::fmt;
 
-/// The hexadecimal digits of a sum.
+/// The number of hexadecimal digits of a hash.
 const DIGITS: usize = 64;
 
-/// The SHA-256 sum of a password, in lower-case hexadecimal digits.
+/// The SHA-256 hash of a password, in lower-case hexadecimal digits.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct PasswordHash([u8; DIGITS]);
 
 impl PasswordHash {
-    /// The sum of a password. O(length).
+    /// The hash of a password. O(length).
     pub(super) fn of(password: &[u8]) -> Self {
         let mut digits = [0; DIGITS];
         for (byte, pair) in Sha256::digest(password).iter().zip(digits.chunks_exact_mut(2)) {
@@ -21,13 +21,13 @@ impl PasswordHash {
         PasswordHash(digits)
     }
 
-    /// A sum that is given as its digits.
+    /// The hash with these digits. `None` if they are malformed.
     pub(super) fn from_digits(digits: &[u8]) -> Option<Self> {
         let digits: [u8; DIGITS] = digits.try_into().ok()?;
         digits.iter().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f')).then_some(PasswordHash(digits))
     }
 
-    /// Its digits.
+    /// The digits of the hash.
     pub(crate) fn digits(&self) -> &[u8] {
         &self.0
     }

@@ -1,22 +1,22 @@
-//! Whether a user may make a request.
+//! The check whether a user may make a request.
 
 use super::selector::{KeyPattern, KeyRights, Selector};
 use super::user::User;
 use crate::spec::{Args, Command, Flags, Key, KeyFlags};
 
-/// Why a user may not make a request; the greater tells more.
+/// The reason why a user may not make a request. A greater reason tells more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Denied {
-    /// No set of rights has the command.
+    /// No selector of the user allows the command.
     Command,
-    /// The key at this place is out of reach.
+    /// The user has no right to the key at this place.
     Key(usize),
-    /// The channel at this place is out of reach.
+    /// The user has no right to the channel at this place.
     Channel(usize),
 }
 
-/// Why a user may not make a request: of what each set of rights denies, what comes last in the request. O(sets ×
-/// (keys × patterns × length)).
+/// Returns the reason why a user may not make a request. Of the denials of all selectors it is the one that stands last
+/// in the request. O(selectors × (keys × patterns × length)).
 pub(crate) fn denied(user: &User, command: &Command, request: Args<'_>) -> Option<Denied> {
     let mut keys = None;
     let mut most = Denied::Command;
@@ -26,7 +26,7 @@ pub(crate) fn denied(user: &User, command: &Command, request: Args<'_>) -> Optio
     Some(most)
 }
 
-/// What must be allowed to be done to a key.
+/// The rights to a key that its flags require.
 fn rights(flags: KeyFlags) -> KeyRights {
     const CHANGES: KeyFlags = KeyFlags::of(&[KeyFlags::INSERT, KeyFlags::DELETE, KeyFlags::UPDATE]);
     let mut rights = KeyRights::empty();
@@ -36,7 +36,7 @@ fn rights(flags: KeyFlags) -> KeyRights {
 }
 
 impl Selector {
-    /// What it denies of a request. `keys`: the keys of the request, once they are known.
+    /// Returns the part of a request that the selector denies. `keys`: the keys of the request, once they are known.
     fn denies(&self, command: &Command, request: Args<'_>, keys: &mut Option<Vec<Key>>) -> Option<Denied> {
         if !self.allows_command(command, request) {
             return Some(Denied::Command);
@@ -64,7 +64,7 @@ impl Selector {
 }
 
 impl User {
-    /// Whether a set of rights that has this request lets it read all keys.
+    /// Whether a selector that allows this request lets it read all keys.
     pub(crate) fn reads_all_keys(&self, command: &Command, request: Args<'_>) -> bool {
         let reads_all = |selector: &Selector| {
             let all =

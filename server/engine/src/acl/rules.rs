@@ -1,4 +1,4 @@
-//! The words of rules, and what each does to a user.
+//! The words of rules, and their effects on a user.
 
 use super::password::PasswordHash;
 use super::selector::{KeyPattern, KeyRights, Reach, Selector};
@@ -6,38 +6,38 @@ use super::user::{Sanitizing, User};
 use crate::spec::{Category, Command, CommandTable};
 use lockwheel_resp::split_words;
 
-/// What rules are read against.
+/// The setting in which rules are read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Setting<'a> {
-    /// The commands that they name.
+    /// The commands that rules may name.
     pub(crate) table: &'a CommandTable,
-    /// Whether new sets of rights have all channels.
+    /// Whether new selectors have all channels.
     pub(crate) all_channels: bool,
 }
 
-/// Why a rule is refused.
+/// The reason why a rule is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RuleError {
-    /// It is none.
+    /// The word is no rule.
     Syntax,
-    /// It names nothing that there is.
+    /// The command or category does not exist.
     UnknownCommand,
-    /// Patterns of keys beside all keys.
+    /// A pattern of keys follows the right to all keys.
     KeysAfterAll,
-    /// Patterns of channels beside all channels.
+    /// A pattern of channels follows the right to all channels.
     ChannelsAfterAll,
     /// The user has no such password.
     NoSuchPassword,
-    /// The sum of a password is none.
+    /// The hash of a password is malformed.
     InvalidHash,
-    /// A first argument of a subcommand.
+    /// The rule names a first argument of a subcommand.
     ArgumentOfSubcommand,
-    /// The user has been there before.
+    /// The user has been declared before.
     DuplicateUser,
 }
 
 impl RuleError {
-    /// Redis' words for it.
+    /// The text of the error, in Redis' words.
     pub(crate) fn text(self) -> &'static str {
         match self {
             RuleError::Syntax => "Syntax error",
@@ -62,16 +62,16 @@ impl RuleError {
     }
 }
 
-/// Whether a word has white space or a NUL in it, which no name or pattern may.
+/// Whether a word has white space or a NUL in it, which are not allowed in names and patterns.
 pub(crate) fn has_spaces(word: &[u8]) -> bool {
     word.iter().any(|&byte| byte == 0 || byte == 0x0b || byte.is_ascii_whitespace())
 }
 
-/// Puts together the words of sets of rights, which stand in parentheses. Where one is opened before another is closed,
-/// nothing is left of the first, as in Redis.
+/// Joins the words of each selector, which stand in parentheses. If a parenthesis is opened before another is closed,
+/// the first selector is dropped, as in Redis.
 ///
 /// # Errors
-/// The place of a parenthesis that is not closed.
+/// Returns the place of a parenthesis that is not closed.
 pub(crate) fn merge_words(words: &[&[u8]]) -> Result<Vec<Vec<u8>>, usize> {
     let mut merged: Vec<Vec<u8>> = Vec::new();
     let mut open: Option<(usize, Vec<u8>)> = None;
@@ -94,10 +94,10 @@ pub(crate) fn merge_words(words: &[&[u8]]) -> Result<Vec<Vec<u8>>, usize> {
 }
 
 impl User {
-    /// Follows one rule.
+    /// Applies one rule.
     ///
     /// # Errors
-    /// Why not; then nothing has changed.
+    /// Returns the reason if the rule is refused. Nothing has changed then.
     pub(crate) fn follow(&mut self, rule: &[u8], setting: Setting<'_>) -> Result<(), RuleError> {
         match &*rule.to_ascii_lowercase() {
             b"" => {}
@@ -121,7 +121,7 @@ impl User {
         Ok(())
     }
 
-    /// As a new user.
+    /// Resets the user to the state of a new user.
     fn reset(&mut self, setting: Setting<'_>) {
         let name = std::mem::take(&mut self.name);
         *self = User { sanitizing: Sanitizing::Asked, ..User::new(&name, setting.all_channels) };
@@ -146,7 +146,7 @@ fn hash(digits: &[u8]) -> Result<PasswordHash, RuleError> {
 }
 
 impl Selector {
-    /// A new set of rights, by the words between its parentheses.
+    /// Makes a selector from the words between its parentheses.
     fn from_words(words: &[u8], setting: Setting<'_>) -> Result<Self, RuleError> {
         let mut selector = Selector::new(setting.all_channels);
         for word in split_words(words).unwrap_or_default() {
@@ -165,7 +165,7 @@ impl Selector {
             b"nocommands" | b"-@all" => self.deny_all(),
             _ => match rule {
                 [b'~', pattern @ ..] => self.add_keys(KeyRights::all(), pattern)?,
-                // Said first, whatever follows it.
+                // This error comes first, whatever follows the `%`.
                 [b'%', ..] if self.keys.is_all() => return Err(RuleError::KeysAfterAll),
                 [b'%', rest @ ..] => {
                     let (rights, pattern) = key_rights(rest)?;
@@ -207,7 +207,7 @@ impl Selector {
         Ok(())
     }
 
-    /// Allows a command; behind a `|`, a subcommand or, where there are none, a first argument alone.
+    /// Allows a command. With a `|`, it allows a subcommand or, if the command has none, only a first argument.
     fn allow(&mut self, name: &[u8], table: &CommandTable) -> Result<(), RuleError> {
         let Some(bar) = name.iter().rposition(|&byte| byte == b'|') else {
             self.put(command(name, table)?, true);
@@ -228,7 +228,7 @@ impl Selector {
     }
 }
 
-/// What stands between `%` and `~`, and the pattern behind.
+/// Returns the rights between `%` and `~`, and the pattern behind.
 fn key_rights(rest: &[u8]) -> Result<(KeyRights, &[u8]), RuleError> {
     let mut rights = KeyRights::empty();
     for (at, letter) in rest.iter().enumerate() {
@@ -243,7 +243,7 @@ fn key_rights(rest: &[u8]) -> Result<(KeyRights, &[u8]), RuleError> {
         }
         rights |= right;
     }
-    // Redis too takes letters without a pattern for rights to the empty key.
+    // Redis, too, reads letters without a pattern as rights to the empty key.
     if rights.is_empty() { Err(RuleError::Syntax) } else { Ok((rights, b"")) }
 }
 

@@ -5,36 +5,36 @@ use lockwheel_store::keyspace::glob;
 use lockwheel_store::memory::{block, of_vec};
 
 bitflags::bitflags! {
-    /// What may be done to the keys that a pattern matches.
+    /// The rights to the keys that a pattern matches.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub(crate) struct KeyRights: u8 {
-        /// What they hold may be read.
+        /// The right to read the content of the keys.
         const READ = 1;
-        /// What they hold may be changed.
+        /// The right to change the content of the keys.
         const WRITE = 1 << 1;
     }
 }
 
-/// A pattern of keys, and what may be done to them.
+/// A pattern of keys, and the rights to these keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct KeyPattern {
     pub(super) rights: KeyRights,
     pub(super) pattern: Box<[u8]>,
 }
 
-/// Rights to all, or to what some patterns match.
+/// The reach of rights: all names, or the names that some patterns match.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Reach<Pattern> {
-    /// To all.
+    /// All names.
     All,
-    /// To what one of these matches.
+    /// The names that one of these patterns matches.
     Some(Vec<Pattern>),
 }
 
 impl<Pattern> Reach<Pattern> {
     pub(super) const NOTHING: Self = Reach::Some(Vec::new());
 
-    /// The patterns; none where all is within reach.
+    /// The patterns. Empty if all names are within reach.
     pub(super) fn patterns(&self) -> &[Pattern] {
         match self {
             Reach::All => &[],
@@ -50,17 +50,17 @@ impl<Pattern> Reach<Pattern> {
 /// Rights to commands, keys and channels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Selector {
-    /// Whether no command was ever taken out of all.
+    /// Whether all commands are allowed and none was denied since.
     pub(super) all_commands: bool,
     pub(super) commands: CommandSet,
-    /// Commands that are allowed with these first arguments alone.
+    /// Commands that are allowed only with these first arguments.
     first_arguments: Vec<(CommandId, Vec<Box<[u8]>>)>,
     pub(super) keys: Reach<KeyPattern>,
     pub(super) channels: Reach<Box<[u8]>>,
 }
 
 impl Selector {
-    /// Without rights, but for all channels when that is the default of the configuration.
+    /// A selector without rights. It has the right to all channels if the configuration says so.
     pub(crate) fn new(all_channels: bool) -> Self {
         Selector {
             all_commands: false,
@@ -71,7 +71,7 @@ impl Selector {
         }
     }
 
-    /// With all rights.
+    /// A selector with all rights.
     pub(crate) fn unrestricted() -> Self {
         let mut selector = Self::new(true);
         selector.keys = Reach::All;
@@ -79,7 +79,7 @@ impl Selector {
         selector
     }
 
-    /// Bytes of memory that it takes beside itself. O(patterns).
+    /// Bytes of heap that the selector takes. O(patterns).
     pub(super) fn memory(&self) -> usize {
         let first = self.first_arguments.iter().map(|(_, arguments)| of_texts(arguments));
         let keys = self.keys.patterns();
@@ -92,12 +92,12 @@ impl Selector {
             + of_texts(self.channels.patterns())
     }
 
-    /// Whether it allows everything.
+    /// Whether the selector allows everything.
     pub(crate) fn is_unrestricted(&self) -> bool {
         self.all_commands && self.keys.is_all() && self.channels.is_all()
     }
 
-    /// Whether commands that there are not yet would be allowed.
+    /// Whether commands that may be added later are allowed.
     pub(super) fn allows_future_commands(&self) -> bool {
         self.commands.contains(CommandId::FUTURE)
     }
@@ -131,7 +131,7 @@ impl Selector {
         }
     }
 
-    /// Allows a command with this first argument alone.
+    /// Allows a command only with this first argument, in addition to those allowed before.
     pub(super) fn allow_first_argument(&mut self, command: CommandId, argument: &[u8]) {
         let found = self.first_arguments.iter().position(|(other, _)| *other == command);
         let at = found.unwrap_or_else(|| {
@@ -144,20 +144,21 @@ impl Selector {
         }
     }
 
-    /// The first arguments that a command is allowed with, where it is not allowed as a whole.
+    /// The first arguments with which a command is allowed, if it is not allowed as a whole.
     pub(super) fn first_arguments(&self, command: CommandId) -> &[Box<[u8]>] {
         let found = self.first_arguments.iter().find(|(other, _)| *other == command);
         found.map_or(&[], |(_, arguments)| arguments)
     }
 
-    /// Whether it allows this to be done to a key. O(patterns × length).
+    /// Whether the selector has these rights to a key. O(patterns × length).
     pub(super) fn reaches_key(&self, key: &[u8], rights: KeyRights) -> bool {
         let allows =
             |known: &KeyPattern| known.rights.contains(rights) && glob::matches(&known.pattern, key, false);
         self.keys.is_all() || self.keys.patterns().iter().any(allows)
     }
 
-    /// Whether it allows a channel; a pattern of channels only when it names the same pattern. O(patterns × length).
+    /// Whether the selector allows a channel. A pattern of channels must be one of the selector's own patterns.
+    /// O(patterns × length).
     pub(super) fn reaches_channel(&self, channel: &[u8], is_pattern: bool) -> bool {
         let allows = |known: &[u8]| {
             if is_pattern { known == channel } else { glob::matches(known, channel, false) }

@@ -1,36 +1,36 @@
-//! A user.
+//! A user and its rights.
 
 use super::password::PasswordHash;
 use super::selector::Selector;
 use lockwheel_store::memory::{block, of_vec};
 
-/// A user: whether and how it may log in, and what it may do.
+/// A user: the conditions of its login, and its rights.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct User {
-    /// Its name.
+    /// The name.
     pub(crate) name: Box<[u8]>,
-    /// Whether clients may log in as this user; who has done so stays.
+    /// Whether clients may log in as this user. Clients that have logged in stay.
     pub(crate) enabled: bool,
     /// Whether any password is right.
     pub(crate) nopass: bool,
-    /// Whether payloads of RESTORE are checked in depth. Kept and shown; they always are.
+    /// Whether payloads of RESTORE are checked in depth. The value is only kept and shown: payloads are always checked.
     pub(super) sanitizing: Sanitizing,
     pub(super) passwords: Vec<PasswordHash>,
-    /// Its own rights.
+    /// The root selector.
     pub(super) root: Selector,
-    /// Other sets of rights: a request within one of them is allowed too.
+    /// The other selectors. A request that one of them allows is allowed too.
     pub(super) others: Vec<Selector>,
 }
 
-/// What a user's rules say of payloads of RESTORE.
+/// The rule of a user for payloads of RESTORE.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Sanitizing {
-    /// Nothing.
+    /// No rule.
     #[default]
     Unsaid,
-    /// They are checked.
+    /// Payloads are checked.
     Asked,
-    /// They are not checked.
+    /// Payloads are not checked.
     Skipped,
 }
 
@@ -38,7 +38,7 @@ impl User {
     /// The name of the user that always exists.
     pub(crate) const DEFAULT: &'static [u8] = b"default";
 
-    /// A new user, who cannot log in and has no rights, but to all channels when that is the default.
+    /// A new user, which cannot log in and has no rights. It has the right to all channels if that is the default.
     pub(crate) fn new(name: &[u8], all_channels: bool) -> Self {
         User {
             name: name.into(),
@@ -51,7 +51,7 @@ impl User {
         }
     }
 
-    /// The default user of a server without users in its configuration: everybody, with all rights.
+    /// The default user of a server without configured users. It has all rights and needs no password.
     pub(crate) fn everybody() -> Self {
         let mut user = User::new(User::DEFAULT, true);
         (user.enabled, user.nopass) = (true, true);
@@ -59,13 +59,13 @@ impl User {
         user
     }
 
-    /// Bytes of memory of its name, which the list of names has too, and of its rights, about. O(patterns).
+    /// Approximate bytes of heap of the user's name, which the list of names holds too, and of its rights. O(patterns).
     pub(super) fn memory(&self) -> usize {
         let selectors = self.selectors().map(Selector::memory).sum::<usize>();
         2 * block(self.name.len()) + of_vec(&self.passwords) + of_vec(&self.others) + selectors
     }
 
-    /// Whether it may do everything.
+    /// Whether the user has all rights.
     pub(crate) fn is_unrestricted(&self) -> bool {
         self.root.is_unrestricted()
     }
@@ -81,27 +81,27 @@ impl User {
         self.enabled && (self.nopass || self.passwords.iter().any(|known| known.is(&hash)))
     }
 
-    /// Its sets of rights, its own first.
+    /// All selectors, the root selector first.
     pub(crate) fn selectors(&self) -> impl Iterator<Item = &Selector> {
         std::iter::once(&self.root).chain(&self.others)
     }
 
-    /// Its own rights.
+    /// The root selector.
     pub(crate) fn root(&self) -> &Selector {
         &self.root
     }
 
-    /// Its other sets of rights.
+    /// The selectors other than the root selector.
     pub(crate) fn other_selectors(&self) -> &[Selector] {
         &self.others
     }
 
-    /// The sums of its passwords.
+    /// The hashes of the passwords.
     pub(crate) fn passwords(&self) -> &[PasswordHash] {
         &self.passwords
     }
 
-    /// Gives it this password alone; an empty one: any.
+    /// Replaces all passwords by this one. With an empty password any password is right.
     pub(crate) fn set_password(&mut self, password: &[u8]) {
         self.passwords.clear();
         self.nopass = password.is_empty();
@@ -110,7 +110,7 @@ impl User {
         }
     }
 
-    /// The words that tell how it logs in, in Redis' order.
+    /// The words of the rules for the login, in Redis' order.
     pub(crate) fn flags(&self) -> impl Iterator<Item = &'static str> {
         let flags = [
             (self.enabled, "on"),
@@ -122,7 +122,7 @@ impl User {
         flags.into_iter().filter_map(|(is, word)| is.then_some(word))
     }
 
-    /// Whether somebody of this user may stay subscribed to a channel, or to a pattern of channels.
+    /// Whether a client of this user may stay subscribed to a channel, or to a pattern of channels.
     pub(crate) fn may_hear(&self, channel: &[u8], is_pattern: bool) -> bool {
         self.selectors().any(|selector| selector.reaches_channel(channel, is_pattern))
     }

@@ -6,7 +6,7 @@ use crate::spec::{Args, Command};
 use lockwheel_store::memory::of_vec;
 use std::collections::BTreeMap;
 
-/// A user, as sessions know it.
+/// The id of a user, by which sessions refer to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UserId(u32);
 
@@ -15,20 +15,20 @@ impl UserId {
     pub const DEFAULT: UserId = UserId(0);
 }
 
-/// As whom a client makes requests.
+/// The identity with which a client makes requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Login {
-    /// It has not logged in: as the default user, if that needs no login.
+    /// The client has not logged in. It acts as the default user, if that user needs no login.
     #[default]
     None,
-    /// As this user.
+    /// The client acts as this user.
     As(UserId),
-    /// As the server's own process, which may do everything.
+    /// The server's own process, which has all rights.
     Server,
 }
 
 impl Login {
-    /// Whether requests are made as this user.
+    /// Whether the client acts as this user.
     pub(crate) fn acts_as(self, user: UserId) -> bool {
         match self {
             Login::None => user == UserId::DEFAULT,
@@ -37,7 +37,7 @@ impl Login {
         }
     }
 
-    /// The user, if it has logged in as one.
+    /// The user that the client has logged in as, if any.
     pub(crate) fn user(self) -> Option<UserId> {
         match self {
             Login::As(id) => Some(id),
@@ -49,17 +49,17 @@ impl Login {
 /// All users.
 #[derive(Clone, Debug)]
 pub struct Users {
-    /// By number; a number that is free is given again.
+    /// The users by id. A free id is used again.
     all: Vec<Option<User>>,
     by_name: BTreeMap<Box<[u8]>, UserId>,
-    /// Whether some user may not do everything: while none may not, no request is checked.
+    /// Whether some user lacks a right. While no user does, requests are not checked.
     restricted: bool,
-    /// Bytes of memory of their names and rights, about.
+    /// Approximate bytes of heap of the names and rights.
     bytes: usize,
 }
 
 impl Users {
-    /// The default user, and these, each name once.
+    /// The default user and other users, each name once.
     pub(crate) fn new(default: User, others: impl IntoIterator<Item = User>) -> Self {
         let mut users = Users { all: Vec::new(), by_name: BTreeMap::new(), restricted: false, bytes: 0 };
         users.put(default);
@@ -67,13 +67,13 @@ impl Users {
         users
     }
 
-    /// Whether some user may not do everything.
+    /// Whether some user lacks a right.
     #[inline]
     pub(crate) fn are_restricted(&self) -> bool {
         self.restricted
     }
 
-    /// Whether every client may do everything, without logging in.
+    /// Whether every client has all rights without a login.
     pub fn are_open(&self) -> bool {
         !self.restricted && self.get(UserId::DEFAULT).is_open()
     }
@@ -89,13 +89,13 @@ impl Users {
         if self.get(UserId::DEFAULT).is_open() { Login::As(UserId::DEFAULT) } else { Login::None }
     }
 
-    /// Whether a client of this login has logged in, or needs not.
+    /// Whether a client of this login has logged in, or needs no login.
     #[inline]
     pub(crate) fn are_satisfied_by(&self, login: Login) -> bool {
         login != Login::None || self.get(UserId::DEFAULT).is_open()
     }
 
-    /// Returns the user that a client of this login acts as; `None`: the server's own, which may do everything.
+    /// Returns the user that a client of this login acts as. `None`: the server's own process, which has all rights.
     pub(crate) fn acting(&self, login: Login) -> Option<&User> {
         match login {
             Login::None => Some(self.get(UserId::DEFAULT)),
@@ -114,7 +114,8 @@ impl Users {
         self.find(name).filter(|id| self.get(*id).admits(password))
     }
 
-    /// Returns why a client of this login may not make a request. It is one test of a flag while nobody is restricted.
+    /// Returns the reason why a client of this login may not make a request. It costs one test of a flag while no user
+    /// is restricted.
     #[inline(always)]
     pub(crate) fn denied(&self, login: Login, command: &Command, request: Args<'_>) -> Option<Denied> {
         if self.restricted { self.denied_by_rules(login, command, request) } else { None }
@@ -131,10 +132,10 @@ impl Users {
         !self.restricted || self.acting(login).is_none_or(|user| user.reads_all_keys(command, request))
     }
 
-    /// A user. O(1).
+    /// Returns a user. O(1).
     ///
     /// # Panics
-    /// When it has been removed: no session is left with it then.
+    /// Panics if the user has been removed. No session refers to a removed user.
     pub(crate) fn get(&self, id: UserId) -> &User {
         self.all[id.0 as usize].as_ref().expect("sessions of removed users are closed")
     }
@@ -144,12 +145,12 @@ impl Users {
         self.by_name.get(name).copied()
     }
 
-    /// All users, by their names in order.
+    /// All users, in the order of their names.
     pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = &User> {
         self.by_name.values().map(|id| self.get(*id))
     }
 
-    /// Adds a user, or changes the one of the same name. O(users).
+    /// Adds a user, or replaces the user of the same name. O(users).
     pub(crate) fn put(&mut self, user: User) {
         match self.find(&user.name) {
             Some(id) => self.all[id.0 as usize] = Some(user),
@@ -165,7 +166,7 @@ impl Users {
         self.all[free] = Some(user);
     }
 
-    /// Gives the default user this password alone; an empty one: any.
+    /// Replaces all passwords of the default user by this one. With an empty password any password is right.
     pub(crate) fn set_default_password(&mut self, password: &[u8]) {
         if let Some(default) = &mut self.all[UserId::DEFAULT.0 as usize] {
             default.set_password(password);
@@ -181,7 +182,7 @@ impl Users {
         self.note_changed();
     }
 
-    /// Bytes of memory of all of them, about. O(1).
+    /// Approximate bytes of heap of all users. O(1).
     pub(crate) fn memory(&self) -> usize {
         self.bytes
     }

@@ -88,7 +88,7 @@ impl HostRefusal {
 
 /// The host around the engine while CONFIG SET runs.
 pub trait Surroundings {
-    /// Enters a working directory, to which `path` is relative, and returns the directory's absolute path.
+    /// Returns the absolute path of a new working directory. `path` is relative to `directory`.
     ///
     /// # Errors
     /// Returns the error of the system.

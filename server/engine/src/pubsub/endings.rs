@@ -1,28 +1,28 @@
-//! Channels by how their names end, where that names somebody.
+//! Channels by the endings of their names, for names whose ending is an id.
 
 use lockwheel_store::memory::block;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The part of a channel's name that it is to be found by, if it has one.
+/// Returns the ending of a channel's name by which the channel can be found, if it has one.
 pub(crate) type EndingOf = fn(&[u8]) -> Option<&[u8]>;
 
-/// The channels with subscribers that have such an ending, by it.
+/// The channels that have subscribers and such an ending, by ending.
 #[derive(Debug)]
 pub(super) struct Endings {
     ending_of: EndingOf,
     channels: BTreeMap<Box<[u8]>, BTreeSet<Box<[u8]>>>,
-    /// Bytes of all names and endings, and how many names there are.
+    /// Bytes of all names and endings.
     bytes: usize,
     count: usize,
 }
 
 impl Endings {
-    /// No channels yet.
+    /// An index without channels.
     pub(super) fn new(ending_of: EndingOf) -> Self {
         Endings { ending_of, channels: BTreeMap::new(), bytes: 0, count: 0 }
     }
 
-    /// A channel has subscribers. O(log n), for others than those with an ending O(1).
+    /// Adds a channel that has subscribers. O(log n); O(1) for a channel without such an ending.
     pub(super) fn add(&mut self, channel: &[u8]) {
         let Some(ending) = (self.ending_of)(channel) else { return };
         let channels = self.channels.entry(ending.into()).or_default();
@@ -33,7 +33,7 @@ impl Endings {
         }
     }
 
-    /// A channel has no subscribers any more. O(log n), for others than those with an ending O(1).
+    /// Removes a channel that has no subscribers any more. O(log n); O(1) for a channel without such an ending.
     pub(super) fn remove(&mut self, channel: &[u8]) {
         let Some(ending) = (self.ending_of)(channel) else { return };
         let Some(channels) = self.channels.get_mut(ending) else { return };
@@ -57,7 +57,7 @@ impl Endings {
         self.channels.keys().map(|ending| &**ending)
     }
 
-    /// Bytes of names and endings, and how many of each there are. O(1).
+    /// Bytes of names and endings, the number of endings, and the number of names. O(1).
     pub(super) fn sizes(&self) -> (usize, usize, usize) {
         (self.bytes, self.channels.len(), self.count)
     }

@@ -10,28 +10,28 @@ use lockwheel_store::keyspace::glob;
 use lockwheel_store::memory::of_trees;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Who listens, by the name of a channel or a pattern.
+/// The subscribers, by the name of a channel or a pattern.
 type Subscribers = BTreeMap<Box<[u8]>, BTreeSet<u64>>;
 
-/// The subscribers of channels and patterns. Ordered, so that deliveries are the same in every run.
+/// The subscribers of channels and patterns. They are ordered, so that deliveries are the same in every run.
 #[derive(Debug)]
 pub(crate) struct PubSub {
     channels: Subscribers,
     patterns: Subscribers,
-    /// Of channels of shards, which are apart from the others.
+    /// The subscribers of shard channels, which are separate from other channels.
     shards: Subscribers,
-    /// Channels, of shards too, by the endings of their names.
+    /// All channels, shard channels included, by the endings of their names.
     endings: Endings,
-    /// Bytes of the names of all.
+    /// Bytes of the names of all channels and patterns.
     names: usize,
-    /// How many subscriptions there are to all.
+    /// The number of subscriptions to all channels and patterns.
     subscriptions: usize,
-    /// How often somebody has subscribed, or unsubscribed.
+    /// The number of changes: subscriptions and ends of subscriptions.
     changes: u64,
 }
 
 impl PubSub {
-    /// Nobody listens. Channels are found by the endings that this function gives.
+    /// A registry without subscribers. `ending_of` gives the endings by which channels are found.
     pub(crate) fn new(ending_of: EndingOf) -> Self {
         PubSub {
             channels: Subscribers::new(),
@@ -44,42 +44,42 @@ impl PubSub {
         }
     }
 
-    /// How many subscriptions a message to the channel reaches, each pattern counted.
+    /// The number of subscriptions that a message to the channel reaches. Each matching pattern counts.
     pub(crate) fn receivers(&self, channel: &[u8]) -> usize {
         self.subscribers(channel) + self.matching(channel).map(|(_, ids)| ids.len()).sum::<usize>()
     }
 
-    /// How many channels have subscribers.
+    /// The number of channels with subscribers.
     pub(crate) fn channels(&self) -> usize {
         self.channels.len()
     }
 
-    /// How many patterns have subscribers.
+    /// The number of patterns with subscribers.
     pub(crate) fn patterns(&self) -> usize {
         self.patterns.len()
     }
 
-    /// How many channels of shards have subscribers.
+    /// The number of shard channels with subscribers.
     pub(crate) fn shards(&self) -> usize {
         self.shards.len()
     }
 
-    /// Subscribers of a channel of a shard.
+    /// The number of subscribers of a shard channel.
     pub(crate) fn shard_subscribers(&self, channel: &[u8]) -> usize {
         self.shards.get(channel).map_or(0, BTreeSet::len)
     }
 
-    /// The subscribers of a channel of a shard, oldest client first.
+    /// The subscribers of a shard channel, oldest client first.
     pub(crate) fn listening_to_shard(&self, channel: &[u8]) -> impl Iterator<Item = u64> {
         self.shards.get(channel).into_iter().flatten().copied()
     }
 
-    /// The channels of shards with subscribers, in order.
+    /// The shard channels with subscribers, in order.
     pub(crate) fn all_shards(&self) -> impl Iterator<Item = &[u8]> {
         self.shards.keys().map(|channel| &**channel)
     }
 
-    /// Subscribers of the channel itself.
+    /// The number of subscribers of the channel itself.
     pub(crate) fn subscribers(&self, channel: &[u8]) -> usize {
         self.channels.get(channel).map_or(0, BTreeSet::len)
     }
@@ -89,12 +89,13 @@ impl PubSub {
         self.channels.get(channel).into_iter().flatten().copied()
     }
 
-    /// Whether a client is subscribed to the channel itself, or to that of a shard. O(log n).
+    /// Whether a client is subscribed to the channel itself, or to the shard channel of this name. O(log n).
     pub(crate) fn listens(&self, channel: &[u8], id: u64) -> bool {
         [&self.channels, &self.shards].iter().any(|all| all.get(channel).is_some_and(|ids| ids.contains(&id)))
     }
 
-    /// The channels with subscribers, of shards too, whose names have this ending, in order. O(log n) to begin.
+    /// The channels with subscribers, shard channels included, whose names have this ending, in order. O(log n) to
+    /// begin.
     pub(crate) fn with_ending(&self, ending: &[u8]) -> impl Iterator<Item = &[u8]> {
         self.endings.with(ending)
     }
@@ -104,10 +105,10 @@ impl PubSub {
         self.endings.all()
     }
 
-    /// Returns about how many bytes the names and their subscribers take: a tree of names, and one of clients for each.
-    /// O(1).
+    /// Approximate bytes of memory of the names and their subscribers: a tree of names, and a tree of clients for each
+    /// name. O(1).
     pub(crate) fn memory(&self) -> usize {
-        /// The bytes by which an allocator rounds a name up.
+        /// The bytes by which an allocator rounds up the size of a name.
         const ROUNDED: usize = 8;
         let kinds = [self.channels(), self.patterns(), self.shards()];
         let (names, trees) = (kinds.iter().sum(), kinds.iter().filter(|names| **names > 0).count());
@@ -119,7 +120,7 @@ impl PubSub {
             + of_trees(names, self.subscriptions, size_of::<u64>())
     }
 
-    /// Bytes of memory of what finds channels by their endings, about. O(1).
+    /// Approximate bytes of memory of the index of channels by ending. O(1).
     fn ending_bytes(&self) -> usize {
         let (bytes, endings, names) = self.endings.sizes();
         let entry_bytes = size_of::<(Box<[u8]>, BTreeSet<Box<[u8]>>)>();
@@ -137,7 +138,7 @@ impl PubSub {
         from.take_while(move |(channel, _)| channel.starts_with(prefix))
     }
 
-    /// The same of channels of shards.
+    /// The shard channels with subscribers whose names have this prefix, in order, each with its subscribers.
     pub(crate) fn shards_with_prefix<'a>(
         &'a self,
         prefix: &'a [u8],
@@ -151,12 +152,12 @@ impl PubSub {
         self.patterns.iter().map(|(pattern, ids)| (&**pattern, ids))
     }
 
-    /// Whether there is any subscription but to channels of shards.
+    /// Whether there is any subscription to a channel or a pattern, shard channels excluded.
     pub(crate) fn has_audience(&self) -> bool {
         !(self.channels.is_empty() && self.patterns.is_empty())
     }
 
-    /// Whether there is a subscription to a channel, or to a pattern, whose name begins like this. O(log n).
+    /// Whether there is a subscription to a channel or a pattern whose name begins with this prefix. O(log n).
     pub(crate) fn has_prefix(&self, prefix: &[u8]) -> bool {
         let begins = |names: &Subscribers| {
             let first = names.range(Box::from(prefix)..).next();
@@ -165,36 +166,36 @@ impl PubSub {
         begins(&self.channels) || begins(&self.patterns)
     }
 
-    /// A client subscribes to a channel. O(log n).
+    /// Subscribes a client to a channel. O(log n).
     pub(crate) fn subscribe(&mut self, channel: &[u8], id: u64) {
         self.join(channel, id, |all| &mut all.channels);
         self.endings.add(channel);
     }
 
-    /// A client subscribes to a pattern. O(log n).
+    /// Subscribes a client to a pattern. O(log n).
     pub(crate) fn subscribe_pattern(&mut self, pattern: &[u8], id: u64) {
         self.join(pattern, id, |all| &mut all.patterns);
     }
 
-    /// A client subscribes to a channel of a shard. O(log n).
+    /// Subscribes a client to a shard channel. O(log n).
     pub(crate) fn subscribe_shard(&mut self, channel: &[u8], id: u64) {
         self.join(channel, id, |all| &mut all.shards);
         self.endings.add(channel);
     }
 
-    /// A client unsubscribes from a channel of a shard. O(log n).
+    /// Unsubscribes a client from a shard channel. O(log n).
     pub(crate) fn unsubscribe_shard(&mut self, channel: &[u8], id: u64) {
         self.leave(channel, id, |all| &mut all.shards);
         self.forget_ending(channel);
     }
 
-    /// A client unsubscribes from a channel. O(log n).
+    /// Unsubscribes a client from a channel. O(log n).
     pub(crate) fn unsubscribe(&mut self, channel: &[u8], id: u64) {
         self.leave(channel, id, |all| &mut all.channels);
         self.forget_ending(channel);
     }
 
-    /// A client unsubscribes from a pattern. O(log n).
+    /// Unsubscribes a client from a pattern. O(log n).
     pub(crate) fn unsubscribe_pattern(&mut self, pattern: &[u8], id: u64) {
         self.leave(pattern, id, |all| &mut all.patterns);
     }
@@ -205,12 +206,12 @@ impl PubSub {
         matching.map(|(pattern, ids)| (&**pattern, ids))
     }
 
-    /// How many subscriptions there are to all channels and patterns. O(1).
+    /// The number of subscriptions to all channels and patterns. O(1).
     pub(crate) fn subscriptions(&self) -> usize {
         self.subscriptions
     }
 
-    /// How often somebody has subscribed, or unsubscribed.
+    /// The number of changes: subscriptions and ends of subscriptions.
     pub(crate) fn changes(&self) -> u64 {
         self.changes
     }
@@ -234,7 +235,7 @@ impl PubSub {
         }
     }
 
-    /// A channel has fewer subscribers: perhaps it is not to be found any more.
+    /// Removes the channel from the index of endings if it has no subscribers any more.
     fn forget_ending(&mut self, channel: &[u8]) {
         if !self.channels.contains_key(channel) && !self.shards.contains_key(channel) {
             self.endings.remove(channel);

@@ -3,7 +3,7 @@
 use super::PubSub;
 use lockwheel_resp::Reply;
 
-/// The beginning of the names of the server's own channels, and of patterns of such.
+/// The prefix of the server's own channels, and of patterns of such channels.
 pub(crate) const SERVER_CHANNELS: &[u8] = b"__";
 
 /// The clients that a message is meant for.
@@ -12,9 +12,9 @@ pub(crate) enum Audience {
     /// The subscribers of the channel, then those of patterns that match it.
     Everyone,
     /// The subscribers of one of the server's own channels, then those of patterns of such channels. A client that
-    /// listens to everything is sent what Redis would send.
+    /// subscribes to all channels receives only the messages that Redis would send.
     OfServer,
-    /// The subscribers of the channel of a shard.
+    /// The subscribers of the shard channel.
     Shard,
 }
 

@@ -1,4 +1,4 @@
-//! What is answered about the running script.
+//! The errors about the running script.
 
 use crate::spec::CommandError;
 use lockwheel_scripting::{EntryKind, KillError};
@@ -13,7 +13,7 @@ pub const fn busy_error(kind: EntryKind) -> CommandError {
     })
 }
 
-/// The error of a kill that cannot be done.
+/// The error of a kill that is not possible.
 pub(crate) fn kill_error(error: KillError) -> CommandError {
     match error {
         KillError::NotBusy => CommandError::text("NOTBUSY No scripts in execution right now."),

@@ -9,49 +9,49 @@ use std::collections::BTreeMap;
 /// The libraries that can be called.
 pub(crate) struct Libraries {
     by_name: BTreeMap<Box<[u8]>, Library>,
-    /// By their names in lower case. Of names of one library that differ in nothing else, the first.
+    /// The functions by their names in lower case. If names of one library differ only in case, the first one counts.
     functions: HashMap<Box<[u8]>, Callable, FixedState>,
-    /// What distinguishes the next library.
+    /// The number of libraries added so far, from which serial numbers are made.
     serial: u64,
     function_count: usize,
     bytes: usize,
 }
 
-/// A library.
+/// A library of functions.
 pub(crate) struct Library {
-    /// Its name.
+    /// The name.
     pub(crate) name: Box<[u8]>,
     /// The whole text.
     pub(crate) code: Box<[u8]>,
-    /// What it has registered, by name.
+    /// The functions that the library has registered, by name.
     pub(crate) functions: Vec<Registered>,
-    /// Distinguishes it from others that had its name.
+    /// The serial number, which distinguishes the library from earlier ones of the same name.
     serial: u64,
 }
 
 /// A function, as FCALL finds it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Callable {
-    /// By what it is called.
+    /// The id by which the function is called.
     pub(crate) id: FunctionId,
-    /// What it is allowed to do.
+    /// The flags: the permissions of the function.
     pub(crate) flags: Flags,
-    /// The serial number of its library.
+    /// The serial number of the function's library.
     library: u64,
 }
 
 impl Library {
-    /// A library that is not among the others yet.
+    /// A library that has not been added yet.
     pub(crate) fn new(name: &[u8], code: &[u8], functions: Vec<Registered>) -> Self {
         Library { name: name.into(), code: code.into(), functions, serial: 0 }
     }
 
-    /// By what its functions are called.
+    /// The ids of the functions.
     pub(crate) fn ids(&self) -> impl Iterator<Item = FunctionId> {
         self.functions.iter().map(|function| function.id)
     }
 
-    /// Bytes of memory, about. O(functions).
+    /// Approximate bytes of memory. O(functions).
     fn bytes(&self) -> usize {
         let of_function = |function: &Registered| {
             let description = function.description.as_ref().map_or(0, |text| text.len());
@@ -63,7 +63,7 @@ impl Library {
 }
 
 impl Libraries {
-    /// None. The seed decides how names are hashed, which clients choose.
+    /// No libraries. The seed decides the hashes of names, because clients choose the names.
     pub(crate) fn new(seed: u64) -> Self {
         Libraries {
             by_name: BTreeMap::new(),
@@ -74,22 +74,22 @@ impl Libraries {
         }
     }
 
-    /// How many there are.
+    /// The number of libraries.
     pub(crate) fn len(&self) -> usize {
         self.by_name.len()
     }
 
-    /// How many functions there are.
+    /// The number of functions.
     pub(crate) fn function_count(&self) -> usize {
         self.function_count
     }
 
-    /// Bytes of memory of all libraries, about, besides their interpreter's.
+    /// Approximate bytes of memory of all libraries, without the memory of their interpreter.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// All of them, by name.
+    /// All libraries, by name.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Library> {
         self.by_name.values()
     }
@@ -106,14 +106,15 @@ impl Libraries {
         self.functions.get(&*folded).copied()
     }
 
-    /// The function of this name, as its library has registered it. O(functions).
+    /// The registration of the function of this name. O(functions).
     pub(super) fn registered(&self, name: &[u8]) -> Option<&Registered> {
         let callable = self.find(name)?;
         let mut functions = self.iter().flat_map(|library| &library.functions);
         functions.find(|function| function.id == callable.id)
     }
 
-    /// A function of the library whose name another library has, unless that one is `replaced`.
+    /// A function of the library whose name a function of another library has. Libraries for which `is_replaced` is
+    /// true are ignored.
     pub(super) fn find_conflict<'l>(
         &self,
         library: &'l Library,
@@ -123,12 +124,12 @@ impl Libraries {
         library.functions.iter().find(|function| taken(&function.name))
     }
 
-    /// The serial number of the library of this name; none has 0.
+    /// The serial number of the library of this name. 0 if there is none.
     pub(super) fn serial_of(&self, name: &[u8]) -> u64 {
         self.get(name).map_or(0, |library| library.serial)
     }
 
-    /// Adds a library, whose functions no other one has.
+    /// Adds a library. No other library may have functions of the same names.
     pub(super) fn add(&mut self, mut library: Library) {
         self.serial += 1;
         library.serial = self.serial;
@@ -141,7 +142,7 @@ impl Libraries {
         self.by_name.insert(library.name.clone(), library);
     }
 
-    /// Takes a library out.
+    /// Removes a library.
     pub(super) fn remove(&mut self, name: &[u8]) -> Option<Library> {
         let library = self.by_name.remove(name)?;
         self.function_count -= library.functions.len();
@@ -152,7 +153,7 @@ impl Libraries {
         Some(library)
     }
 
-    /// Takes all libraries out.
+    /// Removes all libraries.
     pub(super) fn take_all(&mut self) -> impl Iterator<Item = Library> + use<> {
         self.functions.clear();
         (self.function_count, self.bytes) = (0, 0);

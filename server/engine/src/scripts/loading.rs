@@ -1,21 +1,21 @@
-//! How libraries come and go: each change as a whole, or not at all.
+//! The loading, restoring and removal of libraries. Each change is made as a whole, or not at all.
 
 use super::{Libraries, Library, Scripts, busy_error};
 use crate::spec::CommandError;
 use lockwheel_scripting::{Error, Host, LibraryText, Runtime};
 use std::borrow::Cow;
 
-/// How long loading may take in all, in microseconds, as in Redis.
+/// The longest time of loading in total, in microseconds, as in Redis.
 const TIMEOUT_US: u64 = 500_000;
 
-/// What becomes of the libraries that there are when others are restored.
+/// The fate of the existing libraries when others are restored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RestorePolicy {
-    /// They stay, and no name may be taken.
+    /// Existing libraries stay, and no restored library may have a name in use.
     Append,
-    /// They go.
+    /// Existing libraries are removed.
     Flush,
-    /// Those with the names of restored ones go.
+    /// Existing libraries with the names of restored ones are removed.
     Replace,
 }
 
@@ -26,10 +26,11 @@ impl From<Error> for CommandError {
 }
 
 impl Scripts {
-    /// Loads a library; its name. One of the same name is refused, or replaced.
+    /// Loads a library, and returns its name. An existing library of the same name is replaced if `replace` is true,
+    /// else it is an error.
     ///
     /// # Errors
-    /// Redis' own; then nothing has changed.
+    /// Returns the errors of Redis. Nothing has changed then.
     pub(crate) fn load(
         &mut self,
         code: &[u8],
@@ -48,10 +49,10 @@ impl Scripts {
         Ok(name)
     }
 
-    /// Loads libraries, all or none. Loading them may take as long as loading one.
+    /// Loads libraries, all or none. The time limit for all of them is that for one library.
     ///
     /// # Errors
-    /// Redis' own, or the first of the texts; then nothing has changed.
+    /// Returns the errors of Redis, or the first error of `codes`. Nothing has changed then.
     pub(crate) fn restore<'c>(
         &mut self,
         codes: impl Iterator<Item = Result<Cow<'c, [u8]>, CommandError>>,
@@ -76,7 +77,7 @@ impl Scripts {
         if policy == RestorePolicy::Flush {
             self.libraries.take_all().for_each(|old| runtime.forget_functions(old.ids()));
         }
-        // All that go, before any comes: a function may go from one library to another.
+        // All old libraries are removed before any is added, because a function may move from one library to another.
         for old in restored.iter().filter_map(|library| self.libraries.remove(&library.name)) {
             runtime.forget_functions(old.ids());
         }
@@ -87,7 +88,7 @@ impl Scripts {
     /// Drops a library.
     ///
     /// # Errors
-    /// There is none of this name.
+    /// Returns an error if no library has this name.
     pub(crate) fn delete(&mut self, name: &[u8]) -> Result<(), CommandError> {
         let busy = busy_error(self.control.kind());
         let runtime = self.runtime.as_deref_mut().ok_or(busy)?;
@@ -100,7 +101,7 @@ impl Scripts {
     /// Drops all libraries, and the memory of their interpreter.
     ///
     /// # Errors
-    /// `BUSY` while a script runs.
+    /// Returns `BUSY` while a script runs.
     pub(crate) fn flush_libraries(&mut self) -> Result<(), CommandError> {
         self.idle()?.flush_functions();
         self.libraries.take_all().for_each(drop);
@@ -108,7 +109,8 @@ impl Scripts {
     }
 }
 
-/// Makes a library of its text, in Redis' order of checks. `replace` says that one of its name is to go.
+/// Makes a library from its text, with checks in the order of Redis. `replace`: whether an existing library of its name
+/// is replaced.
 fn make(
     runtime: &mut Runtime,
     libraries: &Libraries,
@@ -144,7 +146,7 @@ fn named(before: &str, name: &[u8], after: &str) -> CommandError {
 }
 
 impl Libraries {
-    /// Whether others can be added.
+    /// Checks whether `others` can be added.
     fn check_join(&self, others: &Libraries, policy: RestorePolicy) -> Result<(), CommandError> {
         if policy == RestorePolicy::Flush {
             return Ok(());

@@ -1,4 +1,4 @@
-//! The runtime of an engine, its libraries of functions, and the script that it runs.
+//! The script runtime of an engine, its libraries of functions, and the running script.
 
 mod errors;
 mod libraries;
@@ -25,30 +25,30 @@ pub struct Scripts {
     runtime: Option<Box<Runtime>>,
     control: Arc<ScriptControl>,
     libraries: Libraries,
-    /// The script or function that runs, once it is slow.
+    /// The running script or function, once it is slow.
     slow: Option<SlowRun>,
     /// The session whose script or function runs.
     pub(crate) caller: Option<Slot>,
 }
 
-/// A script or function that runs and is slow.
+/// A slow running script or function.
 #[derive(Default)]
 struct SlowRun {
-    /// Whether the log tells of it.
+    /// Whether the log has a message about the run.
     is_logged: bool,
     function: Option<SlowFunction>,
 }
 
-/// A function that runs and is slow, as FUNCTION STATS shows it.
+/// A slow running function, as FUNCTION STATS shows it.
 pub(crate) struct SlowFunction {
-    /// Its name.
+    /// The name of the function.
     pub(crate) name: Vec<u8>,
     /// The request that called it.
     pub(crate) command: Vec<Vec<u8>>,
 }
 
 impl Scripts {
-    /// An interpreter with these parameters.
+    /// A runtime with these parameters.
     pub(crate) fn new(config: &Config, seed: u64) -> Self {
         Scripts::controlled_by(Arc::new(ScriptControl::new()), config, seed)
     }
@@ -65,11 +65,11 @@ impl Scripts {
         Scripts { runtime, control, libraries: Libraries::new(seed), slow: None, caller: None }
     }
 
-    /// Begins anew, with the same seed or another: no script, no library, and a fresh interpreter. Not while a script
-    /// runs.
+    /// Resets to a fresh interpreter without scripts and libraries, with the same seed or another. Must not be called
+    /// while a script runs.
     pub(crate) fn reset(&mut self, config: &Config, seed: u64) {
         debug_assert!(!self.is_running(), "who resets it is no script");
-        // Other threads know this control.
+        // The control is kept, because other threads hold it.
         *self = Scripts::controlled_by(self.control.clone(), config, seed);
     }
 
@@ -78,13 +78,13 @@ impl Scripts {
         &self.control
     }
 
-    /// Whether a script runs: then the caller is within it.
+    /// Whether a script runs. If so, the caller runs within the script.
     #[inline]
     pub(crate) fn is_running(&self) -> bool {
         self.runtime.is_none()
     }
 
-    /// The error of whoever comes while a script runs.
+    /// The error for a request that arrives while a script runs.
     pub(crate) fn busy(&self) -> CommandError {
         busy_error(self.control.kind())
     }
@@ -92,7 +92,7 @@ impl Scripts {
     /// The interpreter, while no script runs.
     ///
     /// # Errors
-    /// `BUSY` while one does.
+    /// Returns `BUSY` while a script runs.
     pub(crate) fn idle(&mut self) -> Result<&mut Runtime, CommandError> {
         self.runtime.as_deref_mut().ok_or_else(|| busy_error(self.control.kind()))
     }
@@ -105,19 +105,19 @@ impl Scripts {
     /// Takes the interpreter to run a script.
     ///
     /// # Errors
-    /// `BUSY` while another runs.
+    /// Returns `BUSY` while another script runs.
     pub(crate) fn take(&mut self) -> Result<Box<Runtime>, CommandError> {
         self.runtime.take().ok_or_else(|| busy_error(self.control.kind()))
     }
 
-    /// Gives it back.
+    /// Gives the interpreter back at the end of a script.
     pub(crate) fn put_back(&mut self, runtime: Box<Runtime>) {
         self.runtime = Some(runtime);
         self.slow = None;
         self.caller = None;
     }
 
-    /// The flags of the script or function that a request of this command runs, if it declares them; none while a
+    /// The flags of the script or function that a request of this command runs, if it declares flags. `None` while a
     /// script runs.
     pub(crate) fn declared_flags(&self, command: &str, request: Args<'_>) -> Option<Flags> {
         let text = request.all().get(1)?;
@@ -132,7 +132,7 @@ impl Scripts {
         }
     }
 
-    /// The text of the script that a request of this command runs; none of a function, or while a script runs.
+    /// The text of the script that a request of this command runs. `None` for a function, or while a script runs.
     pub(crate) fn source<'a>(&'a self, command: &str, request: Args<'a>) -> Option<&'a [u8]> {
         let word = request.all().get(1)?;
         match command {
@@ -150,12 +150,12 @@ impl Scripts {
         &self.libraries
     }
 
-    /// The function that runs, once it is slow.
+    /// The running function, once it is slow.
     pub(crate) fn slow_function(&self) -> Option<&SlowFunction> {
         self.slow.as_ref()?.function.as_ref()
     }
 
-    /// Lets others see the function that this request runs.
+    /// Shows other clients the function that this request runs.
     pub(crate) fn show(&mut self, request: Args<'_>) {
         let slow = self.slow.get_or_insert_default();
         if slow.function.is_none() {
@@ -203,12 +203,12 @@ impl Scripts {
         );
     }
 
-    /// Ends the script or function that runs, and tells the log.
+    /// Ends the running script or function, and logs it.
     ///
     /// # Errors
-    /// None runs, it is of the other kind, or it has written.
+    /// Returns an error if none runs, if it is of the other kind, or if it has written.
     pub(crate) fn kill(&self, kind: EntryKind) -> Outcome {
-        // Another request may have done it, and it has not ended yet.
+        // Another request may have killed the script, which has not ended yet.
         let is_first = !self.control.is_killed();
         self.control.kill(kind).map_err(kill_error)?;
         if is_first {
@@ -217,7 +217,7 @@ impl Scripts {
         Ok(())
     }
 
-    /// Bytes of memory of the interpreters and the libraries; none while a script runs.
+    /// Bytes of memory of the interpreters and the libraries. `None` while a script runs.
     pub(crate) fn memory_used(&self) -> Option<usize> {
         let runtime = self.runtime()?;
         Some(runtime.memory_used() + runtime.functions_memory_used() + self.libraries.bytes())

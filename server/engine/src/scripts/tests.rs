@@ -1,4 +1,4 @@
-//! Libraries that come and go, against a model that knows names only.
+//! Tests of loading and removing libraries, against a model that knows only names.
 
 use super::*;
 use lockwheel_resp::{Protocol, Reply, Writer};
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Answers nothing, and its clock stands still.
+/// A host that answers nothing and whose clock stands still.
 struct Nobody;
 
 impl Host for Nobody {
@@ -31,7 +31,7 @@ impl Host for Nobody {
 const LIBRARIES: [&str; 3] = ["a", "b", "c"];
 const FUNCTIONS: [&str; 4] = ["f", "F", "g", "h"];
 
-/// A library by its number, and a bit for each of its functions.
+/// A library: its number, and one bit for each of its functions.
 type Text = (usize, u8);
 
 /// The functions of each library.
@@ -57,7 +57,7 @@ fn code((library, bits): Text) -> Vec<u8> {
     format!("#!lua name={name}\n{functions}").into_bytes()
 }
 
-/// Whether a function of one library has the name of one of another.
+/// Whether functions of two libraries have the same name.
 fn collide(model: &Model) -> bool {
     let mut owners = BTreeMap::new();
     model.iter().any(|(library, functions)| {
@@ -65,7 +65,7 @@ fn collide(model: &Model) -> bool {
     })
 }
 
-/// The model after the step; none if it is refused.
+/// The model after the step. `None` if the step is refused.
 fn after(model: &Model, step: &Step) -> Option<Model> {
     let mut next = model.clone();
     match step {
@@ -112,7 +112,7 @@ fn run(scripts: &mut Scripts, step: &Step) -> bool {
     }
 }
 
-/// What a call of the function answers: the name of its library.
+/// The answer of a call of the function: the name of its library.
 fn call(scripts: &mut Scripts, name: &str) -> Option<String> {
     let id = scripts.libraries().find(name.as_bytes())?.id;
     let mut bytes = Vec::new();

@@ -1,29 +1,29 @@
-//! How long calls of a command took: a histogram whose buckets are about a hundredth of their values wide.
+//! The durations of the calls of a command: a histogram whose buckets are about a hundredth of their values wide.
 
 use lockwheel_store::memory::block;
 
-/// Half of the buckets of the first octave; each octave after it has so many.
+/// The number of buckets of each octave. The first octave has twice as many.
 const HALF: usize = 128;
-/// What took longer counts as having taken this long, in nanoseconds.
+/// The greatest recorded duration, in nanoseconds. A longer call counts as this long.
 const MAX_NS: u64 = 1_000_000_000;
 const BUCKETS: usize = bucket_of(MAX_NS) + 1;
 
-/// How often a command took how long.
+/// The numbers of calls of a command, by duration.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Histogram {
-    /// By bucket, all of them since the first call: what memory they take is then the same for the same requests,
-    /// however long these took.
+    /// The counts of all buckets, allocated at the first call. The memory is then the same for the same requests,
+    /// independently of their durations.
     counts: Option<Box<[u64; BUCKETS]>>,
 }
 
-/// The bucket of so many nanoseconds: up to 255 each number has its own, and in each octave above there are 128.
+/// The bucket of `ns` nanoseconds. Each number up to 255 has its own bucket; each octave above has 128 buckets.
 #[inline]
 const fn bucket_of(ns: u64) -> usize {
     let octave = 56 - (ns | 255).leading_zeros() as usize;
     (octave << 7) + (ns >> octave) as usize
 }
 
-/// The lowest number of nanoseconds of a bucket, and the highest.
+/// The lowest and the highest number of nanoseconds of a bucket.
 fn bounds(bucket: usize) -> (u64, u64) {
     let octave = (bucket / HALF).saturating_sub(1);
     let low = ((bucket - octave * HALF) as u64) << octave;
@@ -31,18 +31,18 @@ fn bounds(bucket: usize) -> (u64, u64) {
 }
 
 impl Histogram {
-    /// Bytes of heap that it takes once there has been a call.
+    /// Bytes of heap that a histogram takes from the first call on.
     pub(crate) const BYTES: usize = block(size_of::<[u64; BUCKETS]>());
 
-    /// A call took so many nanoseconds. False, and nothing is recorded, where [`Histogram::record_any`] has to: at the
-    /// first call, and one that took very long.
+    /// Records a call of `took_ns` nanoseconds. Returns false and records nothing at the first call and at a very long
+    /// call, which [`Histogram::record_any`] must record.
     #[inline]
     pub(crate) fn record(&mut self, took_ns: u64) -> bool {
         let count = self.counts.as_mut().and_then(|counts| counts.get_mut(bucket_of(took_ns)));
         count.map(|count| *count += 1).is_some()
     }
 
-    /// The same for any call; how many bytes of heap more it takes from now on.
+    /// Records any call. Returns the additional bytes of heap that the histogram takes from now on.
     pub(crate) fn record_any(&mut self, took_ns: u64) -> usize {
         let more = if self.counts.is_none() { Self::BYTES } else { 0 };
         let counts = self.counts.get_or_insert_with(|| Box::new([0; BUCKETS]));
@@ -50,7 +50,7 @@ impl Histogram {
         more
     }
 
-    /// A call that was recorded does not count after all: it has not ended.
+    /// Removes a recorded call, which has not ended.
     pub(crate) fn take_back(&mut self, took_ns: u64) {
         if let Some(counts) = &mut self.counts {
             let count = &mut counts[bucket_of(took_ns.min(MAX_NS))];
@@ -62,13 +62,13 @@ impl Histogram {
         self.counts.as_ref().map_or(&[], |counts| &counts[..])
     }
 
-    /// How many calls there were. O(buckets).
+    /// The number of recorded calls. O(buckets).
     pub(crate) fn calls(&self) -> u64 {
         self.counts().iter().sum()
     }
 
-    /// How long the given percentage of calls took at most, in nanoseconds: the upper end of a bucket, of no calls 0.
-    /// O(buckets).
+    /// The duration, in nanoseconds, that the given percentage of calls did not exceed: the upper end of a bucket, or 0
+    /// without calls. O(buckets).
     pub(crate) fn percentile_ns(&self, percent: f64) -> u64 {
         let wanted = (percent.min(100.0) / 100.0 * self.calls() as f64 + 0.5) as u64;
         let mut below = 0;
@@ -80,8 +80,8 @@ impl Histogram {
         found.map_or(0, |bucket| of_bucket(bucket).max(1))
     }
 
-    /// The numbers of calls that took up to about 1.024, 2.048, 4.096 and so on microseconds, each with that duration
-    /// in whole microseconds; of equal numbers the first alone. O(buckets).
+    /// The numbers of calls that took up to about 1.024, 2.048, 4.096 and so on microseconds, each behind its duration
+    /// in whole microseconds. Of equal numbers only the first is returned. O(buckets).
     pub(crate) fn by_octave(&self) -> Vec<(u64, u64)> {
         const FIRST_NS: u64 = 1024;
         /// The end of the last octave that is recorded.

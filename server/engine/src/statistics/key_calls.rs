@@ -1,12 +1,12 @@
-//! How often commands were run on keys like these: counted for those that somebody asks for, from then on.
+//! Counts of commands run on keys that match a pattern. Counting begins with the first query of a pattern.
 
 use crate::spec::CommandId;
 use lockwheel_store::keyspace::glob;
 
-/// The most patterns; of more the oldest is forgotten.
+/// The most counts. A further one replaces the oldest.
 const MOST: usize = 256;
 
-/// Calls of some commands on keys like this.
+/// The count of calls of some commands on keys that match a pattern.
 #[derive(Debug)]
 struct Counted {
     commands: Vec<CommandId>,
@@ -14,16 +14,17 @@ struct Counted {
     calls: u64,
 }
 
-/// All of them, the oldest first.
+/// All counts, the oldest first.
 #[derive(Debug, Default)]
 pub(crate) struct KeyCalls {
     counted: Vec<Counted>,
-    /// How many were forgotten.
+    /// The number of counts that were dropped.
     forgotten: u64,
 }
 
 impl KeyCalls {
-    /// Calls of these commands on keys like this are counted from now on, if they are not yet. O(patterns).
+    /// Begins to count calls of these commands on keys that match the pattern, unless they are counted already.
+    /// O(patterns).
     pub(crate) fn begin(&mut self, commands: &[CommandId], pattern: &[u8]) {
         if self.find(commands, pattern).is_none() {
             if self.counted.len() == MOST {
@@ -34,7 +35,7 @@ impl KeyCalls {
         }
     }
 
-    /// How many there have been. O(patterns).
+    /// The number of counted calls, 0 if they are not counted. O(patterns).
     pub(crate) fn calls(&self, commands: &[CommandId], pattern: &[u8]) -> u64 {
         self.find(commands, pattern).map_or(0, |counted| counted.calls)
     }
@@ -43,7 +44,7 @@ impl KeyCalls {
         self.counted.iter().find(|counted| *counted.pattern == *pattern && counted.commands == commands)
     }
 
-    /// Whether none are counted.
+    /// Whether no calls are counted.
     pub(crate) fn is_empty(&self) -> bool {
         self.counted.is_empty()
     }
@@ -53,13 +54,13 @@ impl KeyCalls {
         self.counted.iter().any(|counted| counted.commands.contains(&command))
     }
 
-    /// How many questions were forgotten: their calls are 0 from then on.
+    /// The number of dropped counts. A dropped count is 0 from then on.
     pub(super) fn forgotten(&self) -> u64 {
         self.forgotten
     }
 
-    /// A command was run on these keys; `rises` is told of each count that has risen, by its commands and its pattern.
-    /// O(patterns * keys).
+    /// Counts a call of a command on these keys. `rises` is called for each count that has risen, with its commands and
+    /// its pattern. O(patterns * keys).
     pub(crate) fn called(
         &mut self,
         command: CommandId,
@@ -74,7 +75,7 @@ impl KeyCalls {
         }
     }
 
-    /// Counting begins anew, of the same.
+    /// Restarts all counts at 0.
     pub(super) fn reset(&mut self) {
         self.counted.iter_mut().for_each(|counted| counted.calls = 0);
     }

@@ -1,33 +1,33 @@
-//! INFO's figures of the process around the engine. None of them changes what a command does.
+//! The figures of INFO about the process around the engine. No figure changes the effect of a command.
 
 use lockwheel_store::keyspace::Rng;
 use std::fmt;
 
-/// The resources that the process uses now; 0 where the system gives no figure.
+/// The resources that the process uses now. 0 if the system gives no figure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// The allocator's figures; `None` where it gives none.
+    /// The figures of the allocator. `None` if it gives none.
     pub allocator: Option<AllocatorUsage>,
     /// Bytes of memory that the process occupies.
     pub resident: u64,
-    /// The most bytes it has occupied.
+    /// The most bytes that the process has occupied.
     pub peak: u64,
     /// Bytes of memory of the machine.
     pub machine: u64,
-    /// Processor time of all its threads.
+    /// The processor time of all threads of the process.
     pub process: ProcessorTime,
-    /// The same of the programs that it has started and that have ended.
+    /// The processor time of ended child processes.
     pub children: ProcessorTime,
-    /// The same of the thread that asks, which is the one that runs the engine.
+    /// The processor time of the calling thread, which runs the engine.
     pub thread: ProcessorTime,
 }
 
 /// Processor time, in microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProcessorTime {
-    /// In the program's own code.
+    /// Time in the program's own code.
     pub user_us: u64,
-    /// In the system on its behalf.
+    /// Time in the system on behalf of the program.
     pub system_us: u64,
 }
 
@@ -36,61 +36,61 @@ pub struct ProcessorTime {
 pub struct AllocatorUsage {
     /// Bytes handed out.
     pub allocated: u64,
-    /// Bytes of the pages that hold those.
+    /// Bytes of the pages that hold the allocated bytes.
     pub active: u64,
-    /// Bytes of the pages that it keeps, as far as they are in memory.
+    /// Bytes of the pages that the allocator keeps and that are in memory.
     pub resident: u64,
 }
 
 /// The allocator of a process that has a server for itself.
 #[derive(Clone, Debug)]
 pub struct Allocator {
-    /// What it is called, with its version.
+    /// The name, with the version.
     pub name: String,
-    /// Reads its figures.
+    /// Reads the figures.
     pub usage: fn() -> AllocatorUsage,
-    /// Its own report, for people.
+    /// Writes the allocator's own report, for people.
     pub report: fn() -> String,
-    /// Gives the system back what it keeps and nobody uses. Whether it could.
+    /// Returns unused memory to the system. The result is whether that was possible.
     pub purge: fn() -> bool,
 }
 
-/// What has gone over all connections since the start.
+/// The traffic over all connections since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
     /// Bytes that clients have sent.
     pub input_bytes: u64,
     /// Bytes that were sent to clients.
     pub output_bytes: u64,
-    /// How often a socket was read.
+    /// The number of reads of sockets.
     pub reads: u64,
-    /// How often something was written to a socket.
+    /// The number of writes to sockets.
     pub writes: u64,
-    /// Turns of the event loops, and nanoseconds that they took without waiting.
+    /// The number of iterations (turns) of the event loops.
     pub turns: u64,
-    /// See `turns`.
+    /// Nanoseconds that these iterations took, without the time of waiting.
     pub turn_ns: u64,
 }
 
 /// The process around the engine.
 pub struct Process {
-    /// Its number.
+    /// The process id.
     pub id: u32,
-    /// The system it runs on, as in `uname`.
+    /// The operating system, as in `uname`.
     pub os: String,
-    /// Its program.
+    /// The path of the program.
     pub executable: String,
-    /// The port it listens on.
+    /// The port that the server listens on.
     pub port: u16,
-    /// What it waits for sockets with.
+    /// The system's interface by which the process waits for sockets.
     pub multiplexing_api: &'static str,
-    /// What its monotonic clock is.
+    /// The name of the monotonic clock.
     pub monotonic_clock: String,
-    /// Its allocator, if the server knows it.
+    /// The allocator, if the server knows it.
     pub allocator: Option<Allocator>,
-    /// Reads the resources it uses now.
+    /// Reads the resources that the process uses now.
     pub usage: Box<dyn Fn() -> Usage + Send>,
-    /// Reads what has gone over its connections; more often than the resources.
+    /// Reads the traffic over the connections. Called more often than `usage`.
     pub traffic: Box<dyn Fn() -> Traffic + Send>,
 }
 
@@ -124,12 +124,12 @@ pub(crate) struct Identity {
 }
 
 impl Identity {
-    /// Ids that are chosen at random, and no process.
+    /// Random ids, and the figures of no process.
     pub(crate) fn new(rng: &mut Rng) -> Self {
         Identity { process: Process::default(), run_id: hex_id(rng) }
     }
 
-    /// Takes the ids that a server with this source of random choices begins with.
+    /// Chooses the ids with which a server with this source of random choices begins.
     pub(crate) fn reset(&mut self, rng: &mut Rng) {
         self.run_id = hex_id(rng);
     }

@@ -1,31 +1,31 @@
-//! How much was done in each of the last moments: INFO's figures by the second.
+//! Samples of the last moments, for the figures per second of INFO.
 
 use super::process::Traffic;
 use std::collections::VecDeque;
 
-/// The most samples: at one each tenth of a second, a little more than a second and a half.
+/// The most samples. At ten samples a second they cover a little more than a second and a half.
 const SAMPLES_MAX: usize = 16;
-/// Samples that are older tell nothing of the present.
+/// The greatest age, in microseconds, of a sample that is still used.
 const OLDEST_US: u64 = 2_000_000;
 
-/// What has been done since the start.
+/// The totals since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Totals {
-    /// Commands that were run.
+    /// The number of commands that were run.
     pub(crate) commands: u64,
-    /// What has gone over connections.
+    /// The traffic over connections.
     pub(crate) traffic: Traffic,
 }
 
-/// Samples of what has been done.
+/// Samples of the totals.
 #[derive(Debug, Default)]
 pub(crate) struct Rates {
-    /// Each with its instant on the monotonic clock in microseconds, the oldest first.
+    /// The samples, the oldest first; each with its instant on the monotonic clock in microseconds.
     samples: VecDeque<(u64, Totals)>,
 }
 
 impl Rates {
-    /// So much has been done until this instant, on the monotonic clock in microseconds.
+    /// Records a sample. `at_us` is its instant on the monotonic clock, in microseconds.
     pub(crate) fn sample(&mut self, at_us: u64, totals: Totals) {
         if self.samples.len() == SAMPLES_MAX {
             self.samples.pop_front();
@@ -33,7 +33,7 @@ impl Rates {
         self.samples.push_back((at_us, totals));
     }
 
-    /// How much of something is done in a second, as the samples up to `now_us` show.
+    /// The rate per second of the figure `of`, from the oldest usable sample to `totals` at `now_us`.
     pub(crate) fn per_second(&self, now_us: u64, totals: Totals, of: fn(&Totals) -> u64) -> f64 {
         let from_us = now_us.saturating_sub(OLDEST_US);
         let Some((at_us, then)) = self.samples.iter().find(|(at_us, _)| *at_us >= from_us) else {

@@ -1,25 +1,26 @@
-//! Counters that INFO shows.
+//! The counters of INFO.
 
 use super::histogram::Histogram;
 use super::key_calls::KeyCalls;
 use crate::spec::{CommandId, PerCommand};
 use std::collections::BTreeMap;
 
-/// The most kinds of errors counted apart: a script may make up any.
+/// The most kinds of errors that are counted separately. A script may make up any kind.
 const ERROR_KINDS_MAX: usize = 128;
-/// The code that all others are counted by, so that no error is missing in the sum. It is Valkey's.
+/// The code under which all other kinds are counted, so that the sum has every error. The code is Valkey's.
 const OTHER_CODES: &[u8] = b"ERRORSTATS_OVERFLOW";
-/// A longer first word is not a code.
+/// The most bytes of an error code. A longer first word is not a code.
 const CODE_MAX: usize = 30;
 
-/// Something that happens to a connection and is counted, though no request of it has run.
+/// A counted event of a connection that happens outside of its requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConnectionEvent {
-    /// A client is turned away: there are too many, or it is on another machine and the server is protected.
+    /// A client is turned away, because there are too many clients, or because the server is protected and the client
+    /// is on another machine.
     Refused,
-    /// A client is disconnected, because it has sent more than it may have pending.
+    /// A client is disconnected, because it has more bytes of requests pending than allowed.
     QueryLimit,
-    /// A client is answered a protocol error.
+    /// The server answers a client with a protocol error.
     ProtocolError,
 }
 
@@ -34,55 +35,55 @@ pub(crate) struct Stats {
     pub(crate) access_denied: AccessDenied,
     /// Clients that were disconnected because of `maxmemory-clients`.
     pub(crate) evicted_clients: u64,
-    /// Since when there have been more bytes than `maxmemory`, by the system's monotonic clock in microseconds, and how
-    /// long there were before that.
+    /// The instant since which the data have exceeded `maxmemory`, in microseconds of the system's monotonic clock.
+    /// `exceeded_us` is the total of earlier such periods.
     pub(crate) exceeded_since_us: Option<u64>,
     pub(crate) exceeded_us: u64,
-    /// Clients woken by keys, for the count of wake-ups per hand-off.
+    /// Blocked clients woken by keys, for the count of wake-ups per hand-off.
     pub(crate) unblocked_clients: u64,
-    /// Requests that wait and were tried again.
+    /// The number of retries of waiting requests.
     pub(crate) retried_requests: u64,
-    /// Nanoseconds of commands that others have run: scripts and transactions.
+    /// Nanoseconds of commands that were run by scripts and transactions.
     pub(crate) nested_ns: u64,
-    /// Nanoseconds in which keys have expired.
+    /// Nanoseconds spent on the expiry of keys.
     pub(crate) expire_ns: u64,
-    /// Whether it is recorded how long calls take (`latency-tracking`). CONFIG RESETSTAT leaves it.
+    /// Whether the durations of calls are recorded (`latency-tracking`). CONFIG RESETSTAT does not change it.
     pub(crate) tracks_latency: bool,
-    /// How often each command was run and refused, and how long its calls took, by [`CommandId`].
+    /// The counters and the durations of calls of each command, by [`CommandId`].
     commands: PerCommand<(CommandStats, Histogram)>,
     /// Bytes of heap that the histograms of commands take.
     pub(crate) histogram_bytes: usize,
-    /// How many replies began with each error code.
+    /// The number of error replies by code.
     errors: BTreeMap<Box<[u8]>, u64>,
-    /// How often commands were run on some keys.
+    /// The counts of commands run on some keys.
     pub(crate) key_calls: KeyCalls,
-    /// How often all counts have begun anew.
+    /// The number of times that all counts were restarted.
     resets: u64,
 }
 
-/// How often users were refused what.
+/// The numbers of refusals to users, by kind.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct AccessDenied {
-    /// To log in.
+    /// Refused logins.
     pub(crate) logins: u64,
-    /// To run a command.
+    /// Refused commands.
     pub(crate) commands: u64,
-    /// To use a key.
+    /// Refused keys.
     pub(crate) keys: u64,
-    /// To use a channel.
+    /// Refused channels.
     pub(crate) channels: u64,
 }
 
 /// The counters of one command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CommandStats {
-    /// Its handler ran.
+    /// The number of calls of the handler.
     pub(crate) calls: u64,
-    /// The time of these in all, in nanoseconds.
+    /// The total duration of the calls, in nanoseconds.
     pub(crate) took_ns: u64,
-    /// It was refused before its handler.
+    /// The number of requests refused before the handler ran.
     pub(crate) rejected: u64,
-    /// Its handler answered an error.
+    /// The number of calls that the handler answered with an error.
     pub(crate) failed: u64,
 }
 
@@ -113,9 +114,9 @@ impl Default for Stats {
 }
 
 impl Stats {
-    /// A command was run, or has begun to wait.
+    /// Counts a call of a command, which has ended or has begun to wait.
     ///
-    /// Inlined: to call this costs about 15 instructions.
+    /// Inlined, because a call of this function costs about 15 instructions.
     #[inline(always)]
     pub(crate) fn called(&mut self, command: CommandId, took_ns: u64) {
         let (stats, histogram) = &mut self.commands[command];
@@ -132,14 +133,14 @@ impl Stats {
         self.histogram_bytes += self.commands[command].1.record_any(took_ns);
     }
 
-    /// A call that took so long so far has not ended, but begun to wait.
+    /// Takes back the duration of a call that has begun to wait. `took_ns` is the duration so far.
     pub(crate) fn waits(&mut self, command: CommandId, took_ns: u64) {
         if self.tracks_latency {
             self.commands[command].1.take_back(took_ns);
         }
     }
 
-    /// A command that had waited took so much longer when it was served; and so long in all.
+    /// Records that a waiting command was served. `longer_ns` is the additional time, `took_ns` the total duration.
     pub(crate) fn served(&mut self, command: CommandId, longer_ns: u64, took_ns: u64) {
         let (stats, histogram) = &mut self.commands[command];
         stats.took_ns += longer_ns;
@@ -148,7 +149,7 @@ impl Stats {
         }
     }
 
-    /// A command was refused before its handler ran, or was unknown.
+    /// Counts a request that was refused before a handler ran, or whose command is unknown.
     pub(crate) fn rejected(&mut self, command: Option<CommandId>, error: &[u8]) {
         if let Some(command) = command {
             self.commands[command].0.rejected += 1;
@@ -156,18 +157,18 @@ impl Stats {
         self.answered_error(error);
     }
 
-    /// A command was answered with an error.
+    /// Counts a call that was answered with an error.
     pub(crate) fn failed(&mut self, command: CommandId, error: &[u8]) {
         self.commands[command].0.failed += 1;
         self.answered_error(error);
     }
 
-    /// A command's answer contains errors that its handler could not know of.
+    /// Counts errors in a command's answer that its handler could not know of.
     pub(crate) fn failed_late(&mut self, command: CommandId, times: u64) {
         self.commands[command].0.failed += times;
     }
 
-    /// Counts what has happened to a connection.
+    /// Counts an event of a connection.
     pub(crate) fn count_connection_event(&mut self, event: ConnectionEvent) {
         match event {
             ConnectionEvent::Refused => self.rejected_connections += 1,
@@ -176,12 +177,12 @@ impl Stats {
         }
     }
 
-    /// An error was answered.
+    /// Counts an error reply.
     pub(crate) fn answered_error(&mut self, error: &[u8]) {
         self.answered_errors(error, 1);
     }
 
-    /// An error was answered, so many times. Its code is its first word, if that is short and not the only one.
+    /// Counts `times` equal error replies. The code is the first word, if that is short and not the only word.
     pub(crate) fn answered_errors(&mut self, error: &[u8], times: u64) {
         self.error_replies += times;
         let space = error.iter().take(CODE_MAX + 1).position(|&byte| byte == b' ');
@@ -194,12 +195,12 @@ impl Stats {
         *self.errors.entry(code.into()).or_default() += times;
     }
 
-    /// How many commands were run.
+    /// The number of commands that were run.
     pub(crate) fn commands_processed(&self) -> u64 {
         self.commands.iter().map(|(command, _)| command.calls).sum()
     }
 
-    /// Nanoseconds that clients' commands took. O(commands).
+    /// The total duration of clients' commands, in nanoseconds. O(commands).
     pub(crate) fn commands_ns(&self) -> u64 {
         let all: u64 = self.commands.iter().map(|(command, _)| command.took_ns).sum();
         all.saturating_sub(self.nested_ns)
@@ -210,22 +211,22 @@ impl Stats {
         self.commands[command].0
     }
 
-    /// How often these commands were run, together.
+    /// The number of calls of these commands together.
     pub(crate) fn calls_of(&self, commands: &[CommandId]) -> u64 {
         commands.iter().map(|&command| self.of(command).calls).sum()
     }
 
-    /// How often numbers of calls have begun anew.
+    /// The number of times that counts of calls were restarted or dropped.
     pub(crate) fn recounts(&self) -> u64 {
         self.resets + self.key_calls.forgotten()
     }
 
-    /// How long the calls of a command took.
+    /// The durations of the calls of a command.
     pub(crate) fn durations(&self, command: CommandId) -> &Histogram {
         &self.commands[command].1
     }
 
-    /// How many replies began with each error code, in the order of the codes.
+    /// The number of error replies by code, in the order of the codes.
     pub(crate) fn errors(&self) -> impl Iterator<Item = (&[u8], u64)> {
         self.errors.iter().map(|(code, &count)| (&**code, count))
     }
