@@ -1,30 +1,30 @@
-//! Where a watched server listens.
+//! The address at which a watched server listens.
 
 use std::net::IpAddr;
 
-/// An address: the text that named it, and what that means.
+/// An address: the host as it was given, its IP, and the port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Address {
-    /// What it was called.
+    /// The host as it was given: a name or an IP.
     pub(crate) host: Box<str>,
-    /// Its IP; of a name that could not be resolved nothing.
+    /// The IP. Empty for a name that could not be resolved.
     pub(crate) ip: Box<str>,
-    /// Its port; 0: it is not valid any more.
+    /// The port. 0: the address is no longer valid.
     pub(crate) port: u16,
 }
 
 impl Address {
-    /// Whether both are one place, by IP or by name.
+    /// Whether both addresses are the same, by IP or by name.
     pub(super) fn is(&self, other: &Address) -> bool {
         self.port == other.port
             && ((self.ip == other.ip && !self.ip.is_empty()) || self.host.eq_ignore_ascii_case(&other.host))
     }
 }
 
-/// The address of a name, if it has one.
+/// Resolves a name to its address, if it has one.
 pub(crate) type Resolve = dyn Fn(&str) -> Option<IpAddr> + Send;
 
-/// How names become addresses.
+/// The resolver of host names.
 pub(super) struct Resolver(pub(super) Box<Resolve>);
 
 impl std::fmt::Debug for Resolver {
@@ -34,7 +34,7 @@ impl std::fmt::Debug for Resolver {
 }
 
 impl Resolver {
-    /// The IP of a host; of a name only where `names` are allowed.
+    /// The IP of a host. Names are resolved only if `names` is true.
     pub(super) fn ip(&self, host: &str, names: bool) -> Option<Box<str>> {
         let ip = host.parse::<IpAddr>().ok();
         let ip = ip.or_else(|| if names { (self.0)(host) } else { None })?;

@@ -1,16 +1,16 @@
-//! Dates as the log of a sentinel shows them.
+//! Dates in the format of a sentinel's log.
 
 const DAYS: [&str; 7] = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
 const MONTHS: [&str; 12] =
     ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
-/// Days of 400 years of the Gregorian calendar.
+/// The days in 400 years of the Gregorian calendar.
 const ERA_DAYS: i64 = 146_097;
-/// Days from 1 March of the year 0 to 1 January 1970.
+/// The days from 1 March of the year 0 to 1 January 1970.
 const EPOCH_DAYS: i64 = 719_468;
 
-/// An instant of the wall clock, in milliseconds since 1970, as C's `ctime` writes it: in UTC, for the engine knows no
-/// time zone.
+/// An instant of the wall clock, in milliseconds since 1970, in the format of C's `ctime`. It is in UTC, because the
+/// engine knows no time zone.
 pub(super) fn date_of(wall_ms: i64) -> String {
     let seconds = wall_ms.div_euclid(1000);
     let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
@@ -18,7 +18,7 @@ pub(super) fn date_of(wall_ms: i64) -> String {
     let (era, day_of_era) = (shifted.div_euclid(ERA_DAYS), shifted.rem_euclid(ERA_DAYS));
     let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    // Months of years that begin in March.
+    // The years here begin in March.
     let month = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * month + 2) / 5 + 1;
     let year = year_of_era + era * 400 + i64::from(month >= 10);

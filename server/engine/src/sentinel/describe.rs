@@ -1,4 +1,4 @@
-//! What SENTINEL MASTERS, REPLICAS and SENTINELS show, and INFO.
+//! The data that SENTINEL MASTERS, REPLICAS and SENTINELS show, and INFO.
 
 use super::instance::{Flags, Instance};
 use super::state::Sentinel;
@@ -8,7 +8,7 @@ use super::watched::{Master, Who};
 pub(crate) type Fields = Vec<(&'static str, String)>;
 
 impl Sentinel {
-    /// Its masters.
+    /// The numbers of the watched masters.
     pub(crate) fn master_ids(&self) -> Vec<u64> {
         self.masters.keys().copied().collect()
     }
@@ -23,30 +23,30 @@ impl Sentinel {
         self.master(master).map_or("", |of| &of.at.name)
     }
 
-    /// Returns the host and the port of the master that it has watched for the longest time.
+    /// Returns the host and the port of the master that the sentinel has watched for the longest time.
     pub(crate) fn first_address(&self) -> Option<(String, u16)> {
         self.address_of(self.master_ids().into_iter().min()?)
     }
 
-    /// Where a master is: its host and its port.
+    /// The address of a master: the host and the port.
     pub(crate) fn address_of(&self, master: u64) -> Option<(String, u16)> {
         let address = self.master(master)?.current_address();
         Some((self.shown(address).to_owned(), address.port))
     }
 
-    /// What is shown of a master.
+    /// The fields of a master.
     pub(crate) fn describe_master(&self, master: u64) -> Fields {
         self.describe(Who::Master(master))
     }
 
-    /// What is shown of the replicas of a master: those that want to be known.
+    /// The fields of the replicas of a master. Replicas that are not announced are left out.
     pub(crate) fn describe_replicas(&self, master: u64) -> Vec<Fields> {
         let Some(of) = self.master(master) else { return Vec::new() };
         let announced = of.replicas.iter().filter(|(_, replica)| replica.announced);
         announced.map(|(id, _)| self.describe(Who::Replica(master, *id))).collect()
     }
 
-    /// What is shown of the other sentinels of a master.
+    /// The fields of the other sentinels of a master.
     pub(crate) fn describe_peers(&self, master: u64) -> Vec<Fields> {
         self.peer_ids(master).into_iter().map(|id| self.describe(Who::Peer(master, id))).collect()
     }
@@ -86,7 +86,7 @@ impl Sentinel {
         fields
     }
 
-    /// The fields that only this kind of server has.
+    /// Adds the fields that only this kind of server has.
     fn add_own_fields(&self, who: Who, of: &Master, fields: &mut Fields) {
         let unknown = || "?".to_owned();
         match who {
@@ -122,7 +122,7 @@ impl Sentinel {
         }
     }
 
-    /// The last INFO of a master and of its replicas, and for how many milliseconds it has been known.
+    /// The last INFO of a master and of each replica, with its age in milliseconds.
     pub(crate) fn info_cache(&self, master: u64) -> Vec<(i64, Option<&[u8]>)> {
         let Some(of) = self.master(master) else { return Vec::new() };
         let all = [&of.at].into_iter().chain(of.replicas.values().map(|replica| &replica.at));
@@ -171,7 +171,7 @@ impl Sentinel {
         self.failures = failures;
     }
 
-    /// The periods, to be changed.
+    /// The periods, for changes.
     pub(crate) fn periods_mut(&mut self) -> &mut super::periods::Periods {
         &mut self.periods
     }

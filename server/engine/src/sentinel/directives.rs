@@ -8,9 +8,9 @@ use super::watch::{BAD_PORT, NO_ADDRESS};
 /// A line of a configuration file that begins with `sentinel`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SentinelLine {
-    /// Its number in its file, from 1.
+    /// The number of the line in its file, from 1.
     pub(crate) number: usize,
-    /// The line as it stands there.
+    /// The line as it stands in the file.
     pub(crate) text: String,
     /// The words behind `sentinel`, at least one.
     pub(crate) words: Vec<Vec<u8>>,
@@ -22,7 +22,7 @@ const NOT_POSITIVE: &str = "negative or zero time parameter.";
 const NO_SCRIPT: &str = "Notification script seems non existing or non executable.";
 const NO_CLIENT_SCRIPT: &str = "Client reconfiguration script seems non existing or non executable.";
 
-/// What concerns the sentinel itself comes first, then masters, then what concerns them.
+/// The rank in which lines are applied: first those about the sentinel itself, then masters, then lines about masters.
 fn rank(word: &str) -> u8 {
     match word {
         "announce-ip"
@@ -39,13 +39,13 @@ fn rank(word: &str) -> u8 {
     }
 }
 
-/// A number as C's `strtoull` reads it, as far as it is one.
+/// Reads a number as C's `strtoull` does: the digits at the beginning.
 fn unsigned(text: &str) -> u64 {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     text[..digits].parse().unwrap_or(0)
 }
 
-/// A number as C's `atoi` reads it; 0: it is none.
+/// Reads a number as C's `atoi` does. 0 if the text is no number.
 fn signed(text: &str) -> i64 {
     match text.strip_prefix('-') {
         Some(text) => -i64::try_from(unsigned(text)).unwrap_or(i64::MAX),
@@ -62,10 +62,10 @@ fn yes_or_no(text: &str, name: &str, noun: &str) -> Result<bool, String> {
 }
 
 impl Sentinel {
-    /// Takes over lines of a configuration file.
+    /// Applies lines of a configuration file.
     ///
     /// # Errors
-    /// The first that is wrong, and why.
+    /// Returns the first wrong line, and the reason.
     pub(crate) fn configure<'a>(
         &mut self,
         lines: &'a [SentinelLine],
@@ -94,7 +94,7 @@ impl Sentinel {
         Ok(())
     }
 
-    /// A line with one value.
+    /// Applies a line about the sentinel itself, which has one value.
     fn own_directive(&mut self, name: &str, value: &str, raw: &[u8]) -> Result<(), String> {
         match name {
             "current-epoch" => self.current_epoch = self.current_epoch.max(unsigned(value)),
@@ -114,7 +114,7 @@ impl Sentinel {
         Ok(())
     }
 
-    /// A line about a master.
+    /// Applies a line about a master.
     fn master_directive(
         &mut self,
         name: &str,
@@ -144,7 +144,7 @@ impl Sentinel {
                 let added = self.add_replica(id, address);
                 added.map(drop).ok_or_else(|| "Duplicate hostname and port for replica.".to_owned())
             }
-            // Without its name nothing can be said about it; it will tell it.
+            // A sentinel without a run id is not added. It will announce itself.
             ("known-sentinel", [host, port]) => self.known(host, port).map(drop),
             ("known-sentinel", [host, port, run_id]) => {
                 let address = self.known(host, port)?;
@@ -197,7 +197,7 @@ impl Sentinel {
     }
 }
 
-/// The names of the lines that a sentinel writes, and of those that they take the place of.
+/// The names of the lines that a sentinel writes or replaces.
 pub(crate) const WRITTEN: [&str; 22] = [
     "myid",
     "deny-scripts-reconfig",
@@ -223,7 +223,7 @@ pub(crate) const WRITTEN: [&str; 22] = [
     "sentinel-pass",
 ];
 
-/// A line to be written: its name, its words, and whether it is added where there is none yet.
+/// A line to be written: its name, its words, and whether it is added if the file has no such line yet.
 pub(crate) type WrittenLine = (&'static str, Vec<Vec<u8>>, bool);
 
 fn words(texts: &[&str]) -> Vec<Vec<u8>> {
@@ -235,7 +235,7 @@ fn yes(flag: bool) -> Vec<Vec<u8>> {
 }
 
 impl Sentinel {
-    /// The lines that say all that it has to know after a restart.
+    /// The lines with all that the sentinel must know after a restart.
     pub(crate) fn lines(&self) -> Vec<WrittenLine> {
         let own = &self.own;
         let mut lines = vec![
@@ -282,7 +282,7 @@ impl Sentinel {
         lines.push(("config-epoch", words(&[name, &of.config_epoch.to_string()]), true));
         lines.push(("leader-epoch", words(&[name, &of.leader_epoch.to_string()]), true));
         for replica in of.replicas.values() {
-            // Who is to be the master stands there as the master; the old one is a replica then.
+            // The future master is written as the master. Then the old master is written as a replica.
             let known = &replica.at.address;
             let (ip, port) = place(if known.is(address) { &of.at.address } else { known });
             lines.push(("known-replica", words(&[name, &ip, &port]), true));

@@ -1,4 +1,5 @@
-//! Whether servers are down, by this sentinel's own view and by that of others.
+//! The checks whether servers are down: subjectively, in this sentinel's view, and objectively, in that of enough
+//! sentinels.
 
 use super::effect::Level;
 use super::instance::{Flags, Role};
@@ -8,7 +9,7 @@ use super::state::Sentinel;
 use super::watched::{FailoverState, Who};
 
 impl Sentinel {
-    /// Looks at whether a server is down in this sentinel's own view.
+    /// Checks whether a server is down in this sentinel's own view.
     pub(super) fn check_subjectively_down(&mut self, who: Who) {
         self.drop_stuck_links(who);
         let now = self.now;
@@ -42,7 +43,7 @@ impl Sentinel {
         }
     }
 
-    /// Closes connections over which nothing comes any more, so that new ones are tried.
+    /// Closes connections over which nothing arrives any more, so that new ones are tried.
     fn drop_stuck_links(&mut self, who: Who) {
         let now = self.now;
         let (reconnect, publish) = (self.period(Period::MinLinkReconnect), self.period(Period::Publish));
@@ -64,7 +65,7 @@ impl Sentinel {
         }
     }
 
-    /// Looks at whether enough sentinels see a master down.
+    /// Checks whether enough sentinels see a master down.
     pub(super) fn check_objectively_down(&mut self, master: u64) {
         let now = self.now;
         let Some(of) = self.master(master) else { return };
@@ -93,8 +94,8 @@ impl Sentinel {
         }
     }
 
-    /// Asks the other sentinels whether they see a master down, and for their votes while there is a failover;
-    /// `forced`: whenever they were asked last.
+    /// Asks the other sentinels whether they see a master down, and for their votes during a failover. `forced`: even
+    /// if they were asked recently.
     pub(super) fn ask_others(&mut self, master: u64, forced: bool) {
         for id in self.peer_ids(master) {
             self.ask(master, id, forced);
@@ -109,7 +110,7 @@ impl Sentinel {
         let Some(peer) = of.peers.get_mut(&id) else { return };
         let elapsed = now - peer.last_reply;
         if elapsed > period * 5 {
-            // What it said so long ago does not count.
+            // An answer that is this old does not count.
             peer.at.flags.clear(Flags::MASTER_DOWN);
             peer.leader = None;
         }
@@ -125,7 +126,7 @@ impl Sentinel {
         self.send(Who::Peer(master, id), Channel::Commands, &words, Expected::IsDown);
     }
 
-    /// Whether enough sentinels can be reached.
+    /// Returns whether enough sentinels can be reached.
     pub(crate) fn quorum_of(&self, master: u64) -> Quorum {
         let Some(of) = self.master(master) else { return Quorum::default() };
         let voters = of.peers.len() + 1;
@@ -134,7 +135,7 @@ impl Sentinel {
     }
 }
 
-/// How many sentinels can be reached, and what that is not enough for.
+/// The number of reachable sentinels, and the purposes for which it is not enough.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Quorum {
     pub(crate) usable: usize,

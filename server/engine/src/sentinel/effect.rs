@@ -1,9 +1,9 @@
-//! What a sentinel wants done outside of it.
+//! The actions that a sentinel asks of its environment.
 
-/// The name of a connection; never given twice.
+/// The id of a connection, which is never used again.
 pub(crate) type LinkId = u64;
 
-/// How important an event is in the log.
+/// The log level of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Level {
     Debug,
@@ -12,7 +12,7 @@ pub(crate) enum Level {
     Warning,
 }
 
-/// What is to be done next.
+/// An action for the environment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Effect {
     /// Connect to a server.

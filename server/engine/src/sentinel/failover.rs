@@ -10,7 +10,7 @@ use super::state::Sentinel;
 use super::watched::{FailoverState, Replica, Who};
 
 impl Sentinel {
-    /// Begins a failover of a master that is down, unless there was one just now; whether it has begun.
+    /// Begins a failover of a master that is down, unless there was one recently. Returns whether it has begun.
     pub(super) fn begin_failover_if_needed(&mut self, master: u64) -> bool {
         let now = self.now;
         let Some(of) = self.master_mut(master) else { return false };
@@ -31,7 +31,7 @@ impl Sentinel {
         true
     }
 
-    /// The next step of a failover.
+    /// Takes the next step of a failover.
     pub(super) fn continue_failover(&mut self, master: u64) {
         let Some(of) = self.master(master) else { return };
         if !of.at.flags.has(Flags::FAILOVER_IN_PROGRESS) {
@@ -110,7 +110,7 @@ impl Sentinel {
         }
     }
 
-    /// That it is promoted its INFO says.
+    /// Waits for the promotion, which the replica's INFO shows, or aborts the failover after the timeout.
     fn wait_promotion(&mut self, master: u64) {
         if self.has_timed_out(master) {
             self.event(Level::Warning, "-failover-abort-slave-timeout", Who::Master(master));
@@ -118,7 +118,7 @@ impl Sentinel {
         }
     }
 
-    /// Tells the next replicas to follow the promoted one, no more at once than may be.
+    /// Tells the next replicas to follow the promoted one, no more at once than allowed.
     fn reconfigure_next(&mut self, master: u64) {
         let Some(of) = self.master(master) else { return };
         let busy = Flags::RECONF_SENT | Flags::RECONF_INPROG;
@@ -137,7 +137,7 @@ impl Sentinel {
         self.detect_end(master, &address);
     }
 
-    /// Tells a replica to follow the promoted one, unless it does or cannot; whether it was told.
+    /// Tells a replica to follow the promoted one, unless it does so already or cannot. Returns whether it was told.
     fn reconfigure(&mut self, master: u64, id: u64, address: &Address) -> bool {
         let (now, timeout) = (self.now, self.period(Period::SlaveReconfTimeout));
         let who = Who::Replica(master, id);
@@ -164,7 +164,7 @@ impl Sentinel {
         sent
     }
 
-    /// The failover ends when all replicas follow the promoted one, or when it has lasted too long.
+    /// Ends the failover if all replicas follow the promoted one, or if it has lasted too long.
     fn detect_end(&mut self, master: u64, address: &Address) {
         let Some(of) = self.master(master) else { return };
         let promoted = of.failover.promoted.and_then(|id| of.replicas.get(&id));
@@ -188,7 +188,7 @@ impl Sentinel {
         }
     }
 
-    /// Tells all that are left, whether they can follow or not.
+    /// Tells all remaining replicas, whether they can follow or not.
     fn reconfigure_rest(&mut self, master: u64, address: &Address) {
         for id in self.replica_ids(master) {
             let told = Flags::PROMOTED | Flags::RECONF_DONE | Flags::RECONF_SENT;
@@ -202,7 +202,7 @@ impl Sentinel {
         }
     }
 
-    /// From now on the promoted replica is the master.
+    /// Makes the promoted replica the master.
     pub(super) fn switch_to_promoted(&mut self, master: u64) {
         let Some(of) = self.master(master) else { return };
         let old = of.at.address.clone();
@@ -223,7 +223,8 @@ impl Sentinel {
         }
     }
 
-    /// Makes a replica follow an address, or nobody, and lets its clients connect anew; whether it was sent.
+    /// Tells a replica to follow an address (`None`: no master), and disconnects its clients. Returns whether the
+    /// commands were sent.
     pub(super) fn send_slaveof(&mut self, master: u64, id: u64, address: Option<&Address>) -> bool {
         let who = Who::Replica(master, id);
         let (host, port) = match address {

@@ -1,11 +1,12 @@
-//! What another sentinel tells of itself and of a master, over a watched server or by PUBLISH here.
+//! Hello messages, in which another sentinel tells of itself and of a master. They arrive through a watched server or
+//! by PUBLISH to this sentinel.
 
 use super::address::Address;
 use super::effect::Level;
 use super::state::Sentinel;
 use super::watched::{FailoverState, Master, Peer, Who};
 
-/// How long the name of a sentinel is: a longer one is none.
+/// The length of a sentinel's run id. A longer id is invalid.
 const RUN_ID_LEN: usize = 40;
 
 /// A hello: `ip,port,run id,epoch,master,master's ip,master's port,master's epoch`.
@@ -44,7 +45,7 @@ impl<'a> Hello<'a> {
 }
 
 impl Sentinel {
-    /// A hello has come; what is none changes nothing.
+    /// Processes a hello message. A malformed message changes nothing.
     pub(crate) fn hear(&mut self, text: &[u8]) {
         let Some(hello) = std::str::from_utf8(text).ok().and_then(Hello::parse) else { return };
         let Some(master) = self.named(hello.master.as_bytes()) else { return };
@@ -67,7 +68,7 @@ impl Sentinel {
         self.master(master)?.peers.iter().find(|(_, peer)| is_it(peer)).map(|(id, _)| *id)
     }
 
-    /// A sentinel that is not known, or not there.
+    /// Adds a sentinel that is unknown, or known at another address.
     fn meet(&mut self, master: u64, hello: &Hello<'_>, address: Address) -> Option<u64> {
         let same = self.find_peer(master, |peer| peer.at.run_id.as_deref() == Some(hello.run_id));
         if let Some(id) = same {
@@ -75,7 +76,8 @@ impl Sentinel {
             let more = format!(" ip {} port {} for {}", hello.ip, hello.port, hello.run_id);
             self.event_with(Level::Notice, "+sentinel-address-switch", Who::Master(master), &more);
         } else if let Some(other) = self.find_peer(master, |peer| peer.at.address.is(&address)) {
-            // There is another one now: the one that was known cannot be reached until it says where it is.
+            // Another sentinel uses the address now. The known sentinel cannot be reached until it announces its
+            // address.
             self.event(Level::Notice, "+sentinel-invalid-addr", Who::Peer(master, other));
             self.invalidate(master, other);
         }
@@ -89,7 +91,7 @@ impl Sentinel {
         Some(id)
     }
 
-    /// The address of a sentinel is no one's, for each master.
+    /// Invalidates the address of a sentinel, for each master.
     fn invalidate(&mut self, master: u64, id: u64) {
         let run_id = self.peer_mut(master, id).and_then(|peer| peer.at.run_id.clone());
         for (other, peer) in self.known_as(run_id.as_deref()) {
@@ -98,7 +100,7 @@ impl Sentinel {
         }
     }
 
-    /// A sentinel is elsewhere: so it is for the other masters that it watches.
+    /// Updates the address of a sentinel for the other masters that it watches.
     fn moved(&mut self, master: u64, run_id: &str, address: &Address) {
         for (other, peer) in self.known_as(Some(run_id)) {
             if other != master {
@@ -109,7 +111,7 @@ impl Sentinel {
         }
     }
 
-    /// A sentinel, by its run id, as each master knows it.
+    /// Finds a sentinel by its run id: the numbers of each master that has it and of the sentinel there.
     fn known_as(&self, run_id: Option<&str>) -> Vec<(u64, u64)> {
         let of =
             self.masters.iter().flat_map(|(id, master)| master.peers.iter().map(move |peer| (*id, peer)));
@@ -118,7 +120,7 @@ impl Sentinel {
             .collect()
     }
 
-    /// A sentinel has a newer view of a master.
+    /// Adopts a sentinel's view of a master, if it is newer.
     fn adopt_config(&mut self, master: u64, peer: u64, hello: &Hello<'_>) {
         let Some(of) = self.master_mut(master) else { return };
         if of.config_epoch >= hello.config_epoch {
@@ -135,7 +137,7 @@ impl Sentinel {
         self.move_master(master, new);
     }
 
-    /// Whether a master that leads there is watched at another address than this, or fails over.
+    /// Whether a master for which `leads_there` is true is watched at another address, or has a failover in progress.
     pub(crate) fn strays(&self, leads_there: impl Fn(&str, u16) -> bool, host: &str, port: u16) -> bool {
         let new = self.address(host, port);
         self.masters.values().filter(|of| leads_there(&of.at.address.host, of.at.address.port)).any(|of| {
@@ -144,8 +146,8 @@ impl Sentinel {
         })
     }
 
-    /// Watches the server at this host and port instead of each master that `is_meant` says, from this epoch on: it has
-    /// been made the master by somebody whom all are to follow. A failover of such a master ends.
+    /// Watches the server at this host and port, from this epoch on, instead of each master for which `is_meant` is
+    /// true. That server was made the master by an authority that all must follow. A failover of such a master ends.
     pub(crate) fn follow_failover(
         &mut self,
         is_meant: impl Fn(&str, u16) -> bool,
@@ -168,7 +170,7 @@ impl Sentinel {
         }
     }
 
-    /// Tells clients that a master is elsewhere.
+    /// Publishes the new address of a master.
     pub(super) fn announce_switch(&mut self, master: u64, old: &Address, new: &Address) {
         let Some(of) = self.master(master) else { return };
         let text =

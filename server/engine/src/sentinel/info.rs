@@ -1,4 +1,4 @@
-//! What INFO of a master or a replica says, and what follows from it.
+//! The reading of the INFO of a master or a replica, and the reactions to it.
 
 use super::effect::Level;
 use super::instance::{Flags, Role};
@@ -10,7 +10,7 @@ use std::net::IpAddr;
 /// The most replicas that are read from one INFO.
 const LISTED_MAX: usize = 1000;
 
-/// The most names of replicas whose addresses are asked for because of one INFO: whoever asks waits.
+/// The most names of replicas that are resolved because of one INFO. The sentinel waits for each.
 const RESOLVED_MAX: usize = 16;
 
 /// The lines of an INFO that a sentinel reads.
@@ -29,7 +29,7 @@ struct Report {
     announced: Option<bool>,
 }
 
-/// A number as C's `atoi` reads it.
+/// Reads a number as C's `atoi` does.
 fn leading_number(text: &str) -> i64 {
     let digits = text
         .bytes()
@@ -75,7 +75,7 @@ impl Report {
     }
 }
 
-/// A replica as its master lists it: `ip=…,port=…,…`, or in old versions `ip,port,state`.
+/// Reads a replica as its master lists it: `ip=…,port=…,…`, or in old versions `ip,port,state`.
 fn listed_replica(text: &str) -> Option<(String, u16)> {
     let field = |name: &str| text.split(',').find_map(|field| field.strip_prefix(name));
     let (ip, port) = match (field("ip="), field("port=")) {
@@ -89,7 +89,7 @@ fn listed_replica(text: &str) -> Option<(String, u16)> {
 }
 
 impl Sentinel {
-    /// A master or a replica has answered INFO.
+    /// Processes the INFO of a master or a replica.
     pub(super) fn refresh(&mut self, who: Who, info: Vec<u8>) {
         let report = Report::of(&String::from_utf8_lossy(&info));
         let now = self.now;
@@ -120,7 +120,7 @@ impl Sentinel {
         at.info_refresh = now;
         let Some(role) = report.role else { return };
         self.note_role(who, role);
-        // While the clock is not trusted, nothing is done but look.
+        // While the clock is not trusted, the sentinel only observes.
         if self.tilt_since.is_none()
             && let Who::Replica(master, id) = who
         {
@@ -148,14 +148,14 @@ impl Sentinel {
         }
     }
 
-    /// Whether a replica is known by this very name.
+    /// Whether a replica is known by exactly this host.
     fn knows_replica(&self, master: u64, host: &str, port: u16) -> bool {
         self.master(master).is_some_and(|of| {
             of.replicas.values().any(|known| known.at.address.port == port && &*known.at.address.host == host)
         })
     }
 
-    /// A master lists a replica.
+    /// Adds a replica that a master lists.
     fn found_replica(&mut self, master: u64, host: &str, port: u16) {
         let Some(address) = self.address(host, port) else { return };
         if let Some(id) = self.add_replica(master, address) {
@@ -183,7 +183,7 @@ impl Sentinel {
         self.event_with(Level::Verbose, name, who, &format!(" new reported role is {}", role.word()));
     }
 
-    /// A replica says that it is a master: it has been promoted, or it was one that has come back.
+    /// Reacts to a replica that says that it is a master: it was promoted, or it is a former master that has come back.
     fn replica_is_master(&mut self, master: u64, id: u64) {
         let (now, wait) = (self.now, self.period(Period::Publish) * 4);
         let (Some(of), Some(replica)) = (self.master(master), self.replica(master, id)) else { return };
@@ -206,7 +206,7 @@ impl Sentinel {
         }
     }
 
-    /// The chosen replica is a master now: this sentinel's view of it is the newest.
+    /// Records that the chosen replica is a master now. This sentinel's view of it is the newest.
     fn promoted(&mut self, master: u64, id: u64) {
         let now = self.now;
         let Some(of) = self.master_mut(master) else { return };
@@ -227,7 +227,7 @@ impl Sentinel {
         self.note_reconfigured(master, id);
     }
 
-    /// A replica that follows another master for too long is told the right one.
+    /// Tells a replica the right master, if it has followed another one for too long.
     fn fix_wrong_master(&mut self, master: u64, id: u64) {
         let now = self.now;
         let (Some(of), Some(replica)) = (self.master(master), self.replica(master, id)) else { return };
@@ -247,7 +247,7 @@ impl Sentinel {
         }
     }
 
-    /// How far a replica is that has been told to follow the promoted one.
+    /// Records the progress of a replica that was told to follow the promoted one.
     fn note_reconfigured(&mut self, master: u64, id: u64) {
         let (Some(of), Some(replica)) = (self.master(master), self.replica(master, id)) else { return };
         let flags = replica.at.flags;
@@ -279,7 +279,7 @@ impl Sentinel {
         }
     }
 
-    /// Whether a master is up and says that it is one, by what is known of late.
+    /// Whether a master is up and says that it is a master, according to recent data.
     fn looks_sane(&self, master: u64) -> bool {
         let late = self.period(Period::Info) * 2;
         self.master(master).is_some_and(|master| {

@@ -1,9 +1,9 @@
-//! What is known of a watched server, whatever it is: a master, a replica or another sentinel.
+//! The data about a watched server of any kind: a master, a replica or another sentinel.
 
 use super::address::Address;
 use super::link::Link;
 
-/// What a server says that it is.
+/// The role that a server reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     Master,
@@ -38,7 +38,7 @@ impl Flags {
     /// A master that has come back as another process.
     pub(super) const MASTER_REBOOT: Flags = Flags(1 << 10);
 
-    /// The names of those that are shown, in their order.
+    /// The names of the flags that are shown, in their order.
     const NAMES: [(Flags, &'static str); 8] = [
         (Flags::MASTER_DOWN, "master_down"),
         (Flags::FAILOVER_IN_PROGRESS, "failover_in_progress"),
@@ -50,7 +50,7 @@ impl Flags {
         (Flags::SCRIPT_KILL_SENT, "script_kill_sent"),
     ];
 
-    /// Whether one of them is set.
+    /// Whether one of these flags is set.
     pub(super) fn has(self, any: Flags) -> bool {
         self.0 & any.0 != 0
     }
@@ -63,7 +63,7 @@ impl Flags {
         self.0 &= !flags.0;
     }
 
-    /// The names of those that stand behind the kind of server and its being connected.
+    /// The names of the flags that are shown behind the kind of server and the state of its connection.
     pub(super) fn names(self) -> impl Iterator<Item = &'static str> {
         Flags::NAMES.into_iter().filter(move |(flag, _)| self.has(*flag)).map(|(_, name)| name)
     }
@@ -77,7 +77,7 @@ impl std::ops::BitOr for Flags {
     }
 }
 
-/// What is known of a watched server. Instants are milliseconds; 0: it has not been.
+/// The data about a watched server. Instants are in milliseconds; 0 means never.
 #[derive(Debug)]
 pub(super) struct Instance {
     pub(super) name: String,
@@ -93,7 +93,7 @@ pub(super) struct Instance {
     pub(super) info_refresh: i64,
     pub(super) role_reported: Role,
     pub(super) role_reported_at: i64,
-    /// When it was first seen to have become another process.
+    /// The instant at which the server was first seen to be another process.
     pub(super) rebooted_at: i64,
 }
 
@@ -116,7 +116,7 @@ impl Instance {
         }
     }
 
-    /// Whether it has been up for so long.
+    /// Whether the server has been up for `ms` milliseconds.
     pub(super) fn no_down_for(&self, ms: i64, now: i64) -> bool {
         let last = self.s_down_since.max(self.o_down_since);
         last == 0 || now - last > ms

@@ -1,28 +1,28 @@
-//! The two connections to a watched server, as far as the sentinel knows them.
+//! The two connections to a watched server, in the sentinel's view.
 
 use super::effect::LinkId;
 use lockwheel_resp::{ReplyLimits, ReplyStream, Value};
 use std::collections::VecDeque;
 
-/// The longest reply, in bytes, and how deep it may nest: INFO is far shorter.
+/// The longest reply, in bytes, and its deepest nesting. INFO is far shorter.
 pub(super) const LIMITS: ReplyLimits = ReplyLimits { max_len: 1 << 20, max_depth: 8 };
 
-/// What is done with a reply.
+/// The command to which a reply is expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Expected {
-    /// Nothing.
+    /// A command whose reply is ignored.
     Nothing,
-    /// It is that of PING.
+    /// PING.
     Ping,
-    /// It is that of INFO.
+    /// INFO.
     Info,
-    /// It is that of PUBLISH.
+    /// PUBLISH.
     Publish,
-    /// It is that of SENTINEL IS-MASTER-DOWN-BY-ADDR.
+    /// SENTINEL IS-MASTER-DOWN-BY-ADDR.
     IsDown,
 }
 
-/// A reply, as far as a sentinel looks at it.
+/// A reply, with the parts that a sentinel reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
     Text(Vec<u8>),
@@ -52,37 +52,37 @@ impl Answer {
 #[derive(Debug)]
 pub(super) struct Connection {
     pub(super) id: LinkId,
-    /// When it was wanted.
+    /// The instant at which the connection was requested.
     pub(super) since: i64,
     pub(super) expected: VecDeque<Expected>,
     pub(super) incoming: ReplyStream,
 }
 
-/// Which of the two connections.
+/// The kind of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Channel {
     Commands,
     Messages,
 }
 
-/// Both connections to a server. Another sentinel has none for messages.
+/// Both connections to a server. The connection to another sentinel is only for commands.
 #[derive(Debug)]
 pub(super) struct Link {
     pub(super) commands: Option<Connection>,
     pub(super) messages: Option<Connection>,
-    /// Whether one of them is missing.
+    /// Whether a connection is missing.
     pub(super) disconnected: bool,
     pub(super) last_reconnect: i64,
-    /// When something came over the one for messages.
+    /// The instant of the last message over the connection for messages.
     pub(super) last_message: i64,
-    /// When the PING was sent that has no answer yet; 0: there is none.
+    /// The instant of the PING that has no answer yet. 0: none.
     pub(super) pending_ping: i64,
     pub(super) last_ping: i64,
-    /// When the last good answer to a PING came.
+    /// The instant of the last good answer to a PING.
     pub(super) last_available: i64,
-    /// When the last answer to a PING came.
+    /// The instant of the last answer to a PING.
     pub(super) last_pong: i64,
-    /// The address at this end of the connection for commands.
+    /// The local IP of the connection for commands.
     pub(super) local_ip: Option<Box<str>>,
 }
 
@@ -94,7 +94,7 @@ impl Link {
             disconnected: true,
             last_reconnect: 0,
             last_message: 0,
-            // As if it had been pinged: a server that never answers is down after its time.
+            // Counts as a sent PING, so that a server that never answers is down after the usual time.
             pending_ping: now,
             last_ping: 0,
             last_available: now,
@@ -103,7 +103,7 @@ impl Link {
         }
     }
 
-    /// How many commands have no answer yet.
+    /// The number of commands without an answer yet.
     pub(super) fn pending(&self) -> usize {
         self.commands.as_ref().map_or(0, |connection| connection.expected.len())
     }

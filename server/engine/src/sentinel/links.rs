@@ -1,4 +1,4 @@
-//! Connections are made, greeted, and taken down again.
+//! The opening, the greeting and the closing of connections.
 
 use super::effect::{Effect, Level, LinkId};
 use super::link::{Channel, Connection, Expected};
@@ -8,11 +8,11 @@ use super::watched::{Login, Who};
 use lockwheel_resp::{ReplyStream, write_request};
 use std::collections::VecDeque;
 
-/// The channel on which sentinels tell each other of themselves.
+/// The channel of hello messages, by which sentinels find each other.
 pub(super) const HELLO: &str = "__sentinel__:hello";
 
 impl Sentinel {
-    /// Makes the connections that are missing, but not more often than it pings.
+    /// Opens the missing connections, at most once in each PING period.
     pub(super) fn reconnect(&mut self, who: Who) {
         let now = self.now;
         let pause = self.period(Period::Ping);
@@ -35,7 +35,7 @@ impl Sentinel {
         }
     }
 
-    /// A name may mean another address now.
+    /// Resolves the name of a server again, because its address may have changed.
     fn resolve_again(&mut self, who: Who) {
         let Some(at) = self.instance(who).filter(|_| self.own.resolve_hostnames) else { return };
         if let Some(ip) = self.resolver.ip(&at.address.host, true)
@@ -45,7 +45,7 @@ impl Sentinel {
         }
     }
 
-    /// Wants a connection, logs in and names it.
+    /// Requests a connection, logs in and names it.
     fn open(&mut self, who: Who, channel: Channel) {
         let (link, now) = (self.next_id(), self.now);
         let Some(at) = self.instance_mut(who) else { return };
@@ -62,7 +62,7 @@ impl Sentinel {
         self.send(who, channel, &[&client, b"SETNAME", name.as_bytes()], Expected::Nothing);
     }
 
-    /// What a command is called at a server: only masters and replicas have other names for them.
+    /// The name of a command at a server. Only masters and replicas can have other names for commands.
     pub(super) fn called(&self, who: Who, command: &str) -> Vec<u8> {
         match (who, self.master(who.master())) {
             (Who::Master(_) | Who::Replica(..), Some(master)) => master.called(command).to_vec(),
@@ -87,7 +87,7 @@ impl Sentinel {
         };
     }
 
-    /// Sends a request, unless there is no connection; whether it was sent.
+    /// Sends a request, if there is a connection. Returns whether it was sent.
     pub(super) fn send(&mut self, who: Who, channel: Channel, words: &[&[u8]], expected: Expected) -> bool {
         let Some(at) = self.instance_mut(who) else { return false };
         let Some(connection) = at.link.connection(channel) else { return false };
@@ -99,7 +99,7 @@ impl Sentinel {
         true
     }
 
-    /// A connection is open; this is the IP at this end of it.
+    /// Records that a connection is open. `local_ip` is the IP at this end.
     pub(crate) fn opened(&mut self, link: LinkId, local_ip: Option<&str>) {
         let Some((who, Channel::Commands)) = self.links.get(&link).copied() else { return };
         if let Some(at) = self.instance_mut(who) {
@@ -107,7 +107,7 @@ impl Sentinel {
         }
     }
 
-    /// A connection could not be made, or has ended.
+    /// Records that a connection could not be made, or has ended.
     pub(crate) fn closed(&mut self, link: LinkId, reason: &str) {
         let Some((who, channel)) = self.links.remove(&link) else { return };
         let Some(at) = self.instance_mut(who) else { return };
@@ -143,7 +143,7 @@ impl Sentinel {
         self.close(who, Channel::Messages);
     }
 
-    /// Closes the connections of all servers of a master, so that they are made anew with another password.
+    /// Closes the connections to all servers of a master, so that they are opened again with another password.
     pub(super) fn drop_connections(&mut self, master: u64) {
         self.close_both(Who::Master(master));
         for id in self.replica_ids(master) {

@@ -1,8 +1,8 @@
-//! A sentinel: which masters it watches, what it knows of them, of their replicas and of other sentinels, whether they
-//! are down, who leads a failover, and how far that is.
+//! The state of a sentinel: the watched masters, their replicas and other sentinels, the failure detection, the
+//! election of a leader, and the progress of failovers.
 //!
-//! State without I/O and without a clock: instants, bytes and random numbers come in; what is to be connected, sent,
-//! closed, published and logged comes out as [`Effect`]s. The order of checks and events is Redis'.
+//! The module has no I/O and no clock. Instants, bytes and random numbers come in; requests to connect, send, close,
+//! publish and log come out as [`Effect`]s. The order of checks and events is that of Redis.
 
 mod address;
 mod date;

@@ -1,4 +1,4 @@
-//! What is sent again and again: PING, INFO, and the message that sentinels find each other by.
+//! The periodic messages: PING, INFO, and the hello message by which sentinels find each other.
 
 use super::instance::Flags;
 use super::link::{Channel, Expected};
@@ -7,9 +7,9 @@ use super::periods::Period;
 use super::state::Sentinel;
 use super::watched::Who;
 
-/// The most commands that a server may leave without an answer.
+/// The most unanswered commands at a server.
 const PENDING_MAX: usize = 100;
-/// Milliseconds between two INFO while it matters what a replica says.
+/// Milliseconds between two INFO requests to a replica during a failover or while its link or its master is down.
 const INFO_OFTEN_MS: i64 = 1000;
 
 impl Sentinel {
@@ -35,7 +35,7 @@ impl Sentinel {
         }
     }
 
-    /// How often a server is asked for INFO: often a replica whose master is in trouble.
+    /// The period of INFO requests to a server, in milliseconds. It is short for a replica whose master is in trouble.
     fn info_period(&self, who: Who) -> i64 {
         let often = match who {
             Who::Replica(master, id) => {
@@ -67,7 +67,7 @@ impl Sentinel {
         }
     }
 
-    /// Tells of this sentinel and of what it knows of the master.
+    /// Publishes a hello message about this sentinel and its view of the master.
     fn send_hello(&mut self, who: Who) {
         let Some(hello) = self.hello(who) else { return };
         let publish = self.called(who, "PUBLISH");
@@ -78,7 +78,7 @@ impl Sentinel {
         let at = self.instance(who)?;
         let master = self.master(who.master())?;
         let own = &self.own;
-        // Where others find this sentinel: as that server sees it, unless it is told.
+        // The address for other sentinels: the announced one, or else the address that the server sees.
         let ip = match &own.announce_ip {
             Some(ip) => ip.as_slice(),
             None => at.link.local_ip.as_deref()?.as_bytes(),
@@ -97,7 +97,7 @@ impl Sentinel {
         Some([ip, about.as_bytes()].concat())
     }
 
-    /// Lets the next hello of each server of a master be sent at once.
+    /// Makes the next hello message to each server of a master due at once.
     pub(super) fn force_hello(&mut self, master: u64) {
         let before = self.now - self.period(Period::Publish) - 1;
         let Some(master) = self.master_mut(master) else { return };

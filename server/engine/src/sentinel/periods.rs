@@ -1,6 +1,6 @@
 //! The periods of a sentinel, which SENTINEL DEBUG shows and changes.
 
-/// A period, by its place in [`Periods`]; those of scripts, which there are none of, are only shown.
+/// A period, by its place in [`Periods`]. The periods of scripts are only shown, because there are no scripts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Period {
     Info,
@@ -16,7 +16,7 @@ pub(crate) enum Period {
     Election,
 }
 
-/// Their names in SENTINEL DEBUG, in its order.
+/// The names and default values of the periods, in the order of SENTINEL DEBUG.
 const NAMES: [(&str, i64); 13] = [
     ("INFO-PERIOD", 10_000),
     ("PING-PERIOD", 1000),
@@ -33,7 +33,7 @@ const NAMES: [(&str, i64); 13] = [
     ("SCRIPT-RETRY-DELAY", 30_000),
 ];
 
-/// The longest that passes: thousands of millennia.
+/// The longest period in force, in milliseconds: thousands of millennia.
 const LONGEST: i64 = i64::MAX >> 8;
 
 /// The values of all periods, in milliseconds.
@@ -47,17 +47,17 @@ impl Default for Periods {
 }
 
 impl Periods {
-    /// One of them: no longer than that instants and multiples of it can be reckoned with.
+    /// A period in milliseconds. It is limited, so that sums with instants and multiples of it do not overflow.
     pub(super) fn get(&self, period: Period) -> i64 {
         self.0[period as usize].min(LONGEST)
     }
 
-    /// All of them by name.
+    /// All periods by name.
     pub(crate) fn all(&self) -> impl ExactSizeIterator<Item = (&'static str, i64)> {
         NAMES.iter().zip(self.0).map(|((name, _), ms)| (*name, ms))
     }
 
-    /// The one with this name, in any case.
+    /// The period with this name, in any case.
     pub(crate) fn named(&mut self, name: &[u8]) -> Option<&mut i64> {
         let at = NAMES.iter().position(|(known, _)| name.eq_ignore_ascii_case(known.as_bytes()))?;
         Some(&mut self.0[at])

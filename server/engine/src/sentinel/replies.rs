@@ -1,4 +1,4 @@
-//! What comes over the connections.
+//! The replies and messages that arrive over connections.
 
 use super::effect::{Level, LinkId};
 use super::instance::Flags;
@@ -8,7 +8,7 @@ use super::state::Sentinel;
 use super::watched::Who;
 
 impl Sentinel {
-    /// Bytes have come over a connection, in pieces of any length.
+    /// Processes bytes that have arrived over a connection, in pieces of any length.
     pub(crate) fn received(&mut self, link: LinkId, bytes: &[u8]) {
         let Some((who, channel)) = self.links.get(&link).copied() else { return };
         let Some(at) = self.instance_mut(who) else { return };
@@ -19,7 +19,7 @@ impl Sentinel {
                 Channel::Commands => self.command_answered(who, link, answer),
                 Channel::Messages => self.message(who, answer),
             }
-            // What it says may have ended the connection.
+            // The reply may have ended the connection.
             if !self.links.contains_key(&link) {
                 return;
             }
@@ -69,7 +69,7 @@ impl Sentinel {
         }
     }
 
-    /// Something has come over the connection for messages.
+    /// Processes a message from the connection for messages.
     fn message(&mut self, who: Who, answer: Answer) {
         let Answer::Array(words) = answer else { return };
         let now = self.now;
@@ -83,7 +83,7 @@ impl Sentinel {
         }
     }
 
-    /// A sentinel says whether it sees a master down, and whom it has voted for.
+    /// Processes the answer of a sentinel: whether it sees a master down, and its vote.
     fn told_whether_down(&mut self, who: Who, answer: Answer) {
         let Answer::Array(words) = answer else { return };
         let [Answer::Integer(down), Answer::Bulk(leader), Answer::Integer(epoch)] = &*words else { return };

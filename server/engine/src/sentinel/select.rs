@@ -1,4 +1,4 @@
-//! The replica that becomes the master.
+//! The choice of the replica that becomes the master.
 
 use super::instance::Flags;
 use super::periods::Period;
@@ -7,8 +7,8 @@ use super::watched::Replica;
 use std::cmp::Reverse;
 
 impl Sentinel {
-    /// The replica to promote: of those that are up and were connected to their master until lately, the one with the
-    /// lowest priority, then with most of the data, then with the first run id.
+    /// Returns the replica to promote. Candidates are up and were connected to their master until recently. The lowest
+    /// priority wins, then the largest replication offset, then the first run id.
     pub(super) fn best_replica(&self, master: u64) -> Option<u64> {
         let of = self.master(master)?;
         let is_down = of.at.flags.has(Flags::S_DOWN);

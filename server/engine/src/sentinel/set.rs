@@ -1,4 +1,4 @@
-//! What SENTINEL's commands change.
+//! The changes that SENTINEL commands make.
 
 use super::effect::Level;
 use super::instance::Flags;
@@ -8,16 +8,16 @@ use super::watched::Who;
 use lockwheel_resp::number;
 use lockwheel_store::keyspace::glob;
 
-/// Why SENTINEL SET changes nothing: the place of the word that it is about, from 0.
+/// The reason why SENTINEL SET changes nothing. A number is the place, from 0, of the word that is to blame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SetError {
-    /// There is no such option, or it wants more words.
+    /// The option does not exist, or needs more words.
     Unknown(usize),
-    /// The word at `at` is no value of the option.
+    /// The word at `at` is not a valid value of the option.
     Invalid { option: usize, at: usize },
-    /// It would be a script.
+    /// The option would set a script, which is not supported.
     Script { client: bool },
-    /// It would be a script, and that is not to be changed by commands.
+    /// The option would set a script, and commands may not change scripts.
     Denied,
 }
 
@@ -46,7 +46,7 @@ impl Sentinel {
     /// Changes parameters of a master: options and their values, all of them or none.
     ///
     /// # Errors
-    /// What is wrong with the first that is wrong.
+    /// Returns the error of the first wrong option.
     pub(crate) fn set(&mut self, master: u64, words: &[&[u8]]) -> Result<(), SetError> {
         let mut changes = Vec::new();
         let mut at = 0;
@@ -69,7 +69,7 @@ impl Sentinel {
         Ok(())
     }
 
-    /// The change that an option asks for, and of how many words it is.
+    /// Returns the change that an option asks for, and the number of its words.
     fn read_change(&self, words: &[&[u8]], at: usize) -> Result<(Change, usize), SetError> {
         let option = words[at].to_ascii_lowercase();
         let invalid = |at_word: usize| SetError::Invalid { option: at, at: at_word };
@@ -131,7 +131,7 @@ impl Sentinel {
     /// SENTINEL MONITOR: watches a master from now on.
     ///
     /// # Errors
-    /// Why not.
+    /// Returns the reason if the master cannot be watched.
     pub(crate) fn monitor(&mut self, name: &str, host: &str, port: i64, quorum: i64) -> Result<(), Refusal> {
         if quorum > 0 && self.resolver.ip(host, self.own.resolve_hostnames).is_none() {
             return Err("Invalid IP address or hostname specified");
@@ -142,10 +142,10 @@ impl Sentinel {
         Ok(())
     }
 
-    /// SENTINEL FAILOVER: begins one without asking others.
+    /// SENTINEL FAILOVER: begins a failover without asking other sentinels.
     ///
     /// # Errors
-    /// Why not, with the error's code.
+    /// Returns the reason of a refusal, with the error's code.
     pub(crate) fn force_failover(&mut self, master: u64) -> Result<(), &'static str> {
         let Some(of) = self.master(master) else { return Ok(()) };
         if of.at.flags.has(Flags::FAILOVER_IN_PROGRESS) {
@@ -176,7 +176,8 @@ impl Sentinel {
         all.into_iter().filter(|(name, _)| glob::matches(pattern, name.as_bytes(), true)).collect()
     }
 
-    /// Changes one of the sentinel's own parameters. `None`: there is no such parameter; false: the value is wrong.
+    /// Changes one of the sentinel's own parameters. Returns `None` if there is no such parameter, and false if the
+    /// value is wrong.
     pub(crate) fn set_own(&mut self, name: &[u8], value: &[u8]) -> Option<bool> {
         let flag = match &*value.to_ascii_lowercase() {
             b"yes" => Some(true),
@@ -212,7 +213,7 @@ impl Sentinel {
         Some(done)
     }
 
-    /// So that they are made anew with another password.
+    /// Closes the connections to all other sentinels, so that they are opened again with another password.
     fn drop_peer_connections(&mut self) {
         for master in self.masters.keys().copied().collect::<Vec<_>>() {
             for id in self.peer_ids(master) {

@@ -1,4 +1,4 @@
-//! All that a sentinel knows, and how what is watched is found and told of.
+//! The whole state of a sentinel, the look-up of watched servers, and events about them.
 
 use super::address::{Address, Resolve, Resolver};
 use super::effect::{Effect, Level, LinkId};
@@ -9,7 +9,7 @@ use super::watched::{Login, Master, Peer, Replica, Who};
 use lockwheel_store::keyspace::Rng;
 use std::collections::{BTreeMap, VecDeque};
 
-/// The instant at which the monotonic clock began, so that 0 means never.
+/// The instant, in milliseconds, at which the monotonic clock begins. It is not 0, so that 0 can mean never.
 const EPOCH_MS: i64 = 1 << 40;
 
 /// A failure that a test asks for.
@@ -21,18 +21,18 @@ pub(crate) struct SimulatedFailures {
     pub(crate) after_promotion: bool,
 }
 
-/// What is told to others about this sentinel, and how it speaks with them.
+/// The data that this sentinel announces, and its logins to other sentinels.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Own {
-    /// Its name: 40 hexadecimal digits.
+    /// The run id of the sentinel: 40 hexadecimal digits.
     pub(super) id: String,
     pub(super) announce_ip: Option<Vec<u8>>,
     pub(super) announce_port: u16,
     /// The port that it listens on.
     pub(super) port: u16,
-    /// How it logs in to other sentinels.
+    /// The login at other sentinels.
     pub(super) login: Login,
-    /// The password that its own clients need, which other sentinels have too.
+    /// The password that clients of this sentinel need. Other sentinels have the same password.
     pub(super) requirepass: Vec<u8>,
     pub(super) resolve_hostnames: bool,
     pub(super) announce_hostnames: bool,
@@ -47,25 +47,25 @@ pub(crate) struct Sentinel {
     pub(super) masters: BTreeMap<u64, Master>,
     pub(super) periods: Periods,
     pub(super) failures: SimulatedFailures,
-    /// Since when the clock is not trusted, if it is not.
+    /// The instant since which the clock is not trusted, if it is not.
     pub(super) tilt_since: Option<i64>,
     /// The present instant.
     pub(super) now: i64,
-    /// The same by the wall clock, in milliseconds since 1970.
+    /// The present instant of the wall clock, in milliseconds since 1970.
     pub(super) wall_ms: i64,
     pub(super) last_tick: i64,
     pub(super) links: BTreeMap<LinkId, (Who, Channel)>,
     pub(super) rng: Rng,
     pub(super) resolver: Resolver,
-    /// Whether the file does not have what is known.
+    /// Whether the state has changes that the file does not have.
     pub(super) unsaved: bool,
     effects: VecDeque<Effect>,
-    /// The last number of a link or of what is watched.
+    /// The last number given to a link or a watched server.
     last_id: u64,
 }
 
 impl Sentinel {
-    /// A sentinel that watches nothing; `monotonic_ms` is the present instant.
+    /// A sentinel that watches nothing. `monotonic_ms` is the present instant.
     pub(crate) fn new(mut rng: Rng, monotonic_ms: i64) -> Self {
         let words = [rng.next_u64(), rng.next_u64(), rng.next_u64()];
         let mut id: String = words.iter().map(|word| format!("{word:016x}")).collect();
@@ -90,44 +90,44 @@ impl Sentinel {
         }
     }
 
-    /// Sets how names become addresses, where that is allowed.
+    /// Sets the resolver of names, for configurations that allow names.
     pub(crate) fn set_resolver(&mut self, resolve: Box<Resolve>) {
         self.resolver = Resolver(resolve);
     }
 
-    /// Sets the port that others are told, and the password that clients need here.
+    /// Sets the port that is announced, and the password that clients of this sentinel need.
     pub(crate) fn set_server(&mut self, port: u16, requirepass: &[u8]) {
         self.own.port = port;
         self.own.requirepass = requirepass.to_vec();
     }
 
-    /// The address that it announces: the host may be empty, and the port 0.
+    /// The configured address to announce. The host may be empty, and the port 0.
     pub(crate) fn announced(&self) -> (String, u16) {
         let ip = self.own.announce_ip.as_deref().unwrap_or_default();
         (String::from_utf8_lossy(ip).into_owned(), self.own.announce_port)
     }
 
-    /// Returns the latest epoch that it knows of.
+    /// Returns the latest epoch that the sentinel knows of.
     pub(crate) fn current_epoch(&self) -> u64 {
         self.current_epoch
     }
 
-    /// Its name: 40 hexadecimal digits.
+    /// The run id of the sentinel: 40 hexadecimal digits.
     pub(crate) fn id(&self) -> &str {
         &self.own.id
     }
 
-    /// It is now this instant of the monotonic and of the wall clock, in milliseconds.
+    /// Sets the present instant of the monotonic clock and of the wall clock, in milliseconds.
     pub(crate) fn set_time(&mut self, monotonic_ms: i64, wall_ms: i64) {
         (self.now, self.wall_ms) = (EPOCH_MS + monotonic_ms, wall_ms);
     }
 
-    /// What is to be done next.
+    /// Takes the next effect.
     pub(crate) fn next_effect(&mut self) -> Option<Effect> {
         self.effects.pop_front()
     }
 
-    /// Whether the file is to be written, which is taken as done.
+    /// Returns whether the file must be written, and resets that mark.
     pub(crate) fn take_unsaved(&mut self) -> bool {
         std::mem::take(&mut self.unsaved)
     }
@@ -145,8 +145,8 @@ impl Sentinel {
         self.periods.get(period)
     }
 
-    /// The address of a host and a port; none when it is no IP, unless names are resolved: then one that is not known
-    /// may be so later.
+    /// The address of a host and a port. `None` if the host is no IP and names are not resolved. An unknown name is
+    /// accepted, because it may be resolved later.
     pub(super) fn address(&self, host: &str, port: u16) -> Option<Address> {
         let ip = match self.resolver.ip(host, self.own.resolve_hostnames) {
             Some(ip) => ip,
@@ -156,12 +156,12 @@ impl Sentinel {
         Some(Address { host: host.into(), ip, port })
     }
 
-    /// What an address is called.
+    /// The host of an address as clients are shown it.
     pub(super) fn shown<'a>(&self, address: &'a Address) -> &'a str {
         if self.own.announce_hostnames { &address.host } else { &address.ip }
     }
 
-    /// Whether a host is the one of an address.
+    /// Whether a host is that of an address.
     pub(super) fn is_host(&self, address: &Address, host: &str) -> bool {
         match self.resolver.ip(host, self.own.resolve_hostnames) {
             Some(ip) => ip == address.ip,
@@ -226,7 +226,7 @@ impl Sentinel {
         self.master(master).map(|master| master.peers.keys().copied().collect()).unwrap_or_default()
     }
 
-    /// The words that an event begins with: what it is about, and of which master.
+    /// The words at the beginning of an event: its server and the server's master.
     fn subject(&self, who: Who) -> String {
         let (Some(at), Some(master)) = (self.instance(who), self.master(who.master())) else {
             return String::new();
@@ -243,18 +243,18 @@ impl Sentinel {
         }
     }
 
-    /// An event about a server.
+    /// Emits an event about a server.
     pub(super) fn event(&mut self, level: Level, name: &'static str, who: Who) {
         self.event_with(level, name, who, "");
     }
 
-    /// An event about a server, with more words behind.
+    /// Emits an event about a server, with more words behind.
     pub(super) fn event_with(&mut self, level: Level, name: &'static str, who: Who, more: &str) {
         let text = format!("{}{more}", self.subject(who));
         self.effect(Effect::Event { level, name, text });
     }
 
-    /// An event with a text of its own.
+    /// Emits an event with a text of its own.
     pub(super) fn plain_event(&mut self, level: Level, name: &'static str, text: String) {
         self.effect(Effect::Event { level, name, text });
     }

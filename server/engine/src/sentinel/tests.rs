@@ -1,4 +1,4 @@
-//! A sentinel whose clock is turned and whose servers are played.
+//! Tests of a sentinel with a manual clock and simulated servers.
 
 use super::{Effect, LinkId, Sentinel, SentinelLine};
 use lockwheel_resp::{Batch, RequestLimits, RequestParser, split_words};
@@ -11,19 +11,19 @@ const OTHER: u16 = 7003;
 const PEER: u16 = 7004;
 const PEER_ID: &str = "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb";
 
-/// A sentinel, and all the servers around it.
+/// A sentinel, and all simulated servers around it.
 struct World {
     sentinel: Sentinel,
     now_ms: i64,
     links: BTreeMap<LinkId, u16>,
     events: Vec<String>,
-    /// What was sent to each port, but for what is sent again and again.
+    /// The requests sent to each port, without the periodic ones.
     sent: Vec<(u16, String)>,
-    /// Those that do not answer.
+    /// The ports of servers that do not answer.
     dead: BTreeSet<u16>,
-    /// Whose replica each server is; none: it is a master.
+    /// The port of the master of each server. `None`: the server is a master.
     follows: BTreeMap<u16, Option<u16>>,
-    /// What the other sentinel says of the master, and votes.
+    /// The answer of the other sentinel about the master, and its vote.
     peer_says: Option<(i64, String)>,
 }
 
@@ -117,7 +117,7 @@ impl World {
             },
             _ => "+OK\r\n".to_owned(),
         };
-        // In two pieces, as it may come.
+        // In two pieces, because replies may arrive in pieces.
         let (first, second) = answer.as_bytes().split_at(answer.len() / 2);
         self.sentinel.received(link, first);
         self.sentinel.received(link, second);
@@ -141,7 +141,7 @@ impl World {
         format!("${}\r\n{text}\r\n", text.len())
     }
 
-    /// Those that did not answer come back, over new connections.
+    /// Revives the dead servers, over new connections.
     fn revive(&mut self) {
         let dead = std::mem::take(&mut self.dead);
         for link in self
@@ -169,7 +169,7 @@ fn watching(quorum: u32) -> String {
     )
 }
 
-/// Whom events of the two kinds are about.
+/// The subjects of events about a master and about other servers.
 const M: &str = "m 127.0.0.1 7001";
 
 #[test]
@@ -215,7 +215,7 @@ fn a_master_that_is_silent_is_replaced_by_its_best_replica() {
     assert_eq!(sent[..4], ["SUBSCRIBE __sentinel__:hello", "MULTI", "SLAVEOF NO ONE", "CONFIG REWRITE"]);
     let id = world.sentinel.find(b"m").expect("it is watched");
     assert_eq!(world.sentinel.address_of(id), Some(("127.0.0.1".to_owned(), OTHER)));
-    // The old master comes back, and is told whom to follow.
+    // The old master comes back, and is told to follow the new one.
     world.dead.clear();
     world.pass(25_000);
     assert_eq!(world.follows[&MASTER], Some(OTHER));
@@ -232,14 +232,14 @@ fn without_the_votes_of_most_there_is_no_failover() {
     let told = world.take_events();
     assert!(told.iter().any(|event| event.starts_with("+sdown master")), "{told:?}");
     assert!(!told.iter().any(|event| event.starts_with("+odown")), "{told:?}");
-    // The other one agrees, but votes for itself.
+    // The other sentinel agrees, but votes for itself.
     world.peer_says = Some((1, PEER_ID.to_owned()));
     world.pass(15_000);
     let told = world.take_events();
     assert!(told.contains(&format!("+odown master {M} #quorum 2/2")), "{told:?}");
     assert!(told.contains(&format!("-failover-abort-not-elected master {M}")), "{told:?}");
     assert!(!told.iter().any(|event| event.starts_with("+elected-leader")), "{told:?}");
-    // In the next epoch it votes for this one.
+    // In the next epoch the other sentinel votes for this one.
     world.peer_says = Some((1, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa".to_owned()));
     world.pass(30_000);
     let told = world.take_events();

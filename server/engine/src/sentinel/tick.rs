@@ -1,4 +1,4 @@
-//! What is done from time to time.
+//! The periodic work of a sentinel.
 
 use super::effect::Level;
 use super::periods::Period;
@@ -6,8 +6,8 @@ use super::state::Sentinel;
 use super::watched::{FailoverState, Who};
 
 impl Sentinel {
-    /// Looks at everything that is watched. To be called each 100 milliseconds: after a much longer pause the clock is
-    /// not trusted for a while.
+    /// Checks all watched servers. It must be called about every 100 milliseconds. After a much longer pause the clock
+    /// is not trusted for a while.
     pub(crate) fn tick(&mut self) {
         self.check_tilt();
         for master in self.masters.keys().copied().collect::<Vec<_>>() {
@@ -25,7 +25,8 @@ impl Sentinel {
         }
     }
 
-    /// The clock is turned by so many milliseconds, over the looks in between: that is no reason to distrust it.
+    /// Records that the clock was advanced by `ms` milliseconds, past the ticks in between. This is no reason to
+    /// distrust the clock.
     pub(crate) fn leap(&mut self, ms: i64) {
         self.last_tick = self.last_tick.saturating_add(ms);
     }

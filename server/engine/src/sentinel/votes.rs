@@ -6,14 +6,14 @@ use super::state::Sentinel;
 use super::watched::Who;
 use std::collections::BTreeMap;
 
-/// Milliseconds by which the beginning of a failover is put off at random, so that two sentinels do not begin at once.
+/// The bound, in milliseconds, of the random delay of a failover, so that two sentinels do not begin at the same time.
 const DESYNC_MS: u64 = 1000;
 
-/// What another sentinel is told that has asked whether a master is down.
+/// The answer to another sentinel that has asked whether a master is down.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Verdict {
     pub(crate) is_down: bool,
-    /// Whom this sentinel has voted for; `*` when it was not asked.
+    /// The sentinel that this one has voted for. `*` if no vote was requested.
     pub(crate) leader: String,
     pub(crate) leader_epoch: u64,
 }
@@ -23,7 +23,7 @@ impl Sentinel {
         self.rng.below(DESYNC_MS) as i64
     }
 
-    /// Whether the master at an address is down, and this sentinel's vote, if a candidate is named.
+    /// Returns whether the master at an address is down, and this sentinel's vote, if a candidate is named.
     pub(crate) fn is_master_down(&mut self, ip: &str, port: i64, epoch: u64, candidate: &str) -> Verdict {
         let found = self.masters.iter().find(|(_, master)| {
             let address = &master.at.address;
@@ -42,7 +42,8 @@ impl Sentinel {
         verdict
     }
 
-    /// Votes for a candidate, if there is no vote in this epoch yet: whom it has voted for, and in which epoch.
+    /// Votes for a candidate, unless this sentinel has already voted in this epoch. Returns the sentinel voted for, and
+    /// the epoch of the vote.
     pub(super) fn vote(&mut self, master: u64, epoch: u64, candidate: &str) -> (Option<String>, u64) {
         self.adopt_epoch(epoch);
         let (now, current) = (self.now, self.current_epoch);
@@ -55,15 +56,15 @@ impl Sentinel {
         self.unsaved = true;
         self.plain_event(Level::Warning, "+vote-for-leader", format!("{candidate} {current}"));
         if !candidate.eq_ignore_ascii_case(&self.own.id) {
-            // Another one leads: this one does not begin a failover for a while.
+            // Another sentinel leads, so this one does not begin a failover for a while.
             let started = now + self.desync();
             self.master_mut(master).into_iter().for_each(|of| of.failover.started = started);
         }
         (Some(candidate.to_owned()), current)
     }
 
-    /// Who leads the failover of a master in an epoch: who has the votes of most sentinels, and not less than the
-    /// quorum. Counting votes is voting too.
+    /// Returns the leader of the failover of a master in an epoch: the sentinel with the votes of a majority and of at
+    /// least the quorum. Counting the votes also casts this sentinel's own vote.
     pub(super) fn leader(&mut self, master: u64, epoch: u64) -> Option<String> {
         let current = self.current_epoch;
         let of = self.master(master)?;
@@ -84,7 +85,7 @@ impl Sentinel {
         (count > voters / 2 && count >= quorum).then_some(winner)
     }
 
-    /// What SENTINEL FAILOVER and a failed master begin: a failover of a new epoch.
+    /// Begins a failover in a new epoch, for SENTINEL FAILOVER or a failed master.
     pub(super) fn begin_failover(&mut self, master: u64) {
         self.current_epoch = self.current_epoch.saturating_add(1);
         let (now, epoch, desync) = (self.now, self.current_epoch, self.desync());
@@ -99,7 +100,7 @@ impl Sentinel {
     }
 }
 
-/// Who has most votes, and how many.
+/// Returns the sentinel with the most votes, and their number.
 fn most(votes: &BTreeMap<String, usize>) -> Option<(String, usize)> {
     let mut first: Option<(&String, usize)> = None;
     for (name, count) in votes {

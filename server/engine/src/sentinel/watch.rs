@@ -1,4 +1,4 @@
-//! Masters, replicas and sentinels come to be watched and are forgotten again.
+//! The addition and removal of watched masters, replicas and sentinels.
 
 use super::address::Address;
 use super::effect::Level;
@@ -9,10 +9,10 @@ use super::watched::{FailoverState, Master, Peer, Replica, Who};
 use lockwheel_store::keyspace::glob;
 use std::collections::BTreeMap;
 
-/// The most servers and sentinels that are watched for one master: what is told of more is not believed.
+/// The most servers and sentinels that are watched for one master. Reports of more are ignored.
 const WATCHED_MAX: usize = 1000;
 
-/// Why a server is not watched, in Redis' words.
+/// The reason why a server is not watched, in Redis' words.
 pub(crate) type Refusal = &'static str;
 
 pub(super) const BAD_PORT: Refusal = "Invalid port number.";
@@ -21,10 +21,10 @@ const DUPLICATE: Refusal = "Duplicate master name.";
 const BAD_QUORUM: Refusal = "Quorum must be 1 or greater.";
 
 impl Sentinel {
-    /// Watches a master: its number.
+    /// Watches a master. Returns its number.
     ///
     /// # Errors
-    /// Why not.
+    /// Returns the reason if the master cannot be watched.
     pub(crate) fn add_master(
         &mut self,
         name: &str,
@@ -47,13 +47,13 @@ impl Sentinel {
         Ok(id)
     }
 
-    /// Tells that a master is watched.
+    /// Announces that a master is watched.
     pub(crate) fn announce_master(&mut self, master: u64) {
         let Some(quorum) = self.master(master).map(|of| of.quorum) else { return };
         self.event_with(Level::Warning, "+monitor", Who::Master(master), &format!(" quorum {quorum}"));
     }
 
-    /// Watches a replica: its number; none if it is watched already.
+    /// Watches a replica. Returns its number, or `None` if it is watched already.
     pub(super) fn add_replica(&mut self, master: u64, address: Address) -> Option<u64> {
         let of = self.master(master)?;
         if of.replicas.len() >= WATCHED_MAX || of.replicas.values().any(|known| known.at.address.is(&address))
@@ -66,7 +66,7 @@ impl Sentinel {
         Some(id)
     }
 
-    /// Watches another sentinel: its number; none if it is known already, by its run id.
+    /// Watches another sentinel. Returns its number, or `None` if its run id is known already.
     pub(super) fn add_peer(&mut self, master: u64, run_id: &str, address: Address) -> Option<u64> {
         let now = self.now;
         let of = self.master(master)?;
@@ -109,7 +109,7 @@ impl Sentinel {
         }
     }
 
-    /// Begins anew with all masters whose name matches; how many there are.
+    /// Resets all masters whose name matches. Returns their number.
     pub(crate) fn reset_matching(&mut self, pattern: &[u8]) -> usize {
         let is_meant = |master: &Master| glob::matches(pattern, master.at.name.as_bytes(), false);
         let meant: Vec<u64> = self.masters.iter().filter(|(_, of)| is_meant(of)).map(|(id, _)| *id).collect();
@@ -120,7 +120,7 @@ impl Sentinel {
         meant.len()
     }
 
-    /// Begins anew with a master: as if it were watched from now on.
+    /// Resets a master, as if it were watched from now on.
     fn reset(&mut self, master: u64, peers: bool) {
         self.forget_all(master, peers);
         self.close_both(Who::Master(master));
@@ -142,7 +142,7 @@ impl Sentinel {
         of.at.role_reported = Role::Master;
     }
 
-    /// The master is at another address: its replicas are those that were known, and who was the master.
+    /// Moves a master to another address. Its replicas are then the known replicas and the old master.
     pub(super) fn move_master(&mut self, master: u64, new: Address) {
         let Some(of) = self.master(master) else { return };
         let old = of.at.address.clone();

@@ -4,7 +4,7 @@ use super::address::Address;
 use super::instance::{Instance, Role};
 use std::collections::BTreeMap;
 
-/// How far a failover is.
+/// The progress of a failover.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum FailoverState {
     None,
@@ -17,7 +17,7 @@ pub(super) enum FailoverState {
 }
 
 impl FailoverState {
-    /// Its name in SENTINEL MASTERS.
+    /// The name of the state in SENTINEL MASTERS.
     pub(super) fn word(self) -> &'static str {
         match self {
             FailoverState::None => "none",
@@ -35,19 +35,19 @@ impl FailoverState {
 #[derive(Debug)]
 pub(super) struct Failover {
     pub(super) state: FailoverState,
-    /// When the state began.
+    /// The instant at which the state began.
     pub(super) since: i64,
-    /// When the last failover was begun or voted for.
+    /// The instant at which the last failover began or was voted for.
     pub(super) started: i64,
-    /// Its epoch.
+    /// The epoch of the failover.
     pub(super) epoch: u64,
     /// The replica that becomes the master.
     pub(super) promoted: Option<u64>,
-    /// The start of which it was logged that no other follows at once.
+    /// The start of the failover for which the delay of the next one has been logged.
     pub(super) delay_logged: i64,
 }
 
-/// The password of a server, and its user.
+/// The user and the password for a server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Login {
     pub(super) user: Option<Vec<u8>>,
@@ -61,12 +61,12 @@ pub(super) struct Master {
     pub(super) config_epoch: u64,
     pub(super) quorum: u32,
     pub(super) parallel_syncs: u32,
-    /// Milliseconds after which its servers and sentinels are down.
+    /// Milliseconds of silence after which the master, its replicas and its sentinels are down.
     pub(super) down_after: i64,
     pub(super) failover_timeout: i64,
     pub(super) reboot_down_after: i64,
     pub(super) login: Login,
-    /// What commands are called there.
+    /// The names of renamed commands at the master and its replicas.
     pub(super) renames: BTreeMap<String, Vec<u8>>,
     /// The sentinel that this one has voted for, and the vote's epoch.
     pub(super) leader: Option<String>,
@@ -104,7 +104,7 @@ impl Master {
         }
     }
 
-    /// Where the master is, or will be: the promoted replica from when it is one.
+    /// The address of the master. From its promotion on, it is that of the promoted replica.
     pub(super) fn current_address(&self) -> &Address {
         match self.failover.promoted.and_then(|id| self.replicas.get(&id)) {
             Some(promoted) if self.failover.state >= FailoverState::ReconfSlaves => &promoted.at.address,
@@ -112,7 +112,7 @@ impl Master {
         }
     }
 
-    /// What a command is called there.
+    /// The name of a command at the master.
     pub(super) fn called<'a>(&'a self, command: &'a str) -> &'a [u8] {
         self.renames.get(&command.to_ascii_lowercase()).map_or(command.as_bytes(), Vec::as_slice)
     }
@@ -122,7 +122,7 @@ impl Master {
 #[derive(Debug)]
 pub(super) struct Replica {
     pub(super) at: Instance,
-    /// Milliseconds since its connection to the master was lost.
+    /// Milliseconds since the replica lost its connection to the master.
     pub(super) master_link_down: i64,
     pub(super) priority: i64,
     pub(super) announced: bool,
@@ -131,12 +131,12 @@ pub(super) struct Replica {
     pub(super) master_port: i64,
     pub(super) master_link_up: bool,
     pub(super) offset: u64,
-    /// When its master was last seen to have changed.
+    /// The instant at which a change of the replica's master was last seen.
     pub(super) conf_changed_at: i64,
 }
 
 impl Replica {
-    /// A replica that is called by this host.
+    /// A replica that is named after this host.
     pub(super) fn new(host: &str, address: Address, now: i64) -> Self {
         let name = format!("{}:{}", bracketed(host), address.port);
         Replica {
@@ -154,7 +154,7 @@ impl Replica {
     }
 }
 
-/// A host before a colon and a port.
+/// A host in the form in front of a colon and a port.
 fn bracketed(host: &str) -> String {
     if host.contains(':') { format!("[{host}]") } else { host.to_owned() }
 }
@@ -164,9 +164,9 @@ fn bracketed(host: &str) -> String {
 pub(super) struct Peer {
     pub(super) at: Instance,
     pub(super) last_hello: i64,
-    /// When it last answered whether the master is down.
+    /// The instant of the last answer whether the master is down.
     pub(super) last_reply: i64,
-    /// Whom it has voted for, and the vote's epoch.
+    /// The sentinel that it has voted for, and the epoch of the vote.
     pub(super) leader: Option<String>,
     pub(super) leader_epoch: u64,
 }
@@ -183,7 +183,7 @@ impl Peer {
     }
 }
 
-/// The name of a watched server, valid as long as it is watched.
+/// The id of a watched server, valid as long as it is watched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Who {
     Master(u64),
@@ -192,7 +192,7 @@ pub(super) enum Who {
 }
 
 impl Who {
-    /// The master that it belongs to.
+    /// The number of the master that the server belongs to.
     pub(super) fn master(self) -> u64 {
         match self {
             Who::Master(id) | Who::Replica(id, _) | Who::Peer(id, _) => id,

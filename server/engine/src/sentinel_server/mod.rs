@@ -1,7 +1,7 @@
-//! A server that is a sentinel: what the sentinel knows, its connections, and the timer of its next look.
+//! A server that is a sentinel: the sentinel's state, its connections, and the timer of its next tick.
 //!
-//! [`SentinelServer`] is told what happens, carries out what the sentinel wants of its connections, and answers with
-//! the effects that concern the rest of the engine.
+//! [`SentinelServer`] passes events to the sentinel, carries out the effects on its connections, and returns the
+//! effects that concern the rest of the engine.
 
 mod request;
 mod server;

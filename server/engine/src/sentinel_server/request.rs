@@ -1,30 +1,30 @@
-//! Requests that a command on a sentinel ends with.
+//! The requests with which commands on a sentinel end.
 
 use crate::sentinel::{Sentinel, Verdict};
 use crate::spec::{Args, CommandError};
 use lockwheel_resp::Reply;
 
-/// The handler of a command that sees what a sentinel knows.
+/// The handler of a command that sees the state of a sentinel.
 pub(crate) type SentinelHandler = fn(&mut Sentinel, Args<'_>, &mut dyn Reply) -> SentinelOutcome;
 /// The end of a command on a sentinel.
 pub(crate) type SentinelOutcome = Result<SentinelRequest, CommandError>;
 
-/// The effect that a command on a sentinel asks for. All but the first are answered when what the sentinel wants has
-/// been done.
+/// The effect that a command on a sentinel asks for. All but the first are answered after the sentinel's effects have
+/// been carried out.
 #[derive(Debug)]
 pub(crate) enum SentinelRequest {
-    /// Nothing; the reply is written.
+    /// No effect. The reply is already written.
     Answered,
-    /// Nothing; the reply is OK.
+    /// No effect. The reply is OK.
     Done,
     /// The change is written into the file before the reply, which is OK.
     Saved,
-    /// The same of the address that the sentinel announces, which other servers of the process hear of.
+    /// As `Saved`, for a change of the announced address, of which the other servers of the process are notified.
     Announced,
-    /// The file is written; the reply is OK.
+    /// The file is written. The reply is OK.
     Flush,
     /// The reply is a number.
     Count(i64),
-    /// The reply says whether a master is down, and which sentinel is to lead.
+    /// The reply says whether a master is down, and the sentinel voted for as the leader.
     Verdict(Verdict),
 }

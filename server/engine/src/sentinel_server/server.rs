@@ -8,11 +8,11 @@ use lockwheel_store::keyspace::Rng;
 use lockwheel_store::time::Now;
 use std::collections::BTreeMap;
 
-/// Looks of a sentinel at what it watches, a second: between this number and twice as many, chosen anew each
-/// time, so that not all sentinels ask for votes at once.
+/// The least number of ticks of a sentinel per second. Each time a rate between this and twice this is chosen, so that
+/// not all sentinels ask for votes at the same time.
 const TICKS_PER_SECOND: u64 = 10;
 
-/// Something that the rest of the engine does since the sentinel has changed.
+/// An effect of a change of the sentinel on the rest of the engine.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum SentinelEffect {
     /// An event is published on the channel of its name.
@@ -24,40 +24,42 @@ pub(crate) enum SentinelEffect {
     },
     /// The server ends, as a test of failures has asked for.
     Crash,
-    /// The file is written, as the sentinel has come to know something.
+    /// The file is written, because the state of the sentinel has changed.
     Save,
 }
 
 /// The state of a server that is a sentinel.
 ///
-/// A change of it by [`SentinelServer::tell`] is followed by [`SentinelServer::next_effect`] until there is none.
+/// After a change by [`SentinelServer::tell`], the caller calls [`SentinelServer::next_effect`] until there is no
+/// effect left.
 #[derive(Debug)]
 pub struct SentinelServer {
     state: Sentinel,
-    /// Whether the configuration file has what is known.
+    /// Whether the configuration file has the present state.
     is_saved: bool,
     rng: Rng,
-    /// The connections, by the names that the sentinel has for them.
+    /// The connections, by the sentinel's ids for them.
     links: BTreeMap<LinkId, OutboundId>,
-    /// The timer of its next look.
+    /// The timer of the next tick.
     tick: Option<TimerKey>,
 }
 
 impl SentinelServer {
-    /// Returns the sentinel of a configuration, if it is one of a sentinel. `seed` decides its random choices.
+    /// Returns the sentinel of a configuration, if the configuration is that of a sentinel. `seed` decides its random
+    /// choices.
     pub(crate) fn configured(config: &Config, seed: u64, system: Now) -> Option<Box<Self>> {
         let lines = config.sentinel.as_ref()?;
         let mut rng = Rng::new(seed ^ 0x0073_656e_7469_6e65);
         let mut state =
             Sentinel::new(Rng::new(rng.next_u64()), config.clock(system).read(system).monotonic_ms());
-        // The lines were tried when they were read.
+        // The lines were checked when they were read.
         let _tried = state.configure(lines);
         state.set_server(config.shown_port(), &config.requirepass);
         Some(Box::new(SentinelServer { state, is_saved: false, rng, links: BTreeMap::new(), tick: None }))
     }
 
-    /// Begins anew at an instant of the monotonic clock, in milliseconds, as a process does: the sentinel knows what
-    /// its file says and nothing else.
+    /// Restarts at an instant of the monotonic clock, in milliseconds, as a new process would. The sentinel then knows
+    /// only the content of its file.
     pub(crate) fn begin_anew(&mut self, config: &Config, now_ms: i64) {
         let lines = self.state.lines().into_iter().map(|(name, values, _)| {
             let words = std::iter::once(name.as_bytes().to_vec()).chain(values).collect();
@@ -65,28 +67,28 @@ impl SentinelServer {
         });
         let lines: Vec<SentinelLine> = lines.collect();
         self.state = Sentinel::new(Rng::new(self.rng.next_u64()), now_ms);
-        // They are those that it has written.
+        // The lines are right, because the sentinel has written them.
         let _right = self.state.configure(&lines);
         self.state.set_server(config.shown_port(), &config.requirepass);
         self.links.clear();
     }
 
-    /// Returns the name of the sentinel: 40 hexadecimal digits.
+    /// Returns the run id of the sentinel: 40 hexadecimal digits.
     pub fn id(&self) -> &str {
         self.state.id()
     }
 
-    /// Returns the address that the sentinel announces, if it announces one, and the port, if it announces that.
+    /// Returns the configured address and port to announce. The address may be empty, and the port 0.
     pub(crate) fn announced(&self) -> (String, u16) {
         self.state.announced()
     }
 
-    /// Returns what the sentinel knows.
+    /// Returns the state of the sentinel.
     pub(crate) fn state(&self) -> &Sentinel {
         &self.state
     }
 
-    /// Has the sentinel find the addresses of names by this.
+    /// Sets the resolver of names.
     pub(crate) fn resolve_by(&mut self, resolve: Box<Resolve>) {
         self.state.set_resolver(resolve);
     }
@@ -96,8 +98,8 @@ impl SentinelServer {
         announce_masters(&mut self.state);
     }
 
-    /// Watches what these lines of a configuration say, each without the word `sentinel`, and looks at it at once; what
-    /// is wrong is left out.
+    /// Applies these lines of a configuration, each without the word `sentinel`, and checks the watched servers at
+    /// once. The first wrong line is logged; it and the lines ranked behind it are left out.
     pub(crate) fn watch(state: &mut Sentinel, lines: &[&[&str]]) {
         let words = |line: &[&str]| line.iter().map(|word| word.as_bytes().to_vec()).collect();
         let lines =
@@ -110,14 +112,14 @@ impl SentinelServer {
         state.tick();
     }
 
-    /// Asks or tells the sentinel something at an instant.
+    /// Sets the sentinel's time, and runs `work` on its state.
     pub(crate) fn tell<T>(&mut self, now: Now, work: impl FnOnce(&mut Sentinel) -> T) -> T {
         self.state.set_time(now.monotonic_ms(), now.wall_ms());
         work(&mut self.state)
     }
 
-    /// Carries out what the sentinel wants of its connections, and logs, until something concerns the rest of the
-    /// engine. Returns that. A save is the last.
+    /// Carries out the sentinel's effects on its connections and its logs. Returns the next effect that concerns the
+    /// rest of the engine; a save comes last.
     pub(crate) fn next_effect(&mut self, outbound: &mut Outbound) -> Option<SentinelEffect> {
         while let Some(effect) = self.state.next_effect() {
             match effect {
@@ -144,7 +146,7 @@ impl SentinelServer {
         self.state.take_unsaved().then_some(SentinelEffect::Save)
     }
 
-    /// Tells the sentinel what has happened to a connection, whose address at this end is `local_ip`.
+    /// Passes an event of a connection to the sentinel. `local_ip` is the address at this end.
     pub(crate) fn follow_link(
         state: &mut Sentinel,
         link: LinkId,
@@ -163,35 +165,35 @@ impl SentinelServer {
         self.links.remove(&link);
     }
 
-    /// Whether the configuration file has what is known.
+    /// Whether the configuration file has the present state.
     pub(crate) fn is_saved(&self) -> bool {
         self.is_saved
     }
 
-    /// Records whether the configuration file has what is known.
+    /// Records whether the configuration file has the present state.
     pub(crate) fn set_saved(&mut self, is_saved: bool) {
         self.is_saved = is_saved;
     }
 
-    /// Plans the next look. Another that is planned does not come.
+    /// Schedules the next tick, in place of any scheduled one.
     pub(crate) fn plan_tick(&mut self, timers: MonotonicTimers<'_>) {
         self.plan_tick_after(0, timers);
     }
 
-    /// Plans the next look so many milliseconds later than it would come.
+    /// Schedules the next tick, `ms` milliseconds later than usual.
     fn plan_tick_after(&mut self, ms: u64, mut timers: MonotonicTimers<'_>) {
         let pause_ms = 1000 / (TICKS_PER_SECOND + self.rng.below(TICKS_PER_SECOND));
         let planned = timers.set(TimerKind::Sentinel, 0, pause_ms.saturating_add(ms));
         timers.cancel(self.tick.replace(planned));
     }
 
-    /// Plans the next look, as the timer of this one has fired: it comes whatever becomes of this one.
+    /// Schedules the next tick after the timer of the present one has fired, whatever the present tick does.
     pub(crate) fn tick_fired(&mut self, timers: MonotonicTimers<'_>) {
         self.tick = None;
         self.plan_tick(timers);
     }
 
-    /// Moves the planned look behind an advance of the clock by so many milliseconds, which the sentinel does not
+    /// Moves the scheduled tick behind an advance of the clock by `ms` milliseconds, which the sentinel does not
     /// notice.
     pub(crate) fn leap(&mut self, ms: u64, timers: MonotonicTimers<'_>) {
         self.state.leap(i64::try_from(ms).unwrap_or(i64::MAX));
