@@ -1,4 +1,4 @@
-//! Strings compared or set at once with something else: DELIFEQ, MSETEX.
+//! Strings compared and deleted, or set with options, in one step: DELIFEQ, MSETEX.
 
 use super::set_options::{Condition, SetOptions, Ttl};
 use super::strings::{holds, store};
@@ -50,15 +50,15 @@ fn delifeq(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     Ok(())
 }
 
-/// How many keys a request of MSETEX announces.
+/// The number of keys that a request of MSETEX announces.
 fn number_of_keys(args: Args<'_>) -> Result<usize, CommandError> {
     let wrong = CommandError::text(NUMKEYS);
     let keys = args.int_in(1, 1, i64::from(i32::MAX), wrong.clone()).map_err(|_| wrong)?;
-    // It fits: it is positive.
+    // The number is positive, so it fits.
     Ok(keys as usize)
 }
 
-/// The keys of a request of MSETEX, if there are as many as it announces; the last may lack its value.
+/// The keys of a request of MSETEX, if there are as many as announced. The last key may lack its value.
 fn find_keys(args: Args<'_>) -> Vec<Key> {
     let flags = KeyFlags::of(&[KeyFlags::OW, KeyFlags::UPDATE]);
     let keys = number_of_keys(args).ok().filter(|keys| 2 * keys < args.len()).unwrap_or(0);

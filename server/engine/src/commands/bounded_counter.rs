@@ -44,7 +44,7 @@ struct Options {
     upper: Option<usize>,
     /// SATURATE: a number out of bounds becomes the bound.
     saturate: bool,
-    /// ENX: a deadline that is there stays.
+    /// ENX: an existing deadline stays.
     keep_deadline: bool,
     ttl: TtlWords,
 }

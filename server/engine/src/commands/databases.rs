@@ -53,7 +53,7 @@ fn dbsize(tx: &mut Tx<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     Ok(())
 }
 
-/// A flush takes one word, which makes no difference here: every key is gone when the reply is written.
+/// Checks the mode of a flush. Both modes are the same here: every key is gone before the reply is written.
 fn check_mode(args: Args<'_>) -> Result<(), CommandError> {
     let known = args.len() == 1 || (args.len() == 2 && (args.is(1, "async") || args.is(1, "sync")));
     if known { Ok(()) } else { Err(errors::SYNTAX) }

@@ -53,7 +53,7 @@ fn delex(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     Ok(())
 }
 
-/// Whether the condition of a request holds. An absent key satisfies none, and its condition is not read.
+/// Whether the condition of a request holds. An absent key satisfies no condition, and its condition is not read.
 fn is_wanted(tx: &mut Tx<'_>, args: Args<'_>) -> Result<bool, CommandError> {
     let Some(value) = tx.get(&args[1]) else { return Ok(false) };
     let Value::Str(text) = value else { return Err(CommandError::text(NOT_A_STRING)) };

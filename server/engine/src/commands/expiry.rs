@@ -11,7 +11,7 @@ const READS: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RO, KeyFlags::ACCESS])];
 pub(super) const NX_WITH_OTHERS: &str = "ERR NX and XX, GT or LT options at the same time are not compatible";
 pub(super) const GT_WITH_LT: &str = "ERR GT and LT options at the same time are not compatible";
 
-/// The errors of EXPIRE and its like, and more.
+/// The errors of EXPIRE and similar commands, and `$more`.
 macro_rules! expire_errors {
     ($($more:expr),*) => {
         &[
@@ -100,7 +100,7 @@ const fn expire_row(
         .summary(summary)
 }
 
-/// The same without conditions.
+/// The row of a command of the EXPIRE family without conditions, as before 7.0.
 const fn before_conditions(row: Row<DataHandler>, syntax: &'static str) -> Row<DataHandler> {
     row.arity(3).history(&[]).syntax(syntax).errors(BEFORE_CONDITIONS)
 }
@@ -116,12 +116,12 @@ const fn read_row(name: &'static str, handler: DataHandler) -> Row<DataHandler> 
         .syntax("key")
 }
 
-/// How a request expresses a deadline.
+/// The form of a deadline in a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TimeForm {
-    /// Milliseconds in a unit.
+    /// The milliseconds in a unit.
     unit_ms: i64,
-    /// Whether it counts from the Unix epoch instead of from now.
+    /// Whether the time counts from the Unix epoch instead of from now.
     absolute: bool,
 }
 
@@ -138,18 +138,18 @@ impl TimeForm {
     /// The deadline that `value` means, in wall milliseconds.
     ///
     /// # Errors
-    /// `invalid expire time`, naming the command: it does not fit 64 bits.
+    /// Returns `invalid expire time`, which names the command, if the deadline does not fit 64 bits.
     pub(super) fn deadline_ms(self, value: i64, tx: &Tx<'_>, command: &str) -> Result<i64, CommandError> {
         let start = if self.absolute { 0 } else { tx.now().wall_ms() };
         let deadline = value.checked_mul(self.unit_ms).and_then(|ms| ms.checked_add(start));
         deadline.ok_or_else(|| invalid_expire_time(command))
     }
 
-    /// The deadline that argument `at` means, in wall milliseconds; it may be in the past. The argument is `least` or
-    /// more.
+    /// The deadline that argument `at` means, in wall milliseconds. It may be in the past. The argument must be at
+    /// least `least`.
     ///
     /// # Errors
-    /// Not an integer, below `least`, or too large; the text names `command`.
+    /// Returns an error if the argument is not an integer, below `least`, or too large. The text names `command`.
     pub(super) fn read_deadline_ms(
         self,
         tx: &Tx<'_>,
@@ -164,7 +164,7 @@ impl TimeForm {
         }
     }
 
-    /// Whether it counts from the Unix epoch.
+    /// Whether the time counts from the Unix epoch.
     pub(super) fn is_absolute(self) -> bool {
         self.absolute
     }
@@ -175,16 +175,16 @@ pub(super) fn invalid_expire_time(command: &str) -> CommandError {
     CommandError::new(format!("ERR invalid expire time in '{command}' command"))
 }
 
-/// The conditions for setting a deadline; all that are given must hold.
+/// The conditions for setting a deadline. All given conditions must hold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Conditions {
-    /// NX: there is none yet.
+    /// NX: the key has no deadline yet.
     none_yet: bool,
-    /// XX: there is one.
+    /// XX: the key has a deadline.
     one_already: bool,
-    /// GT: it is later than the present one; no deadline counts as the latest.
+    /// GT: the new deadline is later than the present one. No deadline counts as the latest.
     later: bool,
-    /// LT: it is earlier than the present one.
+    /// LT: the new deadline is earlier than the present one.
     earlier: bool,
 }
 
@@ -192,7 +192,7 @@ impl Conditions {
     /// Reads the arguments of this range.
     ///
     /// # Errors
-    /// One is no condition, or two exclude each other.
+    /// Returns an error if an argument is no condition, or if two conditions exclude each other.
     pub(super) fn parse(args: Args<'_>, range: Range<usize>) -> Result<Self, CommandError> {
         let mut found = Conditions::default();
         for at in range {
@@ -217,7 +217,7 @@ impl Conditions {
         Ok(found)
     }
 
-    /// Whether a deadline may be set where the present one is this; both in milliseconds.
+    /// Whether the deadline `new` may be set over the present one. Both are in milliseconds.
     pub(super) fn hold(self, current: Option<i64>, new: i64) -> bool {
         match current {
             None => !self.one_already && !self.later,
@@ -259,7 +259,7 @@ fn give_deadline(
     let conditions =
         if args.len() == 3 { Conditions::default() } else { Conditions::parse(args, 3..args.len())? };
     let deadline = form.deadline_ms(args.int(2)?, tx, command)?;
-    // Without conditions the key is looked up once, when it is changed.
+    // Without conditions the key is looked up only once, for the change.
     let wanted = conditions == Conditions::default()
         || (tx.exists(key) && conditions.hold(tx.deadline(key), deadline));
     let done = match tx.has_passed(deadline) {
@@ -277,11 +277,11 @@ fn give_deadline(
     Ok(())
 }
 
-/// The replies other than a time.
+/// The replies that are not a time.
 const NO_KEY: i64 = -2;
 const NO_DEADLINE: i64 = -1;
 
-/// The deadline of the key that a request names, in wall milliseconds, or the answer when there is none.
+/// The deadline of the key that a request names, in wall milliseconds. Without a deadline, the error is the reply.
 fn deadline_of(tx: &mut Tx<'_>, args: Args<'_>) -> Result<i64, i64> {
     match tx.inspect(&args[1]) {
         None => Err(NO_KEY),
@@ -289,7 +289,8 @@ fn deadline_of(tx: &mut Tx<'_>, args: Args<'_>) -> Result<i64, i64> {
     }
 }
 
-/// The milliseconds that it has left. If the clock was turned far back they may exceed 64 bits.
+/// The milliseconds left until the deadline. They are saturated, because after a large step back of the clock they may
+/// exceed 64 bits.
 fn left_of(tx: &mut Tx<'_>, args: Args<'_>) -> Result<i64, i64> {
     deadline_of(tx, args).map(|deadline| deadline.saturating_sub(tx.now().wall_ms()).max(0))
 }
@@ -352,7 +353,7 @@ mod tests {
                 .map(|conditions| conditions.hold(current, new))
         };
         let rows: &[(&str, [bool; 4])] = &[
-            // None yet; earlier, the same, later than the one there is.
+            // Without a present deadline; then a new one earlier than, equal to and later than the present one.
             ("nx", [true, false, false, false]),
             ("XX", [false, true, true, true]),
             ("gt", [false, false, false, true]),

@@ -172,7 +172,7 @@ fn type_of(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
 
 fn keys(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let pattern = &args[1];
-    // A lone star means all keys; as a pattern it would not match the empty name.
+    // A lone star means all keys. As a pattern it would not match the empty name.
     let wanted = |key: &[u8]| pattern == b"*" || glob::matches(pattern, key, false);
     let found = allocation::collect(tx.iter().map(|(key, _)| key).filter(|key| wanted(key)));
     reply.array(found.len());
@@ -242,7 +242,7 @@ fn move_key(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     Ok(())
 }
 
-/// DB and REPLACE: the database to copy to, and whether to overwrite there.
+/// Reads DB and REPLACE: the destination database, and whether an existing key there is overwritten.
 fn copy_options(tx: &Tx<'_>, args: Args<'_>) -> Result<(usize, bool), CommandError> {
     let (mut db, mut replace) = (tx.db(), false);
     let mut at = 3;
@@ -287,10 +287,10 @@ fn copy(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
 mod tests {
     use crate::commands::testing::World;
 
-    /// More members than are freed at once.
+    /// A number of members that is too large to be freed at once.
     const MANY: usize = 5000;
 
-    /// A world with a set of many members in `big`, and the set `small`.
+    /// A keyspace with a set of many members in `big`, and the set `small`.
     fn world() -> World {
         let mut world = World::new();
         let names: Vec<String> = (0..MANY).map(|n| format!("m{n}")).collect();
@@ -323,7 +323,7 @@ mod tests {
             let mut world = world();
             way.split('|').for_each(|line| drop(world.run(line)));
             let gone = world.garbage();
-            // For a database the keys are counted.
+            // A flush counts the freed keys.
             let expected = if way.starts_with("FLUSH") { 2 } else { MANY - 1 };
             assert!(gone >= expected, "{way}: {gone} parts");
         }

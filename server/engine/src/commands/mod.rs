@@ -84,9 +84,9 @@ pub(crate) const ROWS: &[&[Row<DataHandler>]] = &[
     strings::ROWS,
 ];
 
-/// The rows of those that may read keys which their requests do not name.
+/// The rows of the families that may read keys which their requests do not name.
 pub(crate) const READING_ANY_KEY_ROWS: &[&[Row<ReadingAnyKeyHandler>]] = &[sort::ROWS];
 
-/// The rows of those that may wait.
+/// The rows of the families that may wait.
 pub(crate) const BLOCKING_ROWS: &[&[Row<BlockingHandler>]] =
     &[lists::blocking::ROWS, sorted_sets::blocking::ROWS, streams::read::ROWS];

@@ -1,4 +1,4 @@
-//! OBJECT: how keys are held, and how they are accessed. None of it is an access.
+//! OBJECT: the encodings and the accesses of keys. These commands do not count as accesses.
 
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row};
 use lockwheel_resp::Reply;
@@ -71,7 +71,7 @@ fn encoding(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     Ok(())
 }
 
-/// A reading of the key's access clock, which is one only while `measure` is what clocks measure.
+/// Reads the key's access clock. The reading is valid only while access clocks measure `measure`.
 fn read_clock(
     tx: &Tx<'_>,
     key: &[u8],
@@ -99,7 +99,7 @@ fn idle_time(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome 
     read_clock(tx, &args[2], (Measure::IdleTime, NO_IDLE_TIME), Accesses::idle_seconds, reply)
 }
 
-/// Redis shares the integers up to this one, without.
+/// The number of integers, from 0 on, that Redis shares.
 const SHARED_INTEGERS: i64 = 10_000;
 
 fn reference_count(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {

@@ -1,5 +1,5 @@
-//! Commands that take from the first nonempty one of several keys, and may wait for one: BLPOP, LMPOP, BZPOPMIN, ZMPOP
-//! and the like.
+//! Commands that pop from the first nonempty of several keys, and may wait for such a key: BLPOP, LMPOP, BZPOPMIN,
+//! ZMPOP and the like.
 
 use crate::spec::{
     Args, Asking, Attempt, BlockingHandler, BlockingOutcome, CommandError, DataHandler, Flags, Flow,
@@ -11,7 +11,7 @@ use lockwheel_store::values::Value;
 use std::fmt::Debug;
 use std::ops::Range;
 
-/// What these commands do with their keys.
+/// The use that these commands make of their keys.
 pub(super) const POPS: KeyFlags = KeyFlags::of(&[KeyFlags::RW, KeyFlags::ACCESS, KeyFlags::DELETE]);
 
 /// A type of value whose elements can be removed at either end.
@@ -22,14 +22,14 @@ pub(super) trait Pop: Typed + Debug + 'static {
     const ENDS: [(&'static str, Self::End); 2];
     /// The class of waiters for such a value.
     const CLASS: &'static WaitClass;
-    /// How many values the reply of one element has.
+    /// The number of values in the reply of one element.
     const WIDTH: usize;
 
-    /// Removes the element at an end and replies it, [`Pop::WIDTH`] values of an array that has begun; whether the
-    /// value is empty now.
+    /// Removes the element at an end and replies it, as [`Pop::WIDTH`] values of an array that has begun. Returns
+    /// whether the value is empty now.
     fn take_one(edit: Edit<'_, Self>, end: Self::End, reply: &mut dyn Reply) -> bool;
 
-    /// Removes up to `count` elements at an end and replies them as one array; whether the value is empty now.
+    /// Removes up to `count` elements at an end and replies them as one array. Returns whether the value is empty now.
     fn take(edit: Edit<'_, Self>, end: Self::End, count: usize, reply: &mut dyn Reply) -> bool;
 
     /// The event of removing elements at an end.
@@ -41,7 +41,7 @@ pub(super) const fn class_of(name: &'static str, accepts: fn(Option<&Value>) -> 
     WaitClass { name, line: name, accepts, asking: Asking::InOrder, out_of_turn: None, counts: true }
 }
 
-/// Reports what was taken, at least one element.
+/// Reports the removal of at least one element.
 pub(super) fn taken<T: Pop>(tx: &mut Tx<'_>, key: &[u8], end: T::End, empty: bool) {
     tx.changed(key, T::event(end));
     if empty {
@@ -49,13 +49,13 @@ pub(super) fn taken<T: Pop>(tx: &mut Tx<'_>, key: &[u8], end: T::End, empty: boo
     }
 }
 
-/// The request of such a command.
+/// The request of a command of this family.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct PopFirst<E> {
     /// The arguments that are keys.
     keys: Range<usize>,
     end: E,
-    /// How many elements at the most, at least 1, replied as an array; `None`: one, as it is.
+    /// The most elements, at least 1, replied as an array. `None`: one element, replied without an array.
     count: Option<usize>,
 }
 
@@ -78,7 +78,7 @@ impl<E: Copy> PopFirst<E> {
         Ok(PopFirst { keys: at + 1..word, end, count: Some(count) })
     }
 
-    /// Takes from the first key that has a `T`; whether there is one.
+    /// Pops from the first key that has a `T`. Returns whether there is such a key.
     fn pop<T: Pop<End = E>>(
         &self,
         tx: &mut Tx<'_>,
@@ -99,7 +99,7 @@ impl<E: Copy> PopFirst<E> {
     }
 }
 
-/// Argument `index` as a number of things.
+/// Argument `index` as a count of at least 1.
 fn at_least_one(args: Args<'_>, index: usize) -> Option<usize> {
     args.int(index).ok().filter(|&number| number >= 1).map(|number| number as usize)
 }
@@ -123,7 +123,7 @@ pub(super) fn blocking_multi_pop<T: Pop>(
     pop_or_wait::<T>(tx, args, request, timeout_ms, reply)
 }
 
-/// BLPOP, BZPOPMIN and their like.
+/// BLPOP, BZPOPMIN and the like.
 pub(super) fn blocking_pop<T: Pop>(
     tx: &mut Tx<'_>,
     args: Args<'_>,
@@ -165,11 +165,11 @@ fn pop_or_wait<T: Pop>(
     Ok(Wait::on_keys(keys, T::CLASS, Waiting::<T>(request), timeout_ms, Null::Array).into())
 }
 
-/// The first of these arguments that is a key with a value of kind `T`; `None` when none is.
+/// The first of these arguments that is a key with a value of type `T`. `None` if there is no such key.
 ///
 /// # Errors
-/// A key before it holds a value of another type. For a command that is already waiting (`waits`), that matters only
-/// once it could be served: it is not notified when a key changes to another type.
+/// Returns an error if a key before it holds a value of another type. For a command that is already waiting (`waits`),
+/// that matters only once the command could be served. It is not notified if a key changes to another type.
 pub(super) fn first_ready<T: Typed>(
     tx: &Tx<'_>,
     args: Args<'_>,

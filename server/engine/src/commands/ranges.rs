@@ -5,7 +5,7 @@ use std::ops::Range;
 /// The places from index `start` to index `stop`, both included, among `len` elements. A negative index counts from the
 /// end, -1 is the last element; parts beyond either end are ignored. Empty is `0..0`.
 pub(super) fn index_range(start: i64, stop: i64, len: usize) -> Range<usize> {
-    // Memory holds fewer elements than this.
+    // Memory holds fewer than `i64::MAX` elements.
     let len = len as i64;
     let start = if start < 0 { (start + len).max(0) } else { start };
     let stop = if stop < 0 { stop + len } else { stop.min(len - 1) };

@@ -1,4 +1,4 @@
-//! SCAN, and what it shares with HSCAN, SSCAN and ZSCAN: cursors, options, pages.
+//! SCAN, and the parts that it shares with HSCAN, SSCAN and ZSCAN: cursors, options, pages.
 
 use crate::spec::{Args, CommandError, DataHandler, Flags, Outcome, Row, errors};
 use lockwheel_resp::{Reply, allocation, number};
@@ -20,25 +20,26 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("scan", -2, scan as Data
     .tips(&["nondeterministic_output", "request_policy:special"])
     .errors(&["ERR invalid cursor", "ERR syntax error", "ERR value is not an integer or out of range"])];
 
-/// How many elements a call visits by default.
+/// The number of elements that a call visits by default.
 const COUNT_DEFAULT: usize = 10;
 
 /// The options of a scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ScanOptions<'a> {
-    /// How many elements to visit at least; at least 1.
+    /// The least number of elements to visit, at least 1.
     pub(super) count: usize,
     pattern: Option<&'a [u8]>,
     type_name: Option<&'a [u8]>,
 }
 
 impl<'a> ScanOptions<'a> {
-    /// The options of HSCAN, SSCAN or ZSCAN, from argument `from` on: MATCH and COUNT.
+    /// Reads the options of HSCAN, SSCAN or ZSCAN, from argument `from` on: MATCH and COUNT.
     ///
     /// Redis checks the cursor first, then whether the key exists and has the right type, and only then the options.
     ///
     /// # Errors
-    /// An unknown option, one without its value or a COUNT below 1 is a syntax error; a COUNT that is no integer.
+    /// Returns a syntax error for an unknown option, an option without its value, or a COUNT below 1. Returns another
+    /// error for a COUNT that is no integer.
     pub(super) fn of_collection(args: Args<'a>, from: usize) -> Result<Self, CommandError> {
         Self::parse(args, from, false)
     }
@@ -51,7 +52,7 @@ impl<'a> ScanOptions<'a> {
                 let count = args.int_in(at + 1, 1, i64::MAX, errors::SYNTAX)?;
                 options.count = usize::try_from(count).unwrap_or(usize::MAX);
             } else if args.is(at, "match") {
-                // A lone star matches everything, even the empty name, which it does not match as a pattern.
+                // A lone star matches every name. As a pattern it would not match the empty name.
                 options.pattern = Some(value).filter(|pattern| *pattern != b"*");
             } else if with_type && args.is(at, "type") {
                 options.type_name = Some(c_text(value));
@@ -67,18 +68,17 @@ impl<'a> ScanOptions<'a> {
         self.pattern.is_none_or(|pattern| glob::matches(pattern, name, false))
     }
 
-    /// Whether a key of this type does. An unknown type matches no key.
+    /// Whether a key of this type belongs on the page. An unknown type matches no key.
     fn wants_type(&self, type_name: &str) -> bool {
         self.type_name.is_none_or(|wanted| wanted.eq_ignore_ascii_case(type_name.as_bytes()))
     }
 }
 
-/// Argument `index` as a cursor, read like C's `strtoul`, as in Redis 7.2: an optional sign, leading zeros, and empty
-/// text for 0.
-/// zeros, and nothing at all for 0.
+/// Argument `index` as a cursor, read as by C's `strtoul` in Redis 7.2. A sign and leading zeros are allowed, and an
+/// empty text is 0.
 ///
 /// # Errors
-/// `invalid cursor`: anything else, a space in front included, or more than 64 bits.
+/// Returns `invalid cursor` for any other text, also with a space in front, and for more than 64 bits.
 pub(super) fn parse_cursor(args: Args<'_>, index: usize) -> Result<u64, CommandError> {
     let text = c_text(args.get(index).unwrap_or_default());
     if text.is_empty() {
@@ -104,10 +104,10 @@ fn c_text(bytes: &[u8]) -> &[u8] {
     bytes.split(|byte| *byte == 0).next().unwrap_or_default()
 }
 
-/// Begins the reply to a scan: the cursor to go on from, 0 at the end, and the header of `len` bulk strings to follow.
+/// Begins the reply to a scan: the next cursor (0 at the end), and the header of `len` bulk strings to follow.
 pub(super) fn begin_page(cursor: u64, len: usize, reply: &mut dyn Reply) {
     let mut digits = Vec::with_capacity(20);
-    // A cursor has 53 bits at the most.
+    // A cursor has at most 53 bits.
     number::write_i64(cursor as i64, &mut digits);
     reply.array(2);
     reply.bulk(&digits);

@@ -9,28 +9,28 @@ use std::ops::Range;
 /// The condition of SET.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Condition {
-    /// NX: there is no such key.
+    /// NX: the key is absent.
     Absent,
-    /// XX: there is one.
+    /// XX: the key exists.
     Present,
-    /// A comparison of the string that it holds.
+    /// A comparison of the string at the key.
     Compared(Comparison),
 }
 
 /// A comparison of the string of a key with an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Comparison {
-    /// Number of the argument.
+    /// The index of the argument.
     at: usize,
     /// Whether the argument is a digest: IFDEQ, IFDNE.
     by_digest: bool,
-    /// Whether the two are to differ, which an absent key does: IFNE, IFDNE.
+    /// Whether the two must differ: IFNE, IFDNE. An absent key always differs.
     differs: bool,
 }
 
 impl Comparison {
-    /// Returns the comparison that the word at `at` names, with the argument after it. `None` if it names none, or the
-    /// argument is missing.
+    /// Returns the comparison that the word at `at` names, with the argument after it. `None` if the word is no
+    /// comparison, or the argument is missing.
     pub(super) fn read(args: Args<'_>, at: usize) -> Option<Self> {
         const WORDS: [(&str, bool, bool); 4] =
             [("ifeq", false, false), ("ifne", false, true), ("ifdeq", true, false), ("ifdne", true, true)];
@@ -38,10 +38,10 @@ impl Comparison {
         (at + 1 < args.len()).then_some(Comparison { at: at + 1, by_digest, differs })
     }
 
-    /// Whether the string of a key satisfies it. `None` is an absent key.
+    /// Whether the string of a key satisfies the comparison. `None` is an absent key.
     ///
     /// # Errors
-    /// Returns an error if the argument should be a digest and has another length.
+    /// Returns an error if the argument must be a digest and has another length.
     pub(super) fn holds(self, args: Args<'_>, text: Option<&[u8]>) -> Result<bool, CommandError> {
         let word = &args[self.at];
         let Some(text) = text else { return Ok(self.differs) };
@@ -53,33 +53,33 @@ impl Comparison {
     }
 }
 
-/// The error of a digest that has not 16 digits.
+/// The error for a digest that does not have 16 digits.
 pub(super) const DIGEST_LENGTH: &str = "ERR must be exactly 16 hexadecimal characters";
 
 /// The comparisons that SET takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Comparisons {
-    /// IFEQ alone, as in Valkey 8.1.
+    /// Only IFEQ, as in Valkey 8.1.
     Equality,
-    /// All, as in Redis 8.4.
+    /// All comparisons, as in Redis 8.4.
     All,
 }
 
-/// What happens to the deadline.
+/// The change of the deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ttl {
     /// No option.
     Unsaid,
-    /// KEEPTTL: it stays.
+    /// KEEPTTL: the deadline stays.
     Keep,
-    /// PERSIST: it goes.
+    /// PERSIST: the deadline is removed.
     Persist,
-    /// EX, PX, EXAT, PXAT: it is set, to the argument of this number in this form.
+    /// EX, PX, EXAT, PXAT: the deadline is set to the argument of this index, in this form.
     Set(TimeForm, usize),
 }
 
 impl Ttl {
-    /// Whether a word that says `new` may follow those that have said this.
+    /// Whether a word for `new` may follow words for `self`.
     fn may_become(self, new: Ttl) -> bool {
         match (self, new) {
             (Ttl::Unsaid, _) => true,
@@ -89,20 +89,21 @@ impl Ttl {
     }
 }
 
-/// What the words of a request say of a deadline, read one after the other.
+/// The words about a deadline in a request, read one after the other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct TtlWords(Option<Ttl>);
 
 impl TtlWords {
-    /// What they say.
+    /// The change of the deadline that the words ask for.
     pub(super) fn get(self) -> Ttl {
         self.0.unwrap_or(Ttl::Unsaid)
     }
 
-    /// Reads the words of a range; `other` knows those that are no time.
+    /// Reads the words of a range. `other` reads a word that is about no deadline.
     ///
     /// # Errors
-    /// A syntax error: an unknown word, a time without its value within the range, or two that exclude each other.
+    /// Returns a syntax error for an unknown word, for a time without its value within the range, or for two words that
+    /// exclude each other.
     pub(super) fn read_all(
         &mut self,
         args: Args<'_>,
@@ -116,10 +117,10 @@ impl TtlWords {
         Ok(())
     }
 
-    /// Reads the word at `at`, with its value, which stands before `end`; where the next word is.
+    /// Reads the word at `at` and its value, which must stand before `end`. Returns the place of the next word.
     ///
     /// # Errors
-    /// A syntax error.
+    /// Returns a syntax error.
     pub(super) fn read(
         &mut self,
         args: Args<'_>,
@@ -140,7 +141,7 @@ impl TtlWords {
     }
 }
 
-/// The form of a time whose word stands at `at`.
+/// The form of a time whose word is at `at`.
 fn time_form(args: Args<'_>, at: usize) -> Option<TimeForm> {
     let forms = [
         ("ex", TimeForm::SECONDS),
@@ -156,19 +157,19 @@ fn time_form(args: Args<'_>, at: usize) -> Option<TimeForm> {
 pub(super) struct SetOptions {
     /// NX, XX or a comparison.
     pub(super) condition: Option<Condition>,
-    /// GET: answer the old value.
+    /// GET: the reply is the old value.
     pub(super) get: bool,
-    /// What happens to the deadline.
+    /// The change of the deadline.
     pub(super) ttl: Ttl,
 }
 
 impl SetOptions {
     const NONE: Self = SetOptions { condition: None, get: false, ttl: Ttl::Unsaid };
 
-    /// SET's options: all but PERSIST. As in Redis one may be repeated; the last one counts.
+    /// Reads the options of SET: all but PERSIST. As in Redis an option may be repeated, and the last one counts.
     ///
     /// # Errors
-    /// A syntax error.
+    /// Returns a syntax error.
     pub(super) fn of_set(args: Args<'_>, comparisons: Comparisons) -> Result<Self, CommandError> {
         let mut options = Self::NONE;
         let mut at = 3;
@@ -194,10 +195,10 @@ impl SetOptions {
         Ok(options)
     }
 
-    /// MSETEX's options, from an argument on: NX or XX, a time or KEEPTTL.
+    /// Reads the options of MSETEX, from argument `from` on: NX or XX, a time or KEEPTTL.
     ///
     /// # Errors
-    /// A syntax error.
+    /// Returns a syntax error.
     pub(super) fn of_msetex(args: Args<'_>, from: usize) -> Result<Self, CommandError> {
         let mut options = Self::NONE;
         let mut at = from;
@@ -216,10 +217,10 @@ impl SetOptions {
         Ok(options)
     }
 
-    /// GETEX's options: a time or PERSIST.
+    /// Reads the options of GETEX: a time or PERSIST.
     ///
     /// # Errors
-    /// A syntax error.
+    /// Returns a syntax error.
     pub(super) fn of_getex(args: Args<'_>) -> Result<Self, CommandError> {
         let mut options = Self::NONE;
         let mut at = 2;
@@ -234,10 +235,10 @@ impl SetOptions {
         Ok(options)
     }
 
-    /// The deadline that is set, in wall milliseconds; `None` when none is.
+    /// The deadline to set, in wall milliseconds. `None` if no deadline is set.
     ///
     /// # Errors
-    /// The time is no integer, not positive, or does not fit; the text names `command`.
+    /// Returns an error if the time is no integer, not positive, or does not fit. The text names `command`.
     pub(super) fn deadline_ms(
         &self,
         tx: &Tx<'_>,
@@ -256,7 +257,7 @@ impl SetOptions {
         if agrees { Ok(()) } else { Err(errors::SYNTAX) }
     }
 
-    /// A time at `at`, followed by its value; where the value is.
+    /// Reads a time at `at`, followed by its value. Returns the place of the value.
     fn time(&mut self, args: Args<'_>, at: usize) -> Result<usize, CommandError> {
         match (time_form(args, at), args.get(at + 1)) {
             (Some(form), Some(_)) => self.change_ttl(Ttl::Set(form, at + 1)).map(|()| at + 1),

@@ -68,13 +68,13 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .errors(&[NOT_AN_INTEGER, "ERR offset is out of range", TOO_LONG]),
 ];
 
-/// Whether a string may end at `start + len`.
+/// Checks that a string may end at `start + len`.
 fn check_length(start: usize, len: usize, max: usize) -> Result<(), CommandError> {
     let fits = start.checked_add(len).is_some_and(|end| end <= max);
     if fits { Ok(()) } else { Err(errors::STRING_TOO_LONG) }
 }
 
-/// Whether there is memory for a string, which may not exist yet, to become `len` bytes long.
+/// Checks that there is memory for a string, which may not exist yet, to become `len` bytes long.
 pub(super) fn check_room(old: Option<&Str>, len: usize) -> Result<(), CommandError> {
     Ok(old.unwrap_or(&Str::from_i64(0)).check_room(len)?)
 }
@@ -117,8 +117,9 @@ fn getrange(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     Ok(())
 }
 
-/// The bytes from `start` to `end`, both included, of `len`; negative positions count from the end, positions beyond
-/// either end become that end. Two positions before the first byte mean the first byte, as in Redis, unless they cross.
+/// The bytes from `start` to `end`, both included, of `len` bytes. Negative positions count from the end, and positions
+/// beyond either end become that end. Two positions before the first byte mean the first byte, as in Redis, unless they
+/// cross.
 fn byte_range(start: i64, end: i64, len: usize) -> Range<usize> {
     if len == 0 || (start < 0 && end < 0 && start > end) {
         return 0..0;
@@ -179,7 +180,7 @@ mod tests {
             prop_assert!(range.start <= range.end && range.end <= len);
         }
 
-        /// Redis' own words, in wide numbers: turn negative ones, clamp, compare.
+        /// The steps of Redis, in wide numbers: convert negative positions, clamp, compare.
         #[test]
         fn a_range_is_what_clamping_makes(start in -60_i64..60, end in -60_i64..60, len in 1_usize..50) {
             let turned = |at: i64| if at < 0 { (at + len as i64).max(0) } else { at };

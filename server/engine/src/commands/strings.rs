@@ -105,7 +105,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .tips(&["request_policy:multi_shard", "response_policy:agg_min"]),
 ];
 
-/// SET, as it was before it compared by digests.
+/// The row of SET before its comparisons by digests.
 const SET: Row<DataHandler> = set_row(set)
     .history(SET_HISTORY.split_at(SET_HISTORY.len() - 1).0)
     .syntax(
@@ -157,7 +157,7 @@ fn get(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
 /// Sets a key to a string, with this deadline or none.
 #[inline(always)]
 pub(super) fn store(tx: &mut Tx<'_>, key: &[u8], value: &[u8], deadline_ms: Option<i64>) -> EntryId {
-    // A timer that is about to be moved need not be cancelled.
+    // A timer that is about to be moved does not need to be cancelled.
     let at = tx.set(key, Value::Str(Str::new(value)), deadline_ms.is_some());
     if let Some(deadline) = deadline_ms {
         tx.set_deadline(key, deadline);
@@ -169,7 +169,7 @@ pub(super) fn store(tx: &mut Tx<'_>, key: &[u8], value: &[u8], deadline_ms: Opti
     at
 }
 
-/// The key of SET, which is read with GET only.
+/// The key of SET, which is read only with GET.
 fn set_key(args: Args<'_>) -> Vec<Key> {
     let reads = (3..args.len()).any(|at| args.is(at, "get"));
     let flags = if reads {
@@ -242,8 +242,8 @@ fn set_with_options(
     Ok(())
 }
 
-/// Whether a script sets a key to one of its arguments after it has asked whether keys exist, and this one does not:
-/// that is SET NX in two steps.
+/// Whether a script that has checked that keys do not exist sets an absent key to one of its arguments. That is SET NX
+/// in two steps.
 #[inline(never)]
 fn is_known_absent(tx: &Tx<'_>, key: &[u8], value: &[u8]) -> bool {
     let CalledBy::Script(inputs) = tx.called_by() else { return false };
@@ -253,7 +253,7 @@ fn is_known_absent(tx: &Tx<'_>, key: &[u8], value: &[u8]) -> bool {
         && !tx.exists(key)
 }
 
-/// Whether a key holds this string.
+/// Whether a key holds exactly this string.
 pub(super) fn holds(tx: &mut Tx<'_>, key: &[u8], text: &[u8]) -> Result<bool, CommandError> {
     Ok(tx.write::<Str>(key)?.is_some_and(|edit| *edit.value.text() == *text))
 }
@@ -304,7 +304,7 @@ fn getdel(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
 fn getex(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let key = &args[1];
     let options = SetOptions::of_getex(args)?;
-    // A missing key, or one of the wrong type, takes precedence over a wrong time.
+    // A missing key, or a key of the wrong type, takes precedence over a wrong time.
     let deadline = options.deadline_ms(tx, args, "getex");
     let Some(value) = tx.read::<Str>(key)? else {
         reply.null();
@@ -329,7 +329,7 @@ fn getex(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
 fn mget(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     reply.array(args.len() - 1);
     for key in args.from(1) {
-        // A key of another type is answered as if it did not exist.
+        // A key of another type counts as missing.
         answer(tx.read::<Str>(key).unwrap_or_default(), reply);
     }
     Ok(())

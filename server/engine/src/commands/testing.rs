@@ -1,4 +1,4 @@
-//! What the families' unit tests share: commands on a keyspace of their own, with what they cause.
+//! The shared tools of the families' unit tests: they run commands on a keyspace of their own, and show the effects.
 
 use super::ROWS;
 use crate::spec::Args;
@@ -19,7 +19,7 @@ impl World {
         World { keyspace }
     }
 
-    /// Runs a line of words parted by spaces: its reply in RESP2, without line ends.
+    /// Runs a line of words parted by spaces. Returns the reply in RESP2, without line ends.
     pub(super) fn run(&mut self, line: &str) -> String {
         self.request(&line.split(' ').map(str::as_bytes).collect::<Vec<_>>())
     }
@@ -61,7 +61,7 @@ impl World {
         tx.peek(key.as_bytes()).map_or("none", |value| value.encoding().name())
     }
 
-    /// What a key holds, as DUMP answers it.
+    /// The payload of a key, as DUMP replies it.
     pub(super) fn dump(&mut self, key: &str) -> Option<Vec<u8>> {
         let tx = self.keyspace.tx(0, Now::default());
         tx.peek(key.as_bytes()).map(rdb::dump)
@@ -73,12 +73,12 @@ impl World {
         tx.peek(key.as_bytes()).map_or(0, |value| value.heap_bytes())
     }
 
-    /// How many parts of values have been left to be freed later since the last call.
+    /// The number of parts of values that were left to be freed later since the last call.
     pub(super) fn garbage(&mut self) -> usize {
         self.keyspace.take_garbage().map_or(0, |garbage| garbage.parts())
     }
 
-    /// Runs lines and requires, of each, its reply and the events it caused.
+    /// Runs lines, and checks the reply and the events of each.
     #[track_caller]
     pub(super) fn check(&mut self, lines: &[(&str, &str, &str)]) {
         for (line, reply, events) in lines {

@@ -45,7 +45,7 @@ fn pfadd(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     Ok(())
 }
 
-/// Adds elements; whether a register has changed.
+/// Adds elements. Returns whether a register has changed.
 fn add(sketch: &mut SketchMut<'_>, elements: &[&[u8]]) -> Result<bool, Corrupted> {
     let mut has_changed = false;
     for element in elements {
@@ -57,7 +57,7 @@ fn add(sketch: &mut SketchMut<'_>, elements: &[&[u8]]) -> Result<bool, Corrupted
     Ok(has_changed)
 }
 
-/// The same, but nothing changes when the registers turn out to be corrupted behind some that are not.
+/// Adds elements as [`add`] does, but restores the value if registers behind the first ones turn out to be corrupted.
 fn add_all_or_none(value: &mut Str, elements: &[&[u8]], sparse_max: usize) -> Result<bool, Corrupted> {
     let buffer = value.buffer();
     let before = buffer.clone();

@@ -43,7 +43,7 @@ fn count_union(tx: &mut Tx<'_>, keys: &[&[u8]]) -> Result<u64, CommandError> {
     Ok(Histogram::of(&registers).cardinality())
 }
 
-/// The cardinality of one, which is cached in it.
+/// The cardinality of one HyperLogLog, which is cached in its value.
 fn count_one(tx: &mut Tx<'_>, key: &[u8]) -> Result<u64, CommandError> {
     let Some(value) = tx.read::<Str>(key)? else { return Ok(0) };
     let text = value.text();

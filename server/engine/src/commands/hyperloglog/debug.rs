@@ -1,4 +1,4 @@
-//! PFDEBUG, PFSELFTEST: what tests look at.
+//! PFDEBUG, PFSELFTEST: commands for tests.
 
 use super::{CORRUPTED, NO_SKETCH, self_test, sketch, sketch_mut};
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, quotable};
@@ -57,7 +57,7 @@ fn pfdebug(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     Ok(())
 }
 
-/// Runs as words: `z:3`, `Z:16000` for those of two bytes, `v:2,1` for one register of 2.
+/// Runs as words: `z:3`, `Z:16000` for a run of two bytes, `v:2,1` for one register with the value 2.
 fn decoded(runs: Runs<'_>) -> String {
     let mut text = String::new();
     for run in runs {

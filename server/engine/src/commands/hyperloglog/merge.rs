@@ -38,7 +38,8 @@ fn pfmerge(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     Ok(())
 }
 
-/// The largest value of each register among several keys, and the layout to keep them in: dense when one of them is.
+/// The largest value of each register among several keys, and the layout of the result. It is dense if one of the keys
+/// is dense.
 fn union(tx: &mut Tx<'_>, keys: &[&[u8]]) -> Result<(Registers, Layout), CommandError> {
     let (mut registers, mut layout) = (no_registers(), Layout::Sparse);
     for key in keys {
@@ -54,7 +55,8 @@ fn union(tx: &mut Tx<'_>, keys: &[&[u8]]) -> Result<(Registers, Layout), Command
     Ok((registers, layout))
 }
 
-/// Raises the registers of one to these, one after the other, so that sparse ones are the bytes that Redis would have.
+/// Raises the registers of a HyperLogLog to these, one after the other, so that a sparse one has the same bytes as in
+/// Redis.
 fn store(sketch: &mut SketchMut<'_>, registers: &Registers, layout: Layout) -> Result<(), Corrupted> {
     if layout == Layout::Dense {
         sketch.make_dense()?;

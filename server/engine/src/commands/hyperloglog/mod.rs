@@ -1,4 +1,4 @@
-//! HyperLogLogs: PFADD, PFCOUNT, PFMERGE, and what looks into them.
+//! HyperLogLogs: PFADD, PFCOUNT, PFMERGE, and the commands that inspect them.
 
 pub(super) mod add;
 pub(super) mod count;
@@ -12,9 +12,9 @@ use crate::spec::CommandError;
 use lockwheel_store::values::hyperloglog::{Corrupted, Sketch, SketchMut};
 use lockwheel_store::values::{Encodings, Str};
 
-/// What is answered when a string is no HyperLogLog.
+/// The error for a string that is no HyperLogLog.
 const NO_SKETCH: &str = "WRONGTYPE Key is not a valid HyperLogLog string value.";
-/// What is answered when its registers make no sense.
+/// The error for a HyperLogLog with corrupted registers.
 const CORRUPTED: &str = "INVALIDOBJ Corrupted HLL object detected";
 
 impl From<Corrupted> for CommandError {
@@ -23,12 +23,12 @@ impl From<Corrupted> for CommandError {
     }
 }
 
-/// The text of a string as a HyperLogLog.
+/// Reads the text of a string as a HyperLogLog.
 fn sketch(text: &[u8]) -> Result<Sketch<'_>, CommandError> {
     Sketch::of(text).ok_or(CommandError::text(NO_SKETCH))
 }
 
-/// A string as a HyperLogLog to be changed; its encoding becomes `raw` if it is one.
+/// Opens a string as a HyperLogLog for changes. If it is one, its encoding becomes `raw`.
 fn sketch_mut<'a>(value: &'a mut Str, encodings: &Encodings) -> Result<SketchMut<'a>, CommandError> {
     sketch(&value.text())?;
     SketchMut::of(value.buffer(), encodings.hll_sparse_max_bytes).ok_or(CommandError::text(NO_SKETCH))

@@ -1,26 +1,26 @@
-//! What PFSELFTEST tries, on a HyperLogLog of its own.
+//! The self-test of PFSELFTEST, on a HyperLogLog of its own.
 
 use lockwheel_store::keyspace::Rng;
 use lockwheel_store::values::hyperloglog::{Corrupted, REGISTERS, Sketch, SketchMut, no_registers};
 use std::fmt;
 
-/// Longer than this, in bytes, sparse registers become dense.
+/// The most bytes of sparse registers. Longer ones become dense.
 const SPARSE_MAX: usize = 3000;
-/// How often all registers are raised to random values.
+/// The number of times that all registers are raised to random values.
 const ROUNDS: usize = 10;
-/// How many elements are added: about 30 ms of work.
+/// The number of elements that are added. This takes about 30 ms.
 const ELEMENTS: u64 = 1_000_000;
 
-/// What is wrong.
+/// A failure of the self-test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Failure {
     /// A register does not have the value that it was raised to.
     Register { index: usize, expected: u8, found: u8 },
     /// An estimate is too far from the truth.
     Estimate { estimate: u64, error: u64 },
-    /// A string has become none, or is corrupted.
+    /// A string is no HyperLogLog any more, or is corrupted.
     Corrupted,
-    /// A sparse one and a dense one with the same elements do not agree.
+    /// A sparse and a dense HyperLogLog with the same elements do not agree.
     Disagreement,
 }
 
@@ -48,7 +48,7 @@ impl From<Corrupted> for Failure {
 /// Tests the registers and the estimates.
 ///
 /// # Errors
-/// What is wrong first.
+/// Returns the first failure.
 pub(super) fn run(seed: u64) -> Result<(), Failure> {
     let mut rng = Rng::new(seed);
     (0..ROUNDS).try_for_each(|_| check_registers(&mut rng))?;

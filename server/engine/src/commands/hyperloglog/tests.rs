@@ -1,4 +1,4 @@
-//! What HyperLogLogs cause.
+//! Tests of the effects of HyperLogLog commands.
 
 use super::self_test;
 use crate::commands::testing::World;
@@ -41,7 +41,7 @@ fn a_string_of_too_many_runs_is_refused_by_every_command() {
 #[test]
 fn elements_are_added_all_or_none() {
     let mut world = World::new();
-    // Registers up to 64 only.
+    // The value has registers only up to 64.
     world.request(&[b"SET", b"p", b"HYLL\x01\0\0\0\0\0\0\0\0\0\0\0\x3f"]);
     let inside = (0..10_000).map(|n| format!("e{n}")).find(|element| {
         let mut alone = World::new();

@@ -1,4 +1,4 @@
-//! Which elements of a collection are drawn.
+//! The random draw of elements of a collection.
 
 use crate::spec::{Args, CommandError, errors};
 use foldhash::fast::FixedState;
@@ -7,27 +7,27 @@ use lockwheel_resp::allocation::{self, OutOfMemory};
 use lockwheel_store::keyspace::Rng;
 use lockwheel_store::values::{Encoding, Hash, Set, Text, ZSet};
 
-/// The most elements drawn with repetition. Redis accepts any number, and answers for hours or until its memory is
-/// exhausted; here larger ones are refused.
+/// The most elements drawn with repetition. Larger numbers are refused. Redis accepts any number, and answers for hours
+/// or until its memory is exhausted.
 const REPEATED_MAX: u64 = 1 << 22;
 
-/// Bytes of memory that the choice of one of many elements takes, at most.
+/// The most bytes of memory that the choice of each element takes.
 const CHOICE_BYTES: usize = 80;
 
-/// How many elements are drawn, and how.
+/// The number of drawn elements, and the kind of the draw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Draw {
-    /// Each at most once.
+    /// A draw of each element at most once.
     Distinct(u64),
-    /// Each as often as it comes.
+    /// A draw with repetition.
     Repeated(u64),
 }
 
 impl Draw {
-    /// The draw that the count in argument `index` asks for: a negative one draws with repetition.
+    /// Reads the draw from the count in argument `index`. A negative count draws with repetition.
     ///
     /// # Errors
-    /// Not an integer, or the lowest possible one.
+    /// Returns an error if the count is not an integer, or is the lowest possible one.
     pub(super) fn parse(args: Args<'_>, index: usize) -> Result<Self, CommandError> {
         let count = args.int_in(index, -i64::MAX, i64::MAX, errors::OUT_OF_LONG_RANGE)?;
         Ok(if count < 0 {
@@ -37,17 +37,17 @@ impl Draw {
         })
     }
 
-    /// The count, whatever its sign.
+    /// The absolute value of the count.
     pub(super) fn count(self) -> u64 {
         match self {
             Self::Distinct(count) | Self::Repeated(count) => count,
         }
     }
 
-    /// How many elements it draws from `size` existing ones, at least one.
+    /// The number of elements drawn from `size` existing ones, of which there is at least one.
     ///
     /// # Errors
-    /// `value is out of range` beyond [`REPEATED_MAX`].
+    /// Returns `value is out of range` for more than [`REPEATED_MAX`] with repetition.
     pub(super) fn len(self, size: usize) -> Result<usize, CommandError> {
         match self {
             Self::Distinct(count) => Ok(usize::try_from(count).map_or(size, |count| count.min(size))),
@@ -57,24 +57,24 @@ impl Draw {
     }
 }
 
-/// A collection that elements are drawn from.
+/// A collection from which elements are drawn.
 pub(in crate::commands) trait Pool {
-    /// What is drawn.
+    /// A drawn element.
     type Item<'a>: Copy
     where
         Self: 'a;
 
     /// The number of elements.
     fn size(&self) -> usize;
-    /// Bytes of heap that all of them take.
+    /// Bytes of heap that all elements take.
     fn heap_bytes(&self) -> usize;
-    /// The element with this index: in the order of [`Pool::walk`], or, of one that is indexed, in any.
+    /// The element with this index, in the order of [`Pool::walk`]. An indexed pool may have any order.
     fn at(&self, index: usize) -> Option<Self::Item<'_>>;
-    /// Whether finding an element by its index takes no walk.
+    /// Whether an element is found by its index without a walk.
     fn is_indexed(&self) -> bool;
     /// All elements.
     fn walk(&self) -> impl Iterator<Item = Self::Item<'_>>;
-    /// All elements, in the order in which Redis answers a draw of all.
+    /// All elements, in the order in which Redis replies a draw of all.
     fn all(&self) -> impl Iterator<Item = Self::Item<'_>> {
         self.walk()
     }
@@ -151,21 +151,21 @@ impl Pool for ZSet {
         self.iter()
     }
 
-    /// From the highest score down.
+    /// All elements, from the highest score down.
     fn all(&self) -> impl Iterator<Item = Self::Item<'_>> {
         self.iter().rev()
     }
 }
 
-/// One element of a pool that is not empty.
+/// Draws one element of a nonempty pool.
 pub(super) fn one<'a, P: Pool>(pool: &'a P, rng: &mut Rng) -> Option<P::Item<'a>> {
     pool.at(below(rng, pool.size()))
 }
 
-/// Draws `len` elements, as many as [`Draw::len`] says, each with the same chance.
+/// Draws `len` elements, the number that [`Draw::len`] returns, each with the same probability.
 ///
-/// As in Redis, a draw of all elements returns them as [`Pool::all`] does, and a distinct one from a pool without an
-/// index in their own order. O(len), and O(elements) more without an index.
+/// As in Redis, a draw of all elements returns them in the order of [`Pool::all`]. A distinct draw from a pool without
+/// an index returns them in their own order. O(len), plus O(elements) without an index.
 pub(super) fn draw<'a, P: Pool>(
     pool: &'a P,
     draw: Draw,
@@ -197,7 +197,7 @@ pub(super) fn draw<'a, P: Pool>(
     }
 }
 
-/// Checks that there is memory to choose so many elements.
+/// Checks that there is memory to choose `count` elements.
 ///
 /// # Errors
 /// Returns the size of that memory.
@@ -218,14 +218,14 @@ pub(in crate::commands) fn distinct(rng: &mut Rng, len: usize, count: usize) -> 
 }
 
 fn below(rng: &mut Rng, bound: usize) -> usize {
-    // Below a `usize`, so it is one.
+    // The number is below a `usize`, so it fits.
     rng.below(bound as u64) as usize
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    // Both globs have one.
+    // Both glob imports have an `Rng`.
     use lockwheel_store::keyspace::Rng;
     use lockwheel_store::values::Encodings;
     use proptest::prelude::*;
@@ -257,7 +257,7 @@ mod tests {
         for _ in 0..12_000 {
             *counts.entry(distinct(&mut rng, 4, 2)).or_default() += 1;
         }
-        // 12 ordered pairs, 1,000 times each but for a standard deviation of 30.
+        // 12 ordered pairs, about 1,000 times each, with a standard deviation of 30.
         assert_eq!(counts.len(), 12);
         assert!(counts.values().all(|count| (850..1150).contains(count)), "{counts:?}");
     }

@@ -1,4 +1,4 @@
-//! Random elements of a collection: what HRANDFIELD, SRANDMEMBER and ZRANDMEMBER share.
+//! Random elements of a collection, for HRANDFIELD, SRANDMEMBER and ZRANDMEMBER.
 
 mod draw;
 mod request;

@@ -5,19 +5,19 @@ use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Out
 use lockwheel_resp::{Protocol, Reply, allocation};
 use lockwheel_store::keyspace::{Rng, Tx, Typed};
 
-/// Replies of repeated elements that cannot exceed this size, in bytes, are not measured beforehand.
+/// The size, in bytes, up to which a reply of repeated elements is not measured beforehand.
 const SMALL_REPLY: usize = 64 << 20;
 
 const READS: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RO, KeyFlags::ACCESS])];
 
-/// A collection that random elements are asked of.
+/// A collection whose random elements can be requested.
 pub(in crate::commands) trait Sampled: Pool + Typed {
     /// The option that asks for the second part of each element: a field's value, a member's score.
     const WITH_SECOND: Option<&'static str>;
 
-    /// Bytes of what is replied of an element.
+    /// The bytes of the reply of an element.
     fn len_of(item: Self::Item<'_>, with_second: bool) -> usize;
-    /// Replies an element: its first part, and `with_second` both.
+    /// Replies an element: its first part or, `with_second`, both parts.
     fn write(item: Self::Item<'_>, with_second: bool, reply: &mut dyn Reply);
 }
 
@@ -35,9 +35,9 @@ pub(in crate::commands) const fn pair_row(name: &'static str, handler: DataHandl
         ])
 }
 
-/// How many elements a request with a count draws, and whether it asks for their second parts.
+/// Reads a request with a count: the draw, and whether the second parts are requested.
 fn parse<P: Sampled>(args: Args<'_>) -> Result<(Draw, bool), CommandError> {
-    // Where there is no option, a word too many is refused before a wrong count.
+    // Without an option, an extra word is refused before a wrong count.
     if P::WITH_SECOND.is_none() && args.len() > 3 {
         return Err(errors::SYNTAX);
     }
@@ -52,16 +52,16 @@ fn parse<P: Sampled>(args: Args<'_>) -> Result<(Draw, bool), CommandError> {
     Ok((draw, with_second))
 }
 
-/// Answers one random element of the collection in argument 1, or as many as argument 2 asks for.
+/// Replies one random element of the collection in argument 1, or as many as argument 2 asks for.
 ///
 /// # Errors
-/// The key holds another type, or the words behind it are wrong.
+/// Returns an error if the key holds another type, or if the words behind it are wrong.
 pub(in crate::commands) fn sample<P: Sampled>(
     tx: &mut Tx<'_>,
     args: Args<'_>,
     reply: &mut dyn Reply,
 ) -> Outcome {
-    // Drawn before the collection is borrowed.
+    // The seed is drawn before the collection is borrowed.
     let mut rng = Rng::new(tx.rng().next_u64());
     if args.len() == 2 {
         match tx.read::<P>(&args[1])?.and_then(|pool| one(pool, &mut rng)) {
@@ -93,18 +93,18 @@ pub(in crate::commands) fn sample<P: Sampled>(
     Ok(())
 }
 
-/// Checks that `len` elements that a generator will draw with repetition take no more bytes than the longest string,
-/// and that there is memory for them: a short request asks for any multiple of what the collection holds.
+/// Checks that `len` elements, which a generator will draw with repetition, take no more bytes than the longest string,
+/// and that there is memory for them. A short request can ask for any multiple of the collection.
 ///
 /// # Errors
-/// `value is out of range`, or there is no such memory.
+/// Returns `value is out of range`, or the error of missing memory.
 fn check_size<P: Sampled>(
     pool: &P,
     len: usize,
     with_second: bool,
     (mut rng, max_bytes): (Rng, usize),
 ) -> Outcome {
-    // No element is longer than all of them.
+    // No element is longer than all elements together.
     if pool.heap_bytes().saturating_mul(len) <= SMALL_REPLY.min(max_bytes) {
         return Ok(());
     }

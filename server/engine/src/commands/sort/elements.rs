@@ -4,44 +4,44 @@ use lockwheel_resp::allocation;
 use lockwheel_store::values::{List, Set, Value, ZSet};
 use std::ops::Range;
 
-/// Bytes of an element for which there is room from the start.
+/// The bytes for each element that are allocated from the start.
 const USUAL: usize = 8;
-/// Bytes around an element of a list, at most.
+/// The most bytes of overhead of an element in a list.
 const AROUND: usize = 16;
 
 /// Texts by number.
 #[derive(Debug, Default)]
 pub(super) struct Elements {
     bytes: Vec<u8>,
-    /// Where each is among the bytes.
+    /// The place of each text among the bytes.
     places: Vec<Range<usize>>,
 }
 
 impl Elements {
-    /// Adds one.
+    /// Adds a text.
     pub(super) fn push(&mut self, element: &[u8]) {
         let start = self.bytes.len();
         allocation::append(&mut self.bytes, element);
         allocation::push(&mut self.places, start..self.bytes.len());
     }
 
-    /// How many there are.
+    /// The number of texts.
     pub(super) fn len(&self) -> usize {
         self.places.len()
     }
 
-    /// Bytes that copies of all of them take in a list.
+    /// The bytes that copies of all texts take in a list.
     pub(super) fn bytes(&self) -> usize {
         self.bytes.len() + self.len() * AROUND
     }
 
-    /// The one of this number, which must be there.
+    /// The text of this index, which must exist.
     #[inline]
     pub(super) fn get(&self, index: usize) -> &[u8] {
         &self.bytes[self.places[index].clone()]
     }
 
-    /// Puts them in the order of these numbers, which has each of them once.
+    /// Reorders the texts. `order` has each index once.
     pub(super) fn reorder(&mut self, order: impl Iterator<Item = usize>) {
         self.places = order.map(|index| self.places[index].clone()).collect();
     }
@@ -58,7 +58,7 @@ impl<T: AsRef<[u8]>> FromIterator<T> for Elements {
     }
 }
 
-/// What holds the elements.
+/// The type of the value that holds the elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     None,
@@ -77,7 +77,7 @@ pub(super) enum Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// The value, if it has elements.
+    /// The value as a source, if it has elements.
     pub(super) fn of(value: &'a Value) -> Option<Self> {
         match value {
             Value::List(list) => Some(Source::List(list)),
@@ -96,7 +96,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// How many elements it has. O(1).
+    /// The number of elements. O(1).
     pub(super) fn len(self) -> usize {
         match self {
             Source::None => 0,
@@ -116,8 +116,8 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// The elements that are shown, in their own order or, if they have one, in the reverse of it: some of them, and
-    /// which of these. O(those that are shown), of a set O(n).
+    /// The shown elements in their own order or, if they have one and `descending` is true, in the reverse order.
+    /// Returns some elements, and the range of shown ones among them. O(shown elements); O(n) for a set.
     pub(super) fn in_own_order(self, shown: Range<usize>, descending: bool) -> (Elements, Range<usize>) {
         let (len, count) = (self.len(), shown.len());
         let ranks = if descending { len - shown.end..len - shown.start } else { shown.clone() };

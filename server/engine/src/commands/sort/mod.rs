@@ -1,4 +1,4 @@
-//! SORT, SORT_RO: the elements of a list, a set or a sorted set in order.
+//! SORT and SORT_RO, which sort the elements of a list, a set or a sorted set.
 
 mod elements;
 mod options;
@@ -21,7 +21,7 @@ const NOT_A_DOUBLE: &str = "ERR One or more scores can't be converted into doubl
 const COMPLEXITY: &str = "O(N+M*log(M)) where N is the number of elements in the list or set to sort, and M the number \
                           of returned elements. When the elements are not sorted, complexity is O(N).";
 const SORTED: KeySpec = KeySpec::one(1, &[KeyFlags::RO, KeyFlags::ACCESS]);
-/// Keys that patterns make of elements.
+/// The keys that patterns make of elements.
 const BY_PATTERN: KeySpec = KeySpec {
     flags: KeyFlags::of(&[KeyFlags::RO, KeyFlags::ACCESS]),
     notes: "For the optional BY/GET keyword. It is marked 'unknown' because the key names derive from the content of \
@@ -73,7 +73,7 @@ fn find_sorted(args: Args<'_>) -> Vec<Key> {
     args.get(1).map(|_| (1, SORTED.flags)).into_iter().collect()
 }
 
-/// The key that is sorted, and that of the last STORE.
+/// The key that is sorted, and the key of the last STORE.
 fn find_keys(args: Args<'_>) -> Vec<Key> {
     let (mut keys, mut stored, mut at) = (find_sorted(args), None, 2);
     while at < args.len() {
@@ -87,7 +87,7 @@ fn find_keys(args: Args<'_>) -> Vec<Key> {
     keys
 }
 
-/// Bytes that sorting an element takes beside the element itself, at most.
+/// The most bytes that sorting takes for each element, beside the element itself.
 const ELEMENT_BYTES: usize = 128;
 
 fn sort(tx: &mut Tx<'_>, reads_all: bool, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -118,7 +118,7 @@ fn run(tx: &mut Tx<'_>, args: Args<'_>, options: &Options<'_>, reply: &mut dyn R
     Ok(())
 }
 
-/// The elements of a key, in order, and which of them are wanted; none when it is of another kind.
+/// The elements of a key, in order, and the range of wanted ones. `None` if the key is of another type.
 fn sorted(
     tx: &mut Tx<'_>,
     key: &[u8],
@@ -128,7 +128,8 @@ fn sorted(
     let (kind, len) = (source.kind(), source.len());
     let shown = options.shown(len);
     allocation::check(len.saturating_mul(ELEMENT_BYTES))?;
-    // What a set holds has no order of its own, but a script, or a stored list, must be the same every time.
+    // The members of a set have no order of their own, but the result in a script or a stored list must be the same
+    // every time.
     let must_be_same = options.store.is_some() || is_script(tx);
     let order = match options.order() {
         None if kind == elements::Kind::Set && must_be_same => Some(Order::TEXT),
@@ -151,7 +152,7 @@ fn is_script(tx: &Tx<'_>) -> bool {
     matches!(tx.called_by(), CalledBy::Script(_))
 }
 
-/// A sorted set that is sorted becomes a large one, as in Redis.
+/// Converts a sorted set that is sorted to the large encoding, as Redis does.
 fn enlarge(tx: &mut Tx<'_>, key: &[u8], kind: elements::Kind) {
     if kind == elements::Kind::ZSet
         && let Ok(Some(edit)) = tx.write::<ZSet>(key)
@@ -180,7 +181,7 @@ fn answer(
     }
 }
 
-/// Stores what was asked for as a list; how much that is.
+/// Stores the result as a list. Returns its length.
 fn store(
     tx: &mut Tx<'_>,
     destination: &[u8],

@@ -13,36 +13,37 @@ const GET_DENIED: CommandError =
 const BY_IN_CLUSTER: CommandError = CommandError::text("ERR BY option of SORT denied in Cluster mode.");
 const GET_IN_CLUSTER: CommandError = CommandError::text("ERR GET option of SORT denied in Cluster mode.");
 
-/// Whether the elements may name keys that are read.
+/// The rule for keys that the elements name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OtherKeys {
-    /// They may.
+    /// The keys may be read.
     Readable,
-    /// The user may not read all of them.
+    /// The user may not read all such keys.
     Denied,
-    /// They may be at other nodes.
+    /// The keys may be at other nodes of a cluster.
     InCluster,
 }
 
-/// What SORT was asked for.
+/// The options of a request of SORT.
 #[derive(Debug, Default)]
 pub(super) struct Options<'a> {
-    /// What the elements are ordered by; none: they stay in their own order.
+    /// The value by which the elements are ordered.
     by: By<'a>,
-    /// Whether they are compared as texts.
+    /// Whether the elements are compared as texts.
     alpha: bool,
-    /// Whether the last in order comes first.
+    /// Whether the order is reversed.
     pub(super) descending: bool,
-    /// The first that is wanted, and how many; negative: all.
+    /// The first wanted element, and the number of wanted ones. Negative: all.
     limit: Option<(i64, i64)>,
-    /// What is answered for each element; nothing: itself.
+    /// The patterns whose values are replied for each element. Empty: the element itself.
     pub(super) get: Vec<Pattern<'a>>,
-    /// Where the answer is stored.
+    /// The key that stores the result.
     pub(super) store: Option<&'a [u8]>,
 }
 
 impl<'a> Options<'a> {
-    /// The options of a request, STORE among them if it `may_store`. The last of several counts, but for GET.
+    /// Reads the options of a request, with STORE if `may_store` is true. If an option is repeated the last one counts,
+    /// except for GET.
     pub(super) fn parse(args: Args<'a>, may_store: bool, others: OtherKeys) -> Result<Self, CommandError> {
         let (mut options, mut at) = (Options::default(), 2);
         while at < args.len() {
@@ -61,7 +62,7 @@ impl<'a> Options<'a> {
                     if others != OtherKeys::Readable && By::parse(word) != By::Nothing {
                         return Err(if others == OtherKeys::Denied { BY_DENIED } else { BY_IN_CLUSTER });
                     }
-                    // Once there is no order, there is none.
+                    // A BY without an order also overrides later ones.
                     options.by = if options.by == By::Nothing { By::Nothing } else { By::parse(word) };
                 } else if args.is(at, "get") {
                     if others != OtherKeys::Readable {
@@ -82,12 +83,12 @@ impl<'a> Options<'a> {
         Ok(options)
     }
 
-    /// The order of the elements; none: their own.
+    /// The order of the elements. `None`: their own order.
     pub(super) fn order(&self) -> Option<Order<'_>> {
         Order::new(&self.by, self.alpha)
     }
 
-    /// Which of so many elements are wanted.
+    /// The range of wanted elements, out of `len`.
     pub(super) fn shown(&self, len: usize) -> Range<usize> {
         let Some((start, count)) = self.limit else { return 0..len };
         let within = |number: i64| usize::try_from(number).unwrap_or(0).min(len);

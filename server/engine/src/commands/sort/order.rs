@@ -1,4 +1,4 @@
-//! What elements are compared by, and sorting them.
+//! The order of elements, and the sorting.
 
 use super::NOT_A_DOUBLE;
 use super::elements::Elements;
@@ -9,15 +9,15 @@ use lockwheel_store::keyspace::Tx;
 use std::cmp::Ordering;
 use std::ops::Range;
 
-/// BY.
+/// The option BY.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum By<'a> {
-    /// It was not given: by the elements themselves.
+    /// No BY: the elements themselves are compared.
     #[default]
     Element,
-    /// By what keys hold.
+    /// The values of keys are compared.
     Pattern(Pattern<'a>),
-    /// By the same for all: they stay in their own order.
+    /// A pattern without `*`: the elements stay in their own order.
     Nothing,
 }
 
@@ -30,18 +30,18 @@ impl<'a> By<'a> {
     }
 }
 
-/// How elements are ordered.
+/// The order of elements.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Order<'a> {
     by: Option<Pattern<'a>>,
     alpha: bool,
-    /// Whether the last in order comes first.
+    /// Whether the order is reversed.
     descending: bool,
-    /// Whether texts are compared byte by byte: for what is stored.
+    /// Whether texts are compared byte by byte, for stored results.
     bytewise: bool,
 }
 
-/// What an element is compared by.
+/// The value by which an element is compared.
 #[derive(Clone, Copy, Debug)]
 enum Weight<'a> {
     Number(f64),
@@ -49,11 +49,11 @@ enum Weight<'a> {
 }
 
 impl<'a> Order<'a> {
-    /// By the elements themselves, as texts.
+    /// The order by the elements themselves, as texts.
     pub(super) const TEXT: Order<'static> =
         Order { by: None, alpha: true, descending: false, bytewise: false };
 
-    /// The order that was asked for, if any was.
+    /// The requested order. `None` if none is requested.
     pub(super) fn new(by: &By<'a>, alpha: bool) -> Option<Self> {
         let by = match *by {
             By::Element => None,
@@ -63,20 +63,20 @@ impl<'a> Order<'a> {
         Some(Order { by, alpha, ..Order::TEXT })
     }
 
-    /// Whether the last in order comes first.
+    /// Whether the order is reversed.
     pub(super) fn reversed(self, descending: bool) -> Self {
         Order { descending, ..self }
     }
 
-    /// Whether texts are compared byte by byte.
+    /// Sets whether texts are compared byte by byte.
     pub(super) fn bytewise(self, bytewise: bool) -> Self {
         Order { bytewise, ..self }
     }
 
-    /// Sorts elements, those at least that are shown. O(n log n), of few that are shown O(n).
+    /// Sorts elements, at least the shown ones. O(n log n); O(n) if few elements are shown.
     ///
     /// # Errors
-    /// When one of them is compared as a number and is none.
+    /// Returns an error if a value that is compared as a number is no number.
     pub(super) fn sort(
         self,
         tx: &mut Tx<'_>,
@@ -88,7 +88,7 @@ impl<'a> Order<'a> {
         let compare = |(a, at): &(Weight<'_>, usize), (b, bt): &(Weight<'_>, usize)| {
             let weighed = match (a, b) {
                 (Weight::Number(a), Weight::Number(b)) => {
-                    // Numbers only; those that are equal are told apart by their elements.
+                    // Equal numbers are ordered by their elements.
                     a.partial_cmp(b)
                         .unwrap_or(Ordering::Equal)
                         .then_with(|| elements.get(*at).cmp(elements.get(*bt)))
@@ -100,7 +100,7 @@ impl<'a> Order<'a> {
                 _ => Ordering::Equal,
             };
             let weighed = if self.descending { weighed.reverse() } else { weighed };
-            // What is equal stays as it was.
+            // Equal elements keep their order.
             weighed.then(at.cmp(bt))
         };
         let Range { start, end } = shown;
@@ -119,7 +119,7 @@ impl<'a> Order<'a> {
         Ok(elements)
     }
 
-    /// What each element is compared by.
+    /// The value by which each element is compared.
     fn weights(self, tx: &mut Tx<'_>, elements: &Elements) -> Result<Weights, CommandError> {
         let all = (0..elements.len()).map(|index| elements.get(index));
         let not_a_double = CommandError::text(NOT_A_DOUBLE);
@@ -139,7 +139,7 @@ impl<'a> Order<'a> {
                 Ok(Weights::Texts(texts, numbers))
             }
             (Some(by), false) => {
-                // All keys are looked up, also behind one that holds no number: look-ups are counted.
+                // All keys are looked up, also behind a key that holds no number, because look-ups are counted.
                 let numbers: Vec<Option<f64>> = all
                     .map(|element| by.with_value(tx, element, |value| value.map_or(Some(0.0), parse_number)))
                     .collect();
@@ -149,11 +149,11 @@ impl<'a> Order<'a> {
     }
 }
 
-/// What each element is compared by, by its number.
+/// The values by which the elements are compared, by index.
 enum Weights {
     Elements,
     Numbers(Vec<f64>),
-    /// Texts, and which of them belongs to an element.
+    /// Texts, and the index of the text of each element.
     Texts(Elements, Vec<Option<usize>>),
 }
 
@@ -167,8 +167,8 @@ impl Weights {
     }
 }
 
-/// A text as C's `strtod` reads it, all of it, up to a NUL; an empty one is 0. None, when it is no number, or so large
-/// or small that it loses digits.
+/// Reads a whole text, up to a NUL, as C's `strtod` does. An empty text is 0. `None` if it is no number, or so large or
+/// small that it loses digits.
 fn parse_number(text: &[u8]) -> Option<f64> {
     let text = quotable(text);
     if text.is_empty() {

@@ -9,21 +9,21 @@ use lockwheel_store::values::Value;
 pub(super) enum Pattern<'a> {
     /// The element itself.
     Element,
-    /// The key between whose parts the element stands, or a field of its hash.
+    /// The key made of two parts around the element, or a field of the hash at that key.
     Key {
-        /// What comes before the element.
+        /// The part before the element.
         before: &'a [u8],
-        /// What comes behind it.
+        /// The part behind the element.
         behind: &'a [u8],
-        /// The field.
+        /// The field of the hash, if the pattern names one.
         field: Option<&'a [u8]>,
     },
-    /// Without a place for the element: nothing.
+    /// A pattern without a place for the element. It has no value.
     Constant,
 }
 
 impl<'a> Pattern<'a> {
-    /// Reads a pattern. A `*` or an arrow behind a NUL is not seen, as in C.
+    /// Reads a pattern. A `*` or an arrow behind a NUL has no effect, as in C.
     pub(super) fn parse(text: &'a [u8]) -> Self {
         let seen = quotable(text);
         if seen == b"#" {
@@ -38,7 +38,7 @@ impl<'a> Pattern<'a> {
         }
     }
 
-    /// Looks up what the pattern means for an element. O(1).
+    /// Looks up the value of the pattern for an element. O(1).
     pub(super) fn with_value<R>(
         self,
         tx: &mut Tx<'_>,

@@ -1,5 +1,5 @@
-//! The commands that take members off an end of a sorted set, or of the first of several, and wait until there are
-//! some.
+//! The commands that pop members from an end of a sorted set, or of the first nonempty of several, and wait for a
+//! member.
 
 use super::pop::Side;
 use crate::commands::pop_first::{

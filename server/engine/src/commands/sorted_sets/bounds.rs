@@ -13,13 +13,14 @@ pub(super) struct Scores {
 }
 
 impl Scores {
-    /// The range from argument `min` to argument `max`: numbers, infinite ones too, with `(` before an excluded one.
+    /// Reads the range from argument `min` to argument `max`: numbers, also infinite ones, with `(` before an excluded
+    /// bound.
     pub(super) fn parse(args: Args<'_>, min: usize, max: usize) -> Result<Self, CommandError> {
         let bound = |index| args.get(index).and_then(score_bound).ok_or(errors::MIN_OR_MAX_NOT_A_FLOAT);
         Ok(Scores { min: bound(min)?, max: bound(max)? })
     }
 
-    /// The ranks of the members with such scores.
+    /// The ranks of the members with scores in this range.
     pub(super) fn ranks(self, set: &ZSet) -> Range<usize> {
         set.ranks_by_score(self.min, self.max)
     }
@@ -32,8 +33,8 @@ fn score_bound(text: &[u8]) -> Option<Bound<f64>> {
     }
 }
 
-/// A number as C's `strtod` reads it, which is what Redis accepts here: leading white space is allowed, what is out of
-/// range is infinite or zero, empty text is zero, and the text ends at a NUL. A `nan` is refused.
+/// Reads a number as C's `strtod` does, as Redis does here. Leading white space is allowed. A number out of range
+/// becomes infinite or zero, and an empty text is zero. The text ends at a NUL. A `nan` is refused.
 fn lenient_f64(text: &[u8]) -> Option<f64> {
     let text = text.split(|&byte| byte == 0).next().unwrap_or_default();
     if text.is_empty() {
@@ -65,13 +66,14 @@ enum Edge<'a> {
 }
 
 impl<'a> Members<'a> {
-    /// The range from argument `min` to argument `max`: `-`, `+`, `[member` or `(member`.
+    /// Reads the range from argument `min` to argument `max`: `-`, `+`, `[member` or `(member`.
     pub(super) fn parse(args: Args<'a>, min: usize, max: usize) -> Result<Self, CommandError> {
         let edge = |index| args.get(index).and_then(Edge::parse).ok_or(errors::MIN_OR_MAX_NOT_A_STRING);
         Ok(Members { min: edge(min)?, max: edge(max)? })
     }
 
-    /// The ranks of such members of a set whose scores are all equal; for other sets, whatever Redis finds.
+    /// The ranks of the members in this range, if all scores of the set are equal. For other sets: the ranks that Redis
+    /// finds.
     pub(super) fn ranks(self, set: &ZSet) -> Range<usize> {
         if self.min == Edge::Greatest || self.max == Edge::Least {
             return 0..0;

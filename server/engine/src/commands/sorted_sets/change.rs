@@ -1,4 +1,4 @@
-//! The commands that add, score and remove members of one sorted set.
+//! The commands that add and remove members of one sorted set, and change their scores.
 
 use super::bounds::{Members, Scores};
 use super::policy::{AddOptions, Fate, Policy};
@@ -89,10 +89,10 @@ const fn remove_row(name: &'static str, handler: DataHandler) -> Row<DataHandler
     Row::new(name, 4, handler).flags(&[Flags::WRITE]).categories(&["sortedset"]).keys(DELETES)
 }
 
-/// Where ZADD's pairs begin, and its options.
+/// Reads the options of ZADD. Returns the place of the first pair, and the options.
 fn parse_zadd(args: Args<'_>) -> Result<(usize, AddOptions), CommandError> {
     let (mut options, mut at) = (AddOptions::default(), 2);
-    // A score begins with a digit or a sign, but for the infinite ones.
+    // A score begins with a digit or a sign, unless it is infinite.
     let is_word = |at| args.get(at).is_some_and(|word| word.first().is_some_and(u8::is_ascii_alphabetic));
     while is_word(at) && (options.read_common(args, at) || options.read_zadd(args, at)) {
         at += 1;
@@ -115,7 +115,7 @@ fn zadd(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
         return add_to_score(tx, &args[1], score, &args[first + 1], policy, reply);
     }
     let pairs = (first..args.len()).step_by(2).map(|at| Ok((args.float(at)?, args.all()[at + 1])));
-    // The scores are parsed twice, to avoid a list of them: all must be valid before the first is set.
+    // The scores are parsed twice, to avoid a list of them. All must be valid before the first one is set.
     pairs.clone().try_for_each(|pair: Result<_, CommandError>| pair.map(drop))?;
     let pairs = pairs.map(Result::unwrap_or_default);
     let changed = add(tx, &args[1], pairs, policy)?;
@@ -123,7 +123,7 @@ fn zadd(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     Ok(())
 }
 
-/// What adding members did.
+/// The result of adding members.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::commands) struct Changed {
     added: i64,
@@ -131,16 +131,16 @@ pub(in crate::commands) struct Changed {
 }
 
 impl Changed {
-    /// What ZADD answers, with CH (`updated_too`) or without.
+    /// The reply of ZADD, with CH (`updated_too`) or without.
     pub(in crate::commands) fn counted(self, updated_too: bool) -> i64 {
         if updated_too { self.added + self.updated } else { self.added }
     }
 }
 
-/// Gives members scores, as far as the policy lets it, with the event of that. No score is NaN.
+/// Gives members scores, as far as the policy allows, and reports the event. No score is NaN.
 ///
 /// # Errors
-/// The key holds another type.
+/// Returns an error if the key holds another type.
 pub(in crate::commands) fn add<'a>(
     tx: &mut Tx<'_>,
     key: &[u8],
@@ -152,7 +152,7 @@ pub(in crate::commands) fn add<'a>(
         return Ok(changed);
     }
     let mut set = tx.write_or_new::<ZSet>(key)?;
-    // A set that is there becomes a large one only with a long member that is added.
+    // An existing set becomes a large one only if a long member is added.
     let longest =
         if set.value.is_empty() { pairs.clone().map(|(_, member)| member.len()).max() } else { None };
     set.value.expect(pairs.len(), longest.unwrap_or(0), set.encodings);
@@ -170,7 +170,7 @@ pub(in crate::commands) fn add<'a>(
 }
 
 fn zincrby(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    // Redis parses it like ZADD: an increment that is the name of an option is that option.
+    // Redis parses ZINCRBY like ZADD: an increment that is the name of an option is read as that option.
     let (first, AddOptions { mut policy, .. }) = parse_zadd(args)?;
     policy.incr = true;
     let increment = args.float(first)?;
@@ -246,7 +246,7 @@ fn remove_range(
     Ok(())
 }
 
-/// Reports that so many members were removed, if any were.
+/// Reports that `removed` members were removed, if any were.
 fn told(tx: &mut Tx<'_>, key: &[u8], event: Event, removed: usize, empty: bool) {
     if removed > 0 {
         tx.changed(key, event);

@@ -1,4 +1,4 @@
-//! Members with their scores, in either order, and how they are replied.
+//! Members with their scores, in either order, and their replies.
 
 use lockwheel_resp::{Protocol, Reply};
 use lockwheel_store::values::{ZSet, zset};
@@ -27,7 +27,7 @@ impl<'a> Pairs<'a> {
     }
 }
 
-/// Replies the members alone.
+/// Replies only the members.
 pub(super) fn write_members<M: AsRef<[u8]>>(
     pairs: impl ExactSizeIterator<Item = (M, f64)>,
     reply: &mut dyn Reply,
@@ -36,7 +36,7 @@ pub(super) fn write_members<M: AsRef<[u8]>>(
     pairs.for_each(|(member, _)| reply.bulk(member.as_ref()));
 }
 
-/// Replies members and scores: one after the other, in RESP3 pair by pair.
+/// Replies members and scores: one after the other in RESP2, pair by pair in RESP3.
 pub(super) fn write_scored<M: AsRef<[u8]>>(
     pairs: impl ExactSizeIterator<Item = (M, f64)>,
     reply: &mut dyn Reply,

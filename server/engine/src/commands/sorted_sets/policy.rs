@@ -1,42 +1,42 @@
-//! What ZADD and GEOADD may do to a member.
+//! The changes that ZADD and GEOADD may make to a member.
 
 use crate::spec::{Args, CommandError, errors};
 use lockwheel_store::keyspace::Edit;
 use lockwheel_store::values::ZSet;
 
-/// What may be done to a member.
+/// The allowed changes of a member.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::commands) struct Policy {
-    /// Add, but never change an existing one.
+    /// Members may be added, but not changed.
     pub(in crate::commands) nx: bool,
-    /// Change, but add none.
+    /// Members may be changed, but not added.
     pub(in crate::commands) xx: bool,
-    /// Change to a greater score only.
+    /// A score may only become greater.
     gt: bool,
-    /// Change to a lower score only.
+    /// A score may only become lower.
     lt: bool,
-    /// Add the score to the existing one.
+    /// The given score is added to the existing one.
     pub(super) incr: bool,
 }
 
-/// What was done to a member.
+/// The result of a change of a member.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Fate {
-    /// The policy left it as it was.
+    /// The policy did not allow a change.
     Refused,
-    /// It is new.
+    /// The member is new.
     Added(f64),
-    /// It has another score.
+    /// The member has another score now.
     Updated(f64),
-    /// It already had this score.
+    /// The member already had this score.
     Same(f64),
 }
 
 impl Policy {
-    /// Gives a member a score, or adds that to its own.
+    /// Gives a member a score, or adds the score to that of the member.
     ///
     /// # Errors
-    /// The sum is not a number.
+    /// Returns an error if the sum is not a number.
     pub(super) fn put(
         self,
         set: &mut Edit<'_, ZSet>,
@@ -68,7 +68,7 @@ impl Policy {
         })
     }
 
-    /// Whether its parts go together.
+    /// Checks that the options do not exclude each other.
     pub(super) fn check(self) -> Result<(), CommandError> {
         let Policy { nx, xx, gt, lt, .. } = self;
         if nx && xx {
@@ -85,12 +85,12 @@ impl Policy {
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::commands) struct AddOptions {
     pub(in crate::commands) policy: Policy,
-    /// Whether members that have changed are counted too.
+    /// Whether changed members are counted too.
     pub(in crate::commands) ch: bool,
 }
 
 impl AddOptions {
-    /// Reads the option in argument `at`, one that both have; whether it is one.
+    /// Reads argument `at` as an option of both commands. Returns whether it is one.
     pub(in crate::commands) fn read_common(&mut self, args: Args<'_>, at: usize) -> bool {
         if args.is(at, "nx") {
             self.policy.nx = true;
@@ -104,7 +104,7 @@ impl AddOptions {
         true
     }
 
-    /// The same of an option that ZADD alone has.
+    /// Reads argument `at` as an option that only ZADD has. Returns whether it is one.
     pub(super) fn read_zadd(&mut self, args: Args<'_>, at: usize) -> bool {
         if args.is(at, "gt") {
             self.policy.gt = true;

@@ -1,4 +1,4 @@
-//! The commands that take members off an end of a sorted set, or of the first of several, at once.
+//! The commands that pop members from an end of a sorted set, or of the first nonempty of several, without waiting.
 
 use super::pairs::{Pairs, write_nested, write_scored};
 use crate::commands::pop_first::{POPS, Pop, class_of, multi_pop, multi_pop_row, taken};
@@ -49,7 +49,7 @@ pub(in crate::commands) enum Side {
     Max,
 }
 
-/// Removes up to `count` members at a side, after `write` has replied them; whether the set is empty now.
+/// Removes up to `count` members at a side, after `write` has replied them. Returns whether the set is empty now.
 fn take(set: Edit<'_, ZSet>, side: Side, count: usize, write: impl FnOnce(Pairs<'_>)) -> bool {
     let Edit { value: set, .. } = set;
     let len = set.len();

@@ -105,12 +105,12 @@ enum Kind {
     Lex,
 }
 
-/// What a command fixes instead of leaving it to options.
+/// The options that are fixed by a command.
 #[derive(Clone, Copy, Debug, Default)]
 struct Fixed {
     kind: Option<Kind>,
     reverse: Option<bool>,
-    /// It stores the result, so it returns no scores.
+    /// Whether the command stores the result. If so, it returns no scores.
     stores: bool,
 }
 
@@ -128,7 +128,7 @@ struct Query<'a> {
     wanted: Wanted<'a>,
     reverse: bool,
     with_scores: bool,
-    /// How many to skip, and how many to take; negative: all of them.
+    /// The number of members to skip, and the number to take. Negative: all.
     limit: Option<(i64, i64)>,
 }
 

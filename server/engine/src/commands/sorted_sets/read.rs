@@ -1,4 +1,4 @@
-//! The commands that read scores, ranks and numbers of members.
+//! The commands that read scores, ranks and counts of members.
 
 use super::bounds::{Members, Scores};
 use crate::commands::scan::{ScanOptions, begin_page, empty_page, parse_cursor};
@@ -199,8 +199,8 @@ fn zscan(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     Ok(())
 }
 
-/// The text of a score in a page: in a small set the shortest that reads back as the same number, in a large one 17
-/// digits, as in the real server.
+/// The text of a score in a page. In a small set it is the shortest text that reads back as the same number, in a large
+/// set it has 17 digits, as in Redis.
 fn scanned_score(score: f64, encoding: Encoding, text: &mut Vec<u8>) {
     if encoding == Encoding::Listpack {
         number::format_double(score, text);

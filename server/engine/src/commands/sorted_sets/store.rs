@@ -1,10 +1,10 @@
-//! Storing a computed sorted set.
+//! The storing of a computed sorted set.
 
 use lockwheel_store::keyspace::{Event, Tx};
 use lockwheel_store::values::{Value, ZSet};
 
-/// Gives `destination` this value, whatever it held, with that event; an empty set deletes it, with the event of that.
-/// How many members there are.
+/// Sets `destination` to this set, whatever it held, and reports `event`. An empty set deletes the key, with the event
+/// of a deletion. Returns the number of members.
 pub(in crate::commands) fn store(tx: &mut Tx<'_>, destination: &[u8], set: ZSet, event: Event) -> usize {
     let len = set.len();
     if len > 0 {

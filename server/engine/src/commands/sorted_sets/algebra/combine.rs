@@ -1,13 +1,13 @@
-//! The algebra: members and scores of several sources put together.
+//! The algebra: it combines the members and scores of several sources.
 
 use super::source::{Lookup, Pair, Source, index};
 use lockwheel_resp::allocation;
 use lockwheel_store::values::zset::Accumulator;
 
-/// A source, and what its scores are multiplied by.
+/// A source, and the factor of its scores.
 pub(super) type Weighted<'a> = (Source<'a>, f64);
 
-/// What becomes of several scores of one member.
+/// The combination of several scores of one member.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Aggregate {
     #[default]
@@ -17,7 +17,7 @@ pub(super) enum Aggregate {
 }
 
 impl Aggregate {
-    /// The score of a member that has these two. Only the first is sure not to be NaN.
+    /// Combines two scores of a member. `one` must not be NaN; `other` may be.
     fn combine(self, one: f64, other: f64) -> f64 {
         match self {
             Aggregate::Sum => number(one + other),
@@ -28,17 +28,18 @@ impl Aggregate {
     }
 }
 
-/// A score, where infinities may have cancelled out: zero then.
+/// A score, or zero if infinities have cancelled out.
 fn number(score: f64) -> f64 {
     if score.is_nan() { 0.0 } else { score }
 }
 
-/// The smallest source first, those of one size in their order: scores are added up in this order.
+/// Sorts the sources by size, the smallest first. Sources of equal size keep their order. Scores are added up in this
+/// order.
 fn by_size(sources: &mut [Weighted<'_>]) {
     sources.sort_by_key(|(source, _)| source.len());
 }
 
-/// The members that any source has. O(all members).
+/// The members of all sources together. O(all members).
 pub(super) fn union<'a>(mut sources: Vec<Weighted<'a>>, aggregate: Aggregate, seed: u64) -> Vec<Pair<'a>> {
     by_size(&mut sources);
     let mut members = Accumulator::new(seed);
@@ -51,7 +52,8 @@ pub(super) fn union<'a>(mut sources: Vec<Weighted<'a>>, aggregate: Aggregate, se
     members.into_pairs()
 }
 
-/// Calls `visit` for each member that all sources have, until it answers false. O(members of the smallest · sources).
+/// Calls `visit` for each member that all sources have, until `visit` returns false. O(members of the smallest ·
+/// sources).
 pub(super) fn intersection<'a>(
     mut sources: Vec<Weighted<'a>>,
     aggregate: Aggregate,
@@ -72,13 +74,13 @@ pub(super) fn intersection<'a>(
     });
 }
 
-/// The members of the first source that no other has. O(all members), or less where looking the members of the first up
-/// is cheaper.
+/// The members of the first source that no other has. O(all members), or less if it is cheaper to look up the members
+/// of the first source.
 pub(super) fn difference<'a>(first: Source<'a>, mut others: Vec<Source<'a>>, seed: u64) -> Vec<Pair<'a>> {
     let all: usize = first.len() + others.iter().map(|source| source.len()).sum::<usize>();
     let mut kept = Vec::new();
     if first.len().saturating_mul(others.len() + 1) / 2 <= all {
-        // The largest is the most likely to have a member.
+        // The largest source is the most likely to have a member.
         others.sort_by_key(|source| std::cmp::Reverse(source.len()));
         let others: Vec<Lookup<'_>> =
             others.into_iter().map(|source| Lookup::new(source, first.len(), seed)).collect();
@@ -106,7 +108,7 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeMap;
 
-    /// A source as its owner: a sorted set, or a set.
+    /// The owned value of a source: a sorted set, or a set.
     #[derive(Clone, Debug)]
     enum Owner {
         Sorted(ZSet),

@@ -1,4 +1,4 @@
-//! The commands: ZUNION, ZINTER and ZDIFF, those that store, and ZINTERCARD.
+//! The commands ZUNION, ZINTER and ZDIFF, their storing forms, and ZINTERCARD.
 
 use super::combine::{Weighted, difference, intersection, union};
 use super::request::{Options, Takes, keys};
@@ -93,7 +93,7 @@ const fn stores(name: &'static str, handler: DataHandler) -> Row<DataHandler> {
         .keys(STORES)
 }
 
-/// How sources are combined, and what the command that does it is called.
+/// The operation that combines sources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Operation {
     Union,
@@ -101,7 +101,7 @@ enum Operation {
     Difference,
 }
 
-/// A command: what it does, its name, where its `numkeys` is.
+/// A command: its operation, its name, and the place of its `numkeys`.
 #[derive(Clone, Copy, Debug)]
 struct Asked {
     operation: Operation,
@@ -110,7 +110,7 @@ struct Asked {
 }
 
 impl Asked {
-    /// What the command takes besides keys.
+    /// The options that the command takes.
     fn takes(self) -> Takes {
         Takes {
             weights: self.operation != Operation::Difference,
@@ -119,12 +119,12 @@ impl Asked {
         }
     }
 
-    /// The members that the request asks for, in order, and its options.
+    /// Returns the members that the request asks for, in order, and its options.
     fn run<'s>(self, tx: &'s mut Tx<'_>, args: Args<'_>) -> Result<(Vec<Pair<'s>>, Options), CommandError> {
         allocation::contain(|| self.combine(tx, args))?
     }
 
-    /// The same. Unwinds if there is no memory for them.
+    /// Returns the same as [`run`](Self::run). Unwinds if there is no memory for the members.
     fn combine<'s>(
         self,
         tx: &'s mut Tx<'_>,
@@ -154,7 +154,7 @@ impl Asked {
         Ok((pairs, options))
     }
 
-    /// Answers the members.
+    /// Replies the members.
     fn answer(self, tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
         let (pairs, options) = self.run(tx, args)?;
         if options.with_scores {
@@ -175,8 +175,8 @@ impl Asked {
     }
 }
 
-/// The values of the request's keys, `None` where there is no such key, and its options: in Redis' order, which refuses
-/// a key of another type before an option.
+/// Reads the values of the request's keys (`None` for an absent key), and then its options. This is Redis' order, which
+/// refuses a key of another type before a wrong option.
 fn read<'s>(
     tx: &'s mut Tx<'_>,
     args: Args<'_>,

@@ -1,4 +1,4 @@
-//! What such a command is asked for.
+//! The requests of the algebra commands.
 
 use super::combine::Aggregate;
 use crate::spec::{Args, CommandError, errors};
@@ -16,18 +16,18 @@ pub(super) struct Takes {
 /// The options of a request.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Options {
-    /// One for each key, or none: 1 for all.
+    /// One weight for each key. Empty: 1 for all.
     pub(super) weights: Vec<f64>,
     pub(super) aggregate: Aggregate,
     pub(super) with_scores: bool,
-    /// 0: none.
+    /// The most members that are counted. 0: no limit.
     pub(super) limit: usize,
 }
 
-/// The keys, as many as argument `at` says, and where the options after them begin.
+/// Reads the keys, as many as argument `at` says. Returns the keys, and the place of the options behind them.
 ///
 /// # Errors
-/// No number, less than one, more than there are arguments.
+/// Returns an error for no number, for less than one, or for more than the arguments.
 pub(super) fn keys<'a>(
     args: Args<'a>,
     at: usize,
@@ -43,10 +43,10 @@ pub(super) fn keys<'a>(
 }
 
 impl Options {
-    /// Reads the options from argument `at` on, of a request with so many keys.
+    /// Reads the options from argument `at` on, of a request with `keys` keys.
     ///
     /// # Errors
-    /// An option that the command does not take, or one without its values.
+    /// Returns an error for an option that the command does not take, or for an option without its values.
     pub(super) fn parse(
         args: Args<'_>,
         mut at: usize,

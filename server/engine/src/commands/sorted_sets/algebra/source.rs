@@ -1,22 +1,22 @@
-//! What members and scores come from: a sorted set, or a set.
+//! The sources of members and scores: sorted sets, and sets.
 
 use lockwheel_store::values::zset::Accumulator;
 use lockwheel_store::values::{Encoding, Set, Text, Value, ZSet};
 
-/// The score that a member of a set has.
+/// The score of a member of a set.
 const SET_SCORE: f64 = 1.0;
 
-/// From so many comparisons on, it pays to index a small source before members are looked for in it.
+/// The least number of comparisons for which it pays to index a small source before look-ups.
 const INDEXED_MIN: usize = 256;
 
 /// A member and its score.
 pub(super) type Pair<'a> = (Text<'a>, f64);
 
-/// The value of a key that is combined with others.
+/// The value of a key that is to be combined with others.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Source<'a> {
     Sorted(&'a ZSet),
-    /// Whose members all have the score 1.
+    /// A set, whose members all have the score 1.
     Plain(&'a Set),
 }
 
@@ -38,7 +38,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Calls `visit` for each member and its score, until it answers false.
+    /// Calls `visit` for each member and its score, until `visit` returns false.
     pub(super) fn visit(self, mut visit: impl FnMut(Pair<'a>) -> bool) {
         match self {
             Self::Sorted(set) => set.iter().all(|(member, score)| visit((Text::Bytes(member), score))),
@@ -62,16 +62,16 @@ impl<'a> Source<'a> {
     }
 }
 
-/// A source in which members are looked for.
+/// A source in which members are looked up.
 #[derive(Debug)]
 pub(super) enum Lookup<'a> {
     Direct(Source<'a>),
-    /// Its members in a table: a small source has none of its own.
+    /// The members in a hash table, for a small source, which has no table of its own.
     Indexed(Accumulator<'a>),
 }
 
 impl<'a> Lookup<'a> {
-    /// The source, prepared for so many lookups.
+    /// The source, prepared for `times` look-ups.
     pub(super) fn new(source: Source<'a>, times: usize, seed: u64) -> Self {
         if source.is_searched_in_turn() && source.len().saturating_mul(times) >= INDEXED_MIN {
             Lookup::Indexed(index([source], seed))
@@ -80,7 +80,7 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// The score of a member that is there.
+    /// The score of a member, if the source has it.
     pub(super) fn score(&self, member: &[u8]) -> Option<f64> {
         match self {
             Lookup::Direct(source) => source.score(member),
@@ -89,7 +89,7 @@ impl<'a> Lookup<'a> {
     }
 }
 
-/// The members of all these sources in one table.
+/// The members of all these sources in one hash table.
 pub(super) fn index<'a>(sources: impl IntoIterator<Item = Source<'a>>, seed: u64) -> Accumulator<'a> {
     let mut members = Accumulator::new(seed);
     for source in sources {
