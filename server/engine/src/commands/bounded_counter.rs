@@ -125,7 +125,7 @@ fn add_integer(tx: &mut Tx<'_>, args: Args<'_>, options: &Options, reply: &mut d
     };
     let exact = i128::from(old) + i128::from(increment);
     let cut = exact.clamp(i128::from(lower), i128::from(upper));
-    // Beyond a bound nothing changes, unless the number becomes the bound.
+    // Beyond a bound nothing changes, unless SATURATE sets the number to the bound.
     let (new, delta) = if cut == exact || options.saturate {
         let delta = i64::try_from(cut - i128::from(old)).map_err(|_| CommandError::text(DELTA))?;
         // Both bounds are of this type.
@@ -175,7 +175,7 @@ fn add_float(
         (_, Some(upper)) if exact.exceeds(upper) => Some(upper),
         _ => None,
     };
-    // Beyond a bound nothing changes, unless the number becomes the bound.
+    // Beyond a bound nothing changes, unless SATURATE sets the number to the bound.
     let added = match bound {
         None => Some((exact, increment)),
         Some(bound) if options.saturate => {

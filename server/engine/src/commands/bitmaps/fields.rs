@@ -44,7 +44,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .errors(&[SYNTAX, BAD_KIND, BAD_OFFSET, ONLY_GET]),
 ];
 
-/// The key of BITFIELD, which is only read where all that is to be done is GET.
+/// The key of BITFIELD, which is only read if all steps are GET.
 fn bitfield_key(args: Args<'_>) -> Vec<Key> {
     let (mut at, mut only_reads) = (2, true);
     while at < args.len() && only_reads {
@@ -57,7 +57,7 @@ fn bitfield_key(args: Args<'_>) -> Vec<Key> {
     vec![(1, flags | KeyFlags::ACCESS)]
 }
 
-/// One thing to be done to a field.
+/// One step on a field.
 #[derive(Clone, Copy, Debug)]
 struct Step {
     field: BitField,
@@ -73,7 +73,7 @@ enum What {
 }
 
 impl Step {
-    /// The last bit of the field that it writes, if it writes one.
+    /// The last bit of the field that the step writes, if it writes a field.
     fn last_written(&self) -> Option<u64> {
         match self.what {
             What::Get => None,
@@ -81,7 +81,7 @@ impl Step {
         }
     }
 
-    /// Does it to bytes that have all of its field; the number to answer, if there is one, and whether the field has
+    /// Runs the step on bytes that have its whole field. Returns the number to reply, if any, and whether the field has
     /// changed.
     fn write(&self, bytes: &mut [u8]) -> (Option<i64>, bool) {
         let before = self.field.get(bytes, self.offset);
@@ -96,7 +96,7 @@ impl Step {
     }
 }
 
-/// A field's kind: `u8`, `i16`. What follows a NUL is not read, as in C.
+/// Reads a field's kind: `u8`, `i16`. Bytes behind a NUL are ignored, as in C.
 fn parse_kind(args: Args<'_>, index: usize) -> Result<BitField, CommandError> {
     let parse = |kind: &[u8]| {
         let (sign, width) = kind.split_first()?;
@@ -175,7 +175,7 @@ fn bitfield_ro(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcom
     read_fields(tx, args, &steps, reply)
 }
 
-/// Answers fields that are only read; the key is not made.
+/// Replies fields that are only read. The key is not created.
 fn read_fields(tx: &mut Tx<'_>, args: Args<'_>, steps: &[Step], reply: &mut dyn Reply) -> Outcome {
     let value = tx.read::<Str>(&args[1])?;
     let text = value.map(Str::text);

@@ -1,4 +1,4 @@
-//! Bitmaps: strings as bits, the highest of the first byte first.
+//! Bitmaps: strings as bits. The highest bit of the first byte comes first.
 
 pub(super) mod combine;
 pub(super) mod fields;

@@ -1,4 +1,4 @@
-//! The offset of a bit among a command's arguments, and the string that it is in.
+//! The offset of a bit among a command's arguments, and access to its string.
 
 use crate::commands::string_ranges::check_room;
 use crate::spec::{Args, CommandError};
@@ -7,18 +7,18 @@ use lockwheel_store::keyspace::Tx;
 use lockwheel_store::values::Str;
 use lockwheel_store::values::bits::bytes_up_to;
 
-/// Strings that become longer than this, in bytes, grow only if there is memory for them.
+/// The length, in bytes, above which memory is checked before a string grows.
 const CHECKED_MIN: usize = 1 << 20;
 
-/// What is answered to an offset that is none.
+/// The error for an invalid offset.
 pub(super) const BAD_OFFSET: &str = "ERR bit offset is not an integer or out of range";
 
-/// Argument `index` as the offset of a bit: in a string of at most `max` bytes.
+/// Reads argument `index` as the offset of a bit in a string of at most `max` bytes.
 pub(super) fn parse_offset(args: Args<'_>, index: usize, max: usize) -> Result<u64, CommandError> {
     check_offset(args.get(index).and_then(number::parse_i64), max)
 }
 
-/// The same where `#n` is the n-th field of so many bits.
+/// Reads an offset as [`parse_offset`] does, or `#n`, which means the n-th field of the field's width in bits.
 pub(super) fn parse_field_offset(
     args: Args<'_>,
     index: usize,
@@ -37,8 +37,8 @@ fn check_offset(offset: Option<i64>, max: usize) -> Result<u64, CommandError> {
     offset.filter(|offset| offset / 8 < max as u64).ok_or(CommandError::text(BAD_OFFSET))
 }
 
-/// The bytes of a key's string up to the one that holds the bit `last`, to be changed in place, and whether there were
-/// fewer before. The key is made when there is none. O(bytes added).
+/// The bytes of a key's string, at least up to the byte that holds the bit `last`, for changes in place. The second
+/// value says whether there were fewer bytes before. The key is created if absent. O(bytes added).
 pub(super) fn bytes_of<'a>(
     tx: &'a mut Tx<'_>,
     key: &[u8],
@@ -46,7 +46,7 @@ pub(super) fn bytes_of<'a>(
 ) -> Result<(&'a mut [u8], bool), CommandError> {
     let len = bytes_up_to(last) as usize;
     if len >= CHECKED_MIN {
-        // Read first, as an error leaves no key behind.
+        // The key is read first, so that an error leaves no key behind.
         check_room(tx.write::<Str>(key)?.map(|edit| &*edit.value), len)?;
     }
     let edit = tx.write_or_new::<Str>(key)?;

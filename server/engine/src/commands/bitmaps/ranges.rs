@@ -41,7 +41,7 @@ const fn bitpos_row(handler: DataHandler) -> Row<DataHandler> {
         .errors(&[NOT_AN_INTEGER, SYNTAX, NOT_A_BIT])
 }
 
-/// What the positions of a range count.
+/// The unit of the positions of a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Unit {
     Byte,
@@ -66,9 +66,9 @@ impl Unit {
     }
 
     /// The bits from position `start` to `end`, both included, of a string of `len` bytes. Negative positions count
-    /// from the end; those before the beginning mean the first, those behind the end the last.
+    /// from the end. Positions before the beginning mean the first, and positions behind the end mean the last.
     fn range(self, start: i64, end: i64, len: usize) -> Range<u64> {
-        // Memory holds fewer bits than this.
+        // Memory holds fewer than `i64::MAX` bits.
         let len = (len as u64 * 8 / self.bits()) as i64;
         let place = |at: i64| if at < 0 { (len + at).max(0) } else { at };
         let (start, end) = (place(start), place(end).min(len - 1));
@@ -106,12 +106,12 @@ fn bitpos(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let has_end = args.len() > 4;
     let end = if has_end { args.int(4)? } else { -1 };
     let position = match tx.read::<Str>(&args[1])? {
-        // Zero bits without end.
+        // An absent key counts as endless zero bits.
         None => (!on).then_some(0),
         Some(value) => {
             let text = value.text();
             let range = unit.range(start, end, text.len());
-            // Without an end, the first 0 of a string of ones is behind it.
+            // Without an explicit end, the first 0 of a string of ones is behind the string.
             let behind = (!on && !has_end && !range.is_empty()).then_some(range.end);
             bits::first_bit(&text, range, on).or(behind)
         }

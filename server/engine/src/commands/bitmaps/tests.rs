@@ -1,4 +1,4 @@
-//! What bitmaps cause, and what they leave as it was.
+//! Tests of the effects of bitmap commands on keys.
 
 use crate::commands::testing::World;
 

@@ -1,4 +1,4 @@
-//! Values as bytes: DUMP, RESTORE.
+//! Serialized values: DUMP, RESTORE.
 
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
 use lockwheel_resp::{Reply, allocation};
@@ -12,7 +12,7 @@ const INVALID_FREQ: &str = "ERR Invalid FREQ value, must be >= 0 and <= 255";
 const WRONG_FOOTER: &str = "ERR DUMP payload version or checksum are wrong";
 const BAD_FORMAT: &str = "ERR Bad data format";
 
-/// How RESTORE takes time.
+/// The time complexity of RESTORE.
 const RESTORE_COMPLEXITY: &str = "O(1) to create the new key and additional O(N*M) to reconstruct the serialized \
     value, where N is the number of Redis objects composing the value and M their average size. For small string \
     values the time complexity is thus O(1)+O(1*M) where M is small, so simply O(1). However for sorted set values \
@@ -86,7 +86,7 @@ fn dump(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
 struct RestoreOptions {
     replace: bool,
     absolute: bool,
-    /// Only one of these two may be given.
+    /// The idle time, in seconds. Only this or `frequency` may be given.
     idle_seconds: Option<i64>,
     frequency: Option<u8>,
 }
@@ -108,7 +108,7 @@ impl RestoreOptions {
             } else if args.is(at, "freq") && has_value && options.idle_seconds.is_none() {
                 at += 1;
                 let range = CommandError::text(INVALID_FREQ);
-                // The range is that of the type.
+                // The range is that of the type, so the number fits.
                 options.frequency = Some(args.int_in(at, 0, 255, range)? as u8);
             } else {
                 return Err(errors::SYNTAX);
@@ -118,7 +118,7 @@ impl RestoreOptions {
         Ok(options)
     }
 
-    /// The access clock of the key, if one is given of the kind that is measured now; the other kind means nothing.
+    /// The access clock of the key, if the request gives the kind that is measured now. The other kind is ignored.
     fn access_clock(self, accesses: &Accesses) -> Option<AccessClock> {
         match accesses.measure() {
             Measure::IdleTime => self.idle_seconds.map(|seconds| accesses.clock_of_idle(seconds)),
@@ -127,7 +127,7 @@ impl RestoreOptions {
     }
 }
 
-/// Everything is checked, and the value made, before the keyspace changes.
+/// Restores a key. The request is checked, and the value made, before the keyspace changes.
 fn restore(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let options = RestoreOptions::parse(args)?;
     let key = &args[1];
@@ -137,7 +137,7 @@ fn restore(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let ttl = args.int_in(2, 0, i64::MAX, CommandError::text(INVALID_TTL))?;
     let value = read(tx, &args[3])?;
     let now_ms = tx.now().wall_ms();
-    // Redis adds without a look at the range: what is beyond it is over.
+    // Redis adds without a check of the range: a sum that wraps around has passed.
     let deadline = if options.absolute { ttl } else { ttl.wrapping_add(now_ms) };
     match (ttl > 0).then_some(deadline) {
         Some(deadline) if tx.has_passed(deadline) => {
@@ -154,12 +154,12 @@ fn restore(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     Ok(())
 }
 
-/// The value of a payload.
+/// Reads the value of a payload.
 fn read(tx: &Tx<'_>, bytes: &[u8]) -> Result<Value, CommandError> {
     let body = payload::open(bytes).map_err(|_| CommandError::text(WRONG_FOOTER))?;
-    // What follows the value is not looked at, as in Redis.
+    // Bytes behind the value are ignored, as in Redis.
     let mut reader = Reader::new(body).with_max_string(tx.max_string());
-    // Nothing has changed yet: a value that there is no memory for is refused.
+    // Nothing has changed yet, so a value can be refused for lack of memory.
     let value = allocation::contain(|| rdb::read_value(&mut reader, tx.encodings()))?;
     if value.is_err() && reader.lacks_memory() {
         return Err(errors::INSUFFICIENT_MEMORY);

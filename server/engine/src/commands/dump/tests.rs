@@ -1,15 +1,15 @@
-//! What RESTORE makes of bytes that nobody has written: nothing, or a value that every command can work on.
+//! Tests of RESTORE with corrupt payloads. Each is refused, or becomes a value that every command can work on.
 
 use crate::commands::testing::World;
 use lockwheel_store::keyspace::Rng;
 use lockwheel_store::rdb::payload;
 
-/// Changed payloads of each kind.
+/// The number of mutated payloads of each kind.
 const TRIES: usize = 5_000;
-/// Bytes that mean something somewhere.
+/// Bytes with a meaning in some format.
 const TELLING: &[u8] = &[0, 1, 2, 0x3f, 0x40, 0x7f, 0x80, 0x81, 0xc0, 0xc3, 0xf0, 0xf4, 0xfe, 0xff];
 
-/// Lines that make a value in `k` each, in every encoding that there is.
+/// Lines that each make a value in `k`; together they cover all encodings.
 const MADE: &[&str] = &[
     "SET k 12345",
     "SET k aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
@@ -28,7 +28,7 @@ const MADE: &[&str] = &[
      HPEXPIREAT k 1900000000000 FIELDS 1 a|HPEXPIREAT k 1900000000500 FIELDS 1 b",
 ];
 
-/// Values in forms that are only read.
+/// Values in forms that are read but never written.
 const READ: &[&[u8]] = &[
     b"\x01\x03\x01a\xc0\x05\x01b",
     b"\x02\x03\x01a\x01b\x01c",
@@ -47,7 +47,7 @@ const READ: &[&[u8]] = &[
       \x81b\x02\x02\x01\0\x01\xff",
 ];
 
-/// Commands on the key `k` of each type, which shall not fail whatever it holds.
+/// Commands on the key `k` by type. They must not fail on any value.
 const USED: &[(&str, &str)] = &[
     ("string", "GET k|STRLEN k|APPEND k x|GETRANGE k 0 -1|SETRANGE k 1 y"),
     (
@@ -74,7 +74,7 @@ const USED: &[(&str, &str)] = &[
     ),
 ];
 
-/// The payload of what a line makes.
+/// The payload of the value that a line makes.
 fn made(line: &str) -> Vec<u8> {
     let mut world = World::new();
     for line in line.split('|') {
@@ -96,7 +96,7 @@ fn corpus() -> Vec<Vec<u8>> {
     made.chain(READ.iter().map(|body| body.to_vec())).collect()
 }
 
-/// One or a few changes to the bytes.
+/// Makes one or a few changes to the bytes.
 fn mutate(body: &mut Vec<u8>, rng: &mut Rng) {
     for _ in 0..=rng.below(3) {
         let at = rng.below(body.len().max(1) as u64) as usize;
@@ -130,7 +130,8 @@ fn fields(world: &mut World, key: &str) -> Vec<[String; 3]> {
     fields
 }
 
-/// Restores a payload: nothing, or a value that all commands can work on, and that can be written and read again.
+/// Restores a payload. If it is accepted, checks that all commands can work on the value, and that it can be dumped and
+/// restored again.
 fn restore_and_use(world: &mut World, payload: &[u8]) -> bool {
     let reply = world.request(&[b"RESTORE", b"k", b"0", payload]);
     if reply != "+OK" {
@@ -139,7 +140,7 @@ fn restore_and_use(world: &mut World, payload: &[u8]) -> bool {
         return false;
     }
     if world.run("EXISTS k") == ":0" {
-        // All its fields were over.
+        // The deadlines of all fields had passed.
         return true;
     }
     let bytes = world.value_bytes("k");
@@ -149,7 +150,7 @@ fn restore_and_use(world: &mut World, payload: &[u8]) -> bool {
     let kind = world.run("TYPE k");
     let second = world.dump("k2").expect("it is there");
     if second != again {
-        // A form for fields with deadlines may have none: the next form is that of a small hash.
+        // The format for fields with deadlines may have no deadline. The next dump then has the format of a small hash.
         assert_eq!(kind, "+hash", "written and read again it is the same");
         assert_eq!(fields(world, "k"), fields(world, "k2"));
         assert_eq!(world.request(&[b"RESTORE", b"k3", b"0", &second]), "+OK");
@@ -186,7 +187,7 @@ fn no_payload_harms() {
             }
         }
     }
-    // Hundreds of thousands, and both happen often enough to mean something.
+    // There are hundreds of thousands of payloads, and both results are frequent enough to be meaningful.
     assert!(restored + refused >= 100_000);
     assert!(restored > TRIES && refused > TRIES, "{restored} restored, {refused} refused");
 }
@@ -201,7 +202,7 @@ fn every_cut_is_refused() {
     }
 }
 
-/// What CVE-2026-25243 and Redis' tests of corrupt payloads are about, with a right checksum.
+/// The payloads of CVE-2026-25243 and of Redis' tests of corrupt payloads, with a right checksum.
 #[test]
 fn known_attacks_are_refused() {
     let mut world = World::new();
@@ -223,7 +224,7 @@ fn known_attacks_are_refused() {
         b"\x14\x0d\x0d\0\0\0\x02\0\x81a\x02\x81a\x02\xff",
         b"\x0b\x0c\x02\0\0\0\x02\0\0\0\x01\0\x01\0",
         b"\x0b\x0c\x02\0\0\0\x02\0\0\0\x02\0\x01\0",
-        // Nothing in it.
+        // Empty values.
         b"\x01\x00",
         b"\x02\x00",
         b"\x04\x00",
@@ -233,7 +234,7 @@ fn known_attacks_are_refused() {
         b"\x12\x01\x02\x07\x07\0\0\0\0\0\xff",
         b"\x0e\x01\x0b\x0b\0\0\0\x0a\0\0\0\0\0\xff",
         b"\x09\x02\x00\xff",
-        // No number, or none that is a score; kinds that are not known.
+        // Invalid numbers or scores, and unknown kinds.
         b"\x05\x01\x01a\0\0\0\0\0\0\xf8\x7f",
         b"\x03\x01\x01a\xfd",
         b"\x03\x01\x01a\x03abc",

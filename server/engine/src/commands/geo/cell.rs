@@ -1,29 +1,29 @@
-//! The cells of a grid that halves the world step by step, and their numbers. This knows no command.
+//! The cells of a grid that halves the world step by step, and their numbers. The module knows no command.
 //!
-//! A cell's number has a bit of the latitude and one of the longitude in turn, the longitude's first. Cells of 26 steps
-//! are what members are scored with; real servers' arithmetic is kept also where it goes beyond the grid's edge, at
-//! longitude 180 and for scores that are no cells.
+//! A cell's number has bits of the longitude and the latitude in turn, the longitude's first. The scores of members are
+//! cells of 26 steps. The arithmetic is that of Redis, also beyond the grid's edge: at longitude 180, and for scores
+//! that are no cells.
 
 use super::earth::Point;
 
 /// Steps of the finest grid: 52 bits, all of which a double holds.
 pub(super) const STEPS_MAX: u32 = 26;
 
-/// Where cells are counted from, and how far.
+/// The ranges of coordinates that a grid divides.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct World {
     longitude: (f64, f64),
     latitude: (f64, f64),
 }
 
-/// The world of Web Mercator, which scores are counted in.
+/// The world of Web Mercator, which the grid of scores divides.
 pub(super) const MERCATOR: World =
     World { longitude: (-180.0, 180.0), latitude: (-85.051_128_78, 85.051_128_78) };
-/// The whole world, which the texts of geohashes are counted in.
+/// The whole world, which the grid of geohash texts divides.
 const WHOLE: World = World { longitude: (-180.0, 180.0), latitude: (-90.0, 90.0) };
 
 impl World {
-    /// Whether it has this point.
+    /// Whether the world has this point.
     pub(super) fn contains(self, point: Point) -> bool {
         let within = |value: f64, (min, max): (f64, f64)| (min..=max).contains(&value);
         within(point.longitude, self.longitude) && within(point.latitude, self.latitude)
@@ -43,7 +43,7 @@ pub(super) struct Edges {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Cell {
     bits: u64,
-    /// How often the world was halved in either direction, from 1 to [`STEPS_MAX`].
+    /// The number of times that the world was halved in either direction, from 1 to [`STEPS_MAX`].
     steps: u32,
 }
 
@@ -59,7 +59,7 @@ impl Cell {
         Cell { bits: interleave(x, y), steps }
     }
 
-    /// The cell that is a member's score, whatever the score is: as a C compiler converts numbers that fit no integer.
+    /// The cell of a member's score. Scores that fit no integer are converted as a C compiler does.
     pub(super) fn of_score(score: f64) -> Self {
         const HALF: f64 = 9_223_372_036_854_775_808.0;
         let bits =
@@ -72,14 +72,14 @@ impl Cell {
         self.bits as f64
     }
 
-    /// The lowest score of a member in this cell, and the lowest that is beyond it.
+    /// The lowest score of a member in this cell, and the lowest score above the cell.
     pub(super) fn scores(self) -> (f64, f64) {
         let finer = 2 * (STEPS_MAX - self.steps);
         ((self.bits << finer) as f64, ((self.bits + 1) << finer) as f64)
     }
 
-    /// The cell so many columns to the east and rows to the north (one at the most, negative: west and south); around
-    /// the world beyond its edge, at the poles too.
+    /// The cell `east` columns to the east and `north` rows to the north. Each number is -1, 0 or 1; negative means
+    /// west or south. Beyond the edge of the world it wraps around, at the poles too.
     pub(super) fn neighbour(self, east: i8, north: i8) -> Self {
         let last = (1_u32 << self.steps) - 1;
         let next = |at: u32, by: i8| if by == 0 { at } else { at.wrapping_add_signed(by.into()) & last };
@@ -87,10 +87,10 @@ impl Cell {
         Cell { bits: interleave(next(x, east), next(y, north)), ..self }
     }
 
-    /// Its edges.
+    /// The edges of the cell.
     pub(super) fn edges(self) -> Edges {
         let (x, y) = deinterleave(self.bits);
-        // A power of two: the product is exact, as a quotient would be.
+        // The step is a power of two, so the product is as exact as a quotient.
         let step = 1.0 / f64::from(1_u32 << self.steps);
         let edge = |at: u32, (min, max): (f64, f64)| min + f64::from(at) * step * (max - min);
         let World { longitude, latitude } = MERCATOR;
@@ -102,7 +102,7 @@ impl Cell {
         }
     }
 
-    /// The point in its middle, within the world.
+    /// The middle of the cell, within the world.
     pub(super) fn middle(self) -> Point {
         let Edges { west, south, east, north } = self.edges();
         let middle = |low: f64, high: f64, (min, max): (f64, f64)| f64::midpoint(low, high).clamp(min, max);
@@ -112,12 +112,12 @@ impl Cell {
         }
     }
 
-    /// The geohash of its middle: eleven letters and digits, of which the last is always `0`.
+    /// The geohash of the cell's middle: eleven letters and digits, the last of which is always `0`.
     pub(super) fn geohash(self) -> [u8; 11] {
         const DIGITS: &[u8; 32] = b"0123456789bcdefghjkmnpqrstuvwxyz";
         let bits = Cell::of(self.middle(), WHOLE, STEPS_MAX).bits;
         let mut text = [b'0'; 11];
-        // Ten digits of 5 bits; 52 bits are there.
+        // Ten digits of 5 bits are taken from the 52 bits.
         for (place, digit) in text.iter_mut().take(10).enumerate() {
             let shift = 2 * STEPS_MAX as usize - 5 * (place + 1);
             *digit = DIGITS[(bits >> shift & 0x1f) as usize];
@@ -126,13 +126,13 @@ impl Cell {
     }
 }
 
-/// A double as an integer of 64 bits as x86-64 converts it: without its fraction, and the lowest where none fits.
+/// Converts a double to a 64-bit integer as x86-64 does: without the fraction, and to the lowest integer if none fits.
 pub(super) fn truncated(value: f64) -> i64 {
     const LIMIT: f64 = 9_223_372_036_854_775_808.0;
     if (-LIMIT..LIMIT).contains(&value) { value as i64 } else { i64::MIN }
 }
 
-/// The bits of both in turn: those of `y` at even places, the lowest first.
+/// Interleaves the bits of both numbers, with those of `y` at even places. Bit 0 is the lowest.
 fn interleave(x: u32, y: u32) -> u64 {
     spread(y) | spread(x) << 1
 }
@@ -142,7 +142,7 @@ fn deinterleave(bits: u64) -> (u32, u32) {
     (gather(bits >> 1), gather(bits))
 }
 
-/// Masks of groups of 1, 2, 4, 8 and 16 bits with as many zeros between them.
+/// Masks of groups of 1, 2, 4, 8 and 16 bits, with as many zeros between the groups.
 const GROUPS: [u64; 5] = [
     0x5555_5555_5555_5555,
     0x3333_3333_3333_3333,
@@ -151,7 +151,7 @@ const GROUPS: [u64; 5] = [
     0x0000_ffff_0000_ffff,
 ];
 
-/// A zero after every bit.
+/// Inserts a zero after every bit.
 fn spread(value: u32) -> u64 {
     GROUPS
         .iter()
@@ -160,13 +160,13 @@ fn spread(value: u32) -> u64 {
         .fold(u64::from(value), |bits, (at, mask)| (bits | bits << (1 << at)) & mask)
 }
 
-/// The bits at even places.
+/// Joins the bits at even places.
 fn gather(bits: u64) -> u32 {
     let joined = GROUPS.iter().enumerate().fold(bits, |bits, (at, mask)| {
         let bits = bits & mask;
         bits | bits >> (1 << at)
     });
-    // The other half is left over from the last step.
+    // The upper half is a remainder of the last step.
     joined as u32
 }
 

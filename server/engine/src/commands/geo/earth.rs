@@ -1,4 +1,4 @@
-//! Points on the earth and the distances between them. This knows no command.
+//! Points on the earth and the distances between them. The module knows no command.
 
 use std::f64::consts::PI;
 
@@ -7,12 +7,12 @@ pub(super) const RADIUS_M: f64 = 6_372_797.560856;
 /// Radians in a degree.
 const DEGREE: f64 = PI / 180.0;
 
-/// An angle of degrees in radians.
+/// Converts degrees to radians.
 pub(super) fn radians(degrees: f64) -> f64 {
     degrees * DEGREE
 }
 
-/// An angle of radians in degrees.
+/// Converts radians to degrees.
 pub(super) fn degrees(radians: f64) -> f64 {
     radians / DEGREE
 }
@@ -20,13 +20,13 @@ pub(super) fn degrees(radians: f64) -> f64 {
 /// A point, in degrees.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Point {
-    /// From -180 to 180.
+    /// The longitude, from -180 to 180.
     pub(super) longitude: f64,
-    /// From -85.05112878 to 85.05112878.
+    /// The latitude, from -85.05112878 to 85.05112878.
     pub(super) latitude: f64,
 }
 
-/// A point prepared for measuring distances: in radians, with what costs time.
+/// A point prepared for distances: in radians, with the cosine of the latitude, which is expensive to compute.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
     longitude: f64,
@@ -41,13 +41,13 @@ impl Place {
         Place { longitude: radians(point.longitude), latitude, cosine: latitude.cos() }
     }
 
-    /// The place on this one's meridian and on the other's parallel.
+    /// The place on this place's meridian and on the other's parallel.
     pub(super) fn at_latitude_of(self, other: Place) -> Place {
         Place { longitude: self.longitude, ..other }
     }
 
-    /// The distance along a great circle, in meters, by the haversine formula. Steps and their order are real servers',
-    /// because its last digits show where distances are stored.
+    /// The distance along a great circle, in meters, by the haversine formula. The steps and their order are those of
+    /// Redis, because stored distances show the last digits.
     pub(super) fn distance(self, other: Place) -> f64 {
         if self.longitude == other.longitude {
             return self.between_parallels(other);
@@ -55,7 +55,7 @@ impl Place {
         let u = ((other.latitude - self.latitude) / 2.0).sin();
         let v = ((other.longitude - self.longitude) / 2.0).sin();
         let haversine = u * u + self.cosine * other.cosine * v * v;
-        // Rounding may leave a little more than 1, whose arc sine is no number.
+        // Rounding may result in a little more than 1, whose arc sine is NaN.
         2.0 * RADIUS_M * haversine.sqrt().min(1.0).asin()
     }
 
@@ -64,7 +64,7 @@ impl Place {
         RADIUS_M * (other.latitude - self.latitude).abs()
     }
 
-    /// How far a point's meridian and parallel are from this place's, in radians, from 0 to π.
+    /// The distances of a point's meridian and parallel from those of this place, in radians, from 0 to π.
     pub(super) fn offset(self, point: Point) -> (f64, f64) {
         let around = (radians(point.longitude) - self.longitude).abs();
         (around.min(2.0 * PI - around), (radians(point.latitude) - self.latitude).abs())

@@ -1,4 +1,4 @@
-//! The cells that are searched for an area. This knows no command.
+//! The cells that are searched for an area. The module knows no command.
 
 use super::cell::{Cell, MERCATOR, STEPS_MAX};
 use super::earth::Point;
@@ -7,12 +7,12 @@ use super::shape::{Bounds, Shape};
 /// Half the width of the world of Web Mercator, in meters.
 const HALF_WORLD_M: f64 = 20_037_726.37;
 
-/// A cell and its neighbours as columns to the east and rows to the north, in the order in which real servers search
-/// them, which unsorted results show.
+/// A cell and its neighbours as columns to the east and rows to the north, in the order of a search. The order is that
+/// of Redis, because unsorted results show it.
 const ORDER: [(i8, i8); 9] = [(0, 0), (0, 1), (0, -1), (1, 0), (-1, 0), (1, 1), (-1, 1), (1, -1), (-1, -1)];
 
-/// The cells that together cover a shape around a center: the center's, and those of its neighbours that the shape may
-/// reach. Of neighbours that are one cell, because the world is small, one is left.
+/// The cells that together cover a shape around a center: the cell of the center, and its neighbours that the shape may
+/// reach. On coarse grids some neighbours are the same cell, which is returned once.
 pub(super) fn covering(center: Point, shape: Shape) -> impl Iterator<Item = Cell> {
     let bounds = shape.bounds(center);
     let mut steps = steps_for(shape.reach(), center.latitude);
@@ -27,18 +27,18 @@ pub(super) fn covering(center: Point, shape: Shape) -> impl Iterator<Item = Cell
     cells.filter(move |cell| last.replace(*cell) != Some(*cell))
 }
 
-/// How fine a grid is whose cells, with their neighbours, cover what is so many meters from a center, mostly.
+/// The number of steps of a grid in which a cell with its neighbours mostly covers `reach_m` meters around a center.
 fn steps_for(reach_m: f64, latitude: f64) -> u32 {
     if reach_m == 0.0 {
         return STEPS_MAX;
     }
     let (mut steps, mut reach) = (-1, reach_m);
-    // More would be beyond the finest grid anyway.
+    // More steps would be beyond the finest grid anyway.
     while reach < HALF_WORLD_M && steps <= STEPS_MAX as i32 + 2 {
         reach *= 2.0;
         steps += 1;
     }
-    // Meridians are closer to each other there.
+    // Near the poles the meridians are closer to each other.
     if latitude.abs() > 66.0 {
         steps -= 1;
     }
@@ -58,10 +58,11 @@ fn reaches(own: Cell, bounds: Bounds) -> bool {
     !is_short
 }
 
-/// Whether a neighbour may have a part of the shape: those on a side where the cell itself reaches beyond it have none.
+/// Whether a neighbour may have a part of the shape. If the cell itself reaches beyond the shape on a side, the
+/// neighbours on that side have no part of it.
 fn needed(own: Cell, bounds: Bounds, steps: u32) -> impl Fn(&(i8, i8)) -> bool {
     let edges = own.edges();
-    // On the coarsest grid the neighbours of all sides are the same cells.
+    // On the coarsest grid the neighbours on opposite sides are the same cells.
     let is_fine = steps >= 2;
     let skips = [
         (is_fine && edges.south < bounds.south, (0, -1)),
@@ -99,7 +100,7 @@ mod tests {
     }
 
     proptest! {
-        /// Where the area crosses no edge of the world, real servers find all its points.
+        /// If the area crosses no edge of the world, Redis finds all of its points.
         #[test]
         fn the_cells_cover_the_area(
             center in (-100.0..100.0_f64, -50.0..50.0_f64),

@@ -1,19 +1,19 @@
-//! Putting what was found in order of its distance. This knows no command.
+//! The sorting of found members by distance. The module knows no command.
 //!
-//! Real servers show how they sort: of members at one distance, which come in the order in which they were found when
-//! all are returned, the first few of a sort that ends early come as its exchanges leave them. That is the quicksort of
-//! Bentley and McIlroy ("Engineering a Sort Function", 1993), which leaves out parts that are not asked for.
+//! The replies of Redis show its sorting algorithm. If all members are returned, members at equal distances keep the
+//! order in which they were found. If the sort ends early, their order depends on the exchanges of the algorithm. That
+//! is the quicksort of Bentley and McIlroy ("Engineering a Sort Function", 1993), which leaves out unwanted parts.
 
 use std::cmp::Ordering;
 use std::ops::Range;
 
-/// Parts with fewer elements are sorted by insertion.
+/// The number of elements below which a part is sorted by insertion.
 const SHORT: usize = 7;
-/// Parts with more elements get the median of nine as their pivot.
+/// The number of elements above which the pivot of a part is the median of nine.
 const LONG: usize = 40;
 
-/// Sorts so that the first `wanted` elements are those of the whole in order; what comes after them is in no order.
-/// O(n log n), and O(n + wanted log wanted) mostly.
+/// Sorts so that the first `wanted` elements are the first ones of the sorted whole. The elements after them are in no
+/// order. O(n log n); mostly O(n + wanted log wanted).
 pub(super) fn sort_first<T: Copy>(items: &mut [T], wanted: usize, order: impl Fn(&T, &T) -> Ordering + Copy) {
     if wanted >= items.len() {
         items.sort_by(order);
@@ -21,7 +21,7 @@ pub(super) fn sort_first<T: Copy>(items: &mut [T], wanted: usize, order: impl Fn
     }
     let whole = 0..items.len();
     let mut parts = Vec::from([whole]);
-    // So many elements are looked at before the input counts as made to be slow.
+    // The number of elements looked at before the input counts as an attack on the algorithm.
     let mut budget = items.len().saturating_mul(4 * (items.len().ilog2() as usize + 1));
     while let Some(part) = parts.pop() {
         let Some(left) = budget.checked_sub(part.len()) else {
@@ -35,8 +35,8 @@ pub(super) fn sort_first<T: Copy>(items: &mut [T], wanted: usize, order: impl Fn
     }
 }
 
-/// Moves what comes before a pivot to the front and what comes after it to the end; how many those are. A short part is
-/// sorted whole.
+/// Moves the elements before a pivot to the front and the elements after it to the end. Returns both numbers. A short
+/// part is sorted as a whole.
 fn divide<T: Copy>(items: &mut [T], order: impl Fn(&T, &T) -> Ordering + Copy) -> (usize, usize) {
     if items.len() < SHORT {
         insertion_sort(items, order);
@@ -44,7 +44,7 @@ fn divide<T: Copy>(items: &mut [T], order: impl Fn(&T, &T) -> Ordering + Copy) -
     }
     items.swap(0, pivot(items, order));
     let len = items.len();
-    // What equals the pivot is collected at both ends: before `equal.start` and from `equal.end` on.
+    // Elements equal to the pivot are collected at both ends: before `equal.start` and from `equal.end` on.
     let (mut equal, mut unseen) = (1..len, 1..len);
     loop {
         while let Some(low) = first(&unseen)
@@ -87,7 +87,7 @@ fn last(range: &Range<usize>) -> Option<usize> {
     (!range.is_empty()).then(|| range.end - 1)
 }
 
-/// Exchanges `count` elements from `front` on with the last ones before `end`.
+/// Exchanges `count` elements from `front` on with the last `count` elements before `end`.
 fn exchange<T>(items: &mut [T], front: usize, end: usize, count: usize) {
     for at in 0..count {
         items.swap(front + at, end - count + at);
@@ -163,7 +163,8 @@ mod tests {
 
     #[test]
     fn an_input_made_to_be_slow_is_sorted_all_the_same() {
-        // Every pivot is close to the end of its part: McIlroy's adversary, which decides what is large as it is asked.
+        // Every pivot is close to the end of its part: McIlroy's adversary decides during the comparisons which
+        // elements are large.
         use std::cell::{Cell, RefCell};
         let len = 4000;
         let (values, solid, candidate, asked) =

@@ -1,4 +1,4 @@
-//! The commands on single places: adding them, and where they are.
+//! The commands on single places, which add, locate and measure them.
 
 use super::cell::{Cell, MERCATOR, STEPS_MAX};
 use super::earth::{Place, Point};
@@ -69,7 +69,7 @@ fn geoadd(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     if words == 0 || !words.is_multiple_of(3) || (policy.nx && policy.xx) {
         return Err(errors::SYNTAX);
     }
-    // All must be valid before the first is added.
+    // All places must be valid before the first one is added.
     let scored = |at| Ok((Cell::of(point(args, at)?, MERCATOR, STEPS_MAX).score(), args.all()[at + 2]));
     let places: Vec<(f64, &[u8])> =
         (at..args.len()).step_by(3).map(scored).collect::<Result<_, CommandError>>()?;
@@ -78,7 +78,7 @@ fn geoadd(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     Ok(())
 }
 
-/// Where a member is.
+/// The cell of a member.
 fn place(set: Option<&ZSet>, member: &[u8]) -> Option<Cell> {
     set?.score(member).map(Cell::of_score)
 }

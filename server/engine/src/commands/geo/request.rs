@@ -1,4 +1,4 @@
-//! What a search is asked for.
+//! The requests of searches.
 
 use super::cell::{Cell, MERCATOR};
 use super::earth::Point;
@@ -7,25 +7,25 @@ use crate::spec::{Args, CommandError, errors};
 use lockwheel_resp::number;
 use lockwheel_store::values::ZSet;
 
-/// A command that searches.
+/// A search command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Search {
-    /// GEORADIUS, whose center is a point; the `_RO` variant does not store.
+    /// GEORADIUS, whose center is a point. The `_RO` variant does not store.
     Radius { stores: bool },
     /// GEORADIUSBYMEMBER, whose center is a member.
     RadiusByMember { stores: bool },
-    /// GEOSEARCH, and GEOSEARCHSTORE, whose first argument is where it stores.
+    /// GEOSEARCH, and GEOSEARCHSTORE, whose first argument is the destination.
     Area { stores: bool },
 }
 
-/// Which way results are sorted by distance.
+/// The direction in which results are sorted by distance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Order {
     Nearest,
     Farthest,
 }
 
-/// What is told of each member.
+/// The data replied for each member.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Told {
     pub(super) distance: bool,
@@ -33,30 +33,30 @@ pub(super) struct Told {
     pub(super) coordinates: bool,
 }
 
-/// Where results are stored.
+/// The destination of stored results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Store<'a> {
     pub(super) key: &'a [u8],
-    /// Whether with their distances as scores.
+    /// Whether the scores are the distances.
     pub(super) distances: bool,
 }
 
-/// A request. Without a set that is searched, its center or shape may be unknown.
+/// A request. If the searched set is absent, the center or the shape may be unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Request<'a> {
     pub(super) center: Option<Point>,
     pub(super) shape: Option<Shape>,
     pub(super) order: Option<Order>,
-    /// The most results; 0: all.
+    /// The most results. 0: all.
     pub(super) count: usize,
-    /// Whether any so many will do, not the nearest.
+    /// Whether any `count` members are returned, instead of the nearest.
     pub(super) any: bool,
     pub(super) told: Told,
     pub(super) store: Option<Store<'a>>,
 }
 
 impl Search {
-    /// Which argument is the key that is searched.
+    /// The index of the searched key.
     pub(super) fn source(self) -> usize {
         if self == (Search::Area { stores: true }) { 2 } else { 1 }
     }
@@ -65,7 +65,7 @@ impl Search {
         matches!(self, Search::Area { .. })
     }
 
-    /// Whether an option says where to store.
+    /// Whether an option names the destination.
     fn stores_by_option(self) -> bool {
         matches!(self, Search::Radius { stores: true } | Search::RadiusByMember { stores: true })
     }
@@ -113,7 +113,7 @@ fn rectangle(args: Args<'_>, at: usize) -> Result<Shape, CommandError> {
     Ok(Shape { form: Form::Box { width, height }, unit: unit(args, at + 2)? })
 }
 
-/// Where a member is.
+/// The point of a member.
 fn place_of(set: &ZSet, member: &[u8]) -> Result<Point, CommandError> {
     set.score(member).map(|score| Cell::of_score(score).middle()).ok_or(errors::NO_SUCH_PLACE)
 }
@@ -123,18 +123,19 @@ struct Parser<'a, 's> {
     args: Args<'a>,
     search: Search,
     set: Option<&'s ZSet>,
-    /// Whether the center was given by FROMMEMBER, by FROMLONLAT; the shape by BYRADIUS, by BYBOX.
+    /// Whether the center was given by FROMMEMBER, and by FROMLONLAT. `by`: whether the shape was given by BYRADIUS,
+    /// and by BYBOX.
     from: [bool; 2],
     by: [bool; 2],
     request: Request<'a>,
 }
 
 impl<'a> Request<'a> {
-    /// Reads the arguments of a search in this set, in Redis' order: a member that is not there, for one, is told
-    /// before an option that is wrong.
+    /// Reads the arguments of a search in this set, in Redis' order. For example, a missing member is reported before a
+    /// wrong option.
     ///
     /// # Errors
-    /// What is wrong first.
+    /// Returns the first error.
     pub(super) fn parse(args: Args<'a>, search: Search, set: Option<&ZSet>) -> Result<Self, CommandError> {
         let request = Request::default();
         let mut parser = Parser { args, search, set, from: [false; 2], by: [false; 2], request };
@@ -147,7 +148,7 @@ impl<'a> Request<'a> {
 }
 
 impl<'a> Parser<'a, '_> {
-    /// Reads what stands at its place; where the options begin.
+    /// Reads the arguments with fixed places. Returns the place of the first option.
     fn fixed(&mut self) -> Result<usize, CommandError> {
         let args = self.args;
         match self.search {
@@ -172,7 +173,7 @@ impl<'a> Parser<'a, '_> {
         }
     }
 
-    /// Reads the option at argument `at`; how many arguments it has.
+    /// Reads the option at argument `at`. Returns the number of its arguments.
     fn option(&mut self, at: usize) -> Result<usize, CommandError> {
         let (args, request) = (self.args, &mut self.request);
         if args.is(at, "withdist") {
@@ -210,7 +211,7 @@ impl<'a> Parser<'a, '_> {
         if search.is_area() { self.area_option(at, values) } else { Err(errors::SYNTAX) }
     }
 
-    /// The options that GEOSEARCH alone has. The second of two that exclude each other is not known.
+    /// Reads an option that only GEOSEARCH has. Of two options that exclude each other, the second counts as unknown.
     fn area_option(&mut self, at: usize, values: usize) -> Result<usize, CommandError> {
         let (args, request) = (self.args, &mut self.request);
         if let Some(store) = request.store.as_mut().filter(|_| args.is(at, "storedist")) {
@@ -239,7 +240,7 @@ impl<'a> Parser<'a, '_> {
         }
     }
 
-    /// The request, if its options go together.
+    /// Returns the request, if its options do not exclude each other.
     fn check(self) -> Result<Request<'a>, CommandError> {
         let Parser { args, search, from, by, mut request, .. } = self;
         if request.store.is_some() && request.told != Told::default() {
@@ -247,7 +248,7 @@ impl<'a> Parser<'a, '_> {
         }
         let missing = |what: &str| {
             let mut text = format!("ERR exactly one of {what} can be specified for ").into_bytes();
-            // The command as it was written.
+            // The error quotes the command as the client wrote it.
             text.extend(&args[0]);
             Err(CommandError::new(text))
         };
@@ -261,7 +262,7 @@ impl<'a> Parser<'a, '_> {
             return Err(errors::ANY_WITHOUT_COUNT);
         }
         if request.count > 0 && !request.any {
-            // The nearest are meant.
+            // COUNT without ANY means the nearest members.
             request.order = request.order.or(Some(Order::Nearest));
         }
         Ok(request)

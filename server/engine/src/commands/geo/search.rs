@@ -112,7 +112,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .errors(BY_MEMBER_ERRORS),
 ];
 
-/// The errors of every search, and more.
+/// The errors of every search, and `$more`.
 macro_rules! search_errors {
     ($($more:expr),*) => {
         &[
@@ -153,7 +153,7 @@ const AREA_ERRORS: &[&str] = area_errors!();
 const STORED_AREA_ERRORS: &[&str] =
     area_errors!("ERR GEOSEARCHSTORE is not compatible with WITHDIST, WITHHASH and WITHCOORD options");
 
-/// The first arguments that may be options.
+/// The index of the first argument that may be an option.
 const RADIUS_OPTIONS: i32 = 6;
 const BY_MEMBER_OPTIONS: i32 = 5;
 
@@ -168,7 +168,7 @@ const BY_MEMBER_KEYS: &[KeySpec] = &[
     KeySpec::after("STOREDIST", BY_MEMBER_OPTIONS, DESTINATION),
 ];
 
-/// The key of the last STORE or STOREDIST, which is the one that is stored to. Redis lists the first of each.
+/// The key of the last STORE or STOREDIST, to which the results are stored. Redis lists the first of each.
 fn stored_key(args: Args<'_>, options_at: i32) -> Vec<Key> {
     let (mut stored, mut at) = (None, options_at.unsigned_abs() as usize);
     while at + 1 < args.len() {
@@ -206,16 +206,16 @@ const fn stores(
     row(name, arity, handler).flags(&[Flags::WRITE, Flags::DENYOOM, Flags::MOVABLEKEYS]).keys(keys)
 }
 
-/// A member that was found.
+/// A found member.
 #[derive(Clone, Copy, Debug)]
 struct Found<'a> {
     member: &'a [u8],
     score: f64,
-    /// From the center, in meters.
+    /// The distance from the center, in meters.
     distance: f64,
 }
 
-/// The members of a set that a request asks for, in its order.
+/// The members of a set that a request asks for, in the requested order.
 fn find<'s>(set: &'s ZSet, request: &Request<'_>) -> Vec<Found<'s>> {
     let (Some(center), Some(shape)) = (request.center, request.shape) else { return Vec::new() };
     let area = Area::new(center, shape);
@@ -237,7 +237,7 @@ fn find<'s>(set: &'s ZSet, request: &Request<'_>) -> Vec<Found<'s>> {
     found
 }
 
-/// Replies what was found, each member with what is told of it.
+/// Replies the found members, each with the requested data.
 fn write(found: &[Found<'_>], told: Told, unit: f64, reply: &mut dyn Reply) {
     let parts = [told.distance, told.hash, told.coordinates].map(usize::from).iter().sum::<usize>();
     reply.array(found.len());
@@ -258,7 +258,7 @@ fn write(found: &[Found<'_>], told: Told, unit: f64, reply: &mut dyn Reply) {
     }
 }
 
-/// The set that stores what was found, with the members' own scores or their distances.
+/// The set that stores the found members, with their own scores or their distances.
 fn stored(found: &[Found<'_>], distances: bool, unit: f64, encodings: &Encodings) -> ZSet {
     let score = |found: &Found<'_>| if distances { found.distance / unit } else { found.score };
     let mut pairs = allocation::collect(found.iter().map(|found| (found.member, score(found))));

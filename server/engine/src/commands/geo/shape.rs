@@ -1,4 +1,4 @@
-//! The shape of the area that is searched. This knows no command.
+//! The shape of the searched area. The module knows no command.
 
 use super::earth::{Place, Point, RADIUS_M, degrees, radians};
 use std::f64::consts::FRAC_PI_2;
@@ -7,7 +7,7 @@ use std::f64::consts::FRAC_PI_2;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Shape {
     pub(super) form: Form,
-    /// The meters in the unit of the form's lengths.
+    /// The length of the form's unit, in meters.
     pub(super) unit: f64,
 }
 
@@ -18,7 +18,7 @@ pub(super) enum Form {
     Box { width: f64, height: f64 },
 }
 
-/// The edges of a shape, in degrees, which may lie beyond the world's.
+/// The edges of a shape, in degrees. They may lie beyond the edges of the world.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bounds {
     pub(super) west: f64,
@@ -28,7 +28,7 @@ pub(super) struct Bounds {
 }
 
 impl Shape {
-    /// How far its farthest point is from the center, at the most, in meters.
+    /// An upper bound of the distance from the center to the farthest point, in meters.
     pub(super) fn reach(self) -> f64 {
         let reach = match self.form {
             Form::Circle { radius } => radius,
@@ -39,7 +39,7 @@ impl Shape {
         reach * self.unit
     }
 
-    /// Its edges around a center; its width is that at the edge farther from the equator.
+    /// The edges of the shape around a center. The width is that at the edge farther from the equator.
     pub(super) fn bounds(self, center: Point) -> Bounds {
         let (width, height) = match self.form {
             Form::Circle { radius } => (radius, radius),
@@ -59,16 +59,18 @@ impl Shape {
     }
 }
 
-/// What is beyond a limit by this, relatively and in radians, is so whatever rounding does.
+/// The margins, relative and in radians, beyond which rounding cannot matter: a point that exceeds a limit by more is
+/// outside.
 const MARGIN: (f64, f64) = (1.0 + 1e-9, 1e-12);
 
-/// A shape around its center, ready to tell which points are within.
+/// A shape around its center, prepared for checks of points.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Area {
     center: Place,
     /// The form, in meters.
     form: Form,
-    /// Points whose meridians or parallels are farther from the center's, in radians, are without.
+    /// The greatest distances, in radians, of the meridian and the parallel of a point in the area from those of the
+    /// center.
     offset: (f64, f64),
 }
 
@@ -85,9 +87,9 @@ impl Area {
         Area { center: Place::new(center), form, offset: (wide(meridians), wide(parallels)) }
     }
 
-    /// The distance of a point that is within, in meters.
+    /// The distance of a point from the center, in meters. `None` if the point is outside of the area.
     ///
-    /// Most points that are without are told by less than what real servers compute, the others by that.
+    /// A cheap check excludes most points outside. The other points are checked by the computation of Redis.
     pub(super) fn distance(&self, point: Point) -> Option<f64> {
         let (meridians, parallels) = self.center.offset(point);
         if parallels > self.offset.1 || meridians > self.offset.0 {
@@ -107,8 +109,8 @@ impl Area {
     }
 }
 
-/// How far a form in meters, around a center at this latitude, reaches to the east and to the north, in radians: more
-/// than π where it goes around the world.
+/// The extents of a form in meters, around a center at this latitude, to the east and to the north, in radians. An
+/// extent is more than π if the form goes around the world.
 fn extent(form: Form, latitude: f64) -> (f64, f64) {
     let (half_width, half_height) = match form {
         Form::Circle { radius } => (radius / RADIUS_M, radius / RADIUS_M),
@@ -118,7 +120,8 @@ fn extent(form: Form, latitude: f64) -> (f64, f64) {
     let meridians = if farthest >= FRAC_PI_2 {
         f64::INFINITY
     } else {
-        // Of a circle, a tangent from the pole touches it; of a box, the width counts on the shortest parallel.
+        // The extent of a circle is that of its tangent from the pole. The width of a box counts on its shortest
+        // parallel.
         let sine = match form {
             Form::Circle { .. } => half_width.min(FRAC_PI_2).sin() / latitude.cos(),
             Form::Box { .. } => (half_width / 2.0).min(FRAC_PI_2).sin() / farthest.cos(),

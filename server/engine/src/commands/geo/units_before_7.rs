@@ -1,4 +1,4 @@
-//! Before 7.0, units of length were lower case.
+//! The check of units before 7.0, which took them only in lower case.
 
 use crate::spec::{Args, CommandError};
 
@@ -19,14 +19,15 @@ pub(super) fn of_radius_by_member(args: Args<'_>) -> Option<CommandError> {
     unless_lower(args, 4)
 }
 
-/// Refuses the unit of GEOSEARCH and GEOSEARCHSTORE: of a circle behind its radius, of a box behind its sides.
+/// Refuses the unit of GEOSEARCH and GEOSEARCHSTORE. It stands behind the radius of a circle, or behind the sides of a
+/// box.
 pub(super) fn of_area(args: Args<'_>) -> Option<CommandError> {
     let unit = |at: usize| match () {
         () if args.is(at, "byradius") => Some(at + 2),
         () if args.is(at, "bybox") => Some(at + 3),
         () => None,
     };
-    // The first words are keys and the center, whose name may be any.
+    // The first words are keys and the center, whose names may equal options.
     (2..args.len()).rev().find_map(unit).and_then(|at| unless_lower(args, at))
 }
 

@@ -1,4 +1,4 @@
-//! Fields and their deadlines at once: HGETEX, HSETEX; fields and their end: HGETDEL.
+//! Commands on fields and their deadlines in one step: HGETEX, HSETEX; and HGETDEL, which gets and deletes fields.
 
 use super::expiry::{LEAST, fields_gone};
 use super::fields::{Fields, NUMFIELDS};
@@ -104,7 +104,7 @@ fn deadline(tx: &Tx<'_>, args: Args<'_>, ttl: Ttl, command: &str) -> Result<Opti
     }
 }
 
-/// The conditions of HSETEX: whether there must be, or must not be, the key, and all of the fields.
+/// The conditions of HSETEX: whether the key, and all of the fields, must exist or must not exist.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct SetConditions {
     key: Option<bool>,
@@ -112,7 +112,7 @@ struct SetConditions {
 }
 
 impl SetConditions {
-    /// Reads one word; whether it was a condition.
+    /// Reads one word. Returns whether it is a condition.
     fn read(&mut self, args: Args<'_>, at: usize) -> Result<bool, CommandError> {
         let words = [("nx", true, false), ("xx", true, true), ("fnx", false, false), ("fxx", false, true)];
         let Some((_, of_key, there)) = words.into_iter().find(|(word, ..)| args.is(at, word)) else {
@@ -193,7 +193,7 @@ fn set_pairs(tx: &mut Tx<'_>, key: &[u8], pairs: &[[&[u8]; 2]], keep: bool) -> O
     Ok(())
 }
 
-/// Gives fields that have been set a deadline, or removes them when that is past.
+/// Gives the fields that were set a deadline, or removes them if it has passed.
 fn give_deadline(tx: &mut Tx<'_>, key: &[u8], pairs: &[[&[u8]; 2]], deadline_ms: i64) {
     tx.changed(key, events::HEXPIRE);
     if deadline_ms > tx.now().wall_ms() {

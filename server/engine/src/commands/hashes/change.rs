@@ -87,7 +87,7 @@ fn hmset(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     Ok(())
 }
 
-/// Sets the fields from argument 2 on; how many of them are new.
+/// Sets the fields from argument 2 on. Returns the number of new fields.
 fn set_pairs(tx: &mut Tx<'_>, args: Args<'_>, name: &str) -> Result<usize, CommandError> {
     let (pairs, []) = args.from(2).as_chunks::<2>() else { return Err(CommandError::arity(name)) };
     let edit = tx.write_or_new::<Hash>(&args[1])?;
@@ -104,7 +104,7 @@ fn set_pairs(tx: &mut Tx<'_>, args: Args<'_>, name: &str) -> Result<usize, Comma
 
 fn hsetnx(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let edit = tx.write_or_new::<Hash>(&args[1])?;
-    // A hash that was created just now always gets the field, so that it does not stay empty.
+    // A hash that was just created always gets the field, so that it does not stay empty.
     let new = edit.value.set_new(&args[2], &args[3], edit.encodings);
     if new {
         let at = edit.at;
@@ -150,7 +150,7 @@ fn hincrby(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let (key, field) = (&args[1], &args[2]);
     let increment = args.int(3)?;
     let mut sum = increment;
-    // Without an existing field nothing can fail, so that a hash created just now does not stay empty.
+    // Without an existing field nothing can fail, so that a hash that was just created does not stay empty.
     let changed = tx.change_field(key, field, |hash, encodings| {
         hash.update(field, encodings, |old| {
             if let Some(old) = old {

@@ -11,7 +11,7 @@ const UPDATES: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::UPDATE])
 const READS: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RO, KeyFlags::ACCESS])];
 const COMPLEXITY: &str = "O(N) where N is the number of specified fields.";
 
-/// The errors of HEXPIRE and its like.
+/// The errors of HEXPIRE and similar commands.
 macro_rules! expire_errors {
     ($command:literal) => {
         &[
@@ -92,14 +92,14 @@ const fn read_row(name: &'static str, handler: DataHandler) -> Row<DataHandler> 
         .errors(&["ERR syntax error", "ERR value is not an integer or out of range"])
 }
 
-/// What is answered for a field.
+/// The replies for a field.
 const NO_FIELD: i64 = -2;
 const NO_DEADLINE: i64 = -1;
 const REFUSED: i64 = 0;
 const DONE: i64 = 1;
 const GONE: i64 = 2;
 
-/// The lowest time: a deadline may be in the past, but not before the epoch.
+/// The least time. A deadline may be in the past, but not before the epoch.
 pub(super) const LEAST: i64 = 0;
 
 fn hexpire(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -148,7 +148,7 @@ fn give_deadlines(
     Ok(())
 }
 
-/// Gives a field a deadline, or removes it when that is past; the answer.
+/// Gives a field a deadline, or removes the field if the deadline has passed. Returns the reply.
 fn give_deadline(
     tx: &mut Tx<'_>,
     key: &[u8],
@@ -171,7 +171,7 @@ fn give_deadline(
     Ok(DONE)
 }
 
-/// Fields of a key have been removed because their deadlines are past.
+/// Reports that fields of a key were removed because their deadlines had passed.
 pub(super) fn fields_gone(tx: &mut Tx<'_>, key: &[u8]) {
     tx.changed(key, events::HEXPIRED);
     tx.delete_if_empty(key);
@@ -197,7 +197,8 @@ fn left(deadline_ms: i64, now_ms: i64) -> i64 {
     deadline_ms.saturating_sub(now_ms).max(0)
 }
 
-/// Answers for each field what `of` makes of its deadline and the present instant, both in wall milliseconds.
+/// Replies, for each field, the result of `of` for the field's deadline and the present instant, both in wall
+/// milliseconds.
 fn tell(tx: &mut Tx<'_>, args: Args<'_>, of: impl Fn(i64, i64) -> i64, reply: &mut dyn Reply) -> Outcome {
     let fields = Fields::alone(args, errors::SYNTAX)?;
     let now_ms = tx.now().wall_ms();

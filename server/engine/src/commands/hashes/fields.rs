@@ -1,32 +1,32 @@
-//! `FIELDS numfields field …`, and what stands before it.
+//! The argument list `FIELDS numfields field …`.
 
 use crate::spec::{Args, CommandError, errors};
 
-/// `FIELDS` does not count the arguments that follow.
+/// The error for a `numfields` that does not match the arguments.
 pub(super) const NUMFIELDS: &str =
     "ERR numfields should be greater than 0 and match the provided number of fields";
 
-/// The fields of a request, each one argument or several.
+/// The fields of a request, each of which has one or more arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Fields {
-    /// Where `FIELDS` stands.
+    /// The index of the word `FIELDS`.
     pub(super) at: usize,
 }
 
 impl Fields {
-    /// Finds `FIELDS`, which something follows, behind options that begin at `from`.
+    /// Finds the word `FIELDS`, with an argument behind it, among or behind options that begin at `from`.
     ///
     /// # Errors
-    /// There is none.
+    /// Returns an error if there is no such word.
     pub(super) fn find(args: Args<'_>, from: usize) -> Result<Self, CommandError> {
         let at = (from..args.len() - 1).find(|&at| args.is(at, "fields"));
         at.map(|at| Fields { at }).ok_or(CommandError::text(NUMFIELDS))
     }
 
-    /// The fields of a command that has no options: `FIELDS` stands at 2, or it is a syntax error.
+    /// The fields of a command without options. `FIELDS` must be argument 2.
     ///
     /// # Errors
-    /// A syntax error, no number, or `mismatch`.
+    /// Returns a syntax error without `FIELDS`, an error if `numfields` is no number, or `mismatch`.
     pub(super) fn alone<'a>(args: Args<'a>, mismatch: CommandError) -> Result<&'a [&'a [u8]], CommandError> {
         if !args.is(2, "fields") {
             return Err(errors::SYNTAX);
@@ -35,10 +35,10 @@ impl Fields {
         Fields { at: 2 }.read(args, 1).map_err(|_| mismatch)
     }
 
-    /// The arguments of all fields, of which each has `width`.
+    /// The arguments of all fields. Each field has `width` arguments.
     ///
     /// # Errors
-    /// There is no number, or theirs is another.
+    /// Returns an error if `numfields` is no number, or is not the number of fields.
     pub(super) fn read<'a>(self, args: Args<'a>, width: i64) -> Result<&'a [&'a [u8]], CommandError> {
         let fields = args.from(self.at + 2);
         let announced = args.int(self.at + 1)?;

@@ -1,4 +1,4 @@
-//! Events and encodings, which no reply of a hash shows.
+//! Tests of events and encodings, which no reply of a hash command shows.
 
 use crate::commands::testing::World;
 

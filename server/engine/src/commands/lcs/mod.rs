@@ -13,7 +13,7 @@ const BOTH: &str = "ERR If you want both the length and indexes, please just use
 const TOO_LONG: &str = "ERR String too long for LCS";
 const NO_MEMORY: &str = "ERR Insufficient memory, failed allocating transient memory for LCS";
 const TOO_LARGE: &str = "ERR Insufficient memory, transient memory for LCS exceeds proto-max-bulk-len";
-/// Bytes of an entry of the table that Redis makes; what it may take bounds the work here too.
+/// The bytes of an entry of Redis' table. The bound of that table limits the work here too.
 const ENTRY: u64 = 4;
 
 /// The row of this file.
@@ -34,13 +34,13 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lcs", -3, lcs as DataHa
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Options {
-    /// Answers only the length.
+    /// Whether only the length is replied.
     length: bool,
-    /// Answers where the strings match.
+    /// Whether the places of the matches are replied.
     matches: bool,
-    /// Shorter matches are left out.
+    /// The least length of a replied match.
     match_min: u64,
-    /// Answers the length of each match too.
+    /// Whether the length of each match is replied too.
     match_lengths: bool,
 }
 
@@ -69,7 +69,7 @@ impl Options {
     }
 }
 
-/// Whether the table of Redis for strings of these lengths would be within bounds.
+/// Checks that Redis' table for strings of these lengths would be within its bounds.
 fn check_lengths(a: usize, b: usize, max: usize) -> Result<(), CommandError> {
     let [a, b] = [a as u64, b as u64];
     if a.max(b) >= u64::from(u32::MAX - 1) {
@@ -96,7 +96,7 @@ fn lcs(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
         reply.integer(table::length(&a, &b) as i64);
         return Ok(());
     }
-    // A bit for each pair of bytes, and the places of the bytes of `b`.
+    // The table has one bit for each pair of bytes, and there are the places of the bytes of `b`.
     let row = b.len().div_ceil(8) + 8;
     allocation::check(row * (a.len() + 256)).map_err(|_| CommandError::text(NO_MEMORY))?;
     let table = Table::new(&a, &b);

@@ -1,33 +1,33 @@
-//! The table of the longest common subsequences of all prefixes, a bit an entry.
+//! The table of the longest common subsequences of all prefixes, with one bit for each entry.
 //!
-//! From one prefix of `b` to the next, the length grows by one or not at all. A row, for a prefix of `a`, is these bits
-//! (0: it grows), and follows from the row before it by one addition of long numbers (Crochemore, Iliopoulos, Pinzon
-//! and Reid, "A fast and practical bit-vector algorithm for the longest common subsequence problem"): 64 entries at a
-//! time. That is enough to find the way back.
+//! From one prefix of `b` to the next, the length grows by one or not at all. A row, for a prefix of `a`, holds these
+//! bits (0: the length grows). A row follows from the row before by one addition of long numbers, 64 entries at a time
+//! (Crochemore, Iliopoulos, Pinzon and Reid, "A fast and practical bit-vector algorithm for the longest common
+//! subsequence problem"). The bits are enough to trace a subsequence back.
 
-/// Where the strings have the same bytes.
+/// A run of bytes that both strings have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Match {
-    /// From which place of the first string.
+    /// The start in the first string.
     pub(super) a: usize,
-    /// From which place of the second.
+    /// The start in the second string.
     pub(super) b: usize,
-    /// How many.
+    /// The number of bytes.
     pub(super) len: usize,
 }
 
 const BITS: usize = u64::BITS as usize;
 
-/// Where each byte is in a string, as bits.
+/// The places of each byte in a string, as bits.
 struct Places {
-    /// By byte: its number among those that are wanted, plus 1; 0: it is not.
+    /// The number of each byte among the wanted ones, plus 1. 0: the byte is not wanted.
     numbers: [usize; 256],
     words: usize,
     bits: Vec<u64>,
 }
 
 impl Places {
-    /// The places in `b` of the bytes that are in `a`. O(a + b, and the square of neither).
+    /// Finds the places in `b` of the bytes of `a`. O(a + b), not quadratic in either.
     fn new(a: &[u8], b: &[u8]) -> Self {
         let (mut numbers, mut wanted, words) = ([0; 256], 0, b.len().div_ceil(BITS));
         for &byte in a {
@@ -52,7 +52,7 @@ impl Places {
     }
 }
 
-/// Makes a row the next one, where the byte's `places` are.
+/// Turns a row into the next one. `places` are those of the next byte of `a`.
 fn step(row: &mut [u64], places: &[u64]) {
     let mut carry = false;
     for (word, places) in row.iter_mut().zip(places) {
@@ -64,7 +64,7 @@ fn step(row: &mut [u64], places: &[u64]) {
     }
 }
 
-/// How many of the first `len` bits of a row say that the length grows.
+/// The number of zeros among the first `len` bits of a row: the number of times that the length grows.
 fn grown(row: &[u64], len: usize) -> usize {
     let (whole, rest) = row.split_at(len / BITS);
     let zeros: usize = whole.iter().map(|word| word.count_zeros() as usize).sum();
@@ -80,7 +80,7 @@ pub(super) fn length(a: &[u8], b: &[u8]) -> usize {
     grown(&row, b.len())
 }
 
-/// The table of two strings: their product in bits.
+/// The table of two strings. It has as many bits as the product of their lengths.
 #[derive(Debug)]
 pub(super) struct Table<'a> {
     a: &'a [u8],
@@ -91,7 +91,7 @@ pub(super) struct Table<'a> {
 }
 
 impl<'a> Table<'a> {
-    /// Makes it. O(a b / 64).
+    /// Makes the table. O(a b / 64).
     pub(super) fn new(a: &'a [u8], b: &'a [u8]) -> Self {
         let places = Places::new(a, b);
         let mut row = vec![u64::MAX; places.words];
@@ -125,7 +125,7 @@ impl<'a> Table<'a> {
         reversed
     }
 
-    /// The runs of common bytes, from the last. O(a + b).
+    /// The runs of common bytes, the last one first. O(a + b).
     pub(super) fn matches(&self) -> Vec<Match> {
         let mut matches: Vec<Match> = Vec::new();
         self.walk(|i, j| match matches.last_mut() {
@@ -137,7 +137,7 @@ impl<'a> Table<'a> {
         matches
     }
 
-    /// Goes from the ends to the beginning, and visits the places of the bytes of the subsequence.
+    /// Goes from the ends of the strings to the beginning, and visits the places of the bytes of the subsequence.
     fn walk(&self, mut visit: impl FnMut(usize, usize)) {
         let (mut i, mut j) = (self.a.len(), self.b.len());
         while i > 0 && j > 0 {
@@ -145,7 +145,7 @@ impl<'a> Table<'a> {
                 (i, j) = (i - 1, j - 1);
                 visit(i, j);
             } else if self.grows(i, j) {
-                // One byte less of `b` would be one less in common; of `a`, none.
+                // One byte less of `b` would shorten the subsequence; one byte less of `a` does not.
                 i -= 1;
             } else {
                 j -= 1;
@@ -159,7 +159,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The table as it is in every book, and the way back as Redis goes it.
+    /// The textbook table, traced back in the way of Redis.
     fn by_the_book(a: &[u8], b: &[u8]) -> (usize, Vec<u8>) {
         let mut lengths = vec![vec![0; b.len() + 1]; a.len() + 1];
         for i in 1..=a.len() {

@@ -1,5 +1,5 @@
-//! The commands that take from a list, or from the first nonempty one of several, or move an element, and wait until
-//! there is one.
+//! The commands that pop from a list, or from the first nonempty of several, or move an element, and wait for an
+//! element.
 
 use super::end;
 use super::transfer::{Ends, KEYS, RIGHT_TO_LEFT, transfer};
@@ -102,7 +102,7 @@ impl Attempt for Transfer {
     }
 }
 
-/// Transfers, or waits for the source; argument `timeout` says for how long.
+/// Moves an element, or waits for the source. Argument `timeout` is the longest wait.
 fn blocking_transfer(
     tx: &mut Tx<'_>,
     args: Args<'_>,
@@ -114,7 +114,7 @@ fn blocking_transfer(
     if transfer(tx, args, ends, false, reply)? {
         return Ok(Flow::Done);
     }
-    // Redis answers a null array on timeout, and a null bulk string where it may not wait.
+    // Redis replies a null array on timeout, and a null bulk string if the command may not wait.
     let wait = Wait::on_keys([1], List::CLASS, Transfer(ends), timeout_ms, Null::Array);
     Ok(Wait { null_at_once: Null::Bulk, ..wait }.into())
 }

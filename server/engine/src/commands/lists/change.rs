@@ -10,7 +10,7 @@ use lockwheel_store::values::{End, List};
 const INSERTS: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::INSERT])];
 const DELETES: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::DELETE])];
 
-/// A row of a command that adds elements at an end.
+/// The row of a command that adds elements at an end.
 const fn push_row(name: &'static str, since: &'static str, handler: DataHandler) -> Row<DataHandler> {
     Row::new(name, -3, handler)
         .flags(&[Flags::WRITE, Flags::DENYOOM, Flags::FAST])
@@ -128,7 +128,7 @@ fn push_if_there(tx: &mut Tx<'_>, args: Args<'_>, end: End, reply: &mut dyn Repl
     }
 }
 
-/// Adds all elements of a push; the length of the list.
+/// Adds all elements of a push. Returns the length of the list.
 fn push(list: Edit<'_, List>, args: Args<'_>, end: End) -> usize {
     list.value.push_all(end, args.from(2).iter().copied(), list.encodings);
     list.value.len()
@@ -195,7 +195,7 @@ fn ltrim(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     if let Some(Edit { value: list, encodings, .. }) = tx.write::<List>(&args[1])? {
         list.trim(index_range(start, stop, list.len()), encodings);
         let empty = list.is_empty();
-        // Published even when nothing was cut off.
+        // The event is published even if nothing was removed.
         tx.changed(&args[1], events::LTRIM);
         if empty {
             tx.delete(&args[1]);

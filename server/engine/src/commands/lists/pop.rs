@@ -1,4 +1,4 @@
-//! The commands that take elements off a list, or off the first of several, at once.
+//! The commands that pop elements from a list, or from the first nonempty of several, without waiting.
 
 use super::pop_event;
 use crate::commands::pop_first::{POPS, Pop, class_of, multi_pop, multi_pop_row, taken};

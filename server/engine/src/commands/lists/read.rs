@@ -103,11 +103,11 @@ fn lrange(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
 
 /// The matches that LPOS returns.
 struct Search {
-    /// From the front if positive, else from the back; not 0.
+    /// The rank of the first returned match: from the front if positive, else from the back. Not 0.
     rank: i64,
-    /// `None`: one, and not as an array. 0: all.
+    /// The most matches. `None`: one match, replied without an array. 0: all.
     count: Option<usize>,
-    /// How many elements to compare; 0: all.
+    /// The most elements to compare. 0: all.
     maxlen: usize,
 }
 
@@ -132,7 +132,7 @@ impl Search {
         Ok(search)
     }
 
-    /// How many of `elements` come before each requested match.
+    /// The index, in `elements`, of each requested match.
     fn run<'a>(&self, elements: impl Iterator<Item = &'a [u8]>, wanted: &[u8]) -> Vec<usize> {
         let all_if_0 = |limit: usize| if limit == 0 { usize::MAX } else { limit };
         elements
@@ -146,7 +146,7 @@ impl Search {
     }
 }
 
-/// Argument `index` as a number that is not negative.
+/// Argument `index` as a nonnegative number.
 fn not_negative(args: Args<'_>, index: usize) -> Option<usize> {
     usize::try_from(args.get(index).and_then(number::parse_i64)?).ok()
 }

@@ -1,4 +1,4 @@
-//! The commands that move an element from one list to another, at once.
+//! The commands that move an element from one list to another, without waiting.
 
 use super::{end, pop_event, push_event};
 use crate::commands::pop_first::first_ready;
@@ -32,7 +32,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .syntax("source destination"),
 ];
 
-/// From which end to which.
+/// The end of the source, and the end of the destination.
 pub(super) type Ends = (End, End);
 
 /// The ends of RPOPLPUSH.
@@ -54,8 +54,8 @@ fn transfer_or_null(tx: &mut Tx<'_>, args: Args<'_>, ends: Ends, reply: &mut dyn
     Ok(())
 }
 
-/// Moves an element of the source, argument 1, to the destination, argument 2, and replies it; whether there was one.
-/// `waits`: the command is waiting for it already.
+/// Moves an element of the source, argument 1, to the destination, argument 2, and replies it. Returns whether there
+/// was an element. `waits`: the command is waiting for the element already.
 pub(super) fn transfer(
     tx: &mut Tx<'_>,
     args: Args<'_>,
@@ -68,20 +68,20 @@ pub(super) fn transfer(
         return Ok(false);
     }
     if tx.peek(destination).is_some_and(|value| List::of(value).is_none()) {
-        // Redis has looked both up by then.
+        // Redis has looked up both keys by then.
         tx.access(source);
         tx.access(destination);
         return Err(errors::WRONG_TYPE);
     }
     let Some(Edit { value: list, encodings, .. }) = tx.write::<List>(source)? else { return Ok(false) };
-    // The element is taken out, put in and replied: there must be memory for that before it is gone from its place.
+    // The element is removed, added and replied. There must be memory for that before the element leaves its place.
     allocation::check_copies(list.peek(from).map_or(0, <[u8]>::len).saturating_mul(3))?;
     let Some(element) = list.pop(from, encodings) else { return Ok(false) };
     let Edit { value: list, encodings, .. } = tx.write_or_new::<List>(destination)?;
     list.push(to, &element, encodings);
     tx.changed(destination, push_event(to));
     tx.changed(source, pop_event(from));
-    // Not when it is the destination too: then the element is back.
+    // If the source is also the destination, the element is back, and the key stays.
     tx.delete_if_empty(source);
     reply.bulk(&element);
     Ok(true)

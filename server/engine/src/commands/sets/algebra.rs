@@ -83,7 +83,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
 /// The sets of several keys, `None` where there is no such key.
 type Sets<'a> = [Option<&'a Set>];
 
-/// The members that all sets have, as many as are taken, in the order of the first of the smallest sets.
+/// The members that all sets have, computed lazily, in the order of the first of the smallest sets.
 fn intersection<'a>(sets: &Sets<'a>) -> impl Iterator<Item = Text<'a>> + use<'a> {
     let all: Option<Vec<&'a Set>> = sets.iter().copied().collect();
     let mut all = all.unwrap_or_default();
@@ -109,7 +109,7 @@ fn union(sets: &Sets<'_>, enc: &Encodings) -> Set {
     result
 }
 
-/// The members of the first set that no other has, found in the cheaper of two ways.
+/// The members of the first set that no other has, found by the cheaper of two algorithms.
 fn difference(sets: &Sets<'_>, enc: &Encodings) -> Set {
     let mut result = Set::new();
     let Some((Some(first), others)) = sets.split_first() else { return result };
@@ -118,7 +118,7 @@ fn difference(sets: &Sets<'_>, enc: &Encodings) -> Set {
         return result;
     }
     let members: usize = first.len() + others.iter().map(|set| set.len()).sum::<usize>();
-    // Looking members up is cheaper than adding and removing them.
+    // The look-up of members is cheaper than adding and removing them.
     if first.len() * (others.len() + 1) / 2 <= members {
         difference_by_lookup(first, others, enc, &mut result);
     } else {
@@ -128,7 +128,7 @@ fn difference(sets: &Sets<'_>, enc: &Encodings) -> Set {
 }
 
 fn difference_by_lookup(first: &Set, mut others: Vec<&Set>, enc: &Encodings, result: &mut Set) {
-    // The largest is most likely to contain a member.
+    // The largest set is the most likely to contain a member.
     others.sort_by_key(|set| std::cmp::Reverse(set.len()));
     copy(first.iter().filter(|member| !others.iter().any(|set| set.contains(member))), enc, result);
 }
@@ -166,7 +166,7 @@ fn sintercard(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome
     Ok(())
 }
 
-/// The keys of SINTERCARD and its limit: no limit when it is 0.
+/// The keys of SINTERCARD and its limit. 0 means no limit.
 fn counted_keys<'a>(args: Args<'a>) -> Result<(&'a [&'a [u8]], usize), CommandError> {
     let unsigned =
         |index: usize| args.get(index).and_then(number::parse_i64).and_then(|n| usize::try_from(n).ok());
@@ -209,7 +209,7 @@ fn combine(
     Ok(allocation::contain(|| how(&sets, &enc))?)
 }
 
-/// Answers the result of combining the sets.
+/// Replies the result of combining the sets.
 fn combined(
     tx: &mut Tx<'_>,
     args: Args<'_>,
@@ -222,7 +222,7 @@ fn combined(
     Ok(())
 }
 
-/// Stores the result of combining the sets in argument 1; an empty set deletes the key.
+/// Stores the result of combining the sets in argument 1. An empty result deletes the key.
 fn store(
     tx: &mut Tx<'_>,
     args: Args<'_>,

@@ -54,7 +54,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .syntax("source destination member"),
 ];
 
-/// Adds members, at least one, to the set at `key`, made if need be; how many are new.
+/// Adds members, at least one, to the set at `key`, which is created if absent. Returns the number of new members.
 fn add(tx: &mut Tx<'_>, key: &[u8], members: &[&[u8]]) -> Result<usize, WrongType> {
     let edit = tx.write_or_new::<Set>(key)?;
     let (set, enc) = (edit.value, edit.encodings);
@@ -75,7 +75,7 @@ fn sadd(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     Ok(())
 }
 
-/// Removes members of the set at `key`, and the key with the last of them; how many there were.
+/// Removes members of the set at `key`, and the key with the last member. Returns the number of removed members.
 fn remove(tx: &mut Tx<'_>, key: &[u8], members: &[&[u8]]) -> Result<usize, WrongType> {
     let removed = match tx.write::<Set>(key)? {
         None => 0,
@@ -110,7 +110,7 @@ fn pop_one(tx: &mut Tx<'_>, key: &[u8], reply: &mut dyn Reply) -> Outcome {
         reply.null();
         return Ok(());
     };
-    // Below a `usize`, so it is one.
+    // The number is below a `usize`, so it fits.
     let index = edit.rng.below(edit.value.len() as u64) as usize;
     take_replied(edit.value, &mut [index], reply);
     tx.changed(key, events::SPOP);
@@ -141,11 +141,11 @@ fn pop_many(tx: &mut Tx<'_>, key: &[u8], count: usize, reply: &mut dyn Reply) ->
     Ok(())
 }
 
-/// Replies the members with these different indexes and takes them out. They are replied first: if there is no memory
-/// for the reply, the set stays what it was.
+/// Replies the members with these distinct indexes, and removes them. They are replied first, so that the set stays as
+/// it was if there is no memory for the reply.
 fn take_replied(set: &mut Set, indexes: &mut [usize], reply: &mut dyn Reply) {
     indexes.iter().filter_map(|index| set.nth(*index)).for_each(|member| reply.bulk(&member));
-    // From the last one on: that changes the index of none that is still to be taken.
+    // The last index is removed first, so that the indexes still to be removed do not change.
     indexes.sort_unstable_by(|one, other| other.cmp(one));
     indexes.iter().for_each(|index| _ = set.remove_nth(*index));
 }

@@ -1,4 +1,4 @@
-//! Events and encodings, which no reply of a set shows.
+//! Tests of events and encodings, which no reply of a set command shows.
 
 use crate::commands::testing::World;
 use proptest::prelude::*;

@@ -79,7 +79,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         ]),
 ];
 
-/// Before 7.0 an id said both of its numbers, or neither.
+/// The error for an id with only one of its numbers, which was refused before 7.0.
 fn id_with_any_number(args: Args<'_>) -> Option<CommandError> {
     let any = NodeLimits { bytes: 0, entries: 0 };
     let options = TrimOptions::parse(args, Command::Add, any).ok()?;
@@ -113,7 +113,7 @@ fn xadd(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
             return Ok(());
         }
         None => {
-            // There is a key only if there is an entry.
+            // The key is created only with an entry.
             let mut stream = Stream::default();
             let id = append(&mut stream.log)?;
             *tx.write_or_new::<Stream>(&args[1])?.value = stream;
@@ -130,7 +130,7 @@ fn xadd(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     Ok(())
 }
 
-/// The id of an entry that is to be appended now.
+/// The id of an entry to be appended now.
 fn new_id(log: &Log, id: NewId, now_ms: u64) -> Result<StreamId, CommandError> {
     let last = log.last_id();
     if last == StreamId::MAX {
@@ -159,7 +159,7 @@ fn xtrim(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     Ok(())
 }
 
-/// Trims a stream; how many entries are gone.
+/// Trims a stream. Returns the number of removed entries.
 fn trim(tx: &mut Tx<'_>, key: &[u8], how: Trim) -> Result<usize, CommandError> {
     let Some(edit) = tx.write::<Stream>(key)? else { return Ok(0) };
     let (removed, nodes) = edit.value.log.trim(how);

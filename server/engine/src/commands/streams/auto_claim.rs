@@ -12,11 +12,11 @@ use lockwheel_store::values::stream::{Group, Log, Pending, StreamId};
 
 const DELETES: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::DELETE])];
 
-/// How many entries are claimed where nothing else is said.
+/// The default number of entries to claim.
 const COUNT: usize = 100;
-/// For each entry to be claimed, so many are looked at.
+/// The number of entries that are looked at for each entry to claim.
 const ATTEMPTS: usize = 10;
-/// The greatest COUNT: in Redis, the ids of so many must fit into memory.
+/// The greatest COUNT. Redis bounds it because the ids of all entries must fit into memory.
 const COUNT_MAX: i64 = i64::MAX / 16;
 
 /// The rows of this file.
@@ -45,7 +45,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[Row::new(
     "ERR syntax error",
 ])];
 
-/// What XAUTOCLAIM is asked for.
+/// A request of XAUTOCLAIM.
 #[derive(Debug)]
 struct AutoClaim {
     min_idle_ms: i64,
@@ -54,13 +54,13 @@ struct AutoClaim {
     just_id: bool,
 }
 
-/// What was found among the pending entries.
+/// The result of a search among the pending entries.
 #[derive(Debug, Default)]
 struct Found {
     claimed: Vec<StreamId>,
-    /// Those that have been deleted from the stream.
+    /// Pending entries that have been deleted from the stream.
     gone: Vec<StreamId>,
-    /// Where the next call goes on; 0-0 at the end.
+    /// The id from which the next call goes on. 0-0 at the end.
     next: StreamId,
 }
 
@@ -87,7 +87,7 @@ impl AutoClaim {
         Ok(claim)
     }
 
-    /// Looks for what can be claimed.
+    /// Searches for entries that can be claimed.
     fn find(&self, log: &Log, group: &Group, now_ms: i64) -> Found {
         let mut found = Found::default();
         let attempts = self.count.saturating_mul(ATTEMPTS);

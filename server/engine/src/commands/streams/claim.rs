@@ -40,15 +40,15 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[Row::new("xclaim", -
         "ERR Unrecognized XCLAIM option 'option'",
     ])];
 
-/// What XCLAIM is asked for, at an instant in wall milliseconds.
+/// A request of XCLAIM, at an instant in wall milliseconds.
 #[derive(Debug)]
 struct Claim {
     now_ms: i64,
     min_idle_ms: i64,
     ids: SmallVec<[StreamId; 8]>,
-    /// When the entries count as delivered.
+    /// The time at which the entries count as delivered.
     delivered_ms: i64,
-    /// How often they count as delivered; `None`: once more than before, or as often where only ids are wanted.
+    /// The number of deliveries to record. `None`: one more than before, or the same number with JUSTID.
     deliveries: Option<u64>,
     force: bool,
     just_id: bool,
@@ -56,7 +56,7 @@ struct Claim {
 }
 
 impl Claim {
-    /// Reads what follows the consumer: ids as long as there are any, then options.
+    /// Reads the arguments behind the consumer: first ids, then options.
     fn parse(args: Args<'_>, now_ms: i64) -> Result<Self, CommandError> {
         let int = |at: usize, error: CommandError| args.get(at).and_then(number::parse_i64).ok_or(error);
         let min_idle_ms = int(4, errors::CLAIM_MIN_IDLE)?.max(0);
@@ -94,7 +94,7 @@ impl Claim {
         Ok(Claim { now_ms, min_idle_ms, ids, delivered_ms, deliveries, force, just_id, last_id })
     }
 
-    /// Claims an entry for a consumer if that is possible; whether it did. One that is gone is pending no more.
+    /// Claims an entry for a consumer, if that is possible. A deleted entry is removed from the pending entries.
     fn claim(&self, log: &Log, group: &mut Group, consumer: ConsumerId, id: StreamId) -> Claimed {
         let pending = group.pending().get(&id).copied();
         if log.get(id).is_none() {
@@ -117,14 +117,14 @@ impl Claim {
     }
 }
 
-/// What became of an entry that was asked for.
+/// The result for a requested entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Claimed {
-    /// It is the consumer's.
+    /// The entry belongs to the consumer now.
     Yes,
-    /// It is not, or not pending.
+    /// The entry was not claimed, or is not pending.
     No,
-    /// It was pending, and had been deleted.
+    /// The entry was pending, but had been deleted from the stream.
     Gone,
 }
 
@@ -161,7 +161,7 @@ fn xclaim(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     Ok(())
 }
 
-/// Writes entries that were claimed, all of which exist, or their ids alone.
+/// Writes claimed entries, all of which exist, or only their ids.
 pub(super) fn write_claimed(log: &Log, claimed: &[StreamId], just_id: bool, reply: &mut dyn Reply) {
     reply.array(claimed.len());
     for &id in claimed {

@@ -1,11 +1,11 @@
-//! Delivering entries to the consumers of a group.
+//! The delivery of entries to the consumers of a group.
 
 use super::replies::{write_entry, write_id};
 use lockwheel_resp::{Reply, allocation};
 use lockwheel_store::values::stream::{ConsumerId, Group, Log, Pending, StreamId};
 
-/// Delivers and replies at most so many entries that the group has not been delivered. They are pending from now on,
-/// unless they are acknowledged at once (`no_ack`).
+/// Delivers and replies a limited number of entries that were not yet delivered to the group. They are pending from now
+/// on, unless they are acknowledged at once (`no_ack`).
 pub(super) fn deliver(
     log: &Log,
     group: &mut Group,
@@ -18,7 +18,7 @@ pub(super) fn deliver(
     let entries = log.range(start, StreamId::MAX).take(most);
     reply.array(entries.clone().count());
     for entry in entries {
-        // Before it is delivered: there may be no memory for the reply.
+        // The reply comes before the delivery, because there may be no memory for the reply.
         write_entry(&entry, reply);
         pass(log, group, entry.id());
         if !no_ack {
@@ -28,7 +28,7 @@ pub(super) fn deliver(
     }
 }
 
-/// The group has been delivered an entry above all before.
+/// Records that an entry above all earlier ones was delivered to the group.
 fn pass(log: &Log, group: &mut Group, id: StreamId) {
     group.entries_read = match group.entries_read {
         Some(read) if !log.has_gap_from(id) => Some(read.wrapping_add(1)),
@@ -38,8 +38,8 @@ fn pass(log: &Log, group: &mut Group, id: StreamId) {
     group.last_id = id;
 }
 
-/// Replies what a consumer has not acknowledged, from an id on, at most so many entries: they are delivered once more.
-/// What has been deleted is null.
+/// Replies, and thereby delivers once more, a limited number of entries from an id on that a consumer has not
+/// acknowledged. A deleted entry is replied as null.
 pub(super) fn repeat(
     log: &Log,
     group: &mut Group,

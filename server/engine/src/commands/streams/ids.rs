@@ -4,10 +4,10 @@ use crate::spec::{CommandError, errors};
 use lockwheel_resp::number;
 use lockwheel_store::values::stream::StreamId;
 
-/// Longer ids are refused unread.
+/// The most bytes of an id. A longer id is refused unread.
 const LONGEST: usize = 127;
 
-/// An id that is given to a new entry.
+/// The form of the id of a new entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NewId {
     /// Both parts come from the server.
@@ -18,7 +18,7 @@ pub(super) enum NewId {
     Exact(StreamId),
 }
 
-/// The id of an entry; one without a sequence number gets `seq`.
+/// Reads the id of an entry. An id without a sequence number gets `seq`.
 pub(super) fn parse_id(text: &[u8], seq: u64) -> Result<StreamId, CommandError> {
     match parse_new_id(text, seq)? {
         NewId::Exact(id) => Ok(id),
@@ -26,7 +26,7 @@ pub(super) fn parse_id(text: &[u8], seq: u64) -> Result<StreamId, CommandError> 
     }
 }
 
-/// The id of an entry to be added: as [`parse_id`], or `ms-*`. (That `*` is one, the caller has seen.)
+/// Reads the id of an entry to be added: as [`parse_id`], or `ms-*`. (The caller handles the id `*`.)
 pub(super) fn parse_new_id(text: &[u8], seq: u64) -> Result<NewId, CommandError> {
     let parse = || {
         let text = as_c_string(text)?;
@@ -42,8 +42,8 @@ pub(super) fn parse_new_id(text: &[u8], seq: u64) -> Result<NewId, CommandError>
     parse().ok_or(errors::INVALID_STREAM_ID)
 }
 
-/// An end of a range: an id, `-` or `+`, or an id that is not in the range itself, after `(`; whether it is the latter.
-/// An id without a sequence number gets `seq`.
+/// Reads an end of a range: an id, `-` or `+`, or, after `(`, an id that is excluded. Returns the id, and whether it is
+/// excluded. An id without a sequence number gets `seq`.
 pub(super) fn parse_end(text: &[u8], seq: u64) -> Result<(StreamId, bool), CommandError> {
     match text {
         [b'(', id @ ..] if !id.is_empty() => Ok((parse_id(id, seq)?, true)),
@@ -51,7 +51,7 @@ pub(super) fn parse_end(text: &[u8], seq: u64) -> Result<(StreamId, bool), Comma
     }
 }
 
-/// An id, or `-` for the least and `+` for the greatest one. An id without a sequence number gets `seq`.
+/// Reads an id, or `-` for the least id and `+` for the greatest. An id without a sequence number gets `seq`.
 pub(super) fn parse_id_or_sign(text: &[u8], seq: u64) -> Result<StreamId, CommandError> {
     match as_c_string(text) {
         Some(b"-") => Ok(StreamId::MIN),
@@ -60,7 +60,7 @@ pub(super) fn parse_id_or_sign(text: &[u8], seq: u64) -> Result<StreamId, Comman
     }
 }
 
-/// The first id of a range that begins at, or after, this end.
+/// Reads the start of a range, and returns the first id in the range.
 pub(super) fn parse_start(text: &[u8]) -> Result<StreamId, CommandError> {
     match parse_end(text, 0)? {
         (id, false) => Ok(id),
@@ -68,7 +68,7 @@ pub(super) fn parse_start(text: &[u8]) -> Result<StreamId, CommandError> {
     }
 }
 
-/// The last id of a range that ends at, or before, this end.
+/// Reads the end of a range, and returns the last id in the range.
 pub(super) fn parse_stop(text: &[u8]) -> Result<StreamId, CommandError> {
     match parse_end(text, u64::MAX)? {
         (id, false) => Ok(id),
@@ -76,7 +76,7 @@ pub(super) fn parse_stop(text: &[u8]) -> Result<StreamId, CommandError> {
     }
 }
 
-/// The text up to a NUL, at which Redis stops reading; `None` when it is too long.
+/// The text up to a NUL, at which Redis stops reading. `None` if the text is too long.
 fn as_c_string(text: &[u8]) -> Option<&[u8]> {
     if text.len() > LONGEST {
         return None;
@@ -84,8 +84,8 @@ fn as_c_string(text: &[u8]) -> Option<&[u8]> {
     text.split(|&byte| byte == 0).next()
 }
 
-/// One part of an id, as Redis reads it: a canonical number, or else what C's `strtoull` takes: spaces and a sign
-/// before it, and the number that a minus gives modulo 2^64.
+/// Reads one part of an id as Redis does: a canonical number, or a text that C's `strtoull` accepts. The latter allows
+/// spaces and a sign in front; a minus negates the number modulo 2^64.
 fn parse_part(text: &[u8]) -> Option<u64> {
     if let Some(number) = number::parse_i64(text) {
         return u64::try_from(number).ok();

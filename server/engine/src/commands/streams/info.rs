@@ -12,7 +12,7 @@ use lockwheel_store::values::stream::{Consumer, Entry, Group, Log, StreamId};
 
 const READS: &[KeySpec] = &[KeySpec::one(2, &[KeyFlags::RO, KeyFlags::ACCESS])];
 
-/// How much of each list XINFO STREAM FULL tells where nothing else is said.
+/// The default number of elements of each list in XINFO STREAM FULL.
 const COUNT: usize = 10;
 
 /// The rows of this file.
@@ -105,7 +105,7 @@ fn groups(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     Ok(())
 }
 
-/// Writes how far a group is: three pairs.
+/// Writes the progress of a group: three pairs.
 fn write_progress(log: &Log, group: &Group, reply: &mut dyn Reply) {
     id(b"last-delivered-id", group.last_id, reply);
     reply.bulk(b"entries-read");
@@ -120,7 +120,7 @@ fn write_progress(log: &Log, group: &Group, reply: &mut dyn Reply) {
     }
 }
 
-/// How many entries a group has still to be delivered, where that can be known.
+/// The number of entries that are still to be delivered to a group, if it can be known.
 fn lag(log: &Log, group: &Group) -> Option<i64> {
     let added = log.entries_added();
     if added == 0 {
@@ -140,7 +140,7 @@ fn stream(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     Ok(())
 }
 
-/// Reads `[FULL [COUNT count]]`: how much of each list is told, `None` for the short form.
+/// Reads `[FULL [COUNT count]]`. Returns the number of elements of each list, or `None` for the short form.
 fn parse_full(args: Args<'_>) -> Result<Option<usize>, CommandError> {
     let is_full = args.len() == 4 || args.len() == 6;
     if args.len() == 3 {
@@ -169,7 +169,7 @@ fn id(name: &[u8], id: StreamId, reply: &mut dyn Reply) {
     write_id(id, reply);
 }
 
-/// Writes what both forms tell: seven pairs.
+/// Writes the part that both forms have: seven pairs.
 fn write_counters(log: &Log, reply: &mut dyn Reply) {
     number(b"length", log.len() as i64, reply);
     number(b"radix-tree-keys", log.node_count() as i64, reply);

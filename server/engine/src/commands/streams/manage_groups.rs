@@ -117,7 +117,7 @@ struct Options {
 }
 
 impl Options {
-    /// Reads them from argument 5 on; MKSTREAM is one of CREATE.
+    /// Reads the options from argument 5 on. Only CREATE has MKSTREAM.
     fn parse(args: Args<'_>, of_create: bool) -> Result<Self, CommandError> {
         let (mut options, mut at) = (Options::default(), 5);
         while at < args.len() {
@@ -138,7 +138,7 @@ impl Options {
     }
 }
 
-/// The stream of a subcommand, which must be there.
+/// The stream of a subcommand, which must exist.
 fn stream<'t>(tx: &'t mut Tx<'_>, args: Args<'_>) -> Result<Edit<'t, Stream>, CommandError> {
     tx.write::<Stream>(&args[2])?.ok_or(errors::XGROUP_WITHOUT_KEY)
 }

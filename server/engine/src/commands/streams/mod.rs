@@ -19,7 +19,7 @@ mod trim_options;
 use lockwheel_store::keyspace::Tx;
 use lockwheel_store::values::{Stream, Value};
 
-/// A part of a stream is no longer needed: a large one is freed later. O(1).
+/// Frees a part of a stream that is no longer needed. A large part is freed later. O(1).
 fn free_later(tx: &mut Tx<'_>, part: Stream) {
     tx.free_later(Value::Stream(Box::new(part)));
 }

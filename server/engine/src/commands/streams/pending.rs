@@ -75,20 +75,20 @@ fn xack(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     Ok(())
 }
 
-/// What XPENDING lists.
+/// The entries that XPENDING lists.
 #[derive(Debug)]
 struct Listing {
-    /// Milliseconds for which an entry has been pending at least; 0: no matter.
+    /// The least idle time of an entry, in milliseconds. 0: any.
     min_idle_ms: i64,
     start: StreamId,
     end: StreamId,
     count: usize,
-    /// The argument that names the only consumer.
+    /// The index of the argument that names the only consumer.
     consumer: Option<usize>,
 }
 
 impl Listing {
-    /// Reads what follows the group; `None` when nothing does.
+    /// Reads the arguments behind the group. `None` if there are none.
     fn parse(args: Args<'_>) -> Result<Option<Self>, CommandError> {
         match args.len() {
             3 => return Ok(None),
@@ -152,7 +152,7 @@ fn xpending(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     Ok(())
 }
 
-/// Writes how many entries are pending, the first and the last of them, and how many each consumer has.
+/// Writes the number of pending entries, the first and the last of them, and the number of each consumer.
 fn write_summary(group: &Group, reply: &mut dyn Reply) {
     let pending = group.pending();
     reply.array(4);

@@ -89,7 +89,7 @@ fn range(tx: &mut Tx<'_>, args: Args<'_>, is_back: bool, reply: &mut dyn Reply) 
     Ok(())
 }
 
-/// Reads `[COUNT count]` from argument 4 on; it may be repeated, and a negative one counts as 0.
+/// Reads `[COUNT count]` from argument 4 on. The option may be repeated, and a negative count counts as 0.
 fn parse_count(args: Args<'_>) -> Result<Option<usize>, CommandError> {
     let (mut at, mut count) = (4, None);
     while at < args.len() {

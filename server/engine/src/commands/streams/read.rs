@@ -1,4 +1,4 @@
-//! XREAD and XREADGROUP, and how they wait.
+//! XREAD and XREADGROUP, and their waits.
 
 use super::deliver::{deliver, repeat};
 use super::read_options::{After, ReadOptions, Reader, no_group};
@@ -63,7 +63,7 @@ pub(in crate::commands) const ROWS: &[Row<BlockingHandler>] = &[
         .errors(ERRORS),
 ];
 
-/// The first half of what follows the word STREAMS.
+/// The first half of the arguments behind the word STREAMS.
 const fn streams(from: i32) -> KeySpec {
     KeySpec {
         notes: "",
@@ -73,11 +73,11 @@ const fn streams(from: i32) -> KeySpec {
     }
 }
 
-/// What may stand before the streams, and how many arguments it has.
+/// The options that may stand before the streams, with the number of their arguments.
 const OPTIONS: [(&str, usize); 4] = [("block", 1), ("count", 1), ("group", 2), ("noack", 0)];
 
-/// The streams of a request, as Redis finds them for their slots: none where there are not as many ids, or behind a
-/// word that is no option.
+/// The streams of a request, as Redis finds them for their slots. Empty if there are not as many ids, or behind a word
+/// that is no option.
 fn find_streams(request: Args<'_>) -> Vec<Key> {
     let mut at = 1;
     while at < request.len() && !request.is(at, "streams") {
@@ -90,7 +90,7 @@ fn find_streams(request: Args<'_>) -> Vec<Key> {
     (at + 1..at + 1 + count).map(|position| (position, KeyFlags::empty())).collect()
 }
 
-/// Those who wait for entries of a stream.
+/// The waiters for entries of a stream.
 static OF_STREAM: WaitClass = WaitClass {
     name: "stream",
     line: "stream",
@@ -100,7 +100,7 @@ static OF_STREAM: WaitClass = WaitClass {
     counts: true,
 };
 
-/// Those who wait for entries of a group: they are told when it is gone.
+/// The waiters for entries of a group. They are notified if the group is removed.
 static OF_GROUP: WaitClass = WaitClass {
     name: "stream group",
     line: "stream group",
@@ -134,11 +134,11 @@ fn read(tx: &mut Tx<'_>, args: Args<'_>, of_group: bool, reply: &mut dyn Reply) 
     Ok(Wait::on_keys(keys, class, reading, timeout_ms, Null::Array).into())
 }
 
-/// A request to read, with what `$` was when it came.
+/// A request to read, with the ids that `$` meant on its arrival.
 #[derive(Debug)]
 struct Reading {
     options: ReadOptions,
-    /// From where on each stream is read.
+    /// The position from which each stream is read.
     after: SmallVec<[After; 4]>,
 }
 
@@ -158,7 +158,7 @@ impl Attempt for Reading {
 }
 
 impl Reading {
-    /// Whether the key can still be read from.
+    /// Checks that the key can still be read from.
     fn check(&self, tx: &Tx<'_>, args: Args<'_>, key: &[u8]) -> Result<(), CommandError> {
         let stream = match tx.peek(key) {
             Some(Value::Stream(stream)) => Some(stream),
@@ -173,11 +173,11 @@ impl Reading {
         }
     }
 
-    /// Replies what there is; whether there is something. All keys have been looked up.
+    /// Replies the entries that exist. Returns whether there are any. All keys have been looked up.
     fn serve(&self, tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Result<bool, CommandError> {
         let mut ready: SmallVec<[(usize, StreamId); 4]> = SmallVec::new();
         for (key, &after) in self.options.keys.clone().zip(&self.after) {
-            // A group is not delivered the same entries twice when its stream is named twice.
+            // If a stream is named twice, the same entries are not delivered twice to the group.
             let before = ready.iter().rev().find(|(other, _)| {
                 args[*other] == args[key]
                     && self.after[other - self.options.keys.start] == After::LastDelivered
@@ -205,8 +205,8 @@ impl Reading {
         Ok(true)
     }
 
-    /// The id from which on a stream is to be read, if there is something; `delivered`: what the group has not been
-    /// delivered is read from there on before that. A consumer is there from now on.
+    /// The id from which a stream is to be read, if there is an entry. `delivered`: the id from which an earlier part
+    /// of this request reads the undelivered entries of the group. The consumer is created if absent.
     fn first_to_read(
         &self,
         tx: &mut Tx<'_>,
@@ -244,7 +244,7 @@ impl Reading {
         Ok(start)
     }
 
-    /// The most entries to read from a stream.
+    /// The greatest number of entries to read from a stream.
     fn most(&self) -> usize {
         if self.options.count == 0 { usize::MAX } else { self.options.count }
     }

@@ -8,33 +8,33 @@ use lockwheel_store::values::stream::StreamId;
 use smallvec::SmallVec;
 use std::ops::Range;
 
-/// From where on a stream is read.
+/// The position from which a stream is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum After {
-    /// After this id; of a group: what its consumer has not acknowledged after that.
+    /// After this id. For a group: the consumer's unacknowledged entries after this id.
     Id(StreamId),
-    /// After what its group was last delivered.
+    /// After the last entry that was delivered to the group.
     LastDelivered,
 }
 
-/// The consumer that reads, by the arguments that name it and its group.
+/// The reading consumer, by the indices of the arguments that name it and its group.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reader {
     pub(super) group: usize,
     pub(super) consumer: usize,
-    /// Whether what it reads is acknowledged at once.
+    /// Whether the entries are acknowledged at once.
     pub(super) no_ack: bool,
 }
 
-/// Such a request, without its ids.
+/// A request of XREAD or XREADGROUP, without its ids.
 #[derive(Clone, Debug)]
 pub(super) struct ReadOptions {
-    /// The most entries of each stream; 0: all.
+    /// The most entries of each stream. 0: all.
     pub(super) count: usize,
-    /// How long it waits, if it does: milliseconds, `None`: for ever.
+    /// The longest wait, in milliseconds, if the request may wait. `Some(None)`: for ever.
     pub(super) block: Option<Option<u64>>,
     pub(super) reader: Option<Reader>,
-    /// The arguments that are keys; the ids follow, in the same order.
+    /// The arguments that are keys. The ids follow, in the same order.
     pub(super) keys: Range<usize>,
 }
 
@@ -83,13 +83,13 @@ impl ReadOptions {
         Ok(options)
     }
 
-    /// The arguments that are the key and the id of each stream.
+    /// The indices of the key and the id of each stream.
     pub(super) fn streams(&self) -> impl Iterator<Item = (usize, usize)> + use<> {
         let count = self.keys.len();
         self.keys.clone().map(move |key| (key, key + count))
     }
 
-    /// Looks up all streams and groups, and reads where each is read from.
+    /// Looks up all streams and groups, and reads the position of each.
     pub(super) fn resolve(
         &self,
         tx: &mut Tx<'_>,
@@ -110,7 +110,7 @@ impl ReadOptions {
             (b">", Some(_)) => Ok(After::LastDelivered),
             (b">", None) => Err(errors::NEW_WITHOUT_GROUP),
             _ => Ok(match parse_id(id, 0)? {
-                // Redis knows `>` by the greatest id.
+                // Redis represents `>` by the greatest id.
                 StreamId::MAX if self.reader.is_some() => After::LastDelivered,
                 id => After::Id(id),
             }),

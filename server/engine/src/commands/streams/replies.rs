@@ -1,4 +1,4 @@
-//! How entries are replied.
+//! The replies of entries.
 
 use lockwheel_resp::Reply;
 use lockwheel_store::values::stream::{Entry, StreamId};
@@ -20,7 +20,7 @@ pub(super) fn write_entry(entry: &Entry<'_>, reply: &mut dyn Reply) {
     }
 }
 
-/// Writes entries; how many there are must be known before.
+/// Writes entries. Their number must be known before.
 pub(super) fn write_entries<'a>(
     entries: impl Iterator<Item = Entry<'a>> + Clone,
     most: usize,

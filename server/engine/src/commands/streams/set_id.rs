@@ -38,12 +38,12 @@ const fn row() -> Row<DataHandler> {
         ])
 }
 
-/// What a stream is told of its past.
+/// The data about a stream's past that the request sets.
 #[derive(Debug)]
 struct Past {
     last_id: StreamId,
     entries_added: Option<u64>,
-    /// 0-0 says nothing, as does none.
+    /// The greatest deleted id. 0-0 and `None` change nothing.
     max_deleted_id: Option<StreamId>,
 }
 

@@ -4,34 +4,34 @@ use super::ids::{NewId, parse_id, parse_new_id};
 use crate::spec::{Args, CommandError, errors};
 use lockwheel_store::values::stream::{Keep, NodeLimits, Trim};
 
-/// Where nothing else is said, no more entries than in so many full nodes are trimmed at once.
+/// The default number of full nodes whose entries are trimmed at most at once.
 const NODES: usize = 100;
-/// The same where nodes have no limit of entries.
+/// The default most entries trimmed at once, if nodes have no limit of entries.
 const ENTRIES: usize = 10_000;
-/// The most entries that are trimmed at once where nothing else is said.
+/// The upper bound of the default number of entries trimmed at once.
 const MOST: usize = 1_000_000;
 
-/// What is said before the fields of XADD, or after the key of XTRIM.
+/// The options before the fields of XADD, or after the key of XTRIM.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TrimOptions {
-    /// Whether XADD makes no new stream.
+    /// Whether XADD must not create a stream.
     pub(super) no_make: bool,
-    /// How the stream is trimmed, if it is.
+    /// The trimming of the stream, if requested.
     pub(super) trim: Option<Trim>,
     /// The id of XADD's entry.
     pub(super) id: NewId,
-    /// The argument after the id; beyond the last argument where there is no id.
+    /// The index of the argument after the id. Beyond the last argument if there is no id.
     pub(super) fields: usize,
 }
 
-/// Which of the two commands it is.
+/// The command that is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Command {
     Add,
     Trim,
 }
 
-/// Options that are being read.
+/// The options read so far.
 #[derive(Debug, Default)]
 struct Reading {
     keep: Option<Keep>,
@@ -76,7 +76,8 @@ impl TrimOptions {
 }
 
 impl Reading {
-    /// Reads `MAXLEN` or `MINID` at argument `at`, a sign, and what `read` reads; the argument after that.
+    /// Reads `MAXLEN` or `MINID` at argument `at`, a sign, and a threshold by `read`. Returns the index of the next
+    /// argument.
     fn strategy(
         &mut self,
         args: Args<'_>,
@@ -86,7 +87,7 @@ impl Reading {
         if self.keep.is_some() {
             return Err(errors::TWO_TRIMMING_STRATEGIES);
         }
-        // A sign that nothing follows is what is to be read.
+        // A sign that is the last argument is read as the threshold.
         let sign = &args[at + 1];
         let has_sign = at + 2 < args.len() && matches!(sign, b"~" | b"=");
         self.whole_nodes = has_sign && sign == b"~";
