@@ -66,7 +66,7 @@ pub enum MaxmemoryPolicy {
     AllkeysLfu,
     /// Random keys.
     AllkeysRandom,
-    /// None.
+    /// No eviction.
     #[default]
     NoEviction,
 }
@@ -156,7 +156,7 @@ pub enum Supervision {
     Systemd,
     /// The supervisor that the environment shows.
     Auto,
-    /// None.
+    /// No supervisor.
     #[default]
     No,
 }

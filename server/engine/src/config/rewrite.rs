@@ -160,8 +160,8 @@ impl Rewriting {
         self.done.insert(name);
     }
 
-    /// Writes a line: in place of the next old line of this name or, if there is none and it `must` be written, at the
-    /// end.
+    /// Writes a line in place of the next old line of this name. If there is none and the line `must` be written, it is
+    /// added at the end.
     fn line(&mut self, name: &'static str, words: Vec<u8>, must: bool) {
         self.keyed_line(name.as_bytes(), words, must);
     }

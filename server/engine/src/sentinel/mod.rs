@@ -1,5 +1,5 @@
-//! The state of a sentinel: the watched masters, their replicas and other sentinels, the failure detection, the
-//! election of a leader, and the progress of failovers.
+//! The state of a sentinel: the watched masters, their replicas and other sentinels. It detects failures, elects a
+//! leader, and carries out failovers.
 //!
 //! The module has no I/O and no clock. Instants, bytes and random numbers come in; requests to connect, send, close,
 //! publish and log come out as [`Effect`]s. The order of checks and events is that of Redis.

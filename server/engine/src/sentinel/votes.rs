@@ -63,8 +63,8 @@ impl Sentinel {
         (Some(candidate.to_owned()), current)
     }
 
-    /// Returns the leader of the failover of a master in an epoch: the sentinel with the votes of a majority and of at
-    /// least the quorum. Counting the votes also casts this sentinel's own vote.
+    /// Returns the leader of the failover of a master in an epoch. It is the sentinel with the votes of a majority, and
+    /// of at least the quorum. Counting the votes also casts this sentinel's own vote.
     pub(super) fn leader(&mut self, master: u64, epoch: u64) -> Option<String> {
         let current = self.current_epoch;
         let of = self.master(master)?;

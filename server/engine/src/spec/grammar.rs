@@ -36,7 +36,7 @@ use compile::{Head, NO_NUMBER, is_same};
 
 /// The default number of symbols that [`ParsedArgs`] has room for, enough for most grammars.
 const MAX_SYMBOLS: usize = 24;
-/// The greatest word length that is told apart from others. Longer words count as this long.
+/// The greatest word length that is distinguished from others. Longer words count as this long.
 const MAX_TOLD_LEN: usize = 15;
 
 /// A synopsis that has been compiled.

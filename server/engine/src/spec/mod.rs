@@ -2,8 +2,8 @@
 //! command.
 //!
 //! A command is one `const` [`Row`] and one function, side by side in its family's file. The row drives the arity
-//! error, COMMAND and its subcommands, the keys that ACL, WATCH and cluster routing see, the random sequences of the
-//! differential tests and the documentation.
+//! error, COMMAND and its subcommands, and the keys that ACL, WATCH and cluster routing see. It also drives the random
+//! sequences of the differential tests and the documentation.
 
 mod args;
 mod categories;

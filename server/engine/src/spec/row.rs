@@ -49,8 +49,8 @@ pub struct Spec {
     pub deprecated: Option<(&'static str, &'static str)>,
     /// Whether the command is not for users: only servers or their tests send it.
     pub is_internal: bool,
-    /// The arguments, as a synopsis. Lower case is an argument, upper case a token, `[ ]` optional, `|` parts
-    /// alternatives, `( )` is a group, `...` repeats the item before it. [`syntax`](super::syntax) lists the notes.
+    /// The arguments, as a synopsis. Lower case is an argument, upper case a token. `[ ]` is optional, `|` parts
+    /// alternatives, `( )` is a group, and `...` repeats the item before it. [`syntax`](super::syntax) lists the notes.
     pub syntax: &'static str,
     /// Finds the secret arguments of a request, such as passwords. `None`: the command has no secret arguments.
     pub secrets: Option<Secrets>,

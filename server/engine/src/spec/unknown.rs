@@ -41,8 +41,8 @@ pub(crate) fn unknown_subcommand(version: Version, args: Args<'_>) -> CommandErr
     }
 }
 
-/// `wrong number of arguments` for a command, by its full name. Before 7.0 subcommands were told apart by their numbers
-/// of arguments too.
+/// `wrong number of arguments` for a command, by its full name. Before 7.0 subcommands were distinguished by their
+/// numbers of arguments too.
 pub(crate) fn wrong_arity(version: Version, name: &str, args: Args<'_>) -> CommandError {
     if version < Version::V7_0 && name.contains('|') {
         return unknown_or_arity_before_7(args);

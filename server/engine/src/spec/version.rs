@@ -1,4 +1,4 @@
-//! Versions of Redis, by which the age of a command or an option is told.
+//! Versions of Redis, which tell the age of a command or an option.
 
 /// The version whose commands a server has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

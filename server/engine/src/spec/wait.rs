@@ -62,8 +62,8 @@ pub type OutOfTurn = fn(&Tx<'_>, &[u8], Signal) -> Vec<WaiterId>;
 /// The waiters of a class that are retried when a key is signalled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asking {
-    /// One after the other in the order of their places, up to the first that is not served, because no later one would
-    /// be. They are also retried when a waiter leaves the queue.
+    /// The waiters in the order of their places, up to the first that is not served, because no later one would be.
+    /// They are also retried when a waiter leaves the queue.
     InOrder,
     /// All waiters: each waits for its own condition.
     All,

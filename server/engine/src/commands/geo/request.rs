@@ -74,7 +74,7 @@ impl Search {
 /// Argument `at` and the next as a point.
 ///
 /// # Errors
-/// Not numbers, or beyond the world.
+/// Returns an error if the arguments are no numbers, or beyond the world.
 pub(super) fn point(args: Args<'_>, at: usize) -> Result<Point, CommandError> {
     let point = Point { longitude: args.float(at)?, latitude: args.float(at + 1)? };
     if MERCATOR.contains(point) {

@@ -1,9 +1,9 @@
 //! The table of the longest common subsequences of all prefixes, with one bit for each entry.
 //!
 //! From one prefix of `b` to the next, the length grows by one or not at all. A row, for a prefix of `a`, holds these
-//! bits (0: the length grows). A row follows from the row before by one addition of long numbers, 64 entries at a time
-//! (Crochemore, Iliopoulos, Pinzon and Reid, "A fast and practical bit-vector algorithm for the longest common
-//! subsequence problem"). The bits are enough to trace a subsequence back.
+//! bits (0: the length grows). A row follows from the row before by one addition of long numbers, 64 entries at a time.
+//! The bits are enough to trace a subsequence back. Source: Crochemore, Iliopoulos, Pinzon and Reid, "A fast and
+//! practical bit-vector algorithm for the longest common subsequence problem".
 
 /// A run of bytes that both strings have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -164,7 +164,7 @@ pub(super) fn one<'a, P: Pool>(pool: &'a P, rng: &mut Rng) -> Option<P::Item<'a>
 
 /// Draws `len` elements, the number that [`Draw::len`] returns, each with the same probability.
 ///
-/// As in Redis, a draw of all elements returns them in the order of [`Pool::all`]. A distinct draw from a pool without
+/// A draw of all elements returns them in the order of [`Pool::all`], as in Redis. A distinct draw from a pool without
 /// an index returns them in their own order. O(len), plus O(elements) without an index.
 pub(super) fn draw<'a, P: Pool>(
     pool: &'a P,

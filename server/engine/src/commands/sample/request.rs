@@ -93,8 +93,8 @@ pub(in crate::commands) fn sample<P: Sampled>(
     Ok(())
 }
 
-/// Checks that `len` elements, which a generator will draw with repetition, take no more bytes than the longest string,
-/// and that there is memory for them. A short request can ask for any multiple of the collection.
+/// Checks the size of `len` elements that a generator will draw with repetition. They must take no more bytes than the
+/// longest string, and there must be memory for them. A short request can ask for any multiple of the collection.
 ///
 /// # Errors
 /// Returns `value is out of range`, or the error of missing memory.

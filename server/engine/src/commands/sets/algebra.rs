@@ -89,7 +89,7 @@ fn intersection<'a>(sets: &Sets<'a>) -> impl Iterator<Item = Text<'a>> + use<'a>
     let mut all = all.unwrap_or_default();
     all.sort_by_key(|set| set.len());
     let smallest = all.first().copied();
-    // The same key may be named twice.
+    // A request may name a key twice.
     all.retain(|set| smallest.is_some_and(|smallest| !std::ptr::eq(*set, smallest)));
     smallest.into_iter().flatten().filter(move |member| all.iter().all(|set| set.contains(member)))
 }

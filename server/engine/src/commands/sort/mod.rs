@@ -128,8 +128,8 @@ fn sorted(
     let (kind, len) = (source.kind(), source.len());
     let shown = options.shown(len);
     allocation::check(len.saturating_mul(ELEMENT_BYTES))?;
-    // The members of a set have no order of their own, but the result in a script or a stored list must be the same
-    // every time.
+    // The members of a set have no order of their own. In a script or a stored list the result must be the same every
+    // time.
     let must_be_same = options.store.is_some() || is_script(tx);
     let order = match options.order() {
         None if kind == elements::Kind::Set && must_be_same => Some(Order::TEXT),

@@ -344,9 +344,9 @@ impl Compiled {
         (part.next, run)
     }
 
-    /// The tokens that may stand in the place of this part of a sequence, and the number of words that are needed
-    /// there, if they begin with an argument. `follow` and `reserve` are these two values for the part behind the
-    /// sequence.
+    /// The tokens that may stand in the place of this part of a sequence. The second value is the number of words that
+    /// are needed there, if they begin with an argument. `follow` and `reserve` are these two values for the part
+    /// behind the sequence.
     const fn behind(&self, mut at: u8, follow: u64, reserve: u8) -> (u64, u8) {
         let mut firsts = 0;
         while at != NO_PART {

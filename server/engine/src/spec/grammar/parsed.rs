@@ -92,8 +92,8 @@ impl<'a, const N: usize> ParsedArgs<'a, N> {
     /// A symbol's value as an integer in the range that the grammar says.
     ///
     /// # Errors
-    /// Returns `value is out of range, must be positive` for an integer that is too small, and else `value is not an
-    /// integer or out of range`.
+    /// Returns `value is out of range, must be positive` for an integer that is too small. Returns `value is not an
+    /// integer or out of range` for other errors.
     #[inline]
     pub(crate) fn integer(&self, symbol: Symbol) -> Result<Option<i64>, CommandError> {
         if !self.has(symbol) {

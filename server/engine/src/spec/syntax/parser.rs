@@ -242,8 +242,8 @@ impl Parser<'_> {
         self.add(Node::group(Form::Sequence, first))
     }
 
-    /// The number of the last `parts` that an optional bracket repeats: 1 for `key [key ...]`, 2 for `score member
-    /// [score member ...]`. 0 if the bracket is no repetition.
+    /// The number of the last `parts` that an optional bracket repeats. It is 1 for `key [key ...]`, and 2 for `score
+    /// member [score member ...]`. 0 if the bracket is no repetition.
     const fn repeated_tail(&self, parts: &Parts, inner: u8) -> usize {
         // The repeated part, and the parts before it in the bracket.
         let mut inner_parts = Parts { ids: [NO_PART; MAX_SEQUENCE], len: 0 };
