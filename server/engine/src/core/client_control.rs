@@ -3,6 +3,7 @@
 use super::call::{Call, Origin};
 use super::engine::Engine;
 use super::part_handler::ClientHandler;
+use super::transaction;
 use crate::client_list::{ClientEffect, ClientList};
 use crate::clients::{Closing, Slot};
 use crate::locks::HistoryCause;
@@ -46,6 +47,10 @@ impl Engine {
                 let session = tracking.session(call.slot);
                 run(tracking, session, args, reply)
             }),
+            ClientHandler::Watching(run) => {
+                run(self.sessions.get_mut(call.slot), &mut self.keyspace, args, reply)
+            }
+            ClientHandler::Exec => transaction::exec(self, call, args, reply),
             ClientHandler::Naming(run) => run(&mut self.sessions, call.slot, args, reply),
             ClientHandler::Reset(check) => {
                 debug_assert_eq!(call.origin(), Origin::Client, "RESET is never queued");

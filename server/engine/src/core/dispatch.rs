@@ -8,7 +8,7 @@ use super::hooks::Hook;
 use super::observe::CallEnd;
 use super::permit::{Caller, Denied, Reason, Redirect, Refusal, decide};
 use super::progress::Progress;
-use super::{script_run, transaction};
+use super::script_run;
 use crate::clients::{Closing, OpenReply, Request, Session, Slot};
 use crate::limits::{lacks_room, takes_memory};
 use crate::member::Broadcast;
@@ -486,7 +486,6 @@ impl Engine {
             Handler::ConfiguredSession(run) => {
                 run(self.sessions.get_mut(call.slot), &self.config, args, reply)
             }
-            Handler::Watching(run) => run(self.sessions.get_mut(call.slot), &mut self.keyspace, args, reply),
             Handler::Config(run) => run(&self.config, args, reply),
             Handler::Statistics(run) => {
                 run(&mut self.observers.stats, &mut self.keyspace.counters, args, reply)
@@ -496,7 +495,6 @@ impl Engine {
             Handler::Publish(audience) => self.run_publish(audience, call, args, reply),
             Handler::SlowLog(run) => run(&mut self.observers.slow_log, args, reply),
             Handler::Scripts(run) => run(&mut self.scripts, args, reply),
-            Handler::Exec => transaction::exec(self, call, args, reply),
             Handler::Libraries(run) => self.run_on_libraries(run, call, args, reply),
             Handler::Script(parse) => script_run::run(self, parse, call, args, reply),
             Handler::Client(handler) => self.run_on_client(handler, call, args, reply),

@@ -46,8 +46,6 @@ pub(crate) type ReadingHandler<Part> = fn(&Part, Args<'_>, &mut dyn Reply) -> Ou
 pub(crate) type ChangingHandler<Part> = fn(&mut Part, Args<'_>, &mut dyn Reply) -> Outcome;
 /// The handler of a command that changes its session as the parameters allow.
 pub(crate) type ConfiguredSessionHandler = fn(&mut Session, &Config, Args<'_>, &mut dyn Reply) -> Outcome;
-/// The handler of a command on the session and on the keys that it watches.
-pub(crate) type WatchingHandler = fn(&mut Session, &mut Keyspace, Args<'_>, &mut dyn Reply) -> Outcome;
 /// The handler of a command on the counters of INFO: those of commands and clients, and those of keys.
 pub(crate) type StatisticsHandler = fn(&mut Stats, &mut Counters, Args<'_>, &mut dyn Reply) -> Outcome;
 /// The handler of a command on keys that talks to other servers; without a host there are none.
@@ -112,8 +110,6 @@ pub(crate) enum Handler {
     Session(ChangingHandler<Session>),
     /// It sees its session, and the parameters in force.
     ConfiguredSession(ConfiguredSessionHandler),
-    /// A handler that sees its session, and the keyspace to watch keys in it.
-    Watching(WatchingHandler),
     /// It sees the parameters in force.
     Config(ReadingHandler<Config>),
     /// It sees what INFO counts.
@@ -128,8 +124,6 @@ pub(crate) enum Handler {
     SlowLog(ChangingHandler<SlowLog>),
     /// It sees the interpreter.
     Scripts(ChangingHandler<Scripts>),
-    /// The command runs the queued requests of its client: there is no more to it.
-    Exec,
     /// A handler that sees the libraries of functions, and says what replicas run.
     Libraries(LibraryHandler),
     /// A handler that says which script or function runs.

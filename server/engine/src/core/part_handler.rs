@@ -20,7 +20,7 @@ use crate::statistics::Stats;
 use crate::tracking::Tracking;
 use crate::waits::StateHandler;
 use lockwheel_resp::Reply;
-use lockwheel_store::keyspace::Rng;
+use lockwheel_store::keyspace::{Keyspace, Rng};
 use lockwheel_store::time::Now;
 
 /// The handler of a command that sees the users, and asks for changes of them.
@@ -113,6 +113,10 @@ pub(crate) enum ClientHandler {
     Subscriptions(fn(&mut Subscriptions<'_>, Args<'_>, &mut dyn Reply) -> Outcome),
     /// A handler that changes how its client tracks keys.
     Tracking(fn(&mut Tracking<'_>, &Session, Args<'_>, &mut dyn Reply) -> Outcome),
+    /// A handler that sees its session, and the keyspace to watch keys in it.
+    Watching(fn(&mut Session, &mut Keyspace, Args<'_>, &mut dyn Reply) -> Outcome),
+    /// The command runs the queued requests of its client: there is no more to it.
+    Exec,
     /// A handler that gives its client a name.
     Naming(fn(&mut Sessions, Slot, Args<'_>, &mut dyn Reply) -> Outcome),
     /// A check of a request whose client begins anew.
