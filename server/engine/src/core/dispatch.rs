@@ -135,9 +135,9 @@ impl Engine {
         self.execute_watched(slot, argv)
     }
 
-    /// Runs one request while keys that are due remain. Those that the request names, or its transaction watches, expire
-    /// before it, and their waiters are served first, so arrival order holds. Its client is notified of that after the
-    /// reply.
+    /// Runs one request while keys that are due remain. Those that the request names, or its transaction watches,
+    /// expire before it, and their waiters are served first, so arrival order holds. Its client is notified of that
+    /// after the reply.
     #[cold]
     #[inline(never)]
     fn execute_in_backlog(&mut self, slot: Slot, argv: &[&[u8]]) -> Progress {

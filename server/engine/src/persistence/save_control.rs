@@ -82,8 +82,8 @@ impl SaveControl<'_> {
     }
 
     /// Begins a snapshot for replicas, into a file that has begun, by the process with this number. Returns the whole
-    /// file if one piece is all of it; otherwise the other pieces are made in the background. No save is on its way. The
-    /// stream tells replicas of what is flushed meanwhile.
+    /// file if one piece is all of it; otherwise the other pieces are made in the background. No save is on its way.
+    /// The stream tells replicas of what is flushed meanwhile.
     pub(crate) fn begin_for_replicas(&mut self, file: RdbFile, process: u32) -> Option<Vec<u8>> {
         self.keyspace.begin_snapshot(Box::new(file), FlushedKeys::LeftOut);
         let whole = self.make_piece_for_replicas();

@@ -146,8 +146,8 @@ impl Replication {
     }
 
     /// Gives a replica that did not keep up what it lacks, now that it has been sent everything else. One that is being
-    /// disconnected has lost some of that, and gets nothing; one that waits for its snapshot gets that first. Returns false if there is no memory for it: then the
-    /// replica is to be disconnected.
+    /// disconnected has lost some of that, and gets nothing; one that waits for its snapshot gets that first. Returns
+    /// false if there is no memory for it: then the replica is to be disconnected.
     pub(crate) fn feed_lacked(&mut self, session: &mut Session, account: &BufferBytes) -> bool {
         let is_behind = self.behind.has(session.id);
         if !is_behind || session.closing == Some(Closing::Now) || self.awaits_snapshot(session.id) {

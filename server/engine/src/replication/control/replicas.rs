@@ -76,8 +76,8 @@ impl ReplicationControl<'_> {
         self.history.database_behind_snapshot(passed_on, for_7_0)
     }
 
-    /// Begins the snapshot that replicas wait for, which the caller makes. Returns whether the replicas may be as old as
-    /// Redis 7.0, and the database in which the stream goes on. `None`: no replica waits, or none can be served now.
+    /// Begins the snapshot that replicas wait for, which the caller makes. Returns whether the replicas may be as old
+    /// as Redis 7.0, and the database in which the stream goes on. `None`: no replica waits, or none can be served now.
     pub(crate) fn begin_due_snapshot(&mut self) -> Option<(bool, usize)> {
         let for_7_0 = self.history.due_snapshot().filter(|_| self.has_its_master())?;
         let db = self.prepare_snapshot(for_7_0);
