@@ -30,7 +30,6 @@ impl Engine {
     }
 
     /// Calls the handler of a command on clients, and follows.
-    #[cold]
     #[inline(never)]
     pub(super) fn run_on_client(
         &mut self,

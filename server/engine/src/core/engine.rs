@@ -72,20 +72,28 @@ pub(crate) struct LibraryControl<'e> {
     pub(crate) feeds_replicas: bool,
 }
 
-/// The request that replicas run after a command on libraries.
+/// The outcome of a command on libraries.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum ReplicatedRequest {
-    /// Replicas run nothing.
-    None,
-    /// The request as it is.
-    AsItIs,
-    /// The request with another word at a place.
-    With(usize, Vec<u8>),
+pub(crate) enum LibraryDone {
+    /// It has answered, and has changed nothing.
+    Answered,
+    /// It has changed libraries. Replicas run the request, and then it is answered: with the name of a library, or OK.
+    Changed {
+        /// The word of the request that is another one for replicas, with its place.
+        replaced: Option<(usize, Vec<u8>)>,
+        /// The name of the library that it has loaded.
+        loaded: Option<Vec<u8>>,
+    },
+}
+
+impl LibraryDone {
+    /// Libraries were changed: replicas run the request as it is, and the answer is OK.
+    pub(crate) const CHANGED: Self = LibraryDone::Changed { replaced: None, loaded: None };
 }
 
 /// The handler of a command on the libraries of functions.
 pub(crate) type LibraryHandler =
-    fn(LibraryControl<'_>, Args<'_>, &mut dyn Reply) -> Result<ReplicatedRequest, CommandError>;
+    fn(LibraryControl<'_>, Args<'_>, &mut dyn Reply) -> Result<LibraryDone, CommandError>;
 
 /// What runs a command: each kind sees what its function is given and nothing else of the engine.
 #[derive(Clone, Copy, Debug)]

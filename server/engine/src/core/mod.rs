@@ -60,7 +60,7 @@ pub(crate) use advance::advance_together;
 pub(crate) use broadcast::{merged_history, read_history};
 pub use call::{Call, Origin};
 pub use engine::{Engine, Host};
-pub(crate) use engine::{Handler, LibraryControl, ReadingHandler, ReplicatedRequest};
+pub(crate) use engine::{Handler, LibraryControl, LibraryDone, ReadingHandler};
 pub use output::Output;
 pub(crate) use part_handler::{
     ClientHandler, FaultCaller, FaultHandler, LatencyView, PartHandler, UsersHandler,

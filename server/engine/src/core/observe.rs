@@ -40,8 +40,10 @@ impl CallObserver<'_> {
         let took_ns = served_ns + blocked.took_ns;
         self.observers.stats.served(blocked.command, served_ns, took_ns);
         self.note_latency(Event::CommandUnblocking, served_ns);
-        let call = Call::by(self.sessions.get(slot));
-        self.log_if_slow(call, blocked.command, Args::new(&blocked.request.argv()), took_ns);
+        if self.observers.slow_log.wants(took_ns) {
+            let call = Call::by(self.sessions.get(slot));
+            self.log_slow(call, blocked.command, Args::new(&blocked.request.argv()), took_ns);
+        }
     }
 
     /// Counts a call that has ended, or has begun to wait, and records it if it took long.
@@ -53,7 +55,9 @@ impl CallObserver<'_> {
         if let CallEnd::Done { took_ns } = end {
             let is_fast = self.commands.get(command).has(Flags::FAST);
             self.note_latency(if is_fast { Event::FastCommand } else { Event::Command }, took_ns);
-            self.log_if_slow(call, command, args, took_ns);
+            if self.observers.slow_log.wants(took_ns) {
+                self.log_slow(call, command, args, took_ns);
+            }
         }
     }
 
@@ -65,10 +69,11 @@ impl CallObserver<'_> {
         }
     }
 
-    /// Adds a call that has ended to SLOWLOG, if it took long.
-    fn log_if_slow(&mut self, call: Call<'_>, command: CommandId, args: Args<'_>, took_ns: u64) {
+    /// Adds a call that took long to SLOWLOG, unless its command is never there.
+    #[cold]
+    fn log_slow(&mut self, call: Call<'_>, command: CommandId, args: Args<'_>, took_ns: u64) {
         let spec = self.commands.get(command).spec;
-        if !self.observers.slow_log.wants(took_ns) || spec.has(Flags::SKIP_SLOWLOG) {
+        if spec.has(Flags::SKIP_SLOWLOG) {
             return;
         }
         let argv = without_secrets(spec, args);

@@ -2,7 +2,7 @@
 
 use super::call::{Call, Origin};
 use super::dispatch::end_or_wait;
-use super::engine::{Engine, LibraryControl, LibraryHandler, ReplicatedRequest};
+use super::engine::{Engine, LibraryControl, LibraryDone, LibraryHandler};
 use super::part_handler::PartHandler;
 use crate::acl::AclView;
 use crate::persistence::SavesView;
@@ -101,14 +101,16 @@ impl Engine {
             feeds_replicas: self.replication().feeds_replicas(),
             scripts: &mut self.scripts,
         };
-        match run(control, args, reply)? {
-            ReplicatedRequest::None => {}
-            ReplicatedRequest::AsItIs => self.replicate_request(args.all(), call.session),
-            ReplicatedRequest::With(at, word) => {
-                let mut words = args.all().to_vec();
-                words[at] = &word;
-                self.replicate_request(&words, call.session);
-            }
+        let LibraryDone::Changed { replaced, loaded } = run(control, args, reply)? else { return Ok(()) };
+        // Before the answer, for which there may be no memory.
+        let mut words = args.all().to_vec();
+        if let Some((at, word)) = &replaced {
+            words[*at] = word;
+        }
+        self.replicate_request(&words, call.session);
+        match loaded {
+            Some(name) => reply.bulk(&name),
+            None => reply.ok(),
         }
         Ok(())
     }

@@ -83,7 +83,7 @@ impl FaultControl<'_> {
     /// Returns what happens to a request of a session.
     pub(crate) fn judge(&mut self, slot: Slot, command: &Command, args: Args<'_>) -> Verdict {
         let verdict = self.rules().judge(slot, command, args);
-        self.step.add(FaultEffect::RulesChanged);
+        self.note_spent_rules();
         self.hit(verdict.act.as_ref().map(|(rule, _)| *rule));
         verdict
     }
@@ -101,10 +101,17 @@ impl FaultControl<'_> {
         Some(judged)
     }
 
+    /// Notes that no rule may act any more, if that is so: judgement only spends rules.
+    fn note_spent_rules(&mut self) {
+        if !self.faults.look_at_rules() {
+            self.step.add(FaultEffect::RulesChanged);
+        }
+    }
+
     /// Returns what happens to a reply, and by which of the rules that may act on it.
     pub(crate) fn judge_reply(&mut self, rules: &[ReplyRule], reply: &[u8]) -> Option<(RuleId, ReplyAction)> {
         let judged = self.faults.rules.judge_reply(rules, ReplyKind::of(reply));
-        self.step.add(FaultEffect::RulesChanged);
+        self.note_spent_rules();
         self.hit(judged.as_ref().map(|(rule, _)| *rule));
         judged
     }

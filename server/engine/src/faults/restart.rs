@@ -122,10 +122,10 @@ impl RestartPlanner<'_> {
         steps
     }
 
-    /// Plans a crash of the server alone, which restarts after so many milliseconds.
+    /// Plans a crash of the server alone, whose connections have been cut. It restarts after so many milliseconds.
     pub(crate) fn crash(&self, down_ms: u64) -> Vec<RestartStep> {
         let restart = self.restart_without_data(down_ms, GrantNumbers::GoOn);
-        [vec![RestartStep::Cut { spared: None }], restart, vec![RestartStep::Commit]].concat()
+        [restart, vec![RestartStep::Commit]].concat()
     }
 
     /// Plans the end of a process that is killed: connections are gone, but for that of `killer`, which is closed when

@@ -1,7 +1,7 @@
 //! FUNCTION: libraries of functions, and the function that runs.
 
 use super::function_payload;
-use crate::core::{self, Handler, LibraryControl, ReplicatedRequest};
+use crate::core::{self, Handler, LibraryControl, LibraryDone};
 use crate::scripts::{Library, RestorePolicy, Scripts, log_message};
 use crate::spec::{Args, CommandError, Flags, Outcome, Row, quotable, unknown_or_arity};
 use lockwheel_resp::Reply;
@@ -156,8 +156,8 @@ const FUNCTION: &[Row<Handler>] = &[
         .summary("Explains the subcommands."),
 ];
 
-/// The request that replicas run after a command, or the error of the command.
-type LibraryOutcome = Result<ReplicatedRequest, CommandError>;
+/// The change of libraries by a command, or the error of the command.
+type LibraryOutcome = Result<LibraryDone, CommandError>;
 
 /// The error of a word that means nothing here.
 fn unknown(what: &str, word: &[u8]) -> CommandError {
@@ -168,7 +168,7 @@ fn unknown(what: &str, word: &[u8]) -> CommandError {
     CommandError::new(text)
 }
 
-fn load(control: LibraryControl<'_>, args: Args<'_>, reply: &mut dyn Reply) -> LibraryOutcome {
+fn load(control: LibraryControl<'_>, args: Args<'_>, _: &mut dyn Reply) -> LibraryOutcome {
     let last = args.len() - 1;
     let mut replace = false;
     for at in 2..last {
@@ -179,17 +179,15 @@ fn load(control: LibraryControl<'_>, args: Args<'_>, reply: &mut dyn Reply) -> L
     }
     let mut loader = Loader::new(&control.host, control.system);
     let name = control.scripts.load(&args[last], replace, &mut loader)?;
-    reply.bulk(&name);
-    Ok(ReplicatedRequest::AsItIs)
+    Ok(LibraryDone::Changed { replaced: None, loaded: Some(name) })
 }
 
-fn delete(control: LibraryControl<'_>, args: Args<'_>, reply: &mut dyn Reply) -> LibraryOutcome {
+fn delete(control: LibraryControl<'_>, args: Args<'_>, _: &mut dyn Reply) -> LibraryOutcome {
     control.scripts.delete(&args[2])?;
-    reply.ok();
-    Ok(ReplicatedRequest::AsItIs)
+    Ok(LibraryDone::CHANGED)
 }
 
-fn flush(control: LibraryControl<'_>, args: Args<'_>, reply: &mut dyn Reply) -> LibraryOutcome {
+fn flush(control: LibraryControl<'_>, args: Args<'_>, _: &mut dyn Reply) -> LibraryOutcome {
     if args.len() > 3 {
         return Err(unknown_or_arity(args));
     }
@@ -197,8 +195,7 @@ fn flush(control: LibraryControl<'_>, args: Args<'_>, reply: &mut dyn Reply) -> 
         return Err(CommandError::text("ERR FUNCTION FLUSH only supports SYNC|ASYNC option"));
     }
     control.scripts.flush_libraries()?;
-    reply.ok();
-    Ok(ReplicatedRequest::AsItIs)
+    Ok(LibraryDone::CHANGED)
 }
 
 /// Reached only when nothing is slow, as SCRIPT KILL.
@@ -213,7 +210,7 @@ fn dump(scripts: &mut Scripts, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     Ok(())
 }
 
-fn restore(control: LibraryControl<'_>, args: Args<'_>, reply: &mut dyn Reply) -> LibraryOutcome {
+fn restore(control: LibraryControl<'_>, args: Args<'_>, _: &mut dyn Reply) -> LibraryOutcome {
     const WRONG: &str = "ERR Wrong restore policy given, value should be either FLUSH, APPEND or REPLACE.";
     if args.len() > 4 {
         return Err(unknown_or_arity(args));
@@ -227,13 +224,12 @@ fn restore(control: LibraryControl<'_>, args: Args<'_>, reply: &mut dyn Reply) -
     let codes = function_payload::read(&args[2])?;
     let mut loader = Loader::new(&control.host, control.system);
     control.scripts.restore(codes, policy, &mut loader)?;
-    let replicated = match control.feeds_replicas {
-        // A replica may be as old as Redis 7.0.
-        true => ReplicatedRequest::With(2, function_payload::for_7_0(&args[2])?),
-        false => ReplicatedRequest::None,
+    // A replica may be as old as Redis 7.0.
+    let replaced = match control.feeds_replicas {
+        true => Some((2, function_payload::for_7_0(&args[2])?)),
+        false => None,
     };
-    reply.ok();
-    Ok(replicated)
+    Ok(LibraryDone::Changed { replaced, loaded: None })
 }
 
 /// What a library can ask for while it is loaded: the time, and a line in the log.
@@ -361,5 +357,5 @@ fn stats(control: LibraryControl<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Lib
     reply.integer(libraries.len() as i64);
     reply.bulk(b"functions_count");
     reply.integer(libraries.function_count() as i64);
-    Ok(ReplicatedRequest::None)
+    Ok(LibraryDone::Answered)
 }

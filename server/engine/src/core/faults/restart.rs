@@ -85,7 +85,11 @@ impl Engine {
     /// Carries out a crash of this server alone: it ends as if its process had ended, or restarts.
     pub fn crash_alone(&mut self, crash: Crash) {
         match crash {
-            Crash::Restart(down_ms) => self.restart(None, |planner| planner.crash(down_ms)),
+            Crash::Restart(down_ms) => {
+                // Before the plan: the end of a connection may end a failover, and with it the role of a replica.
+                self.take_restart_step(None, RestartStep::Cut { spared: None });
+                self.restart(None, |planner| planner.crash(down_ms));
+            }
             Crash::Segfault | Crash::Abort => self.stop = Some(Stop::Shutdown),
         }
     }
