@@ -70,7 +70,8 @@ impl CountedBytes {
     }
 
     fn of_keys(keyspace: &Keyspace) -> i64 {
-        KeyspaceMemory::of(keyspace).total() as i64 - locks::bytes_apart_from_keys(keyspace) as i64
+        let apart = locks::bytes_apart_from_keys(keyspace) + keyspace.snapshot_bytes();
+        KeyspaceMemory::of(keyspace).total() as i64 - apart as i64
     }
 }
 

@@ -54,13 +54,14 @@ impl MemoryParts<'_> {
     }
 
     /// Returns the bytes that count towards `maxmemory` at an instant of the system's monotonic clock. What replicas
-    /// have not read yet does not, since each key that goes adds to it; nor what clients are about to give back; nor
+    /// have not read yet does not, since each key that goes adds to it, nor does a snapshot that is being made, for the
+    /// same reason and as in Redis, whose child has it; nor what clients are about to give back; nor
     /// the tools of tests, which no key can displace: tokens of fences, the history, open sections, observed patterns,
     /// rules of faults. O(databases, replicas, partitions).
     pub(crate) fn counted(self, now_us: u64) -> u64 {
         let transient = self.limits.transient_bytes(self.sessions, self.of_clients(), now_us);
         let tools = locks::bytes_apart_from_keys(self.keyspace) + self.faults.memory();
-        let apart = self.of_replicas() + transient + tools;
+        let apart = self.of_replicas() + self.keyspace.snapshot_bytes() + transient + tools;
         self.usage().total().saturating_sub(apart) as u64
     }
 

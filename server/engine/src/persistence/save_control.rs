@@ -3,7 +3,7 @@
 use super::{Background, Persistence, RdbFile, SaveTarget};
 use crate::clock::{EngineClock, Timer, TimerKind};
 use crate::config::{Config, system_reason};
-use lockwheel_resp::allocation;
+use lockwheel_resp::allocation::{self, OutOfMemory};
 use lockwheel_store::keyspace::{FlushedKeys, Keyspace};
 use std::io;
 
@@ -83,10 +83,15 @@ impl SaveControl<'_> {
 
     /// Begins a snapshot for replicas, into a file that has begun, by the process with this number. Returns the whole
     /// file if one piece is all of it; otherwise the other pieces are made in the background. No save is on its way.
-    /// The stream tells replicas of what is flushed meanwhile.
-    pub(crate) fn begin_for_replicas(&mut self, file: RdbFile, process: u32) -> Option<Vec<u8>> {
-        self.keyspace.begin_snapshot(Box::new(file), FlushedKeys::LeftOut);
-        let whole = self.make_piece_for_replicas();
+    /// Keys that are flushed meanwhile may be left out if the stream tells replicas of that.
+    pub(crate) fn begin_for_replicas(
+        &mut self,
+        file: RdbFile,
+        flushed: FlushedKeys,
+        process: u32,
+    ) -> Option<Vec<u8>> {
+        self.keyspace.begin_snapshot(Box::new(file), flushed);
+        let whole = self.make_piece().unwrap_or(None);
         if self.keyspace.snapshot_progress().is_some() {
             self.begin_background(SaveTarget::Replicas);
             tracing::info!("Background RDB transfer started by pid {process}");
@@ -97,11 +102,17 @@ impl SaveControl<'_> {
         whole
     }
 
-    /// Makes a piece of the snapshot for replicas; the file if that was the last. If there is no memory for it, the
-    /// snapshot ends.
-    fn make_piece_for_replicas(&mut self) -> Option<Vec<u8>> {
+    /// Makes a piece of the snapshot; returns the file if that was the last.
+    ///
+    /// # Errors
+    /// Returns an error if there is no memory for the piece: the snapshot has ended.
+    fn make_piece(&mut self) -> Result<Option<Vec<u8>>, OutOfMemory> {
         let (piece, keyspace) = (self.piece_bytes(), &mut *self.keyspace);
-        allocation::contain(|| keyspace.go_on_with_snapshot(piece)).unwrap_or(None)
+        let made = allocation::contain(|| keyspace.go_on_with_snapshot(piece));
+        if made.is_err() {
+            self.keyspace.end_snapshot();
+        }
+        made
     }
 
     /// Lets a snapshot for replicas begin when what runs now has ended.
@@ -186,18 +197,26 @@ impl SaveControl<'_> {
         if self.keyspace.snapshot_progress().is_none() {
             return;
         }
-        let Some(file) = self.keyspace.go_on_with_snapshot(self.piece_bytes()) else {
-            return self.set_timer(self.piece_delay_ms());
+        let made = self.make_piece();
+        let Some(Background { serial, target: SaveTarget::File { path, .. }, .. }) = &self.saves.background
+        else {
+            return;
         };
-        if let Some(Background { serial, target: SaveTarget::File { path, .. }, .. }) = &self.saves.background
-        {
-            self.effects.push(SaveEffect::Write { serial: *serial, path: path.clone(), file });
+        match made {
+            Ok(Some(file)) => {
+                self.effects.push(SaveEffect::Write { serial: *serial, path: path.clone(), file });
+            }
+            Ok(None) => self.set_timer(self.piece_delay_ms()),
+            Err(_) => {
+                let serial = *serial;
+                self.written(serial, &Err(io::ErrorKind::OutOfMemory.into()));
+            }
         }
     }
 
     /// Goes on with the snapshot for replicas, which are sent the file when it is complete.
     fn go_on_for_replicas(&mut self) {
-        let file = self.make_piece_for_replicas();
+        let file = self.make_piece().unwrap_or(None);
         if file.is_none() && self.keyspace.snapshot_progress().is_some() {
             return self.set_timer(self.piece_delay_ms());
         }

@@ -110,7 +110,8 @@ impl Replication {
             Resync::Partial(_) => SyncPlan::Stream,
             Resync::Full => match self.snapshot_on_its_way(!reads_newer) {
                 Some((place, snapshot)) => SyncPlan::Shared(place, snapshot),
-                None if self.pending_serves(!reads_newer) => {
+                // A server of this process gets its own at once: the order of both does not depend on real time.
+                None if !newcomer.is_in_process && self.pending_serves(!reads_newer) => {
                     tracing::info!("Waiting for end of BGSAVE for SYNC");
                     SyncPlan::Pending
                 }

@@ -22,9 +22,13 @@ impl Keyspace {
 
     /// Bytes of the preserved data. O(1).
     pub fn kept_bytes(&self) -> usize {
-        let Some(keeper) = &self.keeper else { return 0 };
-        let of_lag = keeper.lag.as_ref().map_or(0, Lag::memory);
-        of_lag + keeper.snapshot.as_ref().map_or(0, Snapshot::memory)
+        let of_lag = self.keeper.as_ref().and_then(|keeper| keeper.lag.as_ref()).map_or(0, Lag::memory);
+        of_lag + self.snapshot_bytes()
+    }
+
+    /// Bytes of the snapshot that is being made. O(1).
+    pub fn snapshot_bytes(&self) -> usize {
+        self.keeper.as_ref().and_then(|keeper| keeper.snapshot.as_ref()).map_or(0, Snapshot::memory)
     }
 
     /// A snapshot's view of the keyspace.

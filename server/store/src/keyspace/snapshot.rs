@@ -87,6 +87,8 @@ pub(super) struct Snapshot {
     pub(super) flushed: FlushedKeys,
     /// The databases whose keys are left out from now on.
     left_out: BTreeSet<usize>,
+    /// The instant until which keys are due, in wall milliseconds, when the snapshot began: it is of that instant.
+    due: Option<i64>,
     pub(super) progress: SnapshotProgress,
 }
 
@@ -102,6 +104,7 @@ impl Snapshot {
             names_bytes: 0,
             flushed,
             left_out: BTreeSet::new(),
+            due: view.due,
             progress: SnapshotProgress { written: 0, total },
         }
     }
@@ -158,7 +161,7 @@ impl Snapshot {
         if self.cursor == 0 {
             self.file.database(db, database.len(), database.with_deadline());
         }
-        let cursor = database.scan(self.cursor, keys, view.due, hash, &mut |entry| {
+        let cursor = database.scan(self.cursor, keys, self.due, hash, &mut |entry| {
             self.seen += 1;
             if !self.has_passed_over(db, entry.key()) {
                 self.write(view, db, entry);
@@ -186,7 +189,7 @@ impl Snapshot {
             return;
         }
         self.names_bytes += block(key.len());
-        if let Some(entry) = view.databases[db].find_live(hash, key, view.due) {
+        if let Some(entry) = view.databases[db].find_live(hash, key, self.due) {
             self.write(view, db, entry);
         }
     }

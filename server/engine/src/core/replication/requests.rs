@@ -6,7 +6,8 @@ use crate::clients::Slot;
 use crate::replication::{NO_MASTER_LINK, ReplicationRequest, SyncPlan, SyncRequest};
 use crate::spec::{Args, CommandError, Outcome};
 use crate::waits::TicketEnd;
-use lockwheel_resp::Reply;
+use lockwheel_resp::{Reply, allocation};
+use lockwheel_store::keyspace::FlushedKeys;
 use lockwheel_store::memory::SharedBytes;
 
 impl Engine {
@@ -117,9 +118,13 @@ impl Engine {
         self.replicate();
         let due = self.change_replication(|control| control.begin_due_snapshot());
         let Some((for_7_0, db)) = due else { return };
-        let (file, process) =
-            (self.data_file().begin_for_replica(for_7_0, db), self.environment.identity.process.id);
-        if let Some(whole) = self.change_saves(|control| control.begin_for_replicas(file, process)) {
+        let file = allocation::contain(|| self.data_file().begin_for_replica(for_7_0, db));
+        let Ok(file) = file else { return self.change_replication(|control| control.end_snapshot(None)) };
+        // The stream of a replica is its master's, which does not tell of what is flushed here.
+        let flushed =
+            if self.replication().is_replica() { FlushedKeys::Written } else { FlushedKeys::LeftOut };
+        let process = self.environment.identity.process.id;
+        if let Some(whole) = self.change_saves(|control| control.begin_for_replicas(file, flushed, process)) {
             let snapshot = SharedBytes::new(&self.memory.clients.all, whole);
             self.change_replication(|control| control.end_snapshot(Some(&snapshot)));
         }

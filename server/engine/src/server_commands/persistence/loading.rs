@@ -83,6 +83,8 @@ impl DataLoader<'_> {
     /// # Errors
     /// Why it is refused; then nothing has changed.
     pub(in crate::server_commands) fn load(&mut self, file: &[u8], mode: LoadMode) -> Result<(), String> {
+        // A replica that waits for a snapshot gets what there was: the stream does not tell of the flush.
+        self.keyspace.keep_flushed_keys();
         self.load_until(file, mode, self.now.wall_ms()).map(drop)
     }
 
@@ -105,8 +107,7 @@ impl DataLoader<'_> {
         self.load_libraries(&staged, mode)?;
         let selected = staged.selected;
         let (changes, loaded) = (self.keyspace.counters.dirty, staged.loaded);
-        // As in Redis, replicas keep what they have, and one that waits for a snapshot gets what there was.
-        self.keyspace.keep_flushed_keys();
+        // As in Redis, replicas keep what they have.
         let told = Feed::take_from(self.keyspace);
         self.load_keys(staged, mode);
         Feed::put_back_into(self.keyspace, told);
