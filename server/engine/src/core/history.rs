@@ -154,11 +154,14 @@ impl HistoryNotes<'_> {
     }
 
     /// Notes that a client has been answered, but does not get that while its connection is not carried.
+    #[inline]
     pub(super) fn unsent(&mut self, slot: Slot) {
-        let session = self.sessions.get(slot);
-        let link = self.faults.connections.link(session);
-        if link.holds_output || link.is_lost {
-            locks::answer_kept(self.keyspace, self.now, session.id, b"unsent");
+        if self.faults.connections.has_any() {
+            let session = self.sessions.get(slot);
+            let link = self.faults.connections.link(session);
+            if link.holds_output || link.is_lost {
+                locks::answer_kept(self.keyspace, self.now, session.id, b"unsent");
+            }
         }
     }
 
