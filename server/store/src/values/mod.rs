@@ -1,7 +1,7 @@
 //! The values that keys hold: strings, lists, hashes, sets, sorted sets and streams, in Redis' encodings.
 //!
 //! Values know nothing of keys, time or the protocol. They hold bytes, and copy input into memory of the right size.
-//! The same operations in the same order always leave the same order of elements. Operations that may change an
+//! Equal operations in an equal order always leave equal orders of elements. Operations that may change an
 //! encoding take the limits, [`Encodings`]. They change it where Redis 7.2 does, as OBJECT ENCODING shows.
 
 pub mod bits;

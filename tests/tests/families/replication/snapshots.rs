@@ -99,7 +99,7 @@ fn others_are_answered_while_a_snapshot_is_made() {
     assert_eq!(saves(&mut client), "0");
 }
 
-/// What changes the data while a snapshot is made.
+/// Requests that change the data while a snapshot is made.
 const CHANGES: &[&str] = &[
     "SET key:1 changed",
     "DEL key:2",
@@ -253,7 +253,7 @@ fn a_replica_is_cut_when_its_master_becomes_one_while_its_snapshot_is_made() {
     assert_eq!(client.line("DBSIZE").to_string(), ":0");
 }
 
-/// What a server shows while a replica waits for its snapshot.
+/// Returns the replies of a server while a replica waits for its snapshot: of its role, of saves, of INFO.
 fn shown(server: &dyn Endpoint) -> Vec<String> {
     let mut client = Client::connect(server.addr());
     fill(&mut client);
