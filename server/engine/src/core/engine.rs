@@ -64,10 +64,10 @@ pub(crate) type BlockingEngineHandler =
 pub(crate) struct LibraryControl<'e> {
     /// The scripts, with the libraries.
     pub(crate) scripts: &'e mut Scripts,
-    /// The host, which tells the time. Without one, time stands still.
-    pub(crate) host: Option<Arc<dyn Host>>,
-    /// The present instant of the system's clocks.
-    pub(crate) system: Now,
+    /// The environment, whose host tells the time.
+    pub(crate) environment: &'e Environment,
+    /// The clocks.
+    pub(crate) clock: &'e EngineClock,
     /// Whether replicas are to make the same change.
     pub(crate) feeds_replicas: bool,
 }

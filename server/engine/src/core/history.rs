@@ -156,7 +156,7 @@ impl HistoryNotes<'_> {
     /// Notes that a client has been answered, but does not get that while its connection is not carried.
     #[inline]
     pub(super) fn unsent(&mut self, slot: Slot) {
-        if self.faults.connections.has_any() {
+        if self.faults.connections.has_any() && self.is_on {
             let session = self.sessions.get(slot);
             let link = self.faults.connections.link(session);
             if link.holds_output || link.is_lost {

@@ -5,6 +5,7 @@ use super::engine::{Engine, Environment};
 use super::observers::Observers;
 use crate::clients::{Sessions, Slot};
 use crate::clock::EngineClock;
+use crate::config::Config;
 use crate::latency::Event;
 use crate::monitors;
 use crate::spec::{Args, CommandId, CommandTable, Flags, Spec};
@@ -31,6 +32,7 @@ pub(crate) struct CallObserver<'e> {
     sessions: &'e Sessions,
     commands: &'e CommandTable,
     environment: &'e Environment,
+    config: &'e Config,
 }
 
 impl CallObserver<'_> {
@@ -86,12 +88,11 @@ impl CallObserver<'_> {
         self.observers.slow_log.add(unix_time, took_ns, &argv, addr, name);
     }
 
-    /// Returns the line that monitors are shown of a call, which clients by a unix socket make through this one.
-    /// `None`: there is no memory for the line.
-    fn monitor_line(&self, call: Call<'_>, spec: &Spec, args: Args<'_>, unix_socket: &str) -> Option<String> {
+    /// Returns the line that monitors are shown of a call. `None`: there is no memory for the line.
+    fn monitor_line(&self, call: Call<'_>, spec: &Spec, args: Args<'_>) -> Option<String> {
         let now = self.clock.read(self.environment.now(self.clock));
         let session = self.sessions.get(call.slot);
-        let unix = format!("unix:{unix_socket}");
+        let unix = format!("unix:{}", self.config.unixsocket);
         let by = match call.origin() {
             Origin::Script => "lua",
             _ if session.peer.unix => &unix,
@@ -112,6 +113,7 @@ impl Engine {
             sessions: &self.sessions,
             commands: &self.commands,
             environment: &self.environment,
+            config: &self.config,
         }
     }
 
@@ -146,8 +148,7 @@ impl Engine {
 
     #[cold]
     fn show_monitors(&mut self, call: Call<'_>, spec: &Spec, args: Args<'_>) {
-        let unix_socket = self.config.unixsocket.clone();
-        let line = self.call_observer().monitor_line(call, spec, args, &unix_socket);
+        let line = self.call_observer().monitor_line(call, spec, args);
         let clients = self.observers.monitors().clients().to_vec();
         match line {
             Some(line) => self.send_to(&clients, line.len(), &|reply| reply.status(line.as_bytes())),

@@ -35,6 +35,7 @@ impl Engine {
                 self.change_users(effect, call.slot, reply)?;
             }
             PartHandler::Instant(run) => {
+                // Time goes on in slow scripts, so that polling loops end. Until then a script has one instant.
                 let goes_on = call.origin() == Origin::Script && self.scripts.control().is_slow();
                 let now = if goes_on {
                     self.clock.read(self.environment.now(&self.clock))
@@ -96,8 +97,8 @@ impl Engine {
         reply: &mut dyn Reply,
     ) -> Outcome {
         let control = LibraryControl {
-            host: self.environment.host.clone(),
-            system: self.clock.system(),
+            environment: &self.environment,
+            clock: &self.clock,
             feeds_replicas: self.replication().feeds_replicas(),
             scripts: &mut self.scripts,
         };

@@ -59,7 +59,7 @@ impl Engine {
     }
 
     /// Changes the state of saves, and does what is to be done since it has changed.
-    pub(crate) fn change_saves<T>(&mut self, change: impl FnOnce(&mut SaveControl<'_>) -> T) -> T {
+    pub(crate) fn change_saves(&mut self, change: impl FnOnce(&mut SaveControl<'_>)) {
         let mut control = SaveControl {
             saves: &mut self.persistence,
             keyspace: &mut self.keyspace,
@@ -67,7 +67,7 @@ impl Engine {
             config: &self.config,
             effects: Vec::new(),
         };
-        let done = change(&mut control);
+        change(&mut control);
         for effect in control.effects {
             match effect {
                 SaveEffect::Begin => self.begin_background_save(),
@@ -80,13 +80,12 @@ impl Engine {
                 }
                 SaveEffect::BeginForReplicas => self.begin_replica_snapshot(),
                 SaveEffect::Send(file) => {
-                    let snapshot = file.map(|file| SharedBytes::new(&self.memory.clients.all, file));
+                    let snapshot = file.map(|file| SharedBytes::new(&self.memory.stream, file));
                     self.change_replication(|control| control.end_snapshot(snapshot.as_ref()));
                 }
                 SaveEffect::RulesChanged { may_forbid } => self.hooks.set(Hook::NotSaved, may_forbid),
             }
         }
-        done
     }
 
     /// The host has written the file of the save with this number, or could not.

@@ -61,9 +61,7 @@ impl Engine {
         if let TicketEnd::Failed(_) = end {
             self.history().ticket(ticket, Some(HistoryCause::Error));
         }
-        if self.config.lock_history {
-            self.history().unsent(slot);
-        }
+        self.history().unsent(slot);
         if let Some(blocked) = self.end_ticket(ticket, end) {
             self.call_observer().served(slot, &blocked, began_ns);
         }

@@ -49,19 +49,20 @@ fn run_transaction(engine: &mut Engine, call: Call<'_>, multi: &Multi, reply: &m
     }
     reply.array(multi.queue().len());
     for (at, (command, request)) in multi.queue().iter().enumerate() {
+        let (command, argv) = (*command, request.argv());
+        let args = Args::new(&argv);
         let is_cause = engine.faults().sees_messages();
         if is_cause {
-            engine.rule_judge().begin_inner_cause(call.slot, *command, Args::new(&request.argv()));
+            engine.rule_judge().begin_inner_cause(call.slot, command, args);
         }
-        let argv = request.argv();
         let noted_from = engine.config.lock_history.then(|| {
-            engine.history().queued_call(call.slot, *command, Args::new(&argv));
+            engine.history().queued_call(call.slot, command, args);
             reply.written()
         });
-        run_queued(engine, (call.slot, &watched), *command, request, reply);
+        run_queued(engine, (call.slot, &watched), command, args, reply);
         if let Some(before) = noted_from {
             let answer = reply.written_since(before);
-            engine.history().queued_answer(call.slot, *command, Args::new(&argv), answer);
+            engine.history().queued_answer(call.slot, command, args, answer);
         }
         engine.deliver_messages();
         if is_cause {
@@ -99,12 +100,10 @@ fn run_queued(
     engine: &mut Engine,
     (slot, watched): (Slot, &Watched),
     command: CommandId,
-    request: &Request,
+    args: Args<'_>,
     reply: &mut dyn Reply,
 ) {
     let call = Call::by(engine.sessions().get(slot)).of_transaction(watched);
-    let argv = request.argv();
-    let args = Args::new(&argv);
     let caller = Transaction { engine, session: engine.sessions().get(slot) };
     match permit(&caller, engine.commands.get(command), args) {
         Ok(()) if let Some(error) = engine.error_for_queued(slot, command, args) => reply.error(&error),
@@ -142,7 +141,7 @@ fn check_each_precondition(engine: &mut Engine, slot: Slot, multi: &Multi) -> Ou
         let mut answer = Vec::new();
         let unwatched = Watched::default();
         let answered = &mut Writer::new(&mut answer, Protocol::Resp2);
-        run_queued(engine, (slot, &unwatched), *command, request, answered);
+        run_queued(engine, (slot, &unwatched), *command, Args::new(&request.argv()), answered);
         if let Some(error) = answer.strip_prefix(b"-") {
             let reason = error.trim_ascii_end();
             return Err(CommandError::new(
@@ -171,7 +170,8 @@ fn run_unanswered(
 ) {
     let mut unread = Vec::new();
     for (command, request) in rest {
-        run_queued(engine, of, *command, request, &mut Writer::new(&mut unread, protocol));
+        let reply = &mut Writer::new(&mut unread, protocol);
+        run_queued(engine, of, *command, Args::new(&request.argv()), reply);
         unread.clear();
     }
 }

@@ -73,7 +73,7 @@ pub(crate) struct RestartPlanner<'e> {
     /// Whether its data are of a history that a master may go on from.
     pub(crate) knows_history: bool,
     /// The master that it follows, or will follow when it comes back.
-    pub(crate) master: Option<(String, u16)>,
+    pub(crate) master: Option<(&'e str, u16)>,
 }
 
 impl RestartPlanner<'_> {
@@ -113,11 +113,11 @@ impl RestartPlanner<'_> {
         steps.extend(steps_for(numbers));
         if down_ms == 0 && self.outage.was_killed() && self.is_joined {
             steps.extend([RestartStep::LoseHistory, RestartStep::ComeBack]);
-        } else if let Some((host, port)) = self.master.clone()
+        } else if let Some((host, port)) = self.master
             // One of several servers that is down follows its master when it comes up.
             && (down_ms == 0 || !self.is_joined)
         {
-            steps.push(RestartStep::Follow { host, port });
+            steps.push(RestartStep::Follow { host: host.to_owned(), port });
         }
         steps
     }
@@ -179,8 +179,8 @@ mod tests {
         outage
     }
 
-    fn planner<'e>(outage: &'e Outage, is_joined: bool, master: Option<&str>) -> RestartPlanner<'e> {
-        let master = master.map(|host| (host.to_owned(), 7001));
+    fn planner<'e>(outage: &'e Outage, is_joined: bool, master: Option<&'e str>) -> RestartPlanner<'e> {
+        let master = master.map(|host| (host, 7001));
         RestartPlanner { outage, is_joined, knows_history: true, master }
     }
 

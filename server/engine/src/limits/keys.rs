@@ -50,6 +50,11 @@ impl KeyspaceMemory {
     }
 }
 
+/// Returns the bytes of a keyspace that do not count towards `maxmemory`: no eviction makes them fewer.
+pub(super) fn bytes_apart(keyspace: &Keyspace) -> usize {
+    locks::bytes_apart_from_keys(keyspace) + keyspace.snapshot_bytes()
+}
+
 /// The bytes that count towards `maxmemory` while keys go.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CountedBytes {
@@ -70,8 +75,7 @@ impl CountedBytes {
     }
 
     fn of_keys(keyspace: &Keyspace) -> i64 {
-        let apart = locks::bytes_apart_from_keys(keyspace) + keyspace.snapshot_bytes();
-        KeyspaceMemory::of(keyspace).total() as i64 - apart as i64
+        KeyspaceMemory::of(keyspace).total() as i64 - bytes_apart(keyspace) as i64
     }
 }
 

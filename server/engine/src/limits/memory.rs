@@ -1,10 +1,9 @@
 //! The memory of an engine: the sum of all its parts, and how much of it counts towards `maxmemory`.
 
 use super::Limits;
-use super::keys::KeyspaceMemory;
+use super::keys::{KeyspaceMemory, bytes_apart};
 use crate::clients::Sessions;
 use crate::faults::Faults;
-use crate::locks;
 use crate::replication::Replication;
 use crate::scripts::Scripts;
 use lockwheel_store::keyspace::Keyspace;
@@ -60,8 +59,7 @@ impl MemoryParts<'_> {
     /// rules of faults. O(databases, replicas, partitions).
     pub(crate) fn counted(self, now_us: u64) -> u64 {
         let transient = self.limits.transient_bytes(self.sessions, self.of_clients(), now_us);
-        let tools = locks::bytes_apart_from_keys(self.keyspace) + self.faults.memory();
-        let apart = self.of_replicas() + self.keyspace.snapshot_bytes() + transient + tools;
+        let apart = self.of_replicas() + transient + bytes_apart(self.keyspace) + self.faults.memory();
         self.usage().total().saturating_sub(apart) as u64
     }
 

@@ -17,7 +17,7 @@ use crate::clock::TimerKey;
 /// A save in the background.
 #[derive(Debug)]
 pub(crate) struct Background {
-    /// What tells it from those before it.
+    /// The number that tells it from those before it.
     pub(crate) serial: u64,
     /// When it began, in milliseconds of the system's monotonic clock.
     pub(crate) began_ms: i64,
@@ -34,6 +34,8 @@ pub(crate) enum SaveTarget {
         path: String,
         /// The number of changes until the save began.
         changes: u64,
+        /// Whether the file has all keys: the host writes it.
+        is_complete: bool,
     },
     /// The replicas that wait for a snapshot.
     Replicas,

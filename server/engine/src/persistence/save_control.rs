@@ -3,7 +3,7 @@
 use super::{Background, Persistence, RdbFile, SaveTarget};
 use crate::clock::{EngineClock, Timer, TimerKind};
 use crate::config::{Config, system_reason};
-use lockwheel_resp::allocation::{self, OutOfMemory};
+use lockwheel_resp::allocation;
 use lockwheel_store::keyspace::{FlushedKeys, Keyspace};
 use std::io;
 
@@ -71,7 +71,7 @@ impl SaveControl<'_> {
         self.keyspace.begin_snapshot(Box::new(file), FlushedKeys::Written);
         let (path, changes) = (self.config.saves.dbfilename.clone(), self.keyspace.counters.dirty);
         self.saves.saves += 1;
-        self.begin_background(SaveTarget::File { path, changes });
+        self.begin_background(SaveTarget::File { path, changes, is_complete: false });
         tracing::info!("Background saving started by pid {process}");
         self.go_on();
     }
@@ -81,38 +81,29 @@ impl SaveControl<'_> {
         self.saves.background = Some(Background { serial, began_ms, target });
     }
 
-    /// Begins a snapshot for replicas, into a file that has begun, by the process with this number. Returns the whole
-    /// file if one piece is all of it; otherwise the other pieces are made in the background. No save is on its way.
-    /// Keys that are flushed meanwhile may be left out if the stream tells replicas of that.
-    pub(crate) fn begin_for_replicas(
-        &mut self,
-        file: RdbFile,
-        flushed: FlushedKeys,
-        process: u32,
-    ) -> Option<Vec<u8>> {
+    /// Begins a snapshot for replicas, into a file that has begun, by the process with this number. Replicas are sent the
+    /// file at once if one piece is all of it; otherwise the other pieces are made in the background. No save is on its
+    /// way. Keys that are flushed meanwhile may be left out if the stream tells replicas of that.
+    pub(crate) fn begin_for_replicas(&mut self, file: RdbFile, flushed: FlushedKeys, process: u32) {
         self.keyspace.begin_snapshot(Box::new(file), flushed);
-        let whole = self.make_piece().unwrap_or(None);
-        if self.keyspace.snapshot_progress().is_some() {
-            self.begin_background(SaveTarget::Replicas);
-            tracing::info!("Background RDB transfer started by pid {process}");
-            self.set_timer(self.piece_delay_ms());
-        } else if whole.is_none() {
-            self.effects.push(SaveEffect::Send(None));
+        let file = self.make_piece();
+        if self.keyspace.snapshot_progress().is_none() {
+            return self.effects.push(SaveEffect::Send(file));
         }
-        whole
+        self.begin_background(SaveTarget::Replicas);
+        tracing::info!("Background RDB transfer started by pid {process}");
+        self.set_timer(self.piece_delay_ms());
     }
 
-    /// Makes a piece of the snapshot; returns the file if that was the last.
-    ///
-    /// # Errors
-    /// Returns an error if there is no memory for the piece: the snapshot has ended.
-    fn make_piece(&mut self) -> Result<Option<Vec<u8>>, OutOfMemory> {
+    /// Makes a piece of the snapshot; returns the file if that was the last. The snapshot ends if there is no memory for
+    /// the piece.
+    fn make_piece(&mut self) -> Option<Vec<u8>> {
         let (piece, keyspace) = (self.piece_bytes(), &mut *self.keyspace);
         let made = allocation::contain(|| keyspace.go_on_with_snapshot(piece));
-        if made.is_err() {
+        made.unwrap_or_else(|_| {
             self.keyspace.end_snapshot();
-        }
-        made
+            None
+        })
     }
 
     /// Lets a snapshot for replicas begin when what runs now has ended.
@@ -191,35 +182,39 @@ impl SaveControl<'_> {
 
     /// Makes a piece of the snapshot; after the last one, the host writes the file, or replicas are sent it.
     fn go_on(&mut self) {
-        if self.is_for_replicas() {
-            return self.go_on_for_replicas();
-        }
-        if self.keyspace.snapshot_progress().is_none() {
+        if self.is_complete() {
             return;
         }
-        let made = self.make_piece();
-        let Some(Background { serial, target: SaveTarget::File { path, .. }, .. }) = &self.saves.background
-        else {
-            return;
-        };
-        match made {
-            Ok(Some(file)) => {
-                self.effects.push(SaveEffect::Write { serial: *serial, path: path.clone(), file });
-            }
-            Ok(None) => self.set_timer(self.piece_delay_ms()),
-            Err(_) => {
-                let serial = *serial;
-                self.written(serial, &Err(io::ErrorKind::OutOfMemory.into()));
-            }
-        }
-    }
-
-    /// Goes on with the snapshot for replicas, which are sent the file when it is complete.
-    fn go_on_for_replicas(&mut self) {
-        let file = self.make_piece().unwrap_or(None);
+        let file = self.make_piece();
         if file.is_none() && self.keyspace.snapshot_progress().is_some() {
             return self.set_timer(self.piece_delay_ms());
         }
+        if self.is_for_replicas() {
+            return self.send(file);
+        }
+        let Some(Background { serial, target: SaveTarget::File { path, is_complete, .. }, .. }) =
+            &mut self.saves.background
+        else {
+            return;
+        };
+        let serial = *serial;
+        match file {
+            Some(file) => {
+                *is_complete = true;
+                self.effects.push(SaveEffect::Write { serial, path: path.clone(), file });
+            }
+            None => self.written(serial, &Err(io::ErrorKind::OutOfMemory.into())),
+        }
+    }
+
+    /// Whether the host writes the file of the save in the background.
+    fn is_complete(&self) -> bool {
+        let target = self.saves.background.as_ref().map(|save| &save.target);
+        matches!(target, Some(SaveTarget::File { is_complete: true, .. }))
+    }
+
+    /// Ends the snapshot for replicas, which are sent this file. `None`: it could not be made.
+    fn send(&mut self, file: Option<Vec<u8>>) {
         match file {
             Some(_) => tracing::info!("Background RDB transfer terminated with success"),
             None => tracing::warn!("Background transfer error"),

@@ -67,10 +67,9 @@ impl Behind {
     }
 
     /// A replica is sent nothing from where another one is that is behind.
-    pub(crate) fn add_beside(&mut self, session: u64, other: u64, account: &BufferBytes) {
-        match self.replicas.get(&other) {
-            Some(&has) => _ = self.replicas.insert(session, has),
-            None => self.add(session, account),
+    pub(crate) fn add_beside(&mut self, session: u64, other: u64) {
+        if let Some(&has) = self.replicas.get(&other) {
+            self.replicas.insert(session, has);
         }
     }
 

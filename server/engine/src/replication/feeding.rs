@@ -230,7 +230,7 @@ fn feed(session: &mut Session, bytes: &[u8]) -> Fed {
 }
 
 /// The effect on a replica for whose part of the stream there is no memory.
-fn cut_for_lack_of_memory(slot: Slot) -> ReplicationEffect {
+pub(super) fn cut_for_lack_of_memory(slot: Slot) -> ReplicationEffect {
     log_lack_of_memory();
     ReplicationEffect::Cut(slot)
 }

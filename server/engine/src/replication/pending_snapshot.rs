@@ -4,6 +4,7 @@
 //! keep up. They are sent the snapshot when it is complete, and then the stream.
 
 use super::effect::ReplicationEffect;
+use super::feeding::cut_for_lack_of_memory;
 use super::last_heard::LinkClocks;
 use super::replica::ReplicaState;
 use super::snapshots::SnapshotPlace;
@@ -73,9 +74,11 @@ impl Replication {
     }
 
     /// Lets a replica that has come wait for the snapshot that is being made.
-    pub(super) fn join_pending(&mut self, session: u64, account: &BufferBytes) {
+    pub(super) fn join_pending(&mut self, session: u64) {
         let other = self.awaits_end().next();
-        other.into_iter().for_each(|other| self.behind.add_beside(session, other, account));
+        if let Some(other) = other {
+            self.behind.add_beside(session, other);
+        }
     }
 
     /// Forgets the snapshot that is being made if no replica waits for it any more; returns whether that is so.
@@ -148,7 +151,7 @@ fn push(
     let is_open = |session: &Session| session.closing != Some(Closing::Now);
     let Some(slot) = sessions.find(id).filter(|slot| is_open(sessions.get(*slot))) else { return };
     if allocation::contain(|| write(&mut sessions.get_mut(slot).delivery)).is_err() {
-        effects.push(ReplicationEffect::Cut(slot));
+        effects.push(cut_for_lack_of_memory(slot));
     }
     sessions.wake(slot);
 }

@@ -41,7 +41,7 @@ pub(crate) enum ReplicaState {
 }
 
 impl ReplicaState {
-    /// Whether its snapshot is not complete: it is sent nothing.
+    /// Whether its snapshot is not complete: it is sent neither that nor the stream.
     pub(crate) fn awaits_snapshot(self) -> bool {
         matches!(self, ReplicaState::AwaitsStart | ReplicaState::AwaitsEnd)
     }

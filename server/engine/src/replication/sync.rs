@@ -198,7 +198,7 @@ impl Replication {
             came_at: self.offset,
         };
         if is_joining {
-            self.join_pending(session, account);
+            self.join_pending(session);
         }
         self.join(session, replica);
         answer

@@ -13,7 +13,7 @@ const DESYNC_MS: u64 = 1000;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Verdict {
     pub(crate) is_down: bool,
-    /// The sentinel that this one has voted for. `*` if no vote was requested.
+    /// The sentinel that this one has voted for. `*` if no vote was requested, or it has voted for none.
     pub(crate) leader: String,
     pub(crate) leader_epoch: u64,
 }

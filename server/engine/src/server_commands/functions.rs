@@ -177,7 +177,7 @@ fn load(control: LibraryControl<'_>, args: Args<'_>, _: &mut dyn Reply) -> Libra
         }
         replace = true;
     }
-    let mut loader = Loader::new(&control.host, control.system);
+    let mut loader = Loader::new(&control.environment.host, control.clock.system());
     let name = control.scripts.load(&args[last], replace, &mut loader)?;
     Ok(LibraryDone::Changed { replaced: None, loaded: Some(name) })
 }
@@ -222,7 +222,7 @@ fn restore(control: LibraryControl<'_>, args: Args<'_>, _: &mut dyn Reply) -> Li
         _ => return Err(CommandError::text(WRONG)),
     };
     let codes = function_payload::read(&args[2])?;
-    let mut loader = Loader::new(&control.host, control.system);
+    let mut loader = Loader::new(&control.environment.host, control.clock.system());
     control.scripts.restore(codes, policy, &mut loader)?;
     // A replica may be as old as Redis 7.0.
     let replaced = match control.feeds_replicas {
@@ -335,7 +335,7 @@ fn stats(control: LibraryControl<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Lib
     reply.bulk(b"running_script");
     match (scripts.slow_function(), running) {
         (Some(function), Some(running)) => {
-            let now = control.host.map_or(control.system, |host| host.now());
+            let now = control.environment.now(control.clock);
             let now_ms = now.monotonic_ms().unsigned_abs();
             reply.map(3);
             reply.bulk(b"name");

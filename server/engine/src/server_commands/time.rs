@@ -12,7 +12,6 @@ pub(super) const ROWS: &[Row<Handler>] = &[Row::new("time", 1, Handler::Part(Par
     .summary("The server's time: Unix seconds, and microseconds of the second.")
     .tips(&["nondeterministic_output"])];
 
-/// TIME advances in slow scripts, so polling loops end; until then a script has one instant.
 fn time(now: Now, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     reply.array(2);
     for part in [now.wall_second(), now.wall_us.rem_euclid(1_000_000)] {

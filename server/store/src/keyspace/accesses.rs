@@ -20,7 +20,8 @@ pub enum Measure {
 pub struct AccessRules {
     /// The quantity that is measured.
     pub measure: Measure,
-    /// The factor by which each counted access makes the next one rarer. 0: every access counts.
+    /// The degree to which each counted access makes the next one rarer: one in `n * log_factor + 1` is counted, n the
+    /// count above that of a new key. 0: every access counts.
     pub log_factor: u32,
     /// The minutes without an access after which a count goes down by one. 0: counts do not decay.
     pub decay_minutes: u32,

@@ -3,10 +3,22 @@
 
 use super::lag::Lag;
 use super::snapshot::Snapshot;
+use lockwheel_resp::allocation;
 
 /// The components that are shown keys before these are written.
 #[derive(Debug, Default)]
 pub(super) struct Keeper {
     pub(super) lag: Option<Lag>,
     pub(super) snapshot: Option<Snapshot>,
+}
+
+impl Keeper {
+    /// Shows the snapshot what is about to be written. The snapshot ends if there is no memory for its keys.
+    pub(super) fn show(&mut self, see: impl FnOnce(&mut Snapshot)) {
+        if let Some(snapshot) = &mut self.snapshot
+            && allocation::contain(|| see(snapshot)).is_err()
+        {
+            self.snapshot = None;
+        }
+    }
 }

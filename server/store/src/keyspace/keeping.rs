@@ -1,6 +1,5 @@
 //! Preservation of keys before they are written, and the making of snapshots.
 
-use super::database::Database;
 use super::keeper::Keeper;
 use super::keyspace::Keyspace;
 use super::lag::Lag;
@@ -33,12 +32,7 @@ impl Keyspace {
 
     /// A snapshot's view of the keyspace.
     pub(super) fn view(&self) -> View<'_> {
-        View {
-            databases: &self.databases,
-            hasher: &self.hasher,
-            accesses: &self.accesses,
-            due: self.expiry_backlog,
-        }
+        View { databases: &self.databases, hasher: &self.hasher, accesses: &self.accesses }
     }
 }
 
@@ -51,40 +45,19 @@ impl Tx<'_> {
         if let Some(lag) = &mut keeper.lag {
             self.keep_in(lag, key);
         }
-        if let Some(snapshot) = &mut keeper.snapshot {
-            snapshot.before_write(&self.keyspace.view(), self.db, key);
-        }
+        keeper.show(|snapshot| snapshot.before_write(&self.keyspace.view(), self.db, key));
         self.keyspace.keeper = Some(keeper);
     }
 
     /// Shows all keys of these databases, which are about to be written, to the keeper's components. O(keys and their
-    /// values).
+    /// values); if the keys are flushed and a snapshot leaves such keys out, O(those that it passes over).
     #[cold]
-    pub(super) fn keep_all(&mut self, databases: &[usize]) {
+    pub(super) fn keep_all(&mut self, databases: &[usize], are_flushed: bool) {
         let Some(mut keeper) = self.keyspace.keeper.take() else { return };
         if let Some(lag) = &mut keeper.lag {
             self.keep_all_in(lag, databases);
         }
-        if let Some(snapshot) = &mut keeper.snapshot {
-            let is_empty = |db: &usize| Database::len(&self.keyspace.databases[*db]) == 0;
-            if !databases.iter().all(is_empty) {
-                snapshot.go_on(&self.keyspace.view(), usize::MAX);
-            }
-        }
-        self.keyspace.keeper = Some(keeper);
-    }
-
-    /// All keys of the database are about to be flushed. O(keys and their values), or O(keys that a snapshot passes
-    /// over) if it leaves them out.
-    #[cold]
-    pub(super) fn keep_flushed(&mut self) {
-        let Some(mut keeper) = self.keyspace.keeper.take() else { return };
-        if let Some(lag) = &mut keeper.lag {
-            self.keep_all_in(lag, &[self.db]);
-        }
-        if let Some(snapshot) = &mut keeper.snapshot {
-            snapshot.before_flush(&self.keyspace.view(), self.db);
-        }
+        keeper.show(|snapshot| snapshot.before_all(&self.keyspace.view(), databases, are_flushed));
         self.keyspace.keeper = Some(keeper);
     }
 }
@@ -92,7 +65,7 @@ impl Tx<'_> {
 impl Keyspace {
     /// Begins a snapshot of the present instant, into this file. One that has begun before is given up.
     pub fn begin_snapshot(&mut self, file: Box<dyn KeyWriter>, flushed: FlushedKeys) {
-        let snapshot = Snapshot::new(file, flushed, &self.view());
+        let snapshot = Snapshot::new(file, flushed, &self.view(), self.expiry_backlog);
         self.keeper().snapshot = Some(snapshot);
     }
 
@@ -131,7 +104,7 @@ impl Keyspace {
 
     /// A file of all keys, as they are now. O(keys and their values).
     pub fn write_all(&self, file: Box<dyn KeyWriter>) -> Vec<u8> {
-        let mut snapshot = Snapshot::new(file, FlushedKeys::Written, &self.view());
+        let mut snapshot = Snapshot::new(file, FlushedKeys::Written, &self.view(), self.expiry_backlog);
         snapshot.go_on(&self.view(), usize::MAX);
         snapshot.file.finish()
     }

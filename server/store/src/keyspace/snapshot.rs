@@ -43,14 +43,12 @@ const KEY_COST: usize = 64;
 /// The number of keys that are written before the cost is looked at again: they may be larger than those before.
 const KEYS_AT_ONCE: usize = 64;
 
-/// What a snapshot sees of a keyspace.
+/// The parts of a keyspace that a snapshot sees.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct View<'a> {
     pub(super) databases: &'a [Database],
     pub(super) hasher: &'a FixedState,
     pub(super) accesses: &'a Accesses,
-    /// Keys that are due at this instant (wall milliseconds) count as gone.
-    pub(super) due: Option<i64>,
 }
 
 /// The treatment of keys that are flushed before a snapshot has come to them.
@@ -62,7 +60,7 @@ pub enum FlushedKeys {
     LeftOut,
 }
 
-/// How far a snapshot is.
+/// The progress of a snapshot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SnapshotProgress {
     /// Keys written.
@@ -93,7 +91,13 @@ pub(super) struct Snapshot {
 }
 
 impl Snapshot {
-    pub(super) fn new(file: Box<dyn KeyWriter>, flushed: FlushedKeys, view: &View<'_>) -> Self {
+    /// A snapshot of the present instant. Keys that are due at `due`, in wall milliseconds, count as gone.
+    pub(super) fn new(
+        file: Box<dyn KeyWriter>,
+        flushed: FlushedKeys,
+        view: &View<'_>,
+        due: Option<i64>,
+    ) -> Self {
         let total = view.databases.iter().map(|database| database.len() as u64).sum();
         Snapshot {
             file,
@@ -104,7 +108,7 @@ impl Snapshot {
             names_bytes: 0,
             flushed,
             left_out: BTreeSet::new(),
-            due: view.due,
+            due,
             progress: SnapshotProgress { written: 0, total },
         }
     }
@@ -137,17 +141,22 @@ impl Snapshot {
         true
     }
 
-    /// All keys of a database are about to be flushed.
-    pub(super) fn before_flush(&mut self, view: &View<'_>, db: usize) {
-        match self.flushed {
-            FlushedKeys::Written if view.databases[db].len() > 0 => _ = self.go_on(view, usize::MAX),
-            FlushedKeys::Written => {}
-            FlushedKeys::LeftOut => {
-                self.left_out.insert(db);
-                self.passed_over.retain(|(of, _)| *of != db);
-                self.names_bytes = self.passed_over.iter().map(|(_, key)| block(key.len())).sum();
-            }
+    /// All keys of these databases are about to be written. They are written first, unless they are flushed and are to
+    /// be left out.
+    pub(super) fn before_all(&mut self, view: &View<'_>, databases: &[usize], are_flushed: bool) {
+        if are_flushed && self.flushed == FlushedKeys::LeftOut {
+            databases.iter().for_each(|db| self.leave_out(*db));
+        } else if databases.iter().any(|db| view.databases[*db].len() > 0) {
+            self.go_on(view, usize::MAX);
         }
+    }
+
+    /// Leaves the keys of a database out from now on. O(keys of it that the walk passes over).
+    fn leave_out(&mut self, db: usize) {
+        self.left_out.insert(db);
+        let of_db = (db, Box::default())..(db + 1, Box::default());
+        let gone = self.passed_over.extract_if(of_db, |_| true);
+        self.names_bytes -= gone.map(|(_, key)| block(key.len())).sum::<usize>();
     }
 
     fn cost(&self) -> usize {
@@ -180,10 +189,10 @@ impl Snapshot {
 
     /// Writes a key that is about to be changed, if the file is to have it and the walk has not reached it.
     pub(super) fn before_write(&mut self, view: &View<'_>, db: usize, key: &[u8]) {
-        let hash = hash_of(view.hasher, key);
         if self.left_out.contains(&db) {
             return;
         }
+        let hash = hash_of(view.hasher, key);
         let is_behind = db < self.db || (db == self.db && Database::position(hash) < self.cursor);
         if is_behind || !self.passed_over.insert((db, key.into())) {
             return;

@@ -350,6 +350,39 @@ fn keys_that_are_due_and_left_for_later_are_found_by_nobody() {
     assert_eq!(effects(&mut keyspace), ["0 expired a", "0 expired d", "0 expired c", "0 expired b"]);
 }
 
+/// The names of the keys of a snapshot.
+#[derive(Debug, Default)]
+struct KeyNames(Vec<u8>);
+
+impl KeyWriter for KeyNames {
+    fn database(&mut self, _: usize, _: usize, _: usize) {}
+
+    fn key(&mut self, (_, key): (usize, &[u8]), _: Option<i64>, _: (AccessClock, &Accesses), _: &Value) {
+        self.0.extend_from_slice(key);
+    }
+
+    fn written(&self) -> usize {
+        self.0.len()
+    }
+
+    fn finish(self: Box<Self>) -> Vec<u8> {
+        self.0
+    }
+}
+
+#[test]
+fn a_snapshot_has_the_keys_that_were_not_due_when_it_began() {
+    let mut keyspace = keyspace();
+    for (key, deadline_ms) in [(b"a", 10), (b"b", 20)] {
+        put(&mut keyspace, key);
+        keyspace.tx(0, at(0)).set_deadline(key, deadline_ms);
+    }
+    keyspace.set_expiry_backlog(Some(10));
+    keyspace.begin_snapshot(Box::new(KeyNames::default()), FlushedKeys::Written);
+    keyspace.set_expiry_backlog(Some(20));
+    assert_eq!(keyspace.go_on_with_snapshot(usize::MAX).as_deref(), Some(&b"b"[..]));
+}
+
 #[test]
 fn keys_that_were_due_break_no_watch_where_they_are_swapped_to() {
     let mut keyspace = keyspace();

@@ -310,7 +310,7 @@ impl Tx<'_> {
             return;
         }
         if keyspace.keeper.is_some() {
-            self.keep_all(&[one, other]);
+            self.keep_all(&[one, other], false);
         }
         self.expire_watched(&[one, other]);
         let keyspace = &mut *self.keyspace;
@@ -385,7 +385,7 @@ impl Tx<'_> {
 
     fn flush_one(&mut self, is_rest: bool) -> usize {
         if self.keyspace.keeper.is_some() {
-            self.keep_flushed();
+            self.keep_all(&[self.db], true);
         }
         let Keyspace { databases, watches, waiters, unchanged, hasher, expiry_backlog, .. } =
             &mut *self.keyspace;

@@ -83,6 +83,23 @@ fn a_deadlock_is_found_whichever_of_two_instances_subscribes_first() {
     }
 }
 
+/// A client may listen to two channels of a lock: when it has left both, its instance listens no more.
+#[test]
+fn an_instance_that_has_left_both_channels_of_a_lock_subscribes_anew() {
+    let mut server = Server::new();
+    let [holder, one, listener, next] = [(); 4].map(|()| server.client());
+    let [other, third] = ["9743", "a743"].map(|instance| B.replace("8743", instance));
+    server.take(holder, "m", &third, 100_000);
+    server.take(one, "m", &other, 100_000);
+    server.take(one, "m", A, 100_000);
+    server.send(listener, "SUBSCRIBE redisson_lock__channel:{m} redisson_rwlock:{m}");
+    server.send(listener, "UNSUBSCRIBE");
+    server.take(one, "m", A, 100_000);
+    server.send(next, "SUBSCRIBE redisson_lock__channel:{m}");
+    server.take(one, "m", A, 100_000);
+    assert_eq!(server.ask("AWAIT.WAITERS m 1 LIMIT 1"), ":1\r\n");
+}
+
 /// One thread is one owner, whether it asks for the write lock of a read-write lock or stands in a fair queue.
 #[test]
 fn a_writer_that_was_refused_waits_by_its_own_channel_as_any_other() {

@@ -656,3 +656,15 @@ fn renewals_of_a_connections_hold_are_entries_of_their_own() {
     let entries = running.ask("LOCK.HISTORY FORMAT JSON");
     assert!(entries.contains("\"event\":\"renewed\""), "{entries}");
 }
+
+#[test]
+fn events_are_counted_as_they_come_however_short_the_history_is() {
+    let mut server = Server::new();
+    let [waiter, other] = [server.client(), server.client()];
+    server.ask("CONFIG SET lock-history-max 1");
+    assert_eq!(server.send(waiter, "AWAIT.EVENT mark COUNT 2"), "");
+    server.send(other, "LOCK.MARK one");
+    assert_eq!(server.simulation.read(waiter), "");
+    server.send(other, "LOCK.MARK two");
+    assert!(server.simulation.read(waiter).starts_with(':'));
+}

@@ -3,7 +3,8 @@
 
 use crate::replication::servers::{info, noise};
 use lockwheel::Server;
-use lockwheel_tests::client::Client;
+use lockwheel_tests::check::Endpoint;
+use lockwheel_tests::client::{Client, connected};
 use lockwheel_tests::ours;
 use lockwheel_tests::shapes::until;
 use std::io::{Read, Write};
@@ -27,8 +28,8 @@ fn silent(server: &Server) -> TcpStream {
 }
 
 /// A connection that has asked for the data by this request.
-fn asking(server: &Server, request: &[u8]) -> TcpStream {
-    let mut stream = TcpStream::connect(server.addr()).expect("it listens");
+pub(super) fn asking(server: &dyn Endpoint, request: &[u8]) -> TcpStream {
+    let mut stream = connected(server.addr());
     stream.write_all(request).expect("it is open");
     stream
 }

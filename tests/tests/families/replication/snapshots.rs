@@ -2,12 +2,13 @@
 //! beginning follows it.
 
 use crate::replication::servers::{AnyServer, Makes, Pair, info, noise};
+use crate::replication::silent;
 use lockwheel_tests::check::Endpoint;
-use lockwheel_tests::client::{Client, connected};
+use lockwheel_tests::client::Client;
 use lockwheel_tests::ours;
 use lockwheel_tests::redis_server::{Kind, RealServer};
 use lockwheel_tests::shapes::until;
-use std::io::{Read, Write};
+use std::io::Read;
 use std::net::TcpStream;
 
 /// Keys of the data: with [`HOLD`], a snapshot of them does not end before [`release`].
@@ -37,9 +38,7 @@ fn held_server() -> (AnyServer, Client) {
 
 /// A connection that has asked for all data.
 fn asking(server: &dyn Endpoint) -> TcpStream {
-    let mut stream = connected(server.addr());
-    stream.write_all(b"PSYNC ? -1\r\n").expect("it is open");
-    stream
+    silent::asking(server, b"PSYNC ? -1\r\n")
 }
 
 /// Reads a line that is not empty: line ends alone keep the connection alive.
@@ -251,6 +250,40 @@ fn a_replica_is_cut_when_its_master_becomes_one_while_its_snapshot_is_made() {
     until("it is forgotten", || info(&mut client, "replication", "connected_slaves") == "0");
     assert_eq!(saves(&mut client), "0");
     assert_eq!(client.line("DBSIZE").to_string(), ":0");
+}
+
+/// The stream of a replica is its master's, which does not tell of a flush by a client of the replica.
+#[test]
+fn a_replica_of_a_replica_gets_what_was_there_before_a_flush_of_that_one_alone() {
+    let (master, replica) = (ours::server(), ours::server());
+    let [mut of_master, mut of_replica] = [&master, &replica].map(|server| Client::connect(server.addr()));
+    assert_eq!(of_master.line(&format!("DEBUG POPULATE {KEYS} key 30")).to_string(), "+OK");
+    let line = format!("REPLICAOF 127.0.0.1 {}", master.addr().port());
+    assert_eq!(of_replica.line(&line).to_string(), "+OK");
+    until("the replica has all keys", || of_replica.line("DBSIZE").to_string() == format!(":{KEYS}"));
+    for line in ["CONFIG SET replica-read-only no", HOLD] {
+        assert_eq!(of_replica.line(line).to_string(), "+OK");
+    }
+    let mut other = asking(&replica);
+    assert!(read_line(&mut other).starts_with("+FULLRESYNC "));
+    assert_eq!(of_replica.line("FLUSHALL").to_string(), "+OK");
+    release(&mut of_replica);
+    assert!(read_snapshot(&mut other).len() > KEYS * 10);
+}
+
+/// An evicted key would take its place in the file instead.
+#[test]
+fn a_snapshot_that_is_being_made_does_not_count_towards_maxmemory() {
+    for begins in ["PSYNC ? -1", "BGSAVE"] {
+        let (server, mut client) = held_server();
+        let used: u64 = info(&mut client, "memory", "used_memory").parse().expect("a number");
+        client.line(&format!("CONFIG SET maxmemory {}", used + 300_000));
+        let mut asker = silent::asking(&*server, format!("{begins}\r\n").as_bytes());
+        assert!(read_line(&mut asker).starts_with('+'));
+        // The databases change places only when all keys are in the file, which is larger than what is left.
+        assert_eq!(client.line("SWAPDB 0 1").to_string(), "+OK");
+        assert_eq!(client.line("SET other value").to_string(), "+OK", "{begins}");
+    }
 }
 
 /// Returns the replies of a server while a replica waits for its snapshot: of its role, of saves, of INFO.

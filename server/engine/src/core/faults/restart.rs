@@ -11,10 +11,10 @@ use crate::persistence::have_same_dump;
 use lockwheel_store::keyspace::{Actor, Keyspace};
 
 impl Engine {
-    /// Carries out the steps of a plan, for this actor if a client has asked for them.
+    /// Carries out the steps of a plan for an actor: the engine, or the client that has asked for them.
     pub(crate) fn restart(
         &mut self,
-        by: Option<&Actor<'_>>,
+        by: &Actor<'_>,
         plan: impl FnOnce(&RestartPlanner<'_>) -> Vec<RestartStep>,
     ) {
         let (replication, outage) = (self.replication(), &self.faults.outage);
@@ -23,12 +23,12 @@ impl Engine {
             outage,
             is_joined: self.member.is_joined(),
             knows_history: replication.knows_its_history(),
-            master: master.map(|(host, port)| (host.to_owned(), port)),
+            master,
         });
         steps.into_iter().for_each(|step| self.take_restart_step(by, step));
     }
 
-    fn take_restart_step(&mut self, by: Option<&Actor<'_>>, step: RestartStep) {
+    fn take_restart_step(&mut self, by: &Actor<'_>, step: RestartStep) {
         match step {
             RestartStep::EndReplication => self.end_replication(),
             RestartStep::LeaveCluster => {
@@ -44,8 +44,8 @@ impl Engine {
             RestartStep::NewIdentity => self.environment.identity.reset(self.keyspace.rng()),
             RestartStep::LoseData { as_replica } => self.lose_data(by, as_replica),
             RestartStep::GoBack => {
-                let (actor, now) = (by.unwrap_or(&Actor::ENGINE), self.clock.now());
-                let go_back = |keyspace: &mut Keyspace| keyspace.go_back(have_same_dump, actor, now);
+                let now = self.clock.now();
+                let go_back = |keyspace: &mut Keyspace| keyspace.go_back(have_same_dump, by, now);
                 locks::failing_over(&mut self.keyspace, go_back);
                 self.scripts.idle().into_iter().for_each(|runtime| runtime.flush());
             }
@@ -87,16 +87,15 @@ impl Engine {
         match crash {
             Crash::Restart(down_ms) => {
                 // Before the plan: the end of a connection may end a failover, and with it the role of a replica.
-                self.take_restart_step(None, RestartStep::Cut { spared: None });
-                self.restart(None, |planner| planner.crash(down_ms));
+                self.take_restart_step(&Actor::ENGINE, RestartStep::Cut { spared: None });
+                self.restart(&Actor::ENGINE, |planner| planner.crash(down_ms));
             }
             Crash::Segfault | Crash::Abort => self.stop = Some(Stop::Shutdown),
         }
     }
 
-    /// While a script runs: it is killed before the fault that waits for its end, and what it has
-    /// changed goes nowhere, as of a process that is killed, nor does its answer. Whether there is one, which the
-    /// caller ends.
+    /// Kills the script that runs, ahead of the server, whose [`RestartStep::Kill`] waits for its end. Neither its changes
+    /// nor its answer go anywhere, as of a process that is killed. Returns whether there is one: the caller ends it.
     pub fn die_ahead(&mut self) -> bool {
         let caller = self.sessions.slots().find(|slot| self.scripts.run_for(*slot));
         if let Some(slot) = caller {
@@ -109,14 +108,11 @@ impl Engine {
     }
 
     /// Loses keys, scripts and functions, as with the process; what a replica had its master has still.
-    fn lose_data(&mut self, actor: Option<&Actor<'_>>, is_replica: bool) {
+    fn lose_data(&mut self, actor: &Actor<'_>, is_replica: bool) {
         self.keyspace.end_lag();
         let now = self.clock.now();
         let flush = |engine: &mut Engine| {
-            locks::failing_over(&mut engine.keyspace, |keyspace| match actor {
-                Some(actor) => keyspace.tx_by(actor, 0, now).flush_all(),
-                None => keyspace.tx(0, now).flush_all(),
-            });
+            locks::failing_over(&mut engine.keyspace, |keyspace| keyspace.tx_by(actor, 0, now).flush_all());
         };
         if is_replica {
             self.as_another_did(flush)

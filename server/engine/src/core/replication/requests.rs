@@ -8,7 +8,6 @@ use crate::spec::{Args, CommandError, Outcome};
 use crate::waits::TicketEnd;
 use lockwheel_resp::{Reply, allocation};
 use lockwheel_store::keyspace::FlushedKeys;
-use lockwheel_store::memory::SharedBytes;
 
 impl Engine {
     /// Carries out a request on replication.
@@ -58,7 +57,7 @@ impl Engine {
             let client = self.client_list().asking(call.slot, args);
             tracing::info!("MASTER MODE enabled (failover request from '{client}')");
         }
-        // Who asks by SYNC looks at the stream, and does not ask again.
+        // A client that asks by SYNC looks at the stream, and does not ask again.
         let reads_newer_forms = self.replication.reads_newer_forms(call.session);
         if sync.from.is_some()
             && self.change_replication(|control| control.master_is_too_new_for(reads_newer_forms))
@@ -82,8 +81,7 @@ impl Engine {
                 let for_7_0 = newcomer.is_for_7_0();
                 let db = self.change_replication(|control| control.prepare_snapshot(for_7_0));
                 let file = self.data_file().write_for_replica(for_7_0, db);
-                let (place, snapshot) =
-                    self.replication.add_snapshot(file, for_7_0, &self.memory.clients.all);
+                let (place, snapshot) = self.replication.add_snapshot(file, for_7_0, &self.memory.stream);
                 SyncPlan::Shared(place, snapshot)
             }
             plan => plan,
@@ -124,10 +122,7 @@ impl Engine {
         let flushed =
             if self.replication().is_replica() { FlushedKeys::Written } else { FlushedKeys::LeftOut };
         let process = self.environment.identity.process.id;
-        if let Some(whole) = self.change_saves(|control| control.begin_for_replicas(file, flushed, process)) {
-            let snapshot = SharedBytes::new(&self.memory.clients.all, whole);
-            self.change_replication(|control| control.end_snapshot(Some(&snapshot)));
-        }
+        self.change_saves(|control| control.begin_for_replicas(file, flushed, process));
     }
 
     /// Sends a client a copy of the data or of a part of them, which no stream follows.

@@ -5,7 +5,7 @@
 //! the instance do not subscribe again. So the owners that wait by a subscription are those of its instance whose last
 //! script for that lock was refused.
 
-use super::super::history::{Entry, Event, Mode, Name, Ring};
+use super::super::history::{Entry, Event, Name, Ring};
 use super::super::redisson;
 use super::askers::Askers;
 use lockwheel_store::memory::{block, of_map, of_set};
@@ -30,8 +30,7 @@ pub(in crate::locks) struct Asked {
 impl Asked {
     /// Updates the state by an entry of the lock. O(log n).
     pub(in crate::locks) fn follow(&mut self, ring: &Ring, entry: &Entry) {
-        let is_listener =
-            entry.native() == Some(false) && entry.mode != Mode::Fair && entry.owner == Name::NONE;
+        let is_listener = entry.is_of_listener();
         match entry.event {
             Event::Refused if entry.native().is_none() => {
                 self.refused.insert(entry.owner);

@@ -14,7 +14,7 @@
 //! deadlocks, and LOCK.VERIFY. The `waits` module of LOCK.VERIFY follows the same entries.
 
 use super::super::channel_waiters::{ChannelWaiter, channel_waiters};
-use super::super::history::{Entry, Event, Mode, Name, Names, Ring, shown};
+use super::super::history::{Entry, Event, Name, Names, Ring, shown};
 use super::super::records::LockRecords;
 use super::super::redisson::{instance_of, owner_of};
 use super::askers::Askers;
@@ -50,8 +50,7 @@ pub(super) struct Reader {
 impl Reader {
     /// Updates the state by an entry. `is_wanted`: its lock matters. O(log n).
     pub(super) fn take_in(&mut self, names: &Names, entry: &Entry, is_wanted: bool) {
-        let is_listener =
-            entry.native() == Some(false) && entry.mode != Mode::Fair && entry.owner == Name::NONE;
+        let is_listener = entry.is_of_listener();
         match entry.event {
             Event::Refused if entry.native().is_none() && entry.owner != Name::NONE => {
                 self.refuse(names, entry, is_wanted);
@@ -62,6 +61,7 @@ impl Reader {
                 self.refused.remove(owner_of(names.text_of(entry.owner)));
             }
             Event::Queued if is_listener && is_wanted => {
+                self.stops_listening(names, entry);
                 if let Some(first) = self.subscriber(names, entry.key) {
                     self.listeners.insert((entry.key, entry.client), first);
                     if let Some(instance) = instance_of(names.text_of(first)) {
@@ -69,18 +69,22 @@ impl Reader {
                     }
                 }
             }
-            Event::LeftQueue if is_listener && is_wanted => {
-                if let Some(first) = self.listeners.remove(&(entry.key, entry.client))
-                    && let Some(instance) = instance_of(names.text_of(first))
-                {
-                    count_down(&mut self.instances, &(entry.key, instance.into()));
-                }
-            }
+            Event::LeftQueue if is_listener && is_wanted => self.stops_listening(names, entry),
             _ => {}
         }
     }
 
-    /// Returns the owner whose instance is assumed to have made a new subscription to the channel of a lock.
+    /// Removes the subscription of an entry's client to the channels of its lock, if there is one.
+    fn stops_listening(&mut self, names: &Names, entry: &Entry) {
+        if let Some(first) = self.listeners.remove(&(entry.key, entry.client))
+            && let Some(instance) = instance_of(names.text_of(first))
+        {
+            count_down(&mut self.instances, &(entry.key, instance.into()));
+        }
+    }
+
+    /// Returns the owner whose instance is assumed to have made a new subscription to the channel of a lock: see
+    /// [`Askers::subscriber`].
     fn subscriber(&self, names: &Names, key: Name) -> Option<Name> {
         self.asked.get(&key)?.subscriber(|owner| {
             let instance = instance_of(names.text_of(owner));

@@ -247,6 +247,11 @@ impl Entry {
         [self.key, self.owner, self.client_name, self.by, self.text]
     }
 
+    /// Whether it is of a subscription to a channel of a lock that names no owner.
+    pub(in crate::locks) fn is_of_listener(&self) -> bool {
+        self.native() == Some(false) && self.mode != Mode::Fair && self.owner == Name::NONE
+    }
+
     /// Whether a native command took the hold; `None` if the entry has no holder.
     pub(in crate::locks) fn native(&self) -> Option<bool> {
         self.traits.has(Traits::HAS_HOLDER).then_some(self.traits.has(Traits::NATIVE))

@@ -72,7 +72,8 @@ fn left_by(actor: &Actor<'_>, owner: &[u8], event: KeyEvent) -> Cause {
     }
 }
 
-/// Returns the client that an entry names: 0 if time acts, which is no client.
+/// Returns the client that an entry names instead of that of the running request. `None` if a session acts; 0, which is
+/// no client, if time acts.
 pub(super) fn client(actor: &Actor<'_>) -> Option<u64> {
     if actor.session.is_some() { None } else { Some(0) }
 }

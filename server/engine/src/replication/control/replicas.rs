@@ -79,16 +79,21 @@ impl ReplicationControl<'_> {
     /// Begins the snapshot that replicas wait for, which the caller makes. Returns whether the replicas may be as old
     /// as Redis 7.0, and the database in which the stream goes on. `None`: no replica waits, or none can be served now.
     pub(crate) fn begin_due_snapshot(&mut self) -> Option<(bool, usize)> {
-        let for_7_0 = self.history.due_snapshot().filter(|_| self.has_its_master())?;
+        let for_7_0 = self.due_snapshot()?;
         let db = self.prepare_snapshot(for_7_0);
         let effects = self.history.begin_pending(for_7_0, self.sessions, self.stream_bytes);
         self.effects.extend(effects);
         Some((for_7_0, db))
     }
 
+    /// Returns the kind of the snapshot that replicas wait for, if it can be made now.
+    fn due_snapshot(&mut self) -> Option<bool> {
+        self.history.due_snapshot().filter(|_| self.has_its_master())
+    }
+
     /// Asks for a snapshot if replicas wait for one that can be made.
     pub(crate) fn look_for_due_snapshot(&mut self) {
-        if self.history.due_snapshot().is_some() && self.has_its_master() {
+        if self.due_snapshot().is_some() {
             self.effects.push(ReplicationEffect::SnapshotDue);
         }
     }

@@ -58,9 +58,6 @@ impl Wanted {
             self.seen.set(0);
         }
         let (mut found, seen) = (self.found.get(), self.seen.get());
-        if history.last().saturating_sub(seen) < self.count - found {
-            return None;
-        }
         for seq in history.events(self.event, &self.filter, seen) {
             found += 1;
             if found == self.count {

@@ -33,9 +33,6 @@ pub(super) const ROWS: &[Row<Handler>] = &[Row::new("await.key", -3, Handler::Bl
         "ERR value is out of range, must be positive: *",
     ])];
 
-/// The types of keys, as TYPE names them.
-const TYPES: [&str; 6] = ["string", "list", "set", "zset", "hash", "stream"];
-
 /// A class of tests that wait for the same state of a key. Each state has a line of its own: where the key is not in
 /// it, all its waiters are skipped at once. None counts as a waiter of a lock.
 const fn class(name: &'static str, accepts: fn(Option<&Value>) -> bool) -> WaitClass {
@@ -45,46 +42,33 @@ const fn class(name: &'static str, accepts: fn(Option<&Value>) -> bool) -> WaitC
 const EXISTS: WaitClass = class("state-exists", |value| value.is_some());
 const GONE_KEY: WaitClass = class("state-gone", |value| value.is_none());
 
-/// A class for each type.
-const OF_TYPE: &[WaitClass; 6] = &[
-    class("state-string", |value| is_of(value, "string")),
-    class("state-list", |value| is_of(value, "list")),
-    class("state-set", |value| is_of(value, "set")),
-    class("state-zset", |value| is_of(value, "zset")),
-    class("state-hash", |value| is_of(value, "hash")),
-    class("state-stream", |value| is_of(value, "stream")),
+/// The types of keys, as TYPE names them, each with its class.
+const TYPES: &[(&str, WaitClass); 6] = &[
+    ("string", class("state-string", |value| is_of(value, "string"))),
+    ("list", class("state-list", |value| is_of(value, "list"))),
+    ("set", class("state-set", |value| is_of(value, "set"))),
+    ("zset", class("state-zset", |value| is_of(value, "zset"))),
+    ("hash", class("state-hash", |value| is_of(value, "hash"))),
+    ("stream", class("state-stream", |value| is_of(value, "stream"))),
 ];
 
 fn is_of(value: Option<&Value>, name: &str) -> bool {
     value.is_some_and(|value| value.type_name() == name)
 }
 
-/// A key's state.
+/// The state that a key is to be in, as the class of the tests for it.
 #[derive(Clone, Copy, Debug)]
-enum State {
-    Exists,
-    Gone,
-    /// The place of a type in [`TYPES`].
-    Type(usize),
-}
+struct State(&'static WaitClass);
 
 impl State {
     fn of(options: &ParsedArgs<'_>) -> Result<Self, CommandError> {
         match options.value(TYPE) {
             Some(name) => {
-                let place = TYPES.iter().position(|known| known.as_bytes().eq_ignore_ascii_case(name));
-                place.map(State::Type).ok_or_else(|| no_such_type(name))
+                let of_type = TYPES.iter().find(|(known, _)| known.as_bytes().eq_ignore_ascii_case(name));
+                of_type.map(|(_, class)| State(class)).ok_or_else(|| no_such_type(name))
             }
-            None if options.has(GONE) => Ok(State::Gone),
-            None => Ok(State::Exists),
-        }
-    }
-
-    fn class(self) -> &'static WaitClass {
-        match self {
-            State::Exists => &EXISTS,
-            State::Gone => &GONE_KEY,
-            State::Type(place) => &OF_TYPE[place],
+            None if options.has(GONE) => Ok(State(&GONE_KEY)),
+            None => Ok(State(&EXISTS)),
         }
     }
 }
@@ -93,7 +77,7 @@ impl State {
 fn no_such_type(name: &[u8]) -> CommandError {
     const KNOWN: &str =
         ": it is string, list, set, zset, hash or stream; without TYPE a key EXISTS or is GONE";
-    unknown_word("no such type", name, KNOWN, TYPES)
+    unknown_word("no such type", name, KNOWN, TYPES.iter().map(|(name, _)| *name))
 }
 
 impl Attempt for State {
@@ -104,7 +88,7 @@ impl Attempt for State {
         _: Option<u64>,
         reply: &mut dyn Reply,
     ) -> Result<bool, CommandError> {
-        let holds = (self.class().accepts)(tx.peek(&args[1]));
+        let holds = (self.0.accepts)(tx.peek(&args[1]));
         if holds {
             reply.integer(1);
         }
@@ -118,6 +102,6 @@ fn await_key(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Blocking
     if state.attempt(tx, args, None, reply)? {
         return Ok(Flow::Done);
     }
-    let wait = Wait::on_keys([1], state.class(), state, Some(limit_ms), Null::Bulk);
+    let wait = Wait::on_keys([1], state.0, state, Some(limit_ms), Null::Bulk);
     Ok(Wait { real_time: true, ..wait }.into())
 }

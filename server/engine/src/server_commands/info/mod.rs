@@ -55,8 +55,7 @@ const SECTIONS: &[Section] = &[
         state::server(&engine.config, identity, engine.clock(), engine.shuts_down_in_ms(), lines);
     }),
     Section::new("clients", "Clients", |engine, lines| {
-        let (clients, replication) = (engine.client_list(), engine.replication().history());
-        state::clients(clients, engine.state_view(), replication, engine.config.maxclients, lines);
+        state::clients(engine.client_list(), engine.state_view(), engine.config.maxclients, lines);
     }),
     Section::new("memory", "Memory", |engine, lines| {
         let of_process = (&engine.config, &engine.environment.identity.process);

@@ -6,7 +6,6 @@ use crate::clients::Session;
 use crate::clock::EngineClock;
 use crate::config::Config;
 use crate::persistence::Persistence;
-use crate::replication::Replication;
 use crate::statistics::Identity;
 use crate::tracking::Tracker;
 use crate::waits::StateView;
@@ -76,19 +75,13 @@ fn listeners(config: &Config, lines: &mut Lines) {
 }
 
 /// The clients.
-pub(super) fn clients(
-    clients: ClientList<'_>,
-    state: StateView<'_>,
-    replication: &Replication,
-    maxclients: usize,
-    lines: &mut Lines,
-) {
+pub(super) fn clients(clients: ClientList<'_>, state: StateView<'_>, maxclients: usize, lines: &mut Lines) {
     let largest = |of: &dyn Fn(&Session) -> usize| clients.sessions.live().map(of).max().unwrap_or(0);
     lines.field("connected_clients", clients.listed().filter(|client| !client.is_replica).count());
     lines.field("cluster_connections", 0);
     lines.field("maxclients", maxclients);
     lines.field("client_recent_max_input_buffer", largest(&|client| client.delivery.buffers().query().0));
-    lines.field("client_recent_max_output_buffer", largest(&|client| replication.unsent(client)));
+    lines.field("client_recent_max_output_buffer", largest(&|client| clients.replication.unsent(client)));
     lines.field("blocked_clients", state.blocked_clients(None));
     lines.field("tracking_clients", clients.keyspace.subscriber().map_or(0, Tracker::tracking));
     lines.field("clients_in_timeout_table", state.waits_with_timeout());

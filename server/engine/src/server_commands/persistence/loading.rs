@@ -83,8 +83,10 @@ impl DataLoader<'_> {
     /// # Errors
     /// Why it is refused; then nothing has changed.
     pub(in crate::server_commands) fn load(&mut self, file: &[u8], mode: LoadMode) -> Result<(), String> {
-        // A replica that waits for a snapshot gets what there was: the stream does not tell of the flush.
-        self.keyspace.keep_flushed_keys();
+        if mode.flush {
+            // A replica that waits for a snapshot gets what there was: the stream does not tell of the flush.
+            self.keyspace.keep_flushed_keys();
+        }
         self.load_until(file, mode, self.now.wall_ms()).map(drop)
     }
 

@@ -20,11 +20,11 @@ pub struct EvictionPolicy {
 /// The order in which keys go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rank {
-    /// The key first that has not been accessed for the longest time: approximately, by samples.
+    /// First the key that has not been accessed for the longest time: approximately, by samples.
     IdleTime,
-    /// The key first that is accessed least often: approximately, by samples.
+    /// First the key that is accessed least often: approximately, by samples.
     Frequency,
-    /// The key first whose deadline is nearest: exactly.
+    /// First the key whose deadline is nearest: exactly.
     Deadline,
     /// Random keys, of each database in turn.
     Random,

@@ -32,7 +32,6 @@ pub struct FileWriter {
 
 /// The number of bytes that are added to the checksum at once. So no client waits for all of it at the end of a large
 /// file.
-/// large file.
 const SUMMED_AT_ONCE: usize = 64 << 10;
 
 impl FileWriter {
