@@ -401,8 +401,8 @@ impl Connection {
         Ok(())
     }
 
-    /// Writes as much as the socket takes now. Returns false if the connection must be closed now: at once, or after its
-    /// output, all of which has been written.
+    /// Writes as much as the socket takes now. Returns false if the connection must be closed now: at once, or after
+    /// its output, all of which has been written.
     pub(super) fn write(&mut self) -> io::Result<bool> {
         self.write_output()?;
         Ok(match self.status.closing {

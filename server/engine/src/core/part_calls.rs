@@ -35,7 +35,6 @@ impl Engine {
                 self.change_users(effect, call.slot, reply)?;
             }
             PartHandler::Instant(run) => {
-                // Time goes on in slow scripts, so that polling loops end. Until then a script has one instant.
                 let goes_on = call.origin() == Origin::Script && self.scripts.control().is_slow();
                 let now = if goes_on {
                     self.clock.read(self.environment.now(&self.clock))

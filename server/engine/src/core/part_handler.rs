@@ -78,7 +78,8 @@ pub(crate) enum PartHandler {
     Pauses(fn(&mut Pauses, TimeoutRule, Args<'_>, &mut dyn Reply) -> Outcome),
     /// A handler that sees the users, and asks for changes of them.
     Users(UsersHandler),
-    /// A handler that sees the present instant: in a slow script the time goes on.
+    /// A handler that sees the present instant. Time goes on in slow scripts, so that polling loops end; until then a
+    /// script has one instant.
     Instant(fn(Now, Args<'_>, &mut dyn Reply) -> Outcome),
     /// A handler that changes the log of what was refused to users.
     AclLog(fn(&mut AclLog, Now, Args<'_>, &mut dyn Reply) -> Outcome),

@@ -81,9 +81,9 @@ impl SaveControl<'_> {
         self.saves.background = Some(Background { serial, began_ms, target });
     }
 
-    /// Begins a snapshot for replicas, into a file that has begun, by the process with this number. Replicas are sent the
-    /// file at once if one piece is all of it; otherwise the other pieces are made in the background. No save is on its
-    /// way. Keys that are flushed meanwhile may be left out if the stream tells replicas of that.
+    /// Begins a snapshot for replicas, into a file that has begun, by the process with this number. Replicas are sent
+    /// the file at once if one piece is all of it; otherwise the other pieces are made in the background. No save is on
+    /// its way. Keys that are flushed meanwhile may be left out if the stream tells replicas of that.
     pub(crate) fn begin_for_replicas(&mut self, file: RdbFile, flushed: FlushedKeys, process: u32) {
         self.keyspace.begin_snapshot(Box::new(file), flushed);
         let file = self.make_piece();
@@ -95,8 +95,8 @@ impl SaveControl<'_> {
         self.set_timer(self.piece_delay_ms());
     }
 
-    /// Makes a piece of the snapshot; returns the file if that was the last. The snapshot ends if there is no memory for
-    /// the piece.
+    /// Makes a piece of the snapshot; returns the file if that was the last. The snapshot ends if there is no memory
+    /// for the piece.
     fn make_piece(&mut self) -> Option<Vec<u8>> {
         let (piece, keyspace) = (self.piece_bytes(), &mut *self.keyspace);
         let made = allocation::contain(|| keyspace.go_on_with_snapshot(piece));

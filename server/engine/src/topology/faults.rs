@@ -10,7 +10,6 @@ use crate::faults::{Apart, DataFate, FaultControl, GrantNumbers, Link, NodeFault
 use crate::member::{BroadcastAnswer, LAST, Promotion};
 use crate::replication::Fed;
 use crate::spec::CommandError;
-use lockwheel_store::keyspace::Actor;
 
 const NO_REPLICA: CommandError =
     CommandError::text("ERR that server is no replica of a server in this topology");
@@ -47,7 +46,7 @@ impl Network {
             NodeFault::Up { node } => {
                 let was_down = !self.has_left(node) && nodes[node].faults().outage.was_killed();
                 if was_down {
-                    nodes[node].restart(&Actor::ENGINE, |planner| planner.come_back());
+                    nodes[node].restart(None, |planner| planner.come_back());
                 }
                 Ok(BroadcastAnswer::Count(usize::from(was_down)))
             }
@@ -122,7 +121,7 @@ impl Network {
         }
         self.forget_wanted(node);
         if let Some(node) = nodes.get_mut(node) {
-            node.restart(&Actor::ENGINE, |planner| planner.kill(until_ms, caller, data));
+            node.restart(None, |planner| planner.kill(until_ms, caller, data));
         }
     }
 
@@ -134,7 +133,7 @@ impl Network {
         }
         for (place, node) in nodes.iter_mut() {
             if node.faults().outage.was_killed() && !self.has_left(place) {
-                node.restart(&Actor::ENGINE, |planner| planner.come_back());
+                node.restart(None, |planner| planner.come_back());
             }
         }
     }
@@ -177,7 +176,7 @@ impl Network {
         let mut any = false;
         for (_, node) in nodes.iter_mut() {
             if node.faults().outage.may_come_up(node.clock().now().monotonic_ms()) {
-                node.restart(&Actor::ENGINE, |planner| planner.come_back());
+                node.restart(None, |planner| planner.come_back());
                 any = true;
             } else if let Some(at_ms) = node.faults().outage.comes_up_at() {
                 node.look_again_at(at_ms);
@@ -202,7 +201,7 @@ impl Network {
         }
         for (place, node) in nodes.iter_mut() {
             if node.faults().outage.comes_up_at().is_some() && !self.has_left(place) {
-                node.restart(&Actor::ENGINE, |planner| planner.come_back());
+                node.restart(None, |planner| planner.come_back());
             }
         }
     }

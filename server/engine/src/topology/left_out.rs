@@ -9,7 +9,6 @@ use crate::clients::Slot;
 use crate::faults::{Apart, NodeFault};
 use crate::member::{Broadcast, TopologyRequest};
 use crate::outbound::OutboundEvent;
-use lockwheel_store::keyspace::Actor;
 
 impl Network {
     /// Does what servers have missed that are back, and notes which are left out now. What they want of connections
@@ -42,7 +41,7 @@ impl Network {
             }
             Missed::Reset => {
                 if nodes[place].faults().outage.was_killed() && !self.has_left(place) {
-                    nodes[place].restart(&Actor::ENGINE, |planner| planner.come_back());
+                    nodes[place].restart(None, |planner| planner.come_back());
                 }
                 self.return_late(nodes, place);
             }

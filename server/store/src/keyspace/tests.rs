@@ -362,7 +362,7 @@ impl KeyWriter for KeyNames {
     }
 
     fn written(&self) -> usize {
-        self.0.len()
+        1 + self.0.len()
     }
 
     fn finish(self: Box<Self>) -> Vec<u8> {

@@ -113,11 +113,11 @@ impl Engine {
             FaultRequest::Lag(ref pattern) => self.keyspace.begin_lag(pattern.as_deref()),
             FaultRequest::FailOver(numbers) => {
                 self.change_faults(|control, _| control.cut_others(call.slot));
-                self.restart(&call.actor(args), |planner| planner.fail_over(numbers));
+                self.restart(Some(&call.actor(args)), |planner| planner.fail_over(numbers));
             }
             FaultRequest::Restart { down_ms, keeps_data, numbers } => {
                 self.change_faults(|control, _| control.cut_others(call.slot));
-                self.restart(&call.actor(args), |planner| match keeps_data {
+                self.restart(Some(&call.actor(args)), |planner| match keeps_data {
                     true => planner.interrupt(down_ms, numbers),
                     false => planner.restart_without_data(down_ms, numbers),
                 });

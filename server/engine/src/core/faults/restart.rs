@@ -11,10 +11,10 @@ use crate::persistence::have_same_dump;
 use lockwheel_store::keyspace::{Actor, Keyspace};
 
 impl Engine {
-    /// Carries out the steps of a plan for an actor: the engine, or the client that has asked for them.
+    /// Carries out the steps of a plan, for this actor if a client has asked for them.
     pub(crate) fn restart(
         &mut self,
-        by: &Actor<'_>,
+        by: Option<&Actor<'_>>,
         plan: impl FnOnce(&RestartPlanner<'_>) -> Vec<RestartStep>,
     ) {
         let (replication, outage) = (self.replication(), &self.faults.outage);
@@ -25,6 +25,7 @@ impl Engine {
             knows_history: replication.knows_its_history(),
             master,
         });
+        let by = by.unwrap_or(&Actor::ENGINE);
         steps.into_iter().for_each(|step| self.take_restart_step(by, step));
     }
 
@@ -88,14 +89,15 @@ impl Engine {
             Crash::Restart(down_ms) => {
                 // Before the plan: the end of a connection may end a failover, and with it the role of a replica.
                 self.take_restart_step(&Actor::ENGINE, RestartStep::Cut { spared: None });
-                self.restart(&Actor::ENGINE, |planner| planner.crash(down_ms));
+                self.restart(None, |planner| planner.crash(down_ms));
             }
             Crash::Segfault | Crash::Abort => self.stop = Some(Stop::Shutdown),
         }
     }
 
-    /// Kills the script that runs, ahead of the server, whose [`RestartStep::Kill`] waits for its end. Neither its changes
-    /// nor its answer go anywhere, as of a process that is killed. Returns whether there is one: the caller ends it.
+    /// Kills the script that runs, ahead of the server, whose [`RestartStep::Kill`] waits for its end. Neither its
+    /// changes nor its answer go anywhere, as of a process that is killed. Returns whether there is one: the caller
+    /// ends it.
     pub fn die_ahead(&mut self) -> bool {
         let caller = self.sessions.slots().find(|slot| self.scripts.run_for(*slot));
         if let Some(slot) = caller {

@@ -114,8 +114,8 @@ impl LockRecords {
         }
     }
 
-    /// Handles a text that was set by SET NX. With a lease (EX, PX), that is the way in which clients take a lock without
-    /// a LOCK command. A text without a lease may be something else, unless the key is named after a lock.
+    /// Handles a text that was set by SET NX. With a lease (EX, PX), that is how clients take a lock without a LOCK
+    /// command. A text without a lease may be something else, unless the key is named after a lock.
     #[inline(never)]
     fn set_if_absent(&mut self, change: &Change<'_>, at: EntryId, text: &[u8], context: &mut Context<'_>) {
         let has_lease = context.has_deadline(at);

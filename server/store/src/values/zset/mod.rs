@@ -183,8 +183,8 @@ impl ZSet {
 
     /// Removes `member`, and adds `by`, which must be negative, to the scores of all members behind it. Returns its
     /// score and the number of the members behind it. Returns `None`, with no change, if this is not possible at once:
-    /// in a small set, without the member, if the next member has the same score, if the order would change, or if a sum
-    /// would be rounded. O(log n) amortised.
+    /// in a small set, without the member, if the next member has the same score, if the order would change, or if a
+    /// sum would be rounded. O(log n) amortised.
     pub fn remove_and_shift(&mut self, member: &[u8], by: f64) -> Option<(f64, usize)> {
         match &mut self.0 {
             Form::Packed(_) => None,
