@@ -1,4 +1,4 @@
-//! All families of commands, put together.
+//! The assembly of all command families.
 
 use crate::acl::UserLine;
 use crate::config::{CommandNames, Config};
@@ -7,7 +7,7 @@ use crate::spec::{CommandTable, Registration, Version};
 use crate::{commands, locks, server_commands};
 use lockwheel_store::time::Now;
 
-/// The rows of all families, in their order.
+/// Returns the rows of all families, in their order.
 fn all(version: Version) -> Registration<Handler> {
     let mut all = Registration::of(version);
     for family in [commands::ROWS, locks::ROWS] {
@@ -23,7 +23,7 @@ fn all(version: Version) -> Registration<Handler> {
     all
 }
 
-/// The commands of a sentinel: those of its own, and few that other servers have.
+/// Returns the commands of a sentinel: its own, and the few that it shares with other servers.
 fn of_sentinel(version: Version) -> Registration<Handler> {
     let mut rows = Registration::of(version);
     rows.add_only(server_commands::ROWS, server_commands::is_of_sentinel, |handler| handler);
@@ -34,19 +34,20 @@ fn of_sentinel(version: Version) -> Registration<Handler> {
     rows
 }
 
-/// Every command by its own name.
+/// Returns the table of all commands, under their own names.
 pub fn command_table() -> CommandTable {
     all(Version::Newest).finish(&[]).expect("without new names there are no wrong ones").0
 }
 
-/// What a configuration is checked with that names commands.
+/// The checks of a configuration that need the names of commands.
 pub const COMMAND_NAMES: CommandNames = CommandNames {
     check_renames: |renames| all(Version::Newest).finish(renames).map(drop),
     read_user: |words, config| UserLine::read(words, &config.users, config.rule_setting(&command_table())),
 };
 
 impl Engine {
-    /// An engine with these parameters at this instant of the system's clocks. `seed` decides every random choice.
+    /// Returns an engine with this configuration at this instant of the system's clocks. `seed` decides every random
+    /// choice.
     pub fn new(config: Config, seed: u64, system: Now) -> Self {
         let commands = if config.is_sentinel() { of_sentinel } else { all };
         let mut commands = commands(config.compat);
@@ -72,11 +73,11 @@ mod tests {
     }
 
     fn is_help(command: &Command) -> bool {
-        // A server that is no node of a cluster answers CLUSTER HELP an error, too.
+        // A server that is not a node of a cluster answers CLUSTER HELP with an error, too.
         command.spec.name.rsplit('.').next() == Some("help") && command.name != "cluster|help"
     }
 
-    /// COMMAND is run by itself too.
+    /// Whether a command only has subcommands. COMMAND also runs by itself.
     fn is_only_container(command: &Command) -> bool {
         !command.subcommands.is_empty() && command.name != "command"
     }

@@ -1,4 +1,4 @@
-//! The parts that a command on the cluster sees, and what it asks for.
+//! The parts of the engine that a CLUSTER command sees, and the effects that it asks for.
 
 use super::gossip::Message;
 use super::node::{NodeId, NodeNumber};
@@ -12,93 +12,94 @@ use lockwheel_resp::Reply;
 use lockwheel_store::keyspace::Keyspace;
 use lockwheel_store::time::Now;
 
-/// The error of a command that only a node of a cluster can run.
+/// The error of a command that runs only on a node of a cluster.
 pub(crate) const DISABLED: CommandError =
     CommandError::text("ERR This instance has cluster support disabled");
 
-/// The parts of the engine that a question about the cluster sees.
+/// The parts of the engine that a cluster query sees.
 #[derive(Clone, Copy)]
 pub(crate) struct ClusterReport<'e> {
     /// The node.
     pub(crate) cluster: &'e Cluster,
-    /// The parameters in force.
+    /// The configuration in force.
     pub(crate) config: &'e Config,
     /// The keys of each slot.
     pub(crate) keys: Option<&'e SlotKeys>,
-    /// Every command.
+    /// The command table.
     pub(crate) commands: &'e CommandTable,
-    /// How far the data are in the stream of replication.
+    /// The replication offset of the data.
     pub(crate) offset: u64,
     /// The present instant.
     pub(crate) now: Now,
 }
 
-/// The parts of the engine that a change of the cluster sees. The engine follows what it has changed.
+/// The parts of the engine that a change of the cluster sees. The engine carries out what follows from the change.
 pub(crate) struct ClusterControl<'e> {
     /// The node.
     pub(crate) cluster: &'e mut Cluster,
-    /// The parameters in force.
+    /// The configuration in force.
     pub(crate) config: &'e Config,
     /// The keys.
     pub(crate) keyspace: &'e mut Keyspace,
     /// The clients.
     pub(crate) sessions: &'e Sessions,
-    /// The other servers of the process.
+    /// The node's connection to the other servers of the process.
     pub(crate) member: &'e mut TopologyMember,
-    /// The number of the session whose request it is.
+    /// The id of the session that made the request.
     pub(crate) session: u64,
-    /// Whether a script makes it.
+    /// Whether a script made the request.
     pub(crate) is_of_script: bool,
     /// The present instant.
     pub(crate) now: Now,
 }
 
-/// The end of a change of the cluster.
+/// The result of a change of the cluster.
 pub(crate) type ClusterOutcome = Result<ClusterRequest, CommandError>;
 
 /// The handler of a command that changes the cluster.
 pub(crate) type ClusterChangeHandler = fn(&mut ClusterControl<'_>, Args<'_>) -> ClusterOutcome;
-/// The handler of a question about the cluster.
+/// The handler of a cluster query.
 pub(crate) type ClusterReportHandler = fn(ClusterReport<'_>, Args<'_>, &mut dyn Reply) -> Outcome;
 
-/// The handler of a command on the cluster.
+/// The handler of a CLUSTER command.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ClusterHandler {
-    /// A handler that answers from what is known.
+    /// A handler that only reads the state.
     Report(ClusterReportHandler),
-    /// A handler that changes the cluster, and asks for more.
+    /// A handler that changes the cluster and may ask for further effects.
     Change(ClusterChangeHandler),
 }
 
-/// The effect that a command on the cluster asks for, beyond what it has changed.
+/// The effect that a CLUSTER command asks the engine for, besides its own change.
 #[derive(Debug)]
 pub(crate) enum ClusterRequest {
-    /// Nothing; the reply is OK.
+    /// No effect; the reply is OK.
     Done,
     /// The view has changed; the reply is OK.
     ViewChanged,
     /// The view has changed; the reply is this status.
     ViewChangedTo(String),
-    /// The view has changed, as a slot has come, and the other nodes hear of it as soon as possible; the reply is OK.
+    /// The view has changed because a slot has arrived. The other nodes are informed as soon as possible; the reply is
+    /// OK.
     SlotArrived,
-    /// The node becomes a replica of another, and tells all; the reply is OK.
+    /// The node becomes a replica of another node and announces it to all nodes; the reply is OK.
     Replicate(NodeNumber),
     /// The node takes over from its master.
     FailOver {
-        /// Whether it takes over whatever data the master has.
+        /// Whether the failover starts without the agreement of the master, whatever data it has.
         forced: bool,
-        /// Whether it asks no masters.
+        /// Whether the node takes over without asking the masters for votes.
         takes_over: bool,
     },
-    /// The node forgets the cluster, and takes a new name, if there is one.
+    /// The node forgets the cluster. It takes the new name if one is given.
     Reset(Option<NodeId>),
-    /// The view is written into its file.
+    /// The view is written to its file.
     Save,
-    /// Another node says something; the reply is what it is answered, if anything.
+    /// Handles a message from another node. The reply is the answer to the message, if it has one.
     Hear {
         /// The message.
         message: Box<Message>,
-        /// The address from which it comes; empty: it has none.
+        /// The address of the sender; empty if it is unknown.
         ip: String,
     },
 }

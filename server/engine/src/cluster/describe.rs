@@ -1,4 +1,4 @@
-//! The lines of nodes, as CLUSTER NODES and the file have them.
+//! The lines that describe nodes in CLUSTER NODES and in `nodes.conf`.
 
 use super::node::{Node, NodeNumber};
 use super::slot::SLOTS;
@@ -6,7 +6,7 @@ use super::view::ClusterView;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// Ranges of slots with the same node, in order, each with its first and last slot. O(slots).
+/// Returns the ranges of consecutive slots with the same owner, in order: first slot, last slot, owner. O(slots).
 pub(crate) fn ranges(view: &ClusterView) -> Vec<(u16, u16, NodeNumber)> {
     let mut found: Vec<(u16, u16, NodeNumber)> = Vec::new();
     for (slot, owner) in (0..SLOTS).zip(view.owners()) {
@@ -19,17 +19,17 @@ pub(crate) fn ranges(view: &ClusterView) -> Vec<(u16, u16, NodeNumber)> {
     found
 }
 
-/// Who reads a line.
+/// The reader of a line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reader {
-    /// A client, over TLS or not.
+    /// A client, connected with or without TLS.
     Client { tls: bool },
     /// The node itself, at its next start.
     File,
 }
 
 impl ClusterView {
-    /// The lines of the nodes for which `wanted` holds. O(slots + nodes).
+    /// Returns the lines of the nodes for which `wanted` holds. O(slots + nodes).
     pub(crate) fn describe(&self, reader: Reader, wanted: impl Fn(NodeNumber, &Node) -> bool) -> Vec<String> {
         let mut slots: BTreeMap<NodeNumber, String> = BTreeMap::new();
         for (first, last, owner) in ranges(self) {
@@ -65,7 +65,7 @@ impl ClusterView {
         line
     }
 
-    /// Slots that are on their way, in their order.
+    /// Appends the slots that are being migrated or imported, in order.
     fn describe_open_slots(&self, line: &mut String) {
         let (migrating, importing) = self.open_slots();
         let leaving = migrating.iter().map(|(slot, to)| (*slot, "->-", *to));

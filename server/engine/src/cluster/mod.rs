@@ -1,9 +1,9 @@
-//! What a node of a cluster knows of it: the nodes, which slots are whose, and where a request belongs.
+//! The state of a cluster's node: the known nodes, the owners of slots, and the routing of requests.
 //!
-//! All of it is a state and questions to it. [`ClusterView`] is one node's view, changed by what an administrator or
-//! another node tells; `nodes_conf` is the file that it is kept in; `route` says where the keys of a request are.
-//! [`Cluster`] has all of a server's: it is changed, and then asked for effects, which the engine carries out.
-//! Texts are those of redis-server 7.0.15.
+//! All of it is state without I/O. [`ClusterView`] is one node's view, which administrators and other nodes change.
+//! `nodes_conf` reads and writes the file of the view. `route` decides where the keys of a request are. [`Cluster`]
+//! holds the whole state of a server. Each change of it may ask for effects, which the engine carries out. Texts are
+//! those of redis-server 7.0.15.
 
 mod control;
 mod describe;

@@ -5,26 +5,26 @@ use lockwheel_store::keyspace::Rng;
 use std::fmt;
 use std::num::NonZeroU32;
 
-/// The name of a node: forty letters and digits.
+/// The name of a node: 40 letters and digits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct NodeId([u8; NodeId::LEN]);
 
 impl NodeId {
-    /// Bytes of a name.
+    /// The length of a name, in bytes.
     pub(crate) const LEN: usize = 40;
 
-    /// The name that a text is; `None`: it is none.
+    /// Parses a name. Returns `None` if the text is not one.
     pub(crate) fn parse(text: &[u8]) -> Option<Self> {
         let fine = text.iter().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
         text.try_into().ok().filter(|_| fine).map(NodeId)
     }
 
-    /// A name chosen at random.
+    /// Returns a random name.
     pub(crate) fn random(rng: &mut Rng) -> Self {
         NodeId(std::array::from_fn(|_| b"0123456789abcdef"[rng.below(16) as usize]))
     }
 
-    /// Its text.
+    /// Returns the text of the name.
     pub(crate) fn as_bytes(&self) -> &[u8] {
         &self.0
     }
@@ -42,7 +42,7 @@ impl fmt::Debug for NodeId {
     }
 }
 
-/// The number of a node in one view: it is not told to others, and never given again.
+/// The number of a node in one view. It is not sent to other nodes and never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct NodeNumber(NonZeroU32);
 
@@ -54,12 +54,12 @@ impl NodeNumber {
     }
 }
 
-/// A node, as another one or it itself sees it.
+/// A node, as itself or another node sees it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Node {
-    /// Its name.
+    /// The node's name.
     pub(crate) id: NodeId,
-    /// Its address; empty: it does not know its own yet.
+    /// The address; empty if the node does not know its own yet.
     pub(crate) ip: String,
     /// The port for clients.
     pub(crate) port: u16,
@@ -67,30 +67,30 @@ pub(crate) struct Node {
     pub(crate) tls_port: u16,
     /// The port for other nodes.
     pub(crate) bus_port: u16,
-    /// The name of its host, if it has told one.
+    /// The host name, if the node announces one.
     pub(crate) hostname: String,
-    /// What else its line says behind the host's name, from later releases: kept as it is.
+    /// The fields after the host name, which later releases write. They are kept unchanged.
     pub(crate) extra: String,
-    /// What it is.
+    /// The role and state.
     pub(crate) flags: NodeFlags,
-    /// Whose replica it is.
+    /// The master of a replica.
     pub(crate) master: Option<NodeNumber>,
-    /// When it was last asked for a sign of life that it has not given, in wall milliseconds; 0: it owes none.
+    /// The instant of the last request for a sign of life that has no answer, in wall milliseconds; 0 if there is none.
     pub(crate) ping_sent_ms: i64,
-    /// When it last gave one.
+    /// The instant of the last sign of life, in wall milliseconds.
     pub(crate) pong_received_ms: i64,
-    /// The epoch of what it says of its slots.
+    /// The epoch of its claim to its slots.
     pub(crate) config_epoch: u64,
-    /// Whether there is a way to it.
+    /// Whether this node has a connection to it.
     pub(crate) is_linked: bool,
-    /// How far it has come in replication, if that is known.
+    /// The replication offset, if it is known.
     pub(crate) replication_offset: Option<u64>,
-    /// How many slots it has.
+    /// The number of slots that the node owns.
     pub(crate) slots: usize,
 }
 
 impl Node {
-    /// A node of which only the name is known.
+    /// Returns a node of which only the name is known.
     pub(crate) fn new(id: NodeId) -> Self {
         Node {
             id,
@@ -111,32 +111,33 @@ impl Node {
         }
     }
 
-    /// Whether it may have slots.
+    /// Whether the node is a master, which may own slots.
     pub(crate) fn is_master(&self) -> bool {
         self.flags.contains(NodeFlags::MASTER)
     }
 
-    /// Whether it copies another one.
+    /// Whether the node is a replica.
     pub(crate) fn is_replica(&self) -> bool {
         self.flags.contains(NodeFlags::REPLICA)
     }
 
-    /// Whether most masters cannot reach it.
+    /// Whether most masters cannot reach the node.
     pub(crate) fn has_failed(&self) -> bool {
         self.flags.contains(NodeFlags::FAILED)
     }
 
-    /// The name of its shard, as a file of a later release says; else it is called as its master is.
+    /// Returns the name of the node's shard if a file of a later release has stated it. Otherwise the shard is named
+    /// after the master.
     pub(crate) fn shard_id(&self) -> Option<&str> {
         self.extra.split(',').find_map(|field| field.strip_prefix("shard-id="))
     }
 
-    /// Whether reads may be sent to it as a replica.
+    /// Whether reads may be sent to the node as a replica.
     pub(crate) fn is_available(&self) -> bool {
         !self.has_failed() && self.replication_offset != Some(0)
     }
 
-    /// The port for clients that come over TLS, or for others.
+    /// Returns the port for clients that use TLS, or for those that do not.
     pub(crate) fn client_port(&self, tls: bool) -> u16 {
         if tls && self.tls_port != 0 { self.tls_port } else { self.port }
     }

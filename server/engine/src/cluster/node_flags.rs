@@ -1,26 +1,26 @@
-//! What a node is, in the words of CLUSTER NODES.
+//! The role and state of a node, with the words of CLUSTER NODES.
 
 use std::fmt;
 
 bitflags::bitflags! {
-    /// What a node is.
+    /// The role and state of a node.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub(crate) struct NodeFlags: u16 {
-        /// The node whose view it is.
+        /// This node itself.
         const MYSELF = 1;
-        /// It may have slots.
+        /// A master, which may own slots.
         const MASTER = 1 << 1;
-        /// It has a copy of its master's keys.
+        /// A replica, which copies its master's keys.
         const REPLICA = 1 << 2;
-        /// This node cannot reach it.
+        /// A node that this node cannot reach.
         const MAY_HAVE_FAILED = 1 << 3;
-        /// Most masters cannot reach it.
+        /// A node that most masters cannot reach.
         const FAILED = 1 << 4;
-        /// It has been met and has not answered yet.
+        /// A node that has not answered its handshake yet.
         const HANDSHAKE = 1 << 5;
-        /// Its address is unknown.
+        /// A node with an unknown address.
         const NO_ADDRESS = 1 << 6;
-        /// As a replica it does not take over.
+        /// A replica that does not take over.
         const NO_FAILOVER = 1 << 7;
     }
 }
@@ -37,11 +37,11 @@ const NAMES: [(NodeFlags, &str); 8] = [
     (NodeFlags::NO_FAILOVER, "nofailover"),
 ];
 
-/// What is written when there is none.
+/// The word for a node without flags.
 const NONE: &str = "noflags";
 
 impl NodeFlags {
-    /// The flags of a list of words, parted by commas; `None`: one is unknown.
+    /// Parses a list of words, separated by commas. Returns `None` if one is unknown.
     pub(super) fn parse(words: &str) -> Option<Self> {
         words.split(',').filter(|word| !word.eq_ignore_ascii_case(NONE)).try_fold(
             NodeFlags::empty(),

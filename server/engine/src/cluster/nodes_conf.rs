@@ -1,5 +1,5 @@
-//! The file in which a node keeps its view (`cluster-config-file`), in the format of Redis; what later releases add to
-//! an address is read too, and kept.
+//! The file in which a node keeps its view (`cluster-config-file`), in the format of Redis. Fields that later releases
+//! add to an address are read and kept.
 
 use super::describe::Reader;
 use super::node::{Node, NodeId, NodeNumber};
@@ -12,14 +12,15 @@ use lockwheel_resp::split_words;
 use std::collections::BTreeMap;
 use std::io;
 
-/// Why a file is refused: the number of the line that is wrong, from 1, and the line; 0: no line is this node's.
+/// An error in a file: the number of the wrong line, from 1, and the line. The number is 0 if no line describes this
+/// node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Broken {
     pub(crate) line: usize,
     pub(crate) text: String,
 }
 
-/// The text of a view. O(slots + nodes).
+/// Returns the text of a view. O(slots + nodes).
 pub(crate) fn write(view: &ClusterView) -> Vec<u8> {
     let lines = view.describe(Reader::File, |_, node| !node.flags.contains(NodeFlags::HANDSHAKE));
     let mut text: String = lines.into_iter().map(|line| line + "\n").collect();
@@ -28,10 +29,10 @@ pub(crate) fn write(view: &ClusterView) -> Vec<u8> {
     text.into_bytes()
 }
 
-/// The view that a text is; `None`: the text is empty. O(its length).
+/// Reads a view. Returns `None` if the text is empty. O(length of the text).
 ///
 /// # Errors
-/// The line that is no line of such a file.
+/// Returns the first line that is invalid.
 pub(crate) fn read(text: &[u8], now_ms: i64) -> Result<Option<ClusterView>, Broken> {
     if text.is_empty() {
         return Ok(None);
@@ -54,10 +55,11 @@ pub(crate) fn read(text: &[u8], now_ms: i64) -> Result<Option<ClusterView>, Brok
     reading.finish().map(Some).ok_or(missing)
 }
 
-/// Returns the view that a file has, which is this server's alone from now on. `None`: it has none yet.
+/// Loads the view from a file, which this server locks for itself from now on. Returns `None` if the file has no view
+/// yet.
 ///
 /// # Errors
-/// Returns why the file is refused, in lines as Redis logs them, with the line that is wrong.
+/// Returns the reason that the file is refused: lines as Redis logs them, with the invalid line.
 pub(crate) fn load(
     file: &str,
     claim: impl FnOnce(&str) -> io::Result<()>,
@@ -89,11 +91,11 @@ pub(crate) fn load(
     })
 }
 
-/// What a file has said so far.
+/// The state of reading a file.
 #[derive(Default)]
 struct Reading {
     now_ms: i64,
-    /// By name, in the order in which they were met; each with its master's name.
+    /// The nodes by name, in the order of their first occurrence, each with the name of its master.
     nodes: Vec<(Node, Option<NodeId>)>,
     myself: Option<NodeId>,
     slots: BTreeMap<u16, NodeId>,
@@ -103,11 +105,11 @@ struct Reading {
     last_vote_epoch: u64,
 }
 
-/// Words of a line before the slots.
+/// The number of words before the slots in a line.
 const FIELDS: usize = 8;
 
 impl Reading {
-    /// Takes the words of a line; `None`: it is wrong.
+    /// Reads the words of a line. Returns `None` if it is invalid.
     fn add(&mut self, words: &[&str]) -> Option<()> {
         let (first, _) = words.split_first()?;
         if first.eq_ignore_ascii_case("vars") {
@@ -155,7 +157,7 @@ impl Reading {
         Some(())
     }
 
-    /// Takes `5`, `5-9`, `[5->-id]` or `[5-<-id]`.
+    /// Reads `5`, `5-9`, `[5->-id]` or `[5-<-id]`.
     fn add_slots(&mut self, of: NodeId, word: &str) -> Option<()> {
         if let Some(open) = word.strip_prefix('[') {
             let (slot, rest) = open.split_once('-')?;
@@ -174,7 +176,7 @@ impl Reading {
         Some(())
     }
 
-    /// The view; `None`: no node is this one.
+    /// Returns the view. `None` if no line describes this node.
     fn finish(self) -> Option<ClusterView> {
         let myself = self.myself?;
         let named = self.nodes.iter().filter_map(|(_, master)| *master);
@@ -218,7 +220,7 @@ impl Reading {
     }
 }
 
-/// Takes `ip:port[@bus-port][,hostname[,name=value]…]`.
+/// Reads `ip:port[@bus-port][,hostname[,name=value]…]`.
 fn read_address(node: &mut Node, word: &str) -> Option<()> {
     let (address, names) = word.split_once(',').unwrap_or((word, ""));
     let (hostname, extra) = names.split_once(',').unwrap_or((names, ""));
@@ -242,7 +244,7 @@ fn slot_in(text: &str) -> Option<u16> {
     u16::try_from(atoi(text.as_bytes())).ok().filter(|slot| *slot < SLOTS)
 }
 
-/// A number as C's `strtoull` reads it: 0 if there is none.
+/// Reads a number as C's `strtoull` does: 0 if there is none.
 fn number(text: &str) -> u64 {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     text[..digits].parse().unwrap_or(if digits > 0 { u64::MAX } else { 0 })

@@ -1,4 +1,4 @@
-//! Nodes that are a cluster from their start: who is whose replica, and whose slots are whose.
+//! Clusters that exist from the start of their nodes: the roles of the nodes, and the owners of slots.
 
 use super::node::{Node, NodeId};
 use super::node_flags::NodeFlags;
@@ -8,14 +8,14 @@ use crate::config::Config;
 use lockwheel_store::keyspace::Rng;
 use std::net::IpAddr;
 
-/// Where a node of a plan says that it is.
+/// The address that a node of a plan announces.
 #[derive(Clone, Debug, Default)]
 pub struct PlannedAddress {
-    /// Its address; empty: that of the machine.
+    /// The address; empty for that of the machine.
     pub(crate) ip: String,
     /// The ports for clients, for clients over TLS and for nodes.
     pub(crate) ports: [u16; 3],
-    /// The name of its host, if it tells one.
+    /// The host name, if the node announces one.
     pub(crate) hostname: String,
 }
 
@@ -45,7 +45,8 @@ pub struct ClusterPlan {
 }
 
 impl ClusterPlan {
-    /// A node for each port, of which so many (at least one) are masters. `seed` decides their names.
+    /// Returns a plan with a node for each port. The first `masters` of them (at least one) are masters. `seed` decides
+    /// their names.
     pub fn new(masters: usize, ports: &[u16], seed: u64) -> Self {
         let mut rng = Rng::new(seed);
         let address =
@@ -54,24 +55,24 @@ impl ClusterPlan {
         ClusterPlan { masters: masters.max(1), nodes, ip: "127.0.0.1".to_owned() }
     }
 
-    /// Returns the plan with the nodes at this address of the machine.
+    /// Returns the plan with all nodes at this address of the machine.
     #[must_use]
     pub fn at(self, ip: IpAddr) -> Self {
         ClusterPlan { ip: ip.to_string(), ..self }
     }
 
-    /// Returns the plan with the addresses that each node announces.
+    /// Returns the plan with the address that each node announces.
     #[must_use]
     pub fn announcing(mut self, addresses: impl IntoIterator<Item = PlannedAddress>) -> Self {
         self.nodes.iter_mut().zip(addresses).for_each(|((_, planned), address)| *planned = address);
         self
     }
 
-    /// The first and the last slot of a master, as redis-cli divides them.
+    /// Returns the first and the last slot of a master, divided as redis-cli does.
     fn slots(&self, master: usize) -> (u16, u16) {
         let end = |master: usize| {
             let share = f64::from(SLOTS) / self.masters as f64;
-            // It rounds the last slot of each.
+            // redis-cli rounds the last slot of each master.
             (share * master as f64 - 1.0).round() as i64
         };
         let last = if master + 1 == self.masters { i64::from(SLOTS) - 1 } else { end(master + 1) };
@@ -79,7 +80,7 @@ impl ClusterPlan {
         (first as u16, last as u16)
     }
 
-    /// The view of one of them.
+    /// Returns the view of the node with this index.
     pub(crate) fn view(&self, me: usize) -> ClusterView {
         let mut view = ClusterView::alone(self.node(0));
         let mut numbers = vec![view.my_number()];

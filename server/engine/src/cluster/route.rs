@@ -1,58 +1,58 @@
-//! Where a request belongs: to this node, or to another one, or nowhere.
+//! The routing of a request: to this node, to another one, or to none.
 
 use super::node::NodeNumber;
 use super::slot::slot_of;
 use super::view::{ClusterState, ClusterView};
 
-/// Why a request is not run by this node.
+/// The reason that this node does not run a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Redirect(Why);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Why {
-    /// Its keys are in different slots.
+    /// The keys are in different slots.
     CrossSlot,
-    /// Some of its keys are here, and some are at the other end of a move.
+    /// The slot is being moved; some keys are on this node, and some are on the other.
     TryAgain,
     /// The cluster is down.
     Down,
-    /// It is down for all but reads.
+    /// The cluster is down for all commands except reads.
     DownForWrites,
-    /// The slot is nobody's.
+    /// The slot has no owner.
     Unserved,
-    /// The slot is another node's.
+    /// The slot belongs to another node.
     Moved { slot: u16, to: NodeNumber },
-    /// The keys are, or will be, at the other end of a move.
+    /// The slot is being moved; the keys are, or will be, on the other node.
     Ask { slot: u16, to: NodeNumber },
 }
 
-/// What a client has said of its requests.
+/// The modes that a client has set for its requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Asker {
-    /// ASKING.
+    /// Whether the client has sent ASKING.
     pub(crate) asking: bool,
-    /// READONLY.
+    /// Whether the client is in READONLY mode.
     pub(crate) read_only: bool,
 }
 
-/// A request, as far as it decides where it belongs.
+/// The properties of a request that decide its routing.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Asks<'a> {
-    /// Its keys, or its channels of shards; those of all commands of a transaction.
+    /// The keys, or the shard channels, of the request. A transaction has those of all its commands.
     pub(crate) keys: &'a [&'a [u8]],
-    /// Whether these are channels.
+    /// Whether `keys` holds shard channels.
     pub(crate) of_channels: bool,
     /// Whether the command may write.
     pub(crate) writes: bool,
-    /// Whether a transaction that it runs may.
+    /// Whether the transaction that the command runs may write.
     pub(crate) runs_writes: bool,
-    /// Whether it moves keys from node to node.
+    /// Whether the command moves keys between nodes.
     pub(crate) migrates: bool,
-    /// What its client has said.
+    /// The modes of the client.
     pub(crate) asker: Asker,
 }
 
-/// What is known of the slot of a request while its keys are looked at.
+/// The facts found so far about the slot of a request.
 #[derive(Default)]
 struct Found {
     slot: Option<u16>,
@@ -64,11 +64,11 @@ struct Found {
     existing: usize,
 }
 
-/// Whether this node runs a request, and the slot of its keys, if it has any. `exists` tells whether a key is here.
-/// O(keys).
+/// Returns the slot of a request's keys, if it has any, provided that this node runs the request. `exists` tells
+/// whether this node has a key. O(keys).
 ///
 /// # Errors
-/// Why it does not.
+/// Returns a `Redirect` if this node does not run the request.
 pub(crate) fn route(
     view: &ClusterView,
     asks: Asks<'_>,
@@ -119,7 +119,7 @@ fn look_at_keys(view: &ClusterView, asks: Asks<'_>, exists: impl Fn(&[u8]) -> bo
     Ok(found)
 }
 
-/// Whether a request is served although the cluster is down.
+/// Checks whether a request is served although the cluster is down.
 fn check_down(view: &ClusterView, asks: Asks<'_>) -> Result<(), Why> {
     match asks {
         Asks { of_channels: true, .. } if view.rules.channels_when_down => Ok(()),
@@ -130,8 +130,8 @@ fn check_down(view: &ClusterView, asks: Asks<'_>) -> Result<(), Why> {
     }
 }
 
-/// Where a client that waits for a key has to go when its slot is not this node's any more. `read_only`: it only reads,
-/// and has said READONLY.
+/// Checks whether a client may continue to wait for a key. If the slot has moved, returns the redirect to its new
+/// owner. `read_only`: the client only reads and is in READONLY mode.
 pub(crate) fn route_waiting(view: &ClusterView, key: &[u8], read_only: bool) -> Result<(), Redirect> {
     if view.state() != ClusterState::Ok {
         return Err(Redirect(Why::Down));
@@ -147,7 +147,7 @@ pub(crate) fn route_waiting(view: &ClusterView, key: &[u8], read_only: bool) -> 
 }
 
 impl Redirect {
-    /// What the client is answered. `endpoint` gives the address of a node as the client is to use it.
+    /// Returns the error text for the client. `endpoint` returns the address of a node for this client.
     pub(crate) fn text(self, endpoint: impl Fn(NodeNumber) -> String) -> String {
         match self.0 {
             Why::CrossSlot => "CROSSSLOT Keys in request don't hash to the same slot".to_owned(),
@@ -160,7 +160,7 @@ impl Redirect {
         }
     }
 
-    /// What a script is answered that has named such keys.
+    /// Returns the error text for a script that has named such keys.
     pub(crate) fn text_for_script(self) -> &'static str {
         match self.0 {
             Why::Down => "ERR Script attempted to execute a command while the cluster is down",
@@ -179,7 +179,7 @@ mod tests {
     use super::super::slot::SLOTS;
     use super::*;
 
-    /// A master with the lower half of the slots beside another one with the rest.
+    /// Returns the view of a master with the lower half of the slots, and another master with the rest.
     fn two() -> (ClusterView, NodeNumber) {
         let node = |letter: char, port| {
             let id = NodeId::parse(letter.to_string().repeat(NodeId::LEN).as_bytes()).unwrap();

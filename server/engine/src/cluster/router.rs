@@ -1,4 +1,4 @@
-//! The routing of requests: of a client, a transaction, a script, or a client that has waited.
+//! The routing of requests by clients, transactions and scripts, and by clients that have waited.
 
 use super::route::{Asks, Redirect, route, route_waiting};
 use super::state::Cluster;
@@ -8,7 +8,7 @@ use crate::scripts::Scripts;
 use crate::spec::{Args, Command, CommandError, CommandTable, Flags};
 use lockwheel_store::keyspace::Keyspace;
 
-/// A script that names keys of several slots, though it has not said that it would.
+/// The error of a script that names keys of several slots without having declared it.
 const CROSS_SLOT_SCRIPT: &str = "ERR Script attempted to access keys that do not hash to the same slot";
 
 /// The parts of an engine that decide where a request belongs.
@@ -16,18 +16,19 @@ const CROSS_SLOT_SCRIPT: &str = "ERR Script attempted to access keys that do not
 pub(crate) struct RequestRouter<'e> {
     /// The node.
     pub(crate) cluster: &'e Cluster,
-    /// The parameters in force.
+    /// The configuration in force.
     pub(crate) config: &'e Config,
-    /// Every command.
+    /// The command table.
     pub(crate) commands: &'e CommandTable,
-    /// The interpreter, which knows what scripts declare.
+    /// The interpreter, which knows the flags that scripts declare.
     pub(crate) scripts: &'e Scripts,
-    /// The keys that are here.
+    /// The keys of this node.
     pub(crate) keyspace: &'e Keyspace,
 }
 
 impl RequestRouter<'_> {
-    /// Returns why this node does not run a client's request. What a master tells its replica is obeyed.
+    /// Returns the redirect for a request that this node does not run. A request from this replica's master is always
+    /// run.
     #[cold]
     #[inline(never)]
     pub(crate) fn redirect(self, session: &Session, command: &Command, args: Args<'_>) -> Option<Redirect> {
@@ -44,8 +45,8 @@ impl RequestRouter<'_> {
         self.route_request(session, self.commands.resolve(args)?, args).ok()?
     }
 
-    /// Returns why a script of a client may not call a command. `slot` is that of the script's keys, or of those that
-    /// it has named so far, unless it may use several.
+    /// Returns the reason that a script may not call a command. `slot` is the slot of the keys that the script has
+    /// declared or named so far. It is absent if the script may use several slots.
     #[cold]
     #[inline(never)]
     pub(crate) fn deny_call(
@@ -66,10 +67,10 @@ impl RequestRouter<'_> {
         (*slot.get_or_insert(found) != found).then_some(CROSS_SLOT_SCRIPT)
     }
 
-    /// Returns where a request belongs that was let in and has waited: its client's ASKING was for it.
+    /// Routes a request that was admitted and has waited. The client's ASKING was meant for it.
     ///
     /// # Errors
-    /// Returns a `Redirect` if this node does not run it.
+    /// Returns a `Redirect` if this node does not run the request.
     pub(crate) fn route_again(
         self,
         session: u64,
@@ -79,13 +80,13 @@ impl RequestRouter<'_> {
         self.route_as(session, command, args, true)
     }
 
-    /// Returns where a client has to go that waits for a key, when the slot of the key is not this node's any more.
+    /// Returns the redirect for a client that waits for a key whose slot this node does not own any more.
     pub(crate) fn redirect_waiting(self, session: u64, command: &Command, key: &[u8]) -> Option<Redirect> {
         let read_only = self.cluster.asker(session).read_only && !command.has(Flags::WRITE);
         route_waiting(self.cluster.view(), key, read_only).err()
     }
 
-    /// Returns the error of a client whose request this node does not run.
+    /// Returns the error for a client whose request this node does not run.
     #[cold]
     pub(crate) fn error(self, redirect: Redirect) -> CommandError {
         CommandError::new(redirect.text(|to| self.cluster.endpoint(self.config, to)))
@@ -116,7 +117,7 @@ impl RequestRouter<'_> {
         self.route(session, asks, is_asking)
     }
 
-    /// All keys of a transaction belong together.
+    /// Routes a transaction by the keys of all its commands.
     fn route_transaction(self, session: &Session, multi: &Multi) -> Result<Option<u16>, Redirect> {
         let mut keys: Vec<Vec<u8>> = Vec::new();
         let mut writes = false;

@@ -1,4 +1,4 @@
-//! The facts of a server that its node goes by.
+//! The facts of a server on which its node bases decisions.
 
 use super::gossip::{Facts, Login};
 use crate::config::Config;
@@ -6,7 +6,7 @@ use crate::replication::{ReplicaLink, Replication};
 use lockwheel_store::time::Now;
 
 impl Facts {
-    /// Returns the facts of a server with these parts at an instant.
+    /// Returns the facts at an instant of a server with these parts.
     pub(crate) fn of_server(
         config: &Config,
         (replication, following): (&Replication, Option<&ReplicaLink>),
@@ -32,8 +32,8 @@ impl Facts {
 }
 
 impl Login {
-    /// Returns how a server logs in to other nodes: as to a master, or else with the password that its own clients
-    /// need.
+    /// Returns the credentials for other nodes: those for a master if they are set, otherwise the password that its own
+    /// clients need.
     fn of(config: &Config) -> Self {
         let replication = &config.replication;
         let has_own = !replication.masterauth.is_empty();

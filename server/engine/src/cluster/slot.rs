@@ -1,6 +1,6 @@
-//! The slot of a key: CRC16 of the key, or of the part between braces that is its tag.
+//! The slot of a key: the CRC16 of the key or of its tag, the part between braces.
 
-/// How many slots there are.
+/// The number of slots.
 pub(crate) const SLOTS: u16 = 16384;
 
 /// The polynomial of XMODEM's CRC16.
@@ -28,7 +28,8 @@ fn crc16(bytes: &[u8]) -> u16 {
     bytes.iter().fold(0, |crc, byte| (crc << 8) ^ TABLE[usize::from((crc >> 8) as u8 ^ byte)])
 }
 
-/// The part of a key that decides its slot: between the first `{` and the next `}`, unless nothing is there.
+/// Returns the part of a key that decides its slot: the text between the first `{` and the next `}`, unless it is
+/// empty.
 fn tag(key: &[u8]) -> &[u8] {
     let Some(open) = key.iter().position(|byte| *byte == b'{') else { return key };
     let rest = &key[open + 1..];
@@ -38,7 +39,7 @@ fn tag(key: &[u8]) -> &[u8] {
     }
 }
 
-/// The slot of a key, below [`SLOTS`]. O(its length).
+/// Returns the slot of a key, below [`SLOTS`]. O(length of the key).
 pub(crate) fn slot_of(key: &[u8]) -> u16 {
     crc16(tag(key)) % SLOTS
 }
@@ -47,7 +48,7 @@ pub(crate) fn slot_of(key: &[u8]) -> u16 {
 mod tests {
     use super::*;
 
-    /// Each read off redis-server 7.0.15.
+    /// The expected values were read from redis-server 7.0.15.
     #[test]
     fn slots_are_those_of_redis() {
         assert_eq!(crc16(b"123456789"), 0x31c3);

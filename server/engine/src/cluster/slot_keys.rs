@@ -1,4 +1,4 @@
-//! Which keys are in which slot: kept up to date by the changes of keys.
+//! An index of the keys in each slot, kept up to date by key changes.
 
 use super::slot::{SLOTS, slot_of};
 use lockwheel_store::keyspace::{Change, Context, Interests, Keyspace, Subscriber, What};
@@ -6,36 +6,36 @@ use lockwheel_store::memory::block;
 use lockwheel_store::time::Now;
 use std::collections::BTreeSet;
 
-/// How many slots stand together: a node without keys has a pointer for so many.
+/// The number of slots in a page. A node without keys has only one pointer for each page.
 const PAGE: usize = 64;
 
-/// The most keys that are looked at in one step.
+/// The maximum number of keys that one step scans.
 const PIECE: usize = 1000;
 
 /// The keys of a slot, in order.
 type Keys = BTreeSet<Box<[u8]>>;
 
-/// Those of a slot that has none.
+/// The keys of an empty slot.
 static NONE: Keys = BTreeSet::new();
 
 /// The keys of each slot, in order.
 #[derive(Debug)]
 pub(crate) struct SlotKeys {
-    /// Slots in their order; those of a page in which there has been no key have none.
+    /// The pages of slots, in order. A page in which there has never been a key is not allocated.
     pages: Box<[Option<Box<[Keys; PAGE]>>]>,
-    /// Bytes of memory of the names.
+    /// Heap bytes of the key names.
     names: usize,
     keys: usize,
 }
 
 impl SlotKeys {
-    /// No keys.
+    /// Returns an empty index.
     pub(crate) fn new() -> Self {
         let pages = (0..usize::from(SLOTS).div_ceil(PAGE)).map(|_| None).collect();
         SlotKeys { pages, names: 0, keys: 0 }
     }
 
-    /// Has a keyspace know from now on which of its keys are in which slot. O(keys).
+    /// Indexes the keys of a keyspace by slot, and keeps the index up to date. O(keys).
     pub(crate) fn index(keyspace: &mut Keyspace, now: Now) {
         let mut keys = SlotKeys::new();
         let tx = keyspace.tx(0, now);
@@ -49,12 +49,12 @@ impl SlotKeys {
         keyspace.subscribe(Box::new(keys));
     }
 
-    /// Returns the keys of each slot of a keyspace that is indexed.
+    /// Returns the index of a keyspace, if it has one.
     pub(crate) fn in_keyspace(keyspace: &Keyspace) -> Option<&SlotKeys> {
         keyspace.subscriber()
     }
 
-    /// Deletes the keys of slots that are another node's. O(keys).
+    /// Deletes the keys of slots that belong to another node. O(keys).
     pub(crate) fn delete(keyspace: &mut Keyspace, slots: &[u16], now: Now) {
         let Some(index) = Self::in_keyspace(keyspace) else { return };
         let keys = slots.iter().flat_map(|slot| index.of(*slot)).map(|key| key.to_vec());
@@ -65,18 +65,18 @@ impl SlotKeys {
         }
     }
 
-    /// The keys of a slot, in order.
+    /// Returns the keys of a slot, in order.
     pub(crate) fn of(&self, slot: u16) -> &Keys {
         let (page, place) = place_of(slot);
         self.pages[page].as_ref().map_or(&NONE, |page| &page[place])
     }
 
-    /// A key is there. O(log keys of its slot).
+    /// Adds a key. O(log keys of its slot).
     pub(crate) fn add(&mut self, key: &[u8]) {
         self.note(key, true);
     }
 
-    /// A key is there, or is not. O(log keys of its slot).
+    /// Records whether a key exists. O(log keys of its slot).
     fn note(&mut self, key: &[u8], is_there: bool) {
         let (page, place) = place_of(slot_of(key));
         let page = &mut self.pages[page];
@@ -98,7 +98,7 @@ impl SlotKeys {
     }
 }
 
-/// The page of a slot, and its place there.
+/// Returns the page of a slot, and the position within the page.
 fn place_of(slot: u16) -> (usize, usize) {
     (usize::from(slot) / PAGE, usize::from(slot) % PAGE)
 }
@@ -119,7 +119,7 @@ impl Subscriber for SlotKeys {
     }
 
     fn memory(&self) -> usize {
-        /// Bytes that a name takes in a set, about: its place, and its share of the set's free ones.
+        /// Approximate bytes of a name in a set: its entry, and its share of the set's unused entries.
         const PLACE: usize = 24;
         let pages = self.pages.iter().flatten().count() * block(size_of::<[Keys; PAGE]>());
         block(size_of_val(&*self.pages)) + pages + self.names + self.keys * PLACE

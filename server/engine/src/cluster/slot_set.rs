@@ -1,8 +1,8 @@
-//! A set of slots, as nodes tell it one another: a bit each.
+//! A set of slots, with one bit for each slot, as nodes send it to one another.
 
 use super::slot::SLOTS;
 
-/// Bytes of a set.
+/// The size of a set, in bytes.
 const BYTES: usize = SLOTS as usize / 8;
 
 /// A set of slots.
@@ -22,20 +22,20 @@ impl std::fmt::Debug for SlotSet {
 }
 
 impl SlotSet {
-    /// Bytes of a set that is told.
+    /// The size of an encoded set, in bytes.
     pub(crate) const LEN: usize = BYTES;
 
-    /// The set that these bytes are; `None`: there are too many or too few.
+    /// Decodes a set. Returns `None` if the number of bytes is wrong.
     pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
         bytes.try_into().ok().map(|bytes| SlotSet(Box::new(bytes)))
     }
 
-    /// Its bytes.
+    /// Returns the encoded set.
     pub(crate) fn as_bytes(&self) -> &[u8] {
         &self.0[..]
     }
 
-    /// Adds a slot, or takes it away.
+    /// Adds or removes a slot.
     pub(crate) fn set(&mut self, slot: u16, is_in: bool) {
         let (byte, bit) = (usize::from(slot / 8), 1 << (slot % 8));
         match is_in {
@@ -44,7 +44,7 @@ impl SlotSet {
         }
     }
 
-    /// Its slots, in order. O(slots of the cluster / 8 + slots of the set).
+    /// Iterates over the slots, in order. O(slots of the cluster / 8 + slots of the set).
     pub(crate) fn iter(&self) -> impl Iterator<Item = u16> {
         let bytes = self.0.iter().zip((0..SLOTS).step_by(8)).filter(|(byte, _)| **byte != 0);
         bytes.flat_map(|(byte, first)| {

@@ -1,5 +1,5 @@
-//! The state of a server that is a node of a cluster: its view, what it tells other nodes and hears of them, its
-//! connections to them, and what clients have said of their requests.
+//! The state of a server that is a node of a cluster: its view, its messages with other nodes, its connections to them,
+//! and the modes of its clients.
 
 use super::gossip::{Effect, Facts, Gossip, TICK_MS};
 use super::node::{Node, NodeId, NodeNumber};
@@ -20,52 +20,52 @@ use lockwheel_store::keyspace::Rng;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
-/// Something that the rest of the engine does since the node has changed.
+/// An effect of the cluster node for the rest of the engine to carry out.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum ClusterEffect {
     /// The view has changed.
     ViewChanged,
-    /// Clients of another node have published a message.
+    /// A client of another node has published a message.
     Publish {
         /// The channel.
         channel: Vec<u8>,
         /// The message.
         message: Vec<u8>,
-        /// Whether it is a channel of a shard.
+        /// Whether the channel is a shard channel.
         is_shard: bool,
     },
-    /// Clients may not write for so many milliseconds: a replica takes over.
+    /// Clients may not write for this many milliseconds, because a replica takes over.
     PauseWrites {
-        /// The time.
+        /// The duration.
         ms: i64,
     },
-    /// Clients may write.
+    /// Clients may write again.
     Unpause,
-    /// The slots have gone to another node: their keys go.
+    /// The slots belong to another node now; their keys are deleted.
     LoseSlots(Vec<u16>),
 }
 
 /// The state of a server that is a node of a cluster.
 ///
-/// A change of it by [`Cluster::tell`] is followed by [`Cluster::next_effect`] until there is none.
+/// After a change by [`Cluster::tell`], call [`Cluster::next_effect`] until it returns `None`.
 #[derive(Debug)]
 pub(crate) struct Cluster {
     view: ClusterView,
-    /// The view that it began with.
+    /// The initial view, to which a reset returns.
     start: ClusterView,
     gossip: Gossip,
-    /// The connections to other nodes, by the names that [`Gossip`] has for them.
+    /// The connections to other nodes, by the ids that [`Gossip`] has for them.
     links: BTreeMap<u64, OutboundId>,
-    /// The timer of its next look at other nodes.
+    /// The timer of the next periodic work.
     tick: Option<TimerKey>,
-    /// The clients that have said ASKING for their next request.
+    /// The clients that have sent ASKING for their next request.
     asking: BTreeSet<u64>,
-    /// The clients that have said READONLY.
+    /// The clients in READONLY mode.
     read_only: BTreeSet<u64>,
 }
 
 impl Cluster {
-    /// Returns a node that begins with this view. `seed` decides its random choices.
+    /// Returns a node with this initial view. `seed` decides its random choices.
     pub(crate) fn new(view: ClusterView, seed: u64) -> Self {
         Cluster {
             start: view.clone(),
@@ -78,7 +78,8 @@ impl Cluster {
         }
     }
 
-    /// Begins with the view of its file, or as a new node, whose name is chosen at random, and knows no other.
+    /// Returns a node with the view of its file. Without one, it is a new node with a random name that knows no other
+    /// node.
     pub(crate) fn begin(loaded: Option<ClusterView>, rng: &mut Rng) -> Self {
         let view = match loaded {
             Some(view) => {
@@ -99,17 +100,17 @@ impl Cluster {
         &self.view
     }
 
-    /// Returns the view, for a change that the engine follows.
+    /// Returns the view for a change. The engine carries out what follows from the change.
     pub(crate) fn view_mut(&mut self) -> &mut ClusterView {
         &mut self.view
     }
 
-    /// Returns what it knows of what nodes have told one another.
+    /// Returns the state of the messages between nodes.
     pub(crate) fn gossip(&self) -> &Gossip {
         &self.gossip
     }
 
-    /// Changes what the node knows; these facts are true at present.
+    /// Changes the state of the messages, with the facts that hold at present.
     pub(crate) fn tell<T>(
         &mut self,
         facts: Facts,
@@ -119,8 +120,8 @@ impl Cluster {
         change(&mut self.gossip, &mut self.view)
     }
 
-    /// Carries out what the node wants of its connections, and logs, until something concerns the rest of the engine.
-    /// Returns that.
+    /// Carries out the effects on connections and the log until an effect concerns the rest of the engine. Returns that
+    /// effect.
     pub(crate) fn next_effect(&mut self, outbound: &mut Outbound) -> Option<ClusterEffect> {
         loop {
             match self.gossip.next_effect()? {
@@ -152,12 +153,12 @@ impl Cluster {
         self.links.remove(&link);
     }
 
-    /// Forgets all connections: those of a server that was killed.
+    /// Forgets all connections, because the server was killed.
     pub(crate) fn forget_links(&mut self) {
         self.links.clear();
     }
 
-    /// Plans a look at the other nodes, unless there is none, or it is planned.
+    /// Schedules the periodic work, unless it is scheduled already or this server has no other nodes.
     pub(crate) fn plan_tick(&mut self, timers: MonotonicTimers<'_>) {
         self.plan_tick_in(TICK_MS, timers);
     }
@@ -168,12 +169,12 @@ impl Cluster {
         }
     }
 
-    /// Records that the timer of the planned look has fired.
+    /// Records that the timer of the periodic work has fired.
     pub(crate) fn tick_fired(&mut self) {
         self.tick = None;
     }
 
-    /// Moves the planned look behind an advance of the clock by so many milliseconds, which no node notices.
+    /// Postpones the periodic work by a leap of the clock of this many milliseconds, which no node notices.
     pub(crate) fn leap(&mut self, ms: u64, mut timers: MonotonicTimers<'_>) {
         if self.tick.is_some() {
             timers.cancel(self.tick.take());
@@ -182,25 +183,25 @@ impl Cluster {
         }
     }
 
-    /// Finds out whether the cluster serves requests after a change of the view. Returns the slots whose channels end,
-    /// as the slots have gone. O(slots).
+    /// Finds out whether the cluster serves requests after a change of the view. Returns the slots that have gone,
+    /// whose shard channels end. O(slots).
     pub(crate) fn refresh(&mut self) -> Vec<u16> {
         self.gossip.tell_time(&mut self.view);
         self.view.refresh();
         self.view.take_abandoned()
     }
 
-    /// Writes the view into the file of this path, if there is one. The view changes with every word about a node that
-    /// may be down: were the disk waited for each time, a busy one would make this node late itself, and its neighbours
-    /// tell that of it.
+    /// Writes the view to the file of this path, if the path is not empty. The view changes with every report on a node
+    /// that may be down. If each change waited for the disk, a busy disk would make this node late, and its neighbours
+    /// would report it.
     ///
     /// # Errors
-    /// The system's.
+    /// Returns the error of the operating system.
     pub(crate) fn save(&self, path: &str, note: impl FnOnce(&[u8]) -> io::Result<()>) -> io::Result<()> {
         if path.is_empty() { Ok(()) } else { note(&write(&self.view)) }
     }
 
-    /// Puts into the view what the parameters say of this node.
+    /// Applies the parameters of this node to the view.
     pub(crate) fn announce(&mut self, config: &Config) {
         let PlannedAddress { ip, ports, hostname } = PlannedAddress::announced_by(config);
         self.view.announce(&ip, ports, &hostname);
@@ -208,24 +209,25 @@ impl Cluster {
         self.view.rules = Rules::of(&config.cluster);
     }
 
-    /// Has a later reset return to the present view.
+    /// Makes the present view the one to which a later reset returns.
     pub(crate) fn begins_here(&mut self) {
         self.start = self.view.clone();
     }
 
-    /// Forgets what was heard of other nodes, and what became of the view, as at the start. `seed` decides its random
-    /// choices. Returns the state before.
+    /// Returns to the initial view and forgets all reports of other nodes. `seed` decides its random choices. Returns
+    /// the earlier state.
     pub(crate) fn begin_anew(&mut self, seed: u64, mut timers: MonotonicTimers<'_>) -> Cluster {
         timers.cancel(self.tick.take());
         std::mem::replace(self, Cluster::new(self.start.clone(), seed))
     }
 
-    /// Takes over from an earlier state what clients have said of their requests.
+    /// Keeps the modes of clients from an earlier state.
     pub(crate) fn keep_words_of_clients(&mut self, before: Cluster) {
         (self.asking, self.read_only) = (before.asking, before.read_only);
     }
 
-    /// Gives a master the slots of its keys that are nobody's. It imports those that are another node's. O(slots).
+    /// Gives a master the slots of its keys that have no owner. Slots of its keys that belong to another node are
+    /// imported. O(slots).
     pub(crate) fn take_slots_of_keys(&mut self, keys: &SlotKeys) {
         let view = &mut self.view;
         if !view.me().is_master() {
@@ -250,7 +252,7 @@ impl Cluster {
         }
     }
 
-    /// Returns the slots of which a master has keys though they are not its own. O(slots).
+    /// Returns the slots that a master has keys of but does not own. O(slots).
     pub(crate) fn foreign_slots(&self, keys: &SlotKeys) -> Vec<u16> {
         if !self.view.me().is_master() {
             return Vec::new();
@@ -259,8 +261,8 @@ impl Cluster {
         (0..SLOTS).filter(|slot| self.view.owner(*slot) != me && !keys.of(*slot).is_empty()).collect()
     }
 
-    /// Returns the address of the master that the view names, if this node does not follow that yet. Where it is may
-    /// be told later.
+    /// Returns the address of the master that the view names, unless this node already follows it. `None` also if the
+    /// address is not known yet.
     pub(crate) fn master_to_follow(&self, following: Option<&ReplicaLink>) -> Option<(String, u16)> {
         let view = &self.view;
         let master = view.me().master.filter(|_| view.me().is_replica())?;
@@ -269,24 +271,24 @@ impl Cluster {
         (!is_followed).then(|| (master.ip.clone(), master.port))
     }
 
-    /// Returns what a client has said of its requests.
+    /// Returns the modes of a client.
     pub(crate) fn asker(&self, session: u64) -> Asker {
         let (asking, read_only) = (self.asking.contains(&session), self.read_only.contains(&session));
         Asker { asking, read_only }
     }
 
-    /// Records that a client says ASKING, or that its next request is over.
+    /// Records that a client has sent ASKING, or that its next request is over.
     pub(crate) fn set_asking(&mut self, session: u64, asking: bool) {
         set(&mut self.asking, session, asking);
     }
 
-    /// Records that a client says READONLY or READWRITE.
+    /// Records that a client has sent READONLY or READWRITE.
     pub(crate) fn set_read_only(&mut self, session: u64, read_only: bool) {
         set(&mut self.read_only, session, read_only);
     }
 
-    /// Records that a request of a client has run: ASKING was said for it, unless it was ASKING itself, or a
-    /// transaction is open.
+    /// Ends the effect of ASKING after a request has run, unless the request was ASKING itself or a transaction is
+    /// open.
     #[cold]
     pub(crate) fn end_asking(&mut self, session: &Session, args: Args<'_>) {
         if !args.is(0, "asking") && session.multi.is_none() {
@@ -301,7 +303,7 @@ impl Cluster {
         self.gossip.forget_session(session);
     }
 
-    /// Returns the address of a node, as clients are to use it.
+    /// Returns the address of a node for use by clients.
     pub(super) fn endpoint(&self, config: &Config, number: NodeNumber) -> String {
         let Some(node) = self.view.node(number) else { return String::new() };
         let name = match config.cluster.preferred_endpoint_type {
@@ -336,7 +338,7 @@ mod tests {
         Node { ip: "h".to_owned(), port, flags: NodeFlags::MASTER, ..Node::new(id) }
     }
 
-    /// A master that knows another one.
+    /// Returns a master that knows another one.
     fn of_two() -> (Cluster, NodeNumber) {
         let mut view = ClusterView::alone(node('a', 1));
         let other = view.add_node(node('b', 2));

@@ -7,34 +7,34 @@ use super::slot_set::SlotSet;
 use crate::config::ClusterParameters;
 use std::collections::BTreeMap;
 
-/// How long a node that was forgotten is not added again, in milliseconds.
+/// The time for which a forgotten node is not added again, in milliseconds.
 const FORGOTTEN_MS: i64 = 60_000;
 
-/// How far the port for nodes is from the one for clients.
+/// The default distance of the bus port from the port for clients.
 pub(crate) const BUS_PORT_DISTANCE: u16 = 10_000;
 
 /// Whether the cluster serves requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ClusterState {
-    /// It does.
+    /// Requests are served.
     Ok,
-    /// It does not.
+    /// Requests are refused.
     Fail,
 }
 
-/// How much of it may be missing while a cluster serves requests.
+/// The parts of a cluster that may be missing while it serves requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Rules {
     /// Every slot must have a node (`cluster-require-full-coverage`).
     pub(crate) full_coverage: bool,
-    /// Reads are served even so (`cluster-allow-reads-when-down`).
+    /// Reads are served even if the cluster is down (`cluster-allow-reads-when-down`).
     pub(crate) reads_when_down: bool,
-    /// So are channels of shards (`cluster-allow-pubsubshard-when-down`).
+    /// Shard channels are served even if the cluster is down (`cluster-allow-pubsubshard-when-down`).
     pub(crate) channels_when_down: bool,
 }
 
 impl Rules {
-    /// Returns those of the parameters.
+    /// Returns the rules of the parameters.
     pub(crate) fn of(parameters: &ClusterParameters) -> Self {
         Rules {
             full_coverage: parameters.require_full_coverage,
@@ -44,14 +44,14 @@ impl Rules {
     }
 }
 
-/// How many slots have a node, and in which state these are.
+/// The number of slots with an owner, in total and by the state of the owner.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Health {
     pub(crate) assigned: usize,
     pub(crate) ok: usize,
     pub(crate) may_have_failed: usize,
     pub(crate) failed: usize,
-    /// How many masters have slots.
+    /// The number of masters with slots.
     pub(crate) size: usize,
 }
 
@@ -62,33 +62,33 @@ pub(crate) struct ClusterView {
     last: NodeNumber,
     me: NodeNumber,
     owners: Vec<Option<NodeNumber>>,
-    /// The same the other way round; a node without slots is not in it.
+    /// The slots of each owner. A node without slots is absent.
     claims: BTreeMap<NodeNumber, SlotSet>,
-    /// Slots of this node that are on their way to others.
+    /// Slots that this node migrates to others.
     migrating: BTreeMap<u16, NodeNumber>,
-    /// Slots of others that are on their way to this node.
+    /// Slots that this node imports from others.
     importing: BTreeMap<u16, NodeNumber>,
     /// The latest epoch that this node knows of.
     pub(crate) current_epoch: u64,
-    /// The latest epoch in which it has voted.
+    /// The latest epoch in which this node has voted.
     pub(crate) last_vote_epoch: u64,
-    /// What may be missing.
+    /// The rules for serving requests.
     pub(crate) rules: Rules,
     state: ClusterState,
-    /// When it last could not reach most masters, having served requests before.
+    /// The last instant at which this node could not reach most masters, after it had served requests.
     in_minority_ms: Option<i64>,
-    /// The instant of all this, and for how long a master that was in a minority does not serve requests, so that it
-    /// hears first what has become of its slots; in milliseconds.
+    /// The present instant, and the time for which a master does not serve requests after a minority, in milliseconds.
+    /// Within that time it learns which of its slots have gone.
     pub(crate) now_ms: i64,
     pub(crate) rejoin_ms: i64,
-    /// Nodes that are not added again, and until when, in wall milliseconds.
+    /// Nodes that are not added again, each with the end of that time in wall milliseconds.
     forgotten: BTreeMap<NodeId, i64>,
-    /// Slots whose channels end, because they have changed hands.
+    /// Slots that have changed hands, whose shard channels end.
     abandoned: Vec<u16>,
 }
 
 impl ClusterView {
-    /// The view of a node that knows no other one.
+    /// Returns the view of a node that knows no other one.
     pub(crate) fn alone(mut me: Node) -> Self {
         me.flags |= NodeFlags::MYSELF;
         ClusterView {
@@ -111,67 +111,67 @@ impl ClusterView {
         }
     }
 
-    /// This node.
+    /// Returns this node.
     pub(crate) fn me(&self) -> &Node {
         &self.nodes[&self.me]
     }
 
-    /// Its number.
+    /// Returns the number of this node.
     pub(crate) fn my_number(&self) -> NodeNumber {
         self.me
     }
 
-    /// This node, to be changed.
+    /// Returns this node for a change.
     pub(crate) fn me_mut(&mut self) -> &mut Node {
         self.nodes.get_mut(&self.me).expect("a view has its own node")
     }
 
-    /// The node of a number, if it is known still.
+    /// Returns the node with a number, if it is still known.
     pub(crate) fn node(&self, number: NodeNumber) -> Option<&Node> {
         self.nodes.get(&number)
     }
 
-    /// The same, to be changed; [`ClusterView::refresh`] follows.
+    /// Returns the node with a number for a change. Call [`ClusterView::refresh`] afterwards.
     pub(crate) fn node_mut(&mut self, number: NodeNumber) -> Option<&mut Node> {
         self.nodes.get_mut(&number)
     }
 
-    /// The number of the node with this name. O(nodes).
+    /// Returns the number of the node with this name. O(nodes).
     pub(crate) fn find(&self, id: &[u8]) -> Option<NodeNumber> {
         self.nodes.iter().find(|(_, node)| node.id.as_bytes() == id).map(|(number, _)| *number)
     }
 
-    /// All nodes, in the order in which they became known.
+    /// Iterates over all nodes, in the order in which they became known.
     pub(crate) fn nodes(&self) -> impl ExactSizeIterator<Item = (NodeNumber, &Node)> {
         self.nodes.iter().map(|(number, node)| (*number, node))
     }
 
-    /// The replicas of a node.
+    /// Iterates over the replicas of a node.
     pub(crate) fn replicas_of(&self, master: NodeNumber) -> impl Iterator<Item = (NodeNumber, &Node)> {
         self.nodes().filter(move |(_, node)| node.is_replica() && node.master == Some(master))
     }
 
-    /// Whose slot it is.
+    /// Returns the owner of a slot.
     pub(crate) fn owner(&self, slot: u16) -> Option<NodeNumber> {
         self.owners[usize::from(slot)]
     }
 
-    /// Whose slots they are, in order.
+    /// Returns the owners of all slots, in order.
     pub(crate) fn owners(&self) -> &[Option<NodeNumber>] {
         &self.owners
     }
 
-    /// To whom a slot of this node is on its way.
+    /// Returns the node to which a slot of this node is migrated.
     pub(crate) fn migrating_to(&self, slot: u16) -> Option<NodeNumber> {
         self.migrating.get(&slot).copied()
     }
 
-    /// From whom a slot is on its way to this node.
+    /// Returns the node from which this node imports a slot.
     pub(crate) fn importing_from(&self, slot: u16) -> Option<NodeNumber> {
         self.importing.get(&slot).copied()
     }
 
-    /// The slots that leave this node, and those that arrive, each with the other node.
+    /// Returns the slots that this node migrates and those that it imports, each with the other node.
     pub(crate) fn open_slots(&self) -> (&BTreeMap<u16, NodeNumber>, &BTreeMap<u16, NodeNumber>) {
         (&self.migrating, &self.importing)
     }
@@ -181,7 +181,7 @@ impl ClusterView {
         self.state
     }
 
-    /// The slots whose channels end since this was last asked.
+    /// Takes the slots whose shard channels have ended since the last call.
     pub(crate) fn take_abandoned(&mut self) -> Vec<u16> {
         std::mem::take(&mut self.abandoned)
     }
@@ -203,8 +203,8 @@ impl ClusterView {
         health
     }
 
-    /// Finds out whether the cluster serves requests: every slot has a node, if it must, and most masters can be
-    /// reached. To be called after changes. O(nodes).
+    /// Finds out whether the cluster serves requests. Every slot must have an owner if the rules require it, and most
+    /// masters must be reachable. To be called after changes. O(nodes).
     pub(crate) fn refresh(&mut self) {
         let health = self.health();
         let covered = health.ok + health.may_have_failed == usize::from(SLOTS);
@@ -230,7 +230,8 @@ impl ClusterView {
         }
     }
 
-    /// Whether it serves requests again when some time has passed, if it can reach most masters.
+    /// Whether this node is, or recently was, in a minority. It serves requests some time after it can reach most
+    /// masters.
     pub(crate) fn is_in_minority(&self) -> bool {
         self.in_minority_ms.is_some()
     }
@@ -242,12 +243,12 @@ impl ClusterView {
         self.last
     }
 
-    /// Makes another of its nodes this one. For reading a file.
+    /// Makes another node of the view this node, while a file is read.
     pub(super) fn become_node(&mut self, me: NodeNumber) {
         self.me = me;
     }
 
-    /// Gives a slot to a node, or to nobody. Channels of a slot that this node served end.
+    /// Gives a slot to a node, or to none. If this node served the slot before, its shard channels end.
     pub(crate) fn assign(&mut self, slot: u16, to: Option<NodeNumber>) {
         let before = std::mem::replace(&mut self.owners[usize::from(slot)], to);
         if let Some(before) = before {
@@ -269,23 +270,23 @@ impl ClusterView {
         }
     }
 
-    /// The slots of a node.
+    /// Returns the slots of a node.
     pub(crate) fn claim(&self, number: NodeNumber) -> SlotSet {
         self.claims.get(&number).cloned().unwrap_or_default()
     }
 
-    /// Whether these are the slots of a node.
+    /// Whether `slots` are exactly the slots of a node.
     pub(crate) fn claims(&self, number: NodeNumber, slots: &SlotSet) -> bool {
         self.claims.get(&number).map_or(*slots == SlotSet::default(), |claim| claim == slots)
     }
 
-    /// The master of a node's shard: itself, if it is one.
+    /// Returns the master of a node's shard, which may be the node itself.
     pub(crate) fn shard_of(&self, number: NodeNumber) -> Option<NodeNumber> {
         let node = self.nodes.get(&number)?;
         if node.is_replica() { node.master } else { Some(number) }
     }
 
-    /// A slot begins to leave this node; `None`: it does not any more.
+    /// Starts the migration of a slot to another node. `None` ends it.
     pub(crate) fn set_migrating(&mut self, slot: u16, to: Option<NodeNumber>) {
         match to {
             Some(to) => self.migrating.insert(slot, to),
@@ -293,7 +294,7 @@ impl ClusterView {
         };
     }
 
-    /// A slot begins to arrive at this node; `None`: it does not any more.
+    /// Starts the import of a slot from another node. `None` ends it.
     pub(crate) fn set_importing(&mut self, slot: u16, from: Option<NodeNumber>) {
         match from {
             Some(from) => self.importing.insert(slot, from),
@@ -301,7 +302,7 @@ impl ClusterView {
         };
     }
 
-    /// No slot is on its way any more.
+    /// Ends all migrations and imports.
     fn close_all_slots(&mut self) {
         self.migrating.clear();
         self.importing.clear();
@@ -316,7 +317,7 @@ impl ClusterView {
         }
     }
 
-    /// Removes another node: its slots are nobody's, its replicas have no master. O(slots).
+    /// Removes another node. Its slots have no owner and its replicas no master. O(slots).
     pub(crate) fn remove_node(&mut self, number: NodeNumber) {
         debug_assert_ne!(number, self.me, "a view has its own node");
         self.take_slots_of(number);
@@ -328,7 +329,7 @@ impl ClusterView {
         }
     }
 
-    /// Removes another node, and does not let it be added again for a minute.
+    /// Removes another node, which cannot be added again for a minute.
     pub(crate) fn forget(&mut self, number: NodeNumber, now_ms: i64) {
         self.forgotten.retain(|_, until_ms| *until_ms > now_ms);
         if let Some(node) = self.nodes.get(&number) {
@@ -342,13 +343,13 @@ impl ClusterView {
         self.forgotten.iter().any(|(known, until_ms)| known.as_bytes() == id && *until_ms > now_ms)
     }
 
-    /// The highest epoch of all nodes.
+    /// Returns the highest epoch of all nodes.
     pub(crate) fn max_epoch(&self) -> u64 {
         let of_nodes = self.nodes.values().map(|node| node.config_epoch).max();
         of_nodes.unwrap_or(0).max(self.current_epoch)
     }
 
-    /// Gives this node an epoch above all others, unless it has the highest; whether it has got another.
+    /// Gives this node an epoch above all others, unless it has the highest. Returns whether the epoch has changed.
     pub(crate) fn bump_epoch(&mut self) -> bool {
         let epoch = self.me().config_epoch;
         if epoch != 0 && epoch == self.max_epoch() {
@@ -359,7 +360,7 @@ impl ClusterView {
         true
     }
 
-    /// This node, which has no slots, becomes a replica.
+    /// Makes this node, which has no slots, a replica.
     pub(crate) fn replicate(&mut self, master: NodeNumber) {
         if self.me().is_master() {
             self.close_all_slots();
@@ -369,7 +370,7 @@ impl ClusterView {
         me.master = Some(master);
     }
 
-    /// A replica becomes a master.
+    /// Makes a replica a master.
     pub(crate) fn promote(&mut self, number: NodeNumber) {
         if let Some(node) = self.nodes.get_mut(&number) {
             node.flags = node.flags.difference(NodeFlags::REPLICA).union(NodeFlags::MASTER);
@@ -377,7 +378,7 @@ impl ClusterView {
         }
     }
 
-    /// This node, a replica, becomes a master with its master's slots. O(slots).
+    /// Makes this node, a replica, a master with the slots of its master. O(slots).
     pub(crate) fn take_over(&mut self) {
         let Some(old) = self.me().master.filter(|_| self.me().is_replica()) else { return };
         self.promote(self.me);
@@ -388,7 +389,7 @@ impl ClusterView {
         }
     }
 
-    /// This node forgets the others and has no slots; with another name it forgets the epochs too. O(slots).
+    /// Forgets the other nodes and the slots of this node. With a new name, it also forgets the epochs. O(slots).
     pub(crate) fn reset(&mut self, name: Option<NodeId>) {
         self.promote(self.me);
         self.close_all_slots();
@@ -404,7 +405,7 @@ impl ClusterView {
         }
     }
 
-    /// Where this node says that it is.
+    /// Sets the address that this node announces.
     pub(crate) fn announce(&mut self, ip: &str, ports: [u16; 3], hostname: &str) {
         let me = self.me_mut();
         if !ip.is_empty() {
@@ -415,7 +416,7 @@ impl ClusterView {
     }
 }
 
-/// The port for nodes of one whose clients use this one, if nothing else is said.
+/// Returns the default bus port of a node with this port for clients.
 pub(crate) fn default_bus_port(port: u16) -> u16 {
     port.saturating_add(BUS_PORT_DISTANCE)
 }

@@ -1,19 +1,19 @@
-//! Replies that come over a connection to another node.
+//! Replies received over a connection to another node.
 
 use lockwheel_resp::{ReplyLimits, Value};
 
-/// The longest reply, in bytes, and how deep it may nest: a description of a thousand nodes is far shorter, and none
-/// nests.
+/// The maximum length of a reply in bytes, and its maximum nesting depth. A description of 1,000 nodes is far shorter
+/// and is not nested.
 pub(super) const LIMITS: ReplyLimits = ReplyLimits { max_len: 1 << 20, max_depth: 2 };
 
-/// A reply, as far as a node looks at it.
+/// A reply, reduced to what a node needs from it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
     /// The bytes of a message.
     Message(Vec<u8>),
-    /// The other node is there, but does not answer more than that.
+    /// The other node is alive; the reply says nothing else.
     Alive,
-    /// The other node refuses.
+    /// The other node refused the request.
     Refused(String),
 }
 
@@ -21,7 +21,7 @@ impl Answer {
     pub(super) fn of(value: Value<'_>) -> Self {
         match value {
             Value::Bulk(bytes) => Answer::Message(bytes.to_vec()),
-            // Its script is slow, or it reads its data: it is there.
+            // The other node runs a slow script or loads its data, so it is alive.
             Value::Error(text) if [&b"BUSY"[..], b"LOADING"].iter().any(|word| text.starts_with(word)) => {
                 Answer::Alive
             }

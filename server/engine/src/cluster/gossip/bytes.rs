@@ -1,8 +1,8 @@
-//! Parts of messages between nodes, written and read.
+//! Reading and writing the parts of messages between nodes.
 
 use super::super::node::NodeId;
 use super::super::slot_set::SlotSet;
-/// What is left of a message.
+/// The unread rest of a message.
 pub(super) struct Bytes<'a>(pub(super) &'a [u8]);
 
 impl<'a> Bytes<'a> {
@@ -37,21 +37,21 @@ impl<'a> Bytes<'a> {
         std::str::from_utf8(self.take(usize::from(len))?).ok()
     }
 
-    /// An epoch, which never comes near the end of the numbers.
+    /// Reads an epoch. It is at most [`EPOCH_MAX`].
     pub(super) fn epoch(&mut self) -> Option<u64> {
         self.number().filter(|epoch| *epoch <= EPOCH_MAX)
     }
 
-    /// The address or the name of a host, or nothing.
+    /// Reads the address or the name of a host; the text may be empty.
     pub(super) fn host(&mut self) -> Option<String> {
         self.text().filter(|text| is_host(text)).map(str::to_owned)
     }
 }
 
-/// The latest epoch that is believed: there is always a later one.
+/// The highest epoch that is accepted. A higher one always remains for an election.
 const EPOCH_MAX: u64 = i64::MAX as u64;
 
-/// Whether a text can be an address or the name of a host, or is empty.
+/// Whether a text is empty or can be the address or the name of a host.
 fn is_host(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b':'))
 }
@@ -60,7 +60,7 @@ pub(super) fn put_id(id: NodeId, out: &mut Vec<u8>) {
     out.extend(id.as_bytes());
 }
 
-/// The address or the name of a host; a text that can be neither is not told.
+/// Writes the address or the name of a host. A text that cannot be either is written as an empty one.
 pub(super) fn put_host(text: &str, out: &mut Vec<u8>) {
     let len = u8::try_from(text.len()).ok().filter(|_| is_host(text));
     out.push(len.unwrap_or(0));

@@ -1,4 +1,4 @@
-//! Whose slots are whose: of two nodes that claim a slot the one with the higher epoch has it.
+//! Ownership of slots. If two nodes claim a slot, it belongs to the one with the higher epoch.
 
 use super::super::node::{Node, NodeId, NodeNumber};
 use super::super::slot_set::SlotSet;
@@ -8,7 +8,7 @@ use super::message::{Body, Header};
 use super::state::{Candidacy, Gossip};
 
 impl Gossip {
-    /// A node says which slots it has, or its master.
+    /// Handles the slots that a node claims for itself or for its master.
     pub(super) fn hear_claims(&mut self, view: &mut ClusterView, sender: NodeNumber, header: &Header) {
         let Some(node) = view.node(sender) else { return };
         let is_master = node.is_master();
@@ -17,7 +17,7 @@ impl Gossip {
         if is_master {
             self.apply_claims(view, sender, header.config_epoch, &header.slots);
         }
-        // Who claims what another one has by a higher epoch is behind.
+        // The sender is behind if another node owns one of these slots by a higher epoch.
         let later = header.slots.iter().find_map(|slot| {
             let owner = view.owner(slot).filter(|owner| *owner != sender && *owner != holder)?;
             view.node(owner).filter(|node| node.config_epoch > header.config_epoch).map(|_| owner)
@@ -27,14 +27,14 @@ impl Gossip {
         }
     }
 
-    /// Tells a node which slots another one has.
+    /// Informs a node of the slots that another node owns.
     fn tell_of_claim(&mut self, view: &mut ClusterView, to: NodeNumber, of: NodeNumber) {
         let Some(node) = view.node(of) else { return };
         let body = Body::Update { id: node.id, epoch: node.config_epoch, slots: view.claim(of) };
         self.send(view, to, body);
     }
 
-    /// A node says that this one is behind.
+    /// Handles the message of a node that this node's view is behind.
     pub(super) fn hear_update(&mut self, view: &mut ClusterView, id: NodeId, epoch: u64, slots: &SlotSet) {
         let found = view.find(id.as_bytes()).filter(|number| *number != view.my_number());
         let Some(number) = found else { return };
@@ -48,7 +48,7 @@ impl Gossip {
         self.apply_claims(view, number, epoch, slots);
     }
 
-    /// A node has all of these slots that nobody has by this epoch or a later one.
+    /// Gives a node the claimed slots, except those that another node owns by this epoch or a later one.
     fn apply_claims(&mut self, view: &mut ClusterView, from: NodeNumber, epoch: u64, slots: &SlotSet) {
         let me = view.my_number();
         let mine = if view.me().is_replica() { view.me().master } else { Some(me) };
@@ -86,18 +86,18 @@ impl Gossip {
         }
     }
 
-    /// This node copies another one from now on.
+    /// Makes this node a replica of another one.
     pub(crate) fn become_replica_of(&mut self, view: &mut ClusterView, master: NodeNumber) {
         view.replicate(master);
         self.end_manual();
         self.candidacy = Candidacy::default();
         self.heard_master = self.now();
         self.changed();
-        // Who is still taken for a master is asked for what only masters do, and told less than replicas.
+        // Other nodes must learn of the change at once: they ask a master for more than a replica, and tell it less.
         self.tell_all(view);
     }
 
-    /// Of two masters of one epoch the one with the lesser name takes a new one.
+    /// Resolves two masters with the same epoch: the one with the lesser name takes a new epoch.
     pub(super) fn resolve_collision(&mut self, view: &mut ClusterView, sender: NodeNumber, header: &Header) {
         let me = view.me();
         let is_same = view.node(sender).is_some_and(Node::is_master)

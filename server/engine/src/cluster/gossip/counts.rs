@@ -1,22 +1,22 @@
-//! How many messages of each kind a node has sent and received: what CLUSTER INFO tells.
+//! The numbers of messages of each kind that a node has sent and received, as CLUSTER INFO shows them.
 
 use super::message::Body;
 
-/// The kinds of messages, as Redis names and orders them.
+/// The kinds of messages, with the names and in the order of Redis.
 const KINDS: [&str; 10] =
     ["ping", "pong", "meet", "fail", "publish", "auth-req", "auth-ack", "update", "mfstart", "publishshard"];
 
-/// How many messages of each kind.
+/// The number of messages of each kind.
 pub(crate) type Tally = [u64; KINDS.len()];
 
-/// How many messages were sent and received.
+/// The numbers of messages sent and received.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counts {
     pub(crate) sent: Tally,
     pub(crate) received: Tally,
 }
 
-/// The kinds of which there were any, and how many.
+/// Iterates over the kinds that have occurred, with their numbers.
 pub(crate) fn by_kind(tally: &Tally) -> impl Iterator<Item = (&'static str, u64)> {
     KINDS.into_iter().zip(*tally).filter(|(_, count)| *count > 0)
 }
@@ -31,7 +31,7 @@ impl Counts {
     }
 }
 
-/// The place of a message's kind in [`KINDS`].
+/// Returns the index of a message's kind in [`KINDS`].
 fn kind(body: &Body) -> usize {
     match body {
         Body::Ping(_) => 0,

@@ -1,9 +1,9 @@
-//! What a node wants done outside of what it knows.
+//! The effects that a node's [`Gossip`](super::Gossip) asks its server to carry out.
 
-/// The name of a connection; never given twice.
+/// The id of a connection; never reused.
 pub(crate) type LinkId = u64;
 
-/// What is to be done next.
+/// An effect to carry out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Effect {
     /// Connect to another node.
@@ -14,16 +14,16 @@ pub(crate) enum Effect {
     Close { link: LinkId },
     /// The view has changed.
     Changed,
-    /// Another node's clients have published a message.
+    /// Deliver a message that a client of another node has published.
     Publish { channel: Vec<u8>, message: Vec<u8>, is_shard: bool },
-    /// Clients may not write for so many milliseconds: a replica takes over.
+    /// Pause the clients' writes for this many milliseconds, because a replica takes over.
     PauseWrites { ms: i64 },
-    /// They may.
+    /// Let the clients write again.
     Unpause,
-    /// These slots have gone to another node, though this one may have keys of them.
+    /// Delete the keys of these slots, which now belong to another node.
     LoseSlots(Vec<u16>),
-    /// Log a sentence, as a warning.
+    /// Log a message at warning level.
     Log(String),
-    /// Log a sentence, as a notice.
+    /// Log a message at notice level.
     Notice(String),
 }

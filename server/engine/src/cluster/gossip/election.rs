@@ -1,4 +1,4 @@
-//! A replica whose master has failed asks the masters for their votes, and takes over with those of most.
+//! Elections: a replica whose master has failed asks the masters for their votes and takes over with a majority.
 
 use super::super::node::{Node, NodeNumber};
 use super::super::node_flags::NodeFlags;
@@ -8,19 +8,19 @@ use super::message::{Body, Header};
 use super::obstacles::Obstacle;
 use super::state::{Candidacy, Gossip, quorum};
 
-/// A replica waits so many milliseconds before it asks, so that masters have heard of the failure.
+/// The fixed delay before a replica asks for votes, in milliseconds, so that the masters have learnt of the failure.
 const DELAY_MS: i64 = 500;
-/// And up to so many more at random, so that two do not ask at once.
+/// The upper bound of the random part of the delay, in milliseconds, so that two replicas do not ask at once.
 const DESYNC_MS: u64 = 500;
-/// And so many for each replica that is nearer to the master.
+/// The additional delay for each replica with a higher replication offset, in milliseconds.
 const RANK_MS: i64 = 1000;
-/// The log tells of obstacles when a master has failed for the node timeout and so many milliseconds.
+/// The time, in milliseconds, after the node timeout during which obstacles to an election are not logged.
 const EARLY_MS: i64 = 5000;
-/// Votes are awaited for at least so many milliseconds.
+/// The minimum time to wait for votes, in milliseconds.
 const VOTES_MS_MIN: i64 = 2000;
 
 impl Gossip {
-    /// Whether this node, a master with slots, votes for a replica that asks. It votes once in an epoch.
+    /// Whether this node, a master with slots, votes for a replica that asks. It votes at most once in an epoch.
     pub(super) fn votes_for(&mut self, view: &mut ClusterView, sender: NodeNumber, header: &Header) -> bool {
         let Some(id) = view.node(sender).map(|node| node.id) else { return false };
         if !view.me().is_master() || view.me().slots == 0 {
@@ -44,10 +44,10 @@ impl Gossip {
         }
     }
 
-    /// The master that a candidate may replace.
+    /// Returns the master that a candidate may replace.
     ///
     /// # Errors
-    /// Returns the reason if it may replace none.
+    /// Returns the reason if the candidate may replace none.
     fn judge_candidate(
         &self,
         view: &ClusterView,
@@ -87,7 +87,7 @@ impl Gossip {
         }
     }
 
-    /// Looks whether this node, a replica, has to take over, and how far it is with that.
+    /// Advances the election of this node if it is a replica that has to take over.
     pub(super) fn go_on_with_election(&mut self, view: &mut ClusterView) {
         if !self.may_stand(view) {
             return;
@@ -119,7 +119,8 @@ impl Gossip {
         }
     }
 
-    /// Whether it is a replica whose master has failed, or that was asked to, and whose data are not too old.
+    /// Whether this node may stand for election. It must be a replica whose master has failed, or that was asked to
+    /// take over, and its data must not be too old.
     fn may_stand(&mut self, view: &ClusterView) -> bool {
         let me = view.me();
         let Some(master) = me.master.filter(|_| me.is_replica()).and_then(|master| view.node(master)) else {
@@ -143,7 +144,7 @@ impl Gossip {
         may
     }
 
-    /// An obstacle is in the way of this replica. The log tells of it if that lasts.
+    /// Records an obstacle to this replica's election. It is logged if it lasts.
     fn meet(&mut self, view: &ClusterView, obstacle: Obstacle) {
         let now = self.now();
         let early = self.facts.node_timeout.saturating_add(EARLY_MS);
@@ -155,7 +156,7 @@ impl Gossip {
         }
     }
 
-    /// Plans when to ask for votes.
+    /// Schedules the request for votes.
     fn stand(&mut self, view: &mut ClusterView) {
         let desync = self.rng.below(DESYNC_MS) as i64;
         let (rank, delay) = match self.is_manual() {
@@ -176,7 +177,7 @@ impl Gossip {
         });
     }
 
-    /// How many other replicas of its master are nearer to it.
+    /// Returns the number of other replicas of the same master that have a higher replication offset.
     fn rank(&self, view: &ClusterView) -> u64 {
         let (me, master) = (view.my_number(), view.me().master);
         let others = view.nodes().filter(|(number, node)| {
@@ -190,7 +191,7 @@ impl Gossip {
         others.filter(|(number, _)| is_nearer(number)).count() as u64
     }
 
-    /// A replica that learns that others are nearer asks later.
+    /// Postpones the request for votes if more replicas than before have a higher offset.
     fn make_way(&mut self, view: &ClusterView) {
         let rank = self.rank(view);
         if rank > self.candidacy.rank {
@@ -209,7 +210,7 @@ impl Gossip {
         self.broadcast(view, &Body::AskVote, |_, _| true);
     }
 
-    /// A master has voted for this node.
+    /// Counts the vote of a master for this node.
     pub(super) fn count_vote(&mut self, view: &mut ClusterView, from: NodeNumber, epoch: u64) {
         let is_voter = view.node(from).is_some_and(|node| node.is_master() && node.slots > 0);
         if is_voter && self.candidacy.has_asked && epoch >= self.candidacy.epoch {
@@ -229,7 +230,7 @@ impl Gossip {
         self.take_over(view);
     }
 
-    /// This replica is the master of its master's slots from now on, and tells everybody.
+    /// Makes this replica the master of its master's slots and announces that to all nodes.
     pub(super) fn take_over(&mut self, view: &mut ClusterView) {
         view.take_over();
         self.candidacy = Candidacy::default();
@@ -238,8 +239,8 @@ impl Gossip {
         self.tell_all(view);
     }
 
-    /// Takes over from a master that has these slots and this epoch, without asking anybody. This node need not have
-    /// heard of either: another one may have replaced the master that it knows. O(slots).
+    /// Takes over from a master that has these slots and this epoch, without a vote. This node need not know either of
+    /// them: another node may have replaced the master that it knows. O(slots).
     pub(crate) fn succeed(&mut self, view: &mut ClusterView, slots: &SlotSet, epoch: u64) {
         view.current_epoch = view.current_epoch.max(epoch);
         if let Some(master) = view.me().master {
@@ -248,7 +249,7 @@ impl Gossip {
         self.seize(view);
     }
 
-    /// The same without asking anybody.
+    /// Takes over without a vote, in a new epoch.
     pub(crate) fn seize(&mut self, view: &mut ClusterView) {
         self.log("Taking over the master (user request).".to_owned());
         if view.bump_epoch() {

@@ -1,4 +1,4 @@
-//! Who has failed: this node cannot reach it, and most masters agree.
+//! Detection of failed nodes: this node cannot reach the other one, and most masters agree.
 
 use super::super::node::{NodeId, NodeNumber};
 use super::super::node_flags::NodeFlags;
@@ -6,11 +6,12 @@ use super::super::view::ClusterView;
 use super::message::Body;
 use super::state::{Gossip, quorum};
 
-/// A master that is there again serves its slots when nobody has taken over for so many timeouts.
+/// The time, in node timeouts, after which a failed master that is reachable again serves its slots if no replica has
+/// taken over.
 const UNDO_TIMEOUTS: i64 = 2;
 
 impl Gossip {
-    /// This node cannot reach another one.
+    /// Marks a node that this node cannot reach.
     pub(super) fn may_have_failed(&mut self, view: &mut ClusterView, number: NodeNumber) {
         let Some(node) = view.node_mut(number) else { return };
         if node.flags.intersects(NodeFlags::FAILED | NodeFlags::MAY_HAVE_FAILED) {
@@ -22,7 +23,7 @@ impl Gossip {
         self.mark_failed_if_agreed(view, number);
     }
 
-    /// A node that this one cannot reach has failed when most masters say so.
+    /// Marks an unreachable node as failed if most masters report it.
     pub(super) fn mark_failed_if_agreed(&mut self, view: &mut ClusterView, number: NodeNumber) {
         let Some(node) = view.node(number) else { return };
         if !node.flags.contains(NodeFlags::MAY_HAVE_FAILED) || node.has_failed() {
@@ -41,7 +42,7 @@ impl Gossip {
         }
     }
 
-    /// A node says that another one has failed.
+    /// Handles the message of a node that another one has failed.
     pub(super) fn hear_fail(&mut self, view: &mut ClusterView, sender: NodeId, id: NodeId) {
         let found = view.find(id.as_bytes()).filter(|number| *number != view.my_number());
         let is_new = |number: &NodeNumber| view.node(*number).is_some_and(|node| !node.has_failed());
@@ -62,7 +63,7 @@ impl Gossip {
         self.changed();
     }
 
-    /// A node that had failed is there again.
+    /// Clears the failure of a node that is reachable again.
     pub(super) fn clear_failure(&mut self, view: &mut ClusterView, number: NodeNumber) {
         let (now, patience) = (self.now(), self.facts.node_timeout.saturating_mul(UNDO_TIMEOUTS));
         let Some(failed) = self.peers.get(&number).map(|peer| peer.failed) else { return };

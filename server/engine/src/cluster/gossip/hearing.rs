@@ -1,4 +1,4 @@
-//! What other nodes say: requests of theirs, and what they answer.
+//! Handling of the requests and answers of other nodes.
 
 use super::super::node::{Node, NodeNumber};
 use super::super::node_flags::NodeFlags;
@@ -9,7 +9,7 @@ use super::peer::Peer;
 use super::rumours::set_address;
 use super::state::{Gossip, NODES_MAX};
 
-/// Who speaks: the session of a client, and where it comes from.
+/// The sender of a request: the session of its connection, and its address.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Speaker<'a> {
     pub(crate) session: u64,
@@ -17,7 +17,7 @@ pub(crate) struct Speaker<'a> {
 }
 
 impl Gossip {
-    /// Another node says something; what it is answered, if anything.
+    /// Handles the request of another node. Returns the answer, if it has one.
     pub(crate) fn hear_request(
         &mut self,
         view: &mut ClusterView,
@@ -88,7 +88,7 @@ impl Gossip {
         }
     }
 
-    /// Somebody wants to be known.
+    /// Handles the request of a node that wants to join.
     fn met(
         &mut self,
         view: &mut ClusterView,
@@ -108,7 +108,7 @@ impl Gossip {
         self.pong(view, sender)
     }
 
-    /// Who has met this node is asked who it is.
+    /// Adds a node that wants to join and starts a handshake with it.
     fn add_met(&mut self, view: &mut ClusterView, header: &Header, ip: &str) {
         let ip = if header.address.ip.is_empty() { ip } else { &header.address.ip };
         let is_same = |node: &Node| {
@@ -117,7 +117,7 @@ impl Gossip {
         if ip.is_empty() || view.nodes().len() >= NODES_MAX || view.nodes().any(|(_, node)| is_same(node)) {
             return;
         }
-        // Until it has answered it has no name that others use.
+        // Until its answer arrives, its real name is unknown; this one is a placeholder.
         let mut node = Node { flags: NodeFlags::HANDSHAKE, ..Node::new(self.random_id()) };
         set_address(&mut node, Address { ip: ip.to_owned(), ..header.address.clone() });
         let number = view.add_node(node);
@@ -127,7 +127,7 @@ impl Gossip {
         self.changed();
     }
 
-    /// The address at which others reach this node, unless it announces one.
+    /// Learns the address at which others reach this node, unless this node announces one.
     fn learn_own_ip(&mut self, view: &mut ClusterView, reached_at: &str) {
         let is_new = !reached_at.is_empty() && view.me().ip != reached_at;
         if is_new && self.facts.announced_ip.is_empty() {
@@ -136,7 +136,7 @@ impl Gossip {
         }
     }
 
-    /// A node answers over the connection to it.
+    /// Handles the answer of a node on this node's connection to it.
     pub(super) fn hear_answer(&mut self, view: &mut ClusterView, number: NodeNumber, message: Message) {
         let Message { header, body } = message;
         self.counts.note_received(&body);
@@ -156,7 +156,7 @@ impl Gossip {
         }
     }
 
-    /// Who has been met says its name; whether the node at the other end is the one that is meant.
+    /// Whether the answering node is the expected one. A node in its handshake gets its real name.
     fn is_whom_it_should_be(&mut self, view: &mut ClusterView, number: NodeNumber, header: &Header) -> bool {
         let Some(node) = view.node(number) else { return false };
         let is_handshake = node.flags.contains(NodeFlags::HANDSHAKE);
@@ -174,7 +174,7 @@ impl Gossip {
             return false;
         }
         if view.find(header.sender.as_bytes()).is_some() {
-            // It is known already, or it is this node itself.
+            // The sender is already known, or is this node itself.
             self.close(view, number);
             view.remove_node(number);
             self.peers.remove(&number);
@@ -191,7 +191,7 @@ impl Gossip {
         true
     }
 
-    /// It is there.
+    /// Records a sign of life of a node.
     pub(super) fn gave_sign_of_life(&mut self, view: &mut ClusterView, number: NodeNumber) {
         let (now, wall_ms) = (self.now(), self.facts.wall_ms);
         let Some(peer) = self.peers.get_mut(&number) else { return };
@@ -206,7 +206,7 @@ impl Gossip {
         }
     }
 
-    /// Takes over what a node says of epochs and of itself.
+    /// Adopts the epochs and the attributes that a node reports of itself.
     fn adopt(&mut self, view: &mut ClusterView, sender: NodeNumber, header: &Header) {
         let now = self.now();
         if let Some(peer) = self.peers.get_mut(&sender) {
@@ -234,7 +234,7 @@ impl Gossip {
         }
     }
 
-    /// A node says what it is, and which slots it has.
+    /// Handles the role and the slots that a node reports of itself.
     fn describe(&mut self, view: &mut ClusterView, sender: NodeNumber, header: &Header) {
         match header.master {
             None => self.sender_is_master(view, sender),
@@ -272,7 +272,7 @@ impl Gossip {
         }
     }
 
-    /// A replica whose master has become a replica follows that one's master.
+    /// If the master of this replica has become a replica, follows its new master.
     pub(super) fn follow_masters_master(&mut self, view: &mut ClusterView) {
         let me = view.me();
         let master = me.master.filter(|_| me.is_replica()).and_then(|master| view.node(master));

@@ -1,4 +1,4 @@
-//! Connections to other nodes: made, greeted, used, and given up.
+//! Connections to other nodes: opening, greeting, use and closing.
 
 use super::super::node::NodeNumber;
 use super::super::node_flags::NodeFlags;
@@ -13,7 +13,7 @@ use lockwheel_resp::{ReplyStream, write_request};
 use std::collections::VecDeque;
 
 impl Gossip {
-    /// Knows the nodes that the view has, and no others; connects to who is new.
+    /// Brings the peers in line with the nodes of the view, and connects to new ones.
     pub(crate) fn sync(&mut self, view: &mut ClusterView) {
         let gone: Vec<NodeNumber> =
             self.peers.keys().copied().filter(|number| view.node(*number).is_none()).collect();
@@ -33,7 +33,7 @@ impl Gossip {
         for (number, flags) in others {
             self.peers.entry(number).or_insert_with(|| Peer {
                 meets: flags.contains(NodeFlags::HANDSHAKE),
-                // Who has failed for this node has failed just now.
+                // A node that is already marked as failed counts from now.
                 failed: now,
                 ..Peer::new(now)
             });
@@ -41,7 +41,7 @@ impl Gossip {
         }
     }
 
-    /// Connects to a node, unless it is or cannot be, and asks for a sign of life.
+    /// Connects to a node and asks it for a sign of life, unless it is connected or has no usable address.
     pub(super) fn connect(&mut self, view: &mut ClusterView, number: NodeNumber) {
         let Some(node) = view.node(number) else { return };
         let Some(peer) = self.peers.get(&number).filter(|peer| peer.link.is_none()) else { return };
@@ -71,7 +71,7 @@ impl Gossip {
         }
         let shown_before = view.node(number).map_or(0, |node| node.ping_sent_ms);
         self.ping(view, number, meets);
-        // It owes a sign of life since it was first asked.
+        // The node has owed its answer since the first request, not since this one.
         if asked_before.is_some()
             && let (Some(peer), Some(node)) = (self.peers.get_mut(&number), view.node_mut(number))
         {
@@ -106,7 +106,7 @@ impl Gossip {
         }
     }
 
-    /// Sends a message, unless there is no connection; whether it was sent.
+    /// Sends a message if there is a connection. Returns whether it was sent.
     pub(super) fn send(&mut self, view: &mut ClusterView, number: NodeNumber, body: Body) -> bool {
         let Some(node) = view.node(number) else { return false };
         let message = self.message(view, &node.ip, body);
@@ -127,7 +127,7 @@ impl Gossip {
         true
     }
 
-    /// Sends a message to all nodes to which there is a connection, or to those of them.
+    /// Sends a message to all connected nodes for which `to` holds.
     pub(super) fn broadcast(
         &mut self,
         view: &mut ClusterView,
@@ -142,7 +142,7 @@ impl Gossip {
         }
     }
 
-    /// Tells all nodes how this one is now.
+    /// Informs all nodes of the present state of this one.
     pub(crate) fn tell_all(&mut self, view: &mut ClusterView) {
         for number in self.peers.keys().copied().collect::<Vec<_>>() {
             let rumours = self.rumours(view, number);
@@ -153,7 +153,7 @@ impl Gossip {
         }
     }
 
-    /// Sends a message for subscribers to the other nodes, or to those of this node's shard.
+    /// Sends a published message to the other nodes. A message of a shard channel goes only to the nodes of this shard.
     pub(crate) fn publish(&mut self, view: &mut ClusterView, channel: &[u8], message: &[u8], is_shard: bool) {
         let body = Body::Publish { channel: channel.to_vec(), message: message.to_vec(), is_shard };
         let shard = view.shard_of(view.my_number());
@@ -167,7 +167,7 @@ impl Gossip {
         }
     }
 
-    /// Follows what has happened to a connection.
+    /// Handles an event of a connection.
     pub(crate) fn follow_link(&mut self, view: &mut ClusterView, link: LinkId, event: OutboundEvent<'_>) {
         match event {
             OutboundEvent::Opened => self.opened(view, link),
@@ -176,7 +176,7 @@ impl Gossip {
         }
     }
 
-    /// A connection is open.
+    /// Records that a connection is open.
     pub(crate) fn opened(&mut self, view: &mut ClusterView, link: LinkId) {
         let Some(number) = self.links.get(&link).copied() else { return };
         if let Some(link) = self.peers.get_mut(&number).and_then(|peer| peer.link.as_mut()) {
@@ -187,7 +187,7 @@ impl Gossip {
         }
     }
 
-    /// A connection could not be made, or has ended.
+    /// Forgets a connection that could not be made or has ended.
     pub(crate) fn closed(&mut self, view: &mut ClusterView, link: LinkId) {
         let Some(number) = self.links.remove(&link) else { return };
         if let Some(peer) = self.peers.get_mut(&number) {
@@ -209,7 +209,7 @@ impl Gossip {
         }
     }
 
-    /// Closes all connections: everything begins anew.
+    /// Closes all connections and forgets the peers, for a new start.
     pub(crate) fn end(&mut self, view: &mut ClusterView) {
         for number in self.peers.keys().copied().collect::<Vec<_>>() {
             self.close(view, number);
@@ -220,13 +220,13 @@ impl Gossip {
         self.end_manual();
     }
 
-    /// Bytes have come over a connection, in pieces of any length.
+    /// Handles bytes received over a connection, in pieces of any length.
     pub(crate) fn received(&mut self, view: &mut ClusterView, link: LinkId, bytes: &[u8]) {
         let Some(number) = self.links.get(&link).copied() else { return };
         let Some(its) = self.peers.get_mut(&number).and_then(|peer| peer.link.as_mut()) else { return };
         let (answers, readable) = its.incoming.receive(bytes, &LIMITS, Answer::of);
         for answer in answers {
-            // What was said before may have ended the connection.
+            // An earlier answer may have closed the connection.
             if self.links.contains_key(&link) {
                 self.answered(view, number, answer);
             }
@@ -248,7 +248,8 @@ impl Gossip {
             (None, _) => self.close(view, number),
             (Some(refused), Answer::Refused(why)) => {
                 tracing::debug!("Another node refuses what this one says: {why}");
-                // A message is lost with its answer. The next connection asks anew, as after an error of Redis' bus.
+                // Without its answer, the message is lost. The next connection asks again, as after an error on Redis'
+                // bus.
                 if matches!(refused, Awaited::Message(_)) {
                     self.close(view, number);
                 }

@@ -1,4 +1,4 @@
-//! A failover that somebody has asked for: the master pauses its clients until the replica has all that it has.
+//! Failovers by request of an administrator: the master pauses its clients until the replica has all of its data.
 
 use super::super::node::NodeNumber;
 use super::super::view::ClusterView;
@@ -6,13 +6,13 @@ use super::effect::Effect;
 use super::message::Body;
 use super::state::{Candidacy, Gossip, Manual};
 
-/// How long it is tried, in milliseconds.
+/// The time limit of such a failover, in milliseconds.
 const PATIENCE_MS: i64 = 5000;
-/// How long the clients of the master are paused at most.
+/// The maximum time that the master's clients are paused, in milliseconds.
 const PAUSE_MS: i64 = PATIENCE_MS * 2;
 
 impl Gossip {
-    /// This replica is to take over: with what its master says, or whatever that has.
+    /// Begins the takeover by this replica. A forced takeover does not wait for the data of the master.
     pub(crate) fn begin_manual(&mut self, view: &mut ClusterView, is_forced: bool) {
         self.end_manual();
         let until = self.now() + PATIENCE_MS;
@@ -27,7 +27,7 @@ impl Gossip {
         }
     }
 
-    /// At the master: a replica of it wants to take over. Whether it may.
+    /// At the master: handles the request of a replica to take over. Returns whether the replica may do so.
     pub(super) fn begin_to_hand_over(&mut self, view: &mut ClusterView, sender: NodeNumber) -> bool {
         let is_mine =
             view.node(sender).is_some_and(|node| node.is_replica() && node.master == Some(view.my_number()));
@@ -44,7 +44,7 @@ impl Gossip {
         true
     }
 
-    /// At the replica: its master has paused its clients, so far in the stream.
+    /// At the replica: records the offset at which the master has paused its clients.
     pub(super) fn master_has_paused(&mut self, view: &ClusterView, sender: NodeNumber, offset: u64) {
         let is_master = view.me().is_replica() && view.me().master == Some(sender);
         if let Some(manual) = self.manual.as_mut().filter(|manual| is_master && manual.replica.is_none()) {
@@ -55,7 +55,7 @@ impl Gossip {
         }
     }
 
-    /// At the replica: it begins when it has all that its master has.
+    /// At the replica: begins the election once it has all data of its master.
     pub(super) fn go_on_with_manual(&mut self, view: &mut ClusterView) {
         let offset = self.facts.offset;
         let Some(manual) = self.manual.as_mut().filter(|manual| manual.replica.is_none()) else { return };
@@ -66,7 +66,7 @@ impl Gossip {
         }
     }
 
-    /// It is given up when it has lasted too long.
+    /// Gives up the failover if its time limit has passed.
     pub(super) fn check_manual(&mut self) {
         if self.manual.as_ref().is_some_and(|manual| manual.until < self.now()) {
             self.log("Manual failover timed out.".to_owned());

@@ -1,86 +1,86 @@
-//! What nodes tell one another, and its bytes.
+//! The messages between nodes, and their encoding.
 //!
-//! A message is a header, in which a node describes itself, and a body. Whatever bytes come, reading them takes no more
-//! memory than they have, and what a message then holds could stand in a `nodes.conf`.
+//! A message is a header, in which a node describes itself, and a body. Reading takes no more memory than the bytes
+//! have, whatever they are. Every text of a message that was read fits into a line of `nodes.conf`.
 
 use super::super::node::NodeId;
 use super::super::node_flags::NodeFlags;
 use super::super::slot_set::SlotSet;
 use super::bytes::{Bytes, put_host, put_id};
 
-/// How messages begin: another version would begin otherwise.
+/// The first byte of a message: the version of the format.
 const VERSION: u8 = 1;
 
-/// Where a node can be found.
+/// The address of a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Address {
-    /// Empty: the node does not say.
+    /// Empty if the node does not announce one.
     pub(crate) ip: String,
     pub(crate) port: u16,
     pub(crate) tls_port: u16,
     pub(crate) bus_port: u16,
 }
 
-/// What a node says of itself.
+/// The description that a node gives of itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Header {
     pub(crate) sender: NodeId,
-    /// The latest epoch that it knows.
+    /// The latest epoch that the sender knows.
     pub(crate) current_epoch: u64,
-    /// The epoch of its slots, or of its master's.
+    /// The epoch of the slots of the sender or of its master.
     pub(crate) config_epoch: u64,
-    /// How far it is in the stream of replication.
+    /// The replication offset of the sender.
     pub(crate) offset: u64,
-    /// Its data are complete: as a replica it can be read from.
+    /// Whether the data are complete, so that a replica can serve reads.
     pub(crate) is_synced: bool,
     pub(crate) flags: NodeFlags,
-    /// Its clients are paused, for a replica of it that takes over.
+    /// Whether the sender's clients are paused because a replica of it takes over.
     pub(crate) is_paused: bool,
-    /// It asks for votes though its master is there.
+    /// Whether the sender asks for votes although its master is reachable.
     pub(crate) is_forced: bool,
     pub(crate) address: Address,
     pub(crate) hostname: String,
     pub(crate) master: Option<NodeId>,
-    /// Its slots, or its master's.
+    /// The slots of the sender or of its master.
     pub(crate) slots: SlotSet,
-    /// The address at which it reaches the receiver, if it does.
+    /// The address at which the sender reaches the receiver, if it does.
     pub(crate) reached_at: String,
 }
 
-/// What a node says of another one.
+/// The description that a node gives of another one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Rumour {
     pub(crate) id: NodeId,
     pub(crate) address: Address,
     pub(crate) flags: NodeFlags,
-    /// How many milliseconds ago it gave a sign of life, if it has.
+    /// The age of the last sign of life, in milliseconds. `None` if there was none.
     pub(crate) heard_ms_ago: Option<u64>,
 }
 
-/// What a message is about.
+/// The body of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Body {
-    /// A sign of life is asked for.
+    /// A request for a sign of life.
     Ping(Vec<Rumour>),
-    /// It is given.
+    /// A sign of life.
     Pong(Vec<Rumour>),
-    /// The receiver is to make the sender's acquaintance.
+    /// A request to the receiver to add the sender to its nodes.
     Meet(Vec<Rumour>),
-    /// This node has failed: most masters agree.
+    /// A report that this node has failed, by agreement of most masters.
     Fail(NodeId),
-    /// The receiver is behind: this node has these slots since this epoch.
+    /// A correction for a receiver that is behind: this node has had these slots since this epoch.
     Update { id: NodeId, epoch: u64, slots: SlotSet },
-    /// A replica asks for a vote in the epoch of its header.
+    /// The request of a replica for a vote in the epoch of its header.
     AskVote,
-    /// It gets one.
+    /// A vote for that replica.
     Vote,
-    /// A replica wants to take over from the receiver, which is to pause its clients.
+    /// The request of a replica to take over from the receiver, which pauses its clients.
     StartFailover,
-    /// A message for subscribers.
+    /// A published message for subscribers.
     Publish { channel: Vec<u8>, message: Vec<u8>, is_shard: bool },
 }
 
-/// A message.
+/// A message between nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Message {
     pub(crate) header: Header,
@@ -92,7 +92,7 @@ const PAUSED: u8 = 1 << 1;
 const FORCED: u8 = 1 << 2;
 
 impl Message {
-    /// Its bytes.
+    /// Encodes the message.
     pub(crate) fn write(&self) -> Vec<u8> {
         let mut out = vec![VERSION];
         self.header.write(&mut out);
@@ -123,7 +123,7 @@ impl Message {
         out
     }
 
-    /// The message that these bytes are; `None`: they are none.
+    /// Decodes a message. Returns `None` if the bytes are not a valid one.
     pub(crate) fn read(bytes: &[u8]) -> Option<Self> {
         let mut bytes = Bytes(bytes);
         if bytes.byte()? != VERSION {
@@ -217,7 +217,7 @@ fn put_rumours(kind: u8, rumours: &[Rumour], out: &mut Vec<u8>) {
     }
 }
 
-/// All that is left. No more than they have bytes for.
+/// Reads rumours up to the end of the message. Returns `None` if the last one is incomplete.
 fn read_rumours(bytes: &mut Bytes<'_>) -> Option<Vec<Rumour>> {
     let mut rumours = Vec::new();
     while !bytes.0.is_empty() {
@@ -285,7 +285,7 @@ mod tests {
         }
     }
 
-    /// Whatever is changed in or cut off a message, it is refused or read, and what is read can be written.
+    /// A message with altered or missing bytes is refused, or is read as a message that can be written again.
     #[test]
     fn nothing_that_comes_does_harm() {
         let mut rng = Rng::new(7);

@@ -1,11 +1,10 @@
-//! What nodes of a cluster tell one another, and what follows from it: who is there, whose slots are whose, who has
-//! failed, and which replica takes over.
+//! The messages between nodes of a cluster and their effects: membership, ownership of slots, failures and failovers.
 //!
-//! [`Gossip`] is one node's part of it: a state without I/O, beside the [`ClusterView`](super::ClusterView) that it
-//! changes. It is told the time, what comes over its connections and what other nodes ask; what it wants done is a
-//! queue of [`Effect`]s. The rules are those of the cluster bus of Redis: signs of life each second, a failure that
-//! most masters report, votes by epochs, and slots that go to the claim of the higher epoch. The messages are not: they
-//! are requests over ports for clients.
+//! [`Gossip`] is one node's part: a state without I/O, beside the [`ClusterView`](super::ClusterView) that it changes.
+//! Its inputs are the time, the bytes from its connections and the requests of other nodes. Its output is a queue of
+//! [`Effect`]s. The rules are those of the cluster bus of Redis: a sign of life each second, failures that most masters
+//! report, votes by epochs, and slots that go to the claim with the higher epoch. The encoding differs from Redis:
+//! messages are requests over the ports for clients.
 
 mod answer;
 mod bytes;

@@ -1,23 +1,23 @@
-//! The obstacles that a replica meets on its way to an election, as its log tells them.
+//! The obstacles to an election of a replica, as its log shows them.
 
-/// The log repeats an obstacle after so many milliseconds.
+/// The time after which the same obstacle is logged again, in milliseconds.
 const RELOG_MS: i64 = 300_000;
 
-/// A reason why a replica does not take over yet.
+/// The reason that a replica does not take over yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Obstacle {
-    /// Its data are too old.
+    /// The data of the replica are too old.
     DataAge,
-    /// It waits before it asks for votes.
+    /// The delay before the request for votes has not passed.
     Delay,
-    /// It has waited for votes for too long.
+    /// The time to wait for votes has passed.
     Expired,
-    /// It has not got the votes of most masters.
+    /// Most masters have not voted for the replica yet.
     Votes,
 }
 
 impl Obstacle {
-    /// Its text in the log.
+    /// Returns the text for the log.
     pub(super) fn text(self) -> &'static str {
         match self {
             Obstacle::DataAge => {
@@ -31,7 +31,7 @@ impl Obstacle {
     }
 }
 
-/// The last obstacle, and when one was logged last.
+/// The last obstacle, and the instant of the last log line.
 #[derive(Debug, Default)]
 pub(super) struct Obstacles {
     last: Option<Obstacle>,
@@ -39,13 +39,13 @@ pub(super) struct Obstacles {
 }
 
 impl Obstacles {
-    /// There is no failover for which there could be an obstacle.
+    /// Forgets the last obstacle, because there is no failover to obstruct.
     pub(super) fn pass(&mut self) {
         self.last = None;
     }
 
-    /// An obstacle is in the way at this instant. Whether the log tells of it: not while it `is_early`, and seldom of
-    /// the same one.
+    /// Records an obstacle at this instant. Returns whether to log it: not while `is_early`, and the same obstacle only
+    /// once every [`RELOG_MS`].
     pub(super) fn meet(&mut self, obstacle: Obstacle, now: i64, is_early: bool) -> bool {
         let is_known = self.last.replace(obstacle) == Some(obstacle);
         let is_told = is_known && self.logged_at.is_some_and(|at| now - at < RELOG_MS);

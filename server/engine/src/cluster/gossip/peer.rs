@@ -1,19 +1,19 @@
-//! What a node knows of another one beside its view: the connection to it, and its signs of life.
+//! The state that a node keeps of another one besides its view: the connection, and the signs of life.
 
 use super::super::node::NodeNumber;
 use super::effect::LinkId;
 use lockwheel_resp::ReplyStream;
 use std::collections::{BTreeMap, VecDeque};
 
-/// How many bytes of messages a node may leave unanswered before its connection is given up.
+/// The maximum number of bytes of unanswered messages, above which a connection is closed.
 pub(super) const UNANSWERED_MAX: usize = 64 << 20;
 
-/// What a reply answers.
+/// The request that an outstanding reply answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Awaited {
-    /// It is that of AUTH.
+    /// The request is AUTH.
     Login,
-    /// It is that of a message of so many bytes.
+    /// The request is a message of this many bytes.
     Message(usize),
 }
 
@@ -22,35 +22,35 @@ pub(super) enum Awaited {
 pub(super) struct Link {
     pub(super) id: LinkId,
     pub(super) is_open: bool,
-    /// When it was wanted.
+    /// The instant at which the connection was started.
     pub(super) since: i64,
     pub(super) awaited: VecDeque<Awaited>,
-    /// Bytes of messages that have no answer yet.
+    /// The number of bytes of messages without an answer.
     pub(super) unanswered: usize,
     pub(super) incoming: ReplyStream,
 }
 
-/// Another node. Instants are those of the clock that turns all of this, in milliseconds.
+/// Another node. Instants are milliseconds of the monotonic clock without the leaps of [`Gossip::leap`](super::Gossip::leap).
 #[derive(Debug)]
 pub(super) struct Peer {
     pub(super) link: Option<Link>,
-    /// Since when it is known.
+    /// The instant at which the node became known.
     pub(super) since: i64,
-    /// It is to make this node's acquaintance.
+    /// Whether to greet the node with MEET in place of PING.
     pub(super) meets: bool,
-    /// When a sign of life was asked for that has not come.
+    /// The instant of the first request for a sign of life that has no answer.
     pub(super) ping_sent: Option<i64>,
-    /// When the last sign of life came, here or at another node that tells.
+    /// The instant of the last sign of life, to this node or as another node reports.
     pub(super) pong_received: i64,
-    /// When anything came from it.
+    /// The instant of the last message of any kind.
     pub(super) heard: i64,
-    /// The masters that report it as failing, and when they last have.
+    /// The masters that report the node as failing, and the instant of each one's last report.
     pub(super) reports: BTreeMap<NodeNumber, i64>,
-    /// When it was found that most masters do.
+    /// The instant at which most masters were found to agree.
     pub(super) failed: i64,
-    /// When this node last voted for one of its replicas.
+    /// The instant of this node's last vote for one of the node's replicas.
     pub(super) voted: Option<i64>,
-    /// How far it is in the stream of replication.
+    /// The node's replication offset.
     pub(super) offset: u64,
 }
 
@@ -74,11 +74,11 @@ impl Peer {
 /// A connection, as CLUSTER LINKS shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LinkInfo {
-    /// To this node, or from it.
+    /// Whether this node opened the connection, rather than the other one.
     pub(crate) is_to: bool,
     pub(crate) node: NodeNumber,
-    /// How many milliseconds ago it was made.
+    /// The age of the connection, in milliseconds.
     pub(crate) age_ms: i64,
-    /// Bytes that wait for an answer.
+    /// The number of bytes that wait for an answer.
     pub(crate) unanswered: usize,
 }

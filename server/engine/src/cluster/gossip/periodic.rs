@@ -1,24 +1,25 @@
-//! What a node does ten times a second.
+//! The periodic work of a node, done ten times a second.
 
 use super::super::node::NodeNumber;
 use super::super::node_flags::NodeFlags;
 use super::super::view::ClusterView;
 use super::state::{Gossip, Manual};
 
-/// Between two looks, in milliseconds.
+/// The period, in milliseconds.
 pub(crate) const TICK_MS: u64 = 100;
-/// A node is asked for a sign of life each so many looks: the one of a few that has given none for longest.
+/// The number of periods between two requests for a sign of life. Each goes to the longest silent of a few nodes.
 const TICKS_PER_PING: u64 = 10;
-/// How many of these are looked at.
+/// The number of nodes from which the longest silent one is chosen.
 const CHOSEN: usize = 5;
-/// A master that was in a minority waits as long as a silence that is a failure, but within these bounds.
+/// The bounds, in milliseconds, of the time that a master waits after it was in a minority. The time is the node
+/// timeout, within these bounds.
 const REJOIN_MS_MIN: i64 = 500;
 const REJOIN_MS_MAX: i64 = 5000;
-/// Who was met is awaited for at least so many milliseconds.
+/// The minimum time to wait for the answer of a node in its handshake, in milliseconds.
 const HANDSHAKE_MS_MIN: i64 = 1000;
 
 impl Gossip {
-    /// Looks at all other nodes.
+    /// Does the periodic work for all other nodes.
     pub(crate) fn tick(&mut self, view: &mut ClusterView) {
         self.ticks += 1;
         self.tell_time(view);
@@ -37,13 +38,13 @@ impl Gossip {
         self.go_on_with_election(view);
     }
 
-    /// The view knows the instant, and how long it waits when it was in a minority.
+    /// Sets the view's present instant and the time that it waits after a minority.
     pub(crate) fn tell_time(&self, view: &mut ClusterView) {
         view.now_ms = self.now();
         view.rejoin_ms = self.facts.node_timeout.clamp(REJOIN_MS_MIN, REJOIN_MS_MAX);
     }
 
-    /// Whether requests are served again is a matter of time, too.
+    /// Finds out whether the cluster serves requests again after a minority, as that also depends on time.
     fn leave_minority(&mut self, view: &mut ClusterView) {
         let before = view.state();
         if view.is_in_minority() {
@@ -54,7 +55,7 @@ impl Gossip {
         }
     }
 
-    /// Who was met and does not answer is forgotten.
+    /// Forgets the nodes that have not answered their handshake in time.
     fn end_handshakes(&mut self, view: &mut ClusterView) {
         let (now, patience) = (self.now(), self.facts.node_timeout.max(HANDSHAKE_MS_MIN));
         let is_late = |(number, peer): (&NodeNumber, &super::peer::Peer)| {
@@ -84,8 +85,8 @@ impl Gossip {
         }
     }
 
-    /// Asks a node for a sign of life when it has given none for long, connects anew when it does not answer, and says
-    /// when it may have failed.
+    /// Checks on a node: asks it for a sign of life after a long silence, reconnects if it does not answer, and marks
+    /// it if it may have failed.
     fn look_at(&mut self, view: &mut ClusterView, number: NodeNumber) {
         let (now, timeout) = (self.now(), self.facts.node_timeout);
         let Some(node) = view.node(number) else { return };

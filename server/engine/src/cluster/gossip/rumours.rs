@@ -1,4 +1,4 @@
-//! What nodes say of others.
+//! The reports of nodes on other nodes.
 
 use super::super::node::{Node, NodeNumber};
 use super::super::node_flags::NodeFlags;
@@ -7,16 +7,16 @@ use super::message::{Address, Rumour};
 use super::peer::Peer;
 use super::state::{Gossip, NODES_MAX, is_known};
 
-/// How many nodes are told of at least, if there are so many.
+/// The minimum number of nodes that a message reports on, if there are as many.
 const RUMOURS_MIN: usize = 3;
-/// A rumour of a sign of life that would come later than this many milliseconds from now is not believed.
+/// A sign of life further in the future than this many milliseconds is not believed.
 const FUTURE_MS: i64 = 500;
 
-/// Whether this node, or who tells, cannot reach it.
+/// The flags of a node that this node, or the reporting node, cannot reach.
 const UNREACHABLE: NodeFlags = NodeFlags::FAILED.union(NodeFlags::MAY_HAVE_FAILED);
 
 impl Gossip {
-    /// What a node is told of others: of some, chosen at random, and of all that may have failed.
+    /// Returns the reports for a node: on some others, chosen at random, and on all that may have failed.
     pub(super) fn rumours(&mut self, view: &ClusterView, to: NodeNumber) -> Vec<Rumour> {
         let me = view.my_number();
         let others = view.nodes().filter(|(number, node)| *number != me && *number != to && is_known(node));
@@ -42,7 +42,7 @@ impl Gossip {
         }
     }
 
-    /// A node that is known tells of others.
+    /// Handles the reports of a known node on others.
     pub(super) fn hear_rumours(&mut self, view: &mut ClusterView, from: NodeNumber, rumours: Vec<Rumour>) {
         for rumour in rumours {
             match view.find(rumour.id.as_bytes()) {
@@ -53,7 +53,7 @@ impl Gossip {
         }
     }
 
-    /// Of a node that this one does not know yet.
+    /// Adds a node that this node does not know yet.
     fn add_by_rumour(&mut self, view: &mut ClusterView, rumour: Rumour) {
         let lacks_address = rumour.address.ip.is_empty() || rumour.flags.contains(NodeFlags::NO_ADDRESS);
         let is_forgotten = view.is_forgotten(rumour.id.as_bytes(), self.facts.wall_ms);
@@ -74,7 +74,7 @@ impl Gossip {
         self.changed();
     }
 
-    /// Of one that it knows.
+    /// Handles the report on a known node.
     fn hear_of(&mut self, view: &mut ClusterView, from: NodeNumber, number: NodeNumber, rumour: &Rumour) {
         let now = self.now();
         let is_ill = rumour.flags.intersects(UNREACHABLE);
@@ -106,7 +106,7 @@ impl Gossip {
         }
     }
 
-    /// A node is somewhere else than it was.
+    /// Changes the address of a node.
     pub(super) fn move_node(&mut self, view: &mut ClusterView, number: NodeNumber, address: Address) {
         let Some(node) = view.node_mut(number) else { return };
         let is_there =

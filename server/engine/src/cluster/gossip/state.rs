@@ -1,4 +1,4 @@
-//! One node's part of what nodes tell one another.
+//! The state of one node's part in the cluster's messages.
 
 use super::super::node::{Node, NodeId, NodeNumber};
 use super::super::node_flags::NodeFlags;
@@ -11,91 +11,91 @@ use super::peer::{LinkInfo, Peer};
 use lockwheel_store::keyspace::Rng;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// The most nodes that a node knows: what others tell makes it know no more.
+/// The maximum number of nodes in a view. Reports of other nodes do not make it grow beyond that.
 pub(crate) const NODES_MAX: usize = 1000;
 
-/// As whom a node comes to another one.
+/// The credentials with which a node logs in to another one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Login {
-    /// None: as the default user.
+    /// The user; `None` for the default user.
     pub(crate) user: Option<Vec<u8>>,
-    /// None: it needs no password.
+    /// The password; `None` if none is needed.
     pub(crate) password: Option<Vec<u8>>,
 }
 
-/// What is true of this node's server at an instant.
+/// The facts of this node's server at an instant.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Facts {
-    /// The monotonic clock, in milliseconds.
+    /// The time on the monotonic clock, in milliseconds.
     pub(crate) now: i64,
-    /// The wall clock, in milliseconds: for what is shown.
+    /// The time on the wall clock, in milliseconds, for display.
     pub(crate) wall_ms: i64,
-    /// How far its data are in the stream of replication.
+    /// The replication offset of its data.
     pub(crate) offset: u64,
-    /// As a replica: its data are complete.
+    /// Whether the data of a replica are complete.
     pub(crate) is_synced: bool,
-    /// As a replica: it hears its master.
+    /// Whether a replica receives data from its master.
     pub(crate) hears_master: bool,
-    /// The address that it announces; empty: the one at which others reach it.
+    /// The address that the node announces. If it is empty, the node uses the address at which others reach it.
     pub(crate) announced_ip: String,
     pub(crate) login: Login,
-    /// After how long a silence a node may have failed, in milliseconds.
+    /// The silence after which a node may have failed, in milliseconds.
     pub(crate) node_timeout: i64,
-    /// How many of these a replica's data may be old if it is to take over; 0: any age will do.
+    /// The maximum age of a replica's data for a takeover, in node timeouts; 0 for any age.
     pub(crate) validity_factor: i64,
-    /// How often a master says something to its replicas, in milliseconds.
+    /// The period in which a master pings its replicas, in milliseconds.
     pub(crate) ping_period: i64,
-    /// A master whose last slot has gone becomes a replica.
+    /// Whether a master becomes a replica when its last slot has gone.
     pub(crate) follows_slots: bool,
-    /// As a replica it does not take over by itself.
+    /// Whether a replica never takes over by itself.
     pub(crate) never_takes_over: bool,
 }
 
-/// A replica that asks for votes.
+/// The candidacy of a replica that asks for votes.
 #[derive(Debug, Default)]
 pub(super) struct Candidacy {
-    /// When it asks, or has asked; none: it has not thought of it yet.
+    /// The instant of the request for votes. `None` if it is not scheduled.
     pub(super) at: Option<i64>,
-    /// In which epoch.
+    /// The epoch of the election.
     pub(super) epoch: u64,
     pub(super) has_asked: bool,
-    /// How many replicas are nearer to the master.
+    /// The number of replicas with a higher replication offset.
     pub(super) rank: u64,
-    /// The masters that have voted for it.
+    /// The masters that have voted for this node.
     pub(super) votes: BTreeSet<NodeNumber>,
 }
 
-/// A failover that somebody has asked for.
+/// A failover by request of an administrator.
 #[derive(Debug)]
 pub(super) struct Manual {
-    /// Until when it is tried.
+    /// The instant at which the failover is given up.
     pub(super) until: i64,
     /// At the master: the replica that takes over.
     pub(super) replica: Option<NodeNumber>,
-    /// At the replica: how far the master was when its clients were paused.
+    /// At the replica: the replication offset of the master when it paused its clients.
     pub(super) master_offset: Option<u64>,
-    /// At the replica: it has all that the master had, or does not care.
+    /// At the replica: whether it has all data of the master, or need not wait for them.
     pub(super) can_start: bool,
 }
 
-/// One node's part of it.
+/// One node's part in the messages of the cluster.
 #[derive(Debug)]
 pub(crate) struct Gossip {
     pub(super) peers: BTreeMap<NodeNumber, Peer>,
-    /// The connections to them.
+    /// The connections to the peers.
     pub(super) links: BTreeMap<LinkId, NodeNumber>,
     pub(super) last_link: LinkId,
-    /// The sessions over which other nodes speak, each with the node and since when.
+    /// The sessions over which other nodes send messages, each with its node and the instant of the first message.
     pub(super) sessions: BTreeMap<u64, (NodeNumber, i64)>,
     pub(super) facts: Facts,
-    /// How much time turns of the clock have leapt over.
+    /// The sum of the clock's leaps, in milliseconds.
     pub(super) leapt: i64,
     pub(super) ticks: u64,
     pub(super) candidacy: Candidacy,
     /// The obstacles that this node, as a replica, has met on its way to an election.
     pub(super) obstacles: Obstacles,
     pub(super) manual: Option<Manual>,
-    /// When this node, as a replica, last heard its master.
+    /// The instant at which this node, as a replica, last received data from its master.
     pub(super) heard_master: i64,
     pub(super) rng: Rng,
     pub(super) effects: VecDeque<Effect>,
@@ -103,7 +103,7 @@ pub(crate) struct Gossip {
 }
 
 impl Gossip {
-    /// A node that has said nothing yet. `seed` decides its random choices.
+    /// Returns the state of a node that has sent nothing yet. `seed` decides its random choices.
     pub(crate) fn new(seed: u64) -> Self {
         Gossip {
             peers: BTreeMap::new(),
@@ -123,7 +123,7 @@ impl Gossip {
         }
     }
 
-    /// What is true from now on.
+    /// Sets the facts that hold from now on.
     pub(crate) fn set_facts(&mut self, facts: Facts) {
         self.facts = facts;
         if self.facts.hears_master {
@@ -131,7 +131,7 @@ impl Gossip {
         }
     }
 
-    /// Keeps so many of them, by chance.
+    /// Keeps at most `most` of the elements, chosen at random.
     pub(super) fn choose<T>(&mut self, all: &mut Vec<T>, most: usize) {
         for at in 0..most.min(all.len()) {
             let other = at + self.rng.below((all.len() - at) as u64) as usize;
@@ -140,7 +140,7 @@ impl Gossip {
         all.truncate(most);
     }
 
-    /// The next thing to be done.
+    /// Takes the next effect to carry out.
     pub(crate) fn next_effect(&mut self) -> Option<Effect> {
         self.effects.pop_front()
     }
@@ -157,24 +157,25 @@ impl Gossip {
         self.effect(Effect::Notice(text));
     }
 
-    /// The view has changed: once for several changes.
+    /// Asks for [`Effect::Changed`], once for several consecutive changes.
     pub(super) fn changed(&mut self) {
         if self.effects.back() != Some(&Effect::Changed) {
             self.effect(Effect::Changed);
         }
     }
 
-    /// The clock, without what turns of it have leapt over.
+    /// Returns the time of the monotonic clock without the leaps, in milliseconds.
     pub(super) fn now(&self) -> i64 {
         self.facts.now - self.leapt
     }
 
-    /// The clock is turned by so many milliseconds in one leap: nobody was silent for so long.
+    /// Leaves a leap of the clock by this many milliseconds out of account, so that no node counts as silent for that
+    /// time.
     pub(crate) fn leap(&mut self, ms: i64) {
         self.leapt = self.leapt.saturating_add(ms);
     }
 
-    /// How a node describes itself, to one that it reaches there.
+    /// Returns the description of this node for a receiver that it reaches at this address.
     pub(super) fn header(&self, view: &ClusterView, reached_at: &str) -> Header {
         let me = view.me();
         let master = me.master.filter(|_| me.is_replica());
@@ -206,19 +207,19 @@ impl Gossip {
         self.manual.as_ref().is_some_and(|manual| manual.can_start)
     }
 
-    /// A message of this node.
+    /// Returns a message of this node.
     pub(super) fn message(&self, view: &ClusterView, reached_at: &str, body: Body) -> Message {
         Message { header: self.header(view, reached_at), body }
     }
 
-    /// The masters that report a node as failing, as far as that is not long ago.
+    /// Returns the number of masters that have recently reported a node as failing.
     pub(crate) fn failure_reports(&self, number: NodeNumber) -> usize {
         let oldest = self.now() - self.facts.node_timeout.saturating_mul(2);
         let reports = self.peers.get(&number).map(|peer| peer.reports.values());
         reports.map_or(0, |reports| reports.filter(|at| **at >= oldest).count())
     }
 
-    /// The connections to other nodes and from them.
+    /// Returns the connections to other nodes and from them.
     pub(crate) fn link_infos(&self) -> Vec<LinkInfo> {
         let now = self.now();
         let to = self.peers.iter().filter_map(|(node, peer)| Some((node, peer.link.as_ref()?)));
@@ -240,23 +241,23 @@ impl Gossip {
         all
     }
 
-    /// A name for a node whose own is not known yet.
+    /// Returns a placeholder name for a node whose own name is not known yet.
     pub(super) fn random_id(&mut self) -> NodeId {
         NodeId::random(&mut self.rng)
     }
 
-    /// A client is gone that may have been another node.
+    /// Forgets the session of a client that has left and may have been another node.
     pub(crate) fn forget_session(&mut self, session: u64) {
         self.sessions.remove(&session);
     }
 }
 
-/// Whether a node is one that others can be told of.
+/// Whether a node may be reported to others.
 pub(super) fn is_known(node: &Node) -> bool {
     !node.flags.intersects(NodeFlags::HANDSHAKE | NodeFlags::NO_ADDRESS)
 }
 
-/// How many masters decide: most of those that have slots.
+/// Returns the majority of the masters that have slots.
 pub(super) fn quorum(view: &ClusterView) -> usize {
     view.nodes().filter(|(_, node)| node.is_master() && node.slots > 0).count() / 2 + 1
 }

@@ -1,4 +1,4 @@
-//! Nodes of a cluster without engines, whose connections a seed cuts, slows down and mends.
+//! Nodes of a cluster without engines. A seed decides when their connections are cut, slowed down and repaired.
 
 use super::super::node::{Node, NodeId, NodeNumber};
 use super::super::node_flags::NodeFlags;
@@ -12,19 +12,19 @@ use lockwheel_resp::{Batch, RequestLimits, RequestParser};
 use lockwheel_store::keyspace::Rng;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// After how long a silence nodes of these tests may have failed.
+/// The node timeout of these tests, in milliseconds.
 const TIMEOUT_MS: i64 = 2000;
 
 struct Member {
     gossip: Gossip,
     view: ClusterView,
-    /// How far it is in the stream of replication.
+    /// The replication offset.
     offset: u64,
     is_down: bool,
     is_paused: bool,
 }
 
-/// What is on its way from a node to another, or back.
+/// A transfer in progress between two nodes.
 enum Parcel {
     Request { from: usize, link: LinkId, bytes: Vec<u8> },
     Answer { to: usize, link: LinkId, bytes: Vec<u8> },
@@ -32,15 +32,15 @@ enum Parcel {
 
 struct World {
     members: Vec<Member>,
-    /// Where the connections lead.
+    /// The node at the other end of each connection.
     links: BTreeMap<(usize, LinkId), usize>,
     parcels: VecDeque<(i64, usize, Parcel)>,
-    /// Pairs that cannot reach each other.
+    /// Pairs of nodes that cannot reach each other.
     cut: BTreeSet<(usize, usize)>,
     now: i64,
     rng: Rng,
     longest_way_ms: u64,
-    /// By epoch, the master that has won it.
+    /// The master that has won each epoch.
     winners: BTreeMap<u64, NodeId>,
 }
 
@@ -54,7 +54,7 @@ fn node(at: usize, flags: NodeFlags) -> Node {
 }
 
 impl World {
-    /// So many masters, each with so many replicas, which know one another.
+    /// Returns a cluster of masters with replicas, all of which know one another.
     fn new(seed: u64, masters: usize, replicas: usize) -> Self {
         let all = masters * (1 + replicas);
         let members = (0..all).map(|me| Self::member(seed, me, masters, all)).collect();
@@ -124,7 +124,7 @@ impl World {
         self.cut.contains(&(one.min(other), one.max(other)))
     }
 
-    /// A node does something, and what it then wants done is done.
+    /// Runs an action of a node, and then carries out its effects.
     fn act<T>(&mut self, at: usize, work: impl FnOnce(&mut Gossip, &mut ClusterView) -> T) -> T {
         let facts = self.facts(at);
         let Member { gossip, view, .. } = &mut self.members[at];
@@ -156,7 +156,7 @@ impl World {
         }
     }
 
-    /// Of those over one connection none overtakes another.
+    /// Delivers a parcel after a random delay, in order with the others of its connection.
     fn post(&mut self, at: usize, parcel: Parcel) {
         let way = 1 + self.rng.below(self.longest_way_ms) as i64;
         let last = self.parcels.iter().filter(|(_, to, _)| *to == at).map(|(due, ..)| *due).max();
@@ -164,7 +164,7 @@ impl World {
         self.parcels.push_back((due, at, parcel));
     }
 
-    /// A master with slots whose epoch somebody else has won would be the end of it.
+    /// Checks that no other node has won the epoch of a master with slots.
     fn note_winner(&mut self, at: usize) {
         let me = self.members[at].view.me();
         if me.is_master() && me.slots > 0 {
@@ -211,7 +211,7 @@ impl World {
             let due: VecDeque<_> = due;
             due.into_iter().for_each(|(_, at, parcel)| self.deliver(at, parcel));
             for at in 0..self.members.len() {
-                // Not all at one instant.
+                // The nodes do not tick at the same instant.
                 if (self.now / 10 + at as i64) % 10 == 0 && !self.members[at].is_down {
                     self.act(at, Gossip::tick);
                 }
@@ -219,7 +219,7 @@ impl World {
         }
     }
 
-    /// What a node thinks of whose slots are whose, and of who follows whom.
+    /// Returns a node's view of the owners of slots and of the replicas' masters.
     fn opinion(&self, at: usize) -> Vec<(Option<NodeId>, usize)> {
         let view = &self.members[at].view;
         let mut all: Vec<_> = Vec::new();
@@ -249,7 +249,7 @@ impl World {
     }
 }
 
-/// The messages of requests.
+/// Returns the messages in the bytes of requests.
 fn messages(bytes: &[u8]) -> Vec<Vec<u8>> {
     let mut batch = Batch::new();
     RequestParser::new().parse(bytes, &RequestLimits::default(), &mut batch).expect("it is right");
@@ -278,7 +278,7 @@ fn a_master_that_is_gone_is_replaced_and_comes_back_as_a_replica() {
     }
 }
 
-/// A master that has not heard of the failure when it is asked gives no vote: then another replica has its turn.
+/// A master that has not learnt of the failure in time gives no vote, so another replica wins.
 #[test]
 fn the_replica_that_is_nearest_takes_over_unless_it_asks_too_early() {
     let mut nearest = 0;
@@ -377,7 +377,7 @@ fn who_meets_one_knows_all() {
 fn two_that_claim_a_slot_agree_by_the_higher_epoch() {
     let mut world = World::new(7, 3, 0);
     world.pass(500);
-    // The first believes that it has the last slots, by an earlier epoch.
+    // The first node believes that it owns the last slots, by an earlier epoch.
     world.act(0, |_, view| {
         let me = view.my_number();
         (16_000..SLOTS).for_each(|slot| view.assign(slot, Some(me)));
@@ -386,7 +386,7 @@ fn two_that_claim_a_slot_agree_by_the_higher_epoch() {
     world.pass(10_000);
     assert!(world.agrees());
     assert_eq!(world.members[0].view.owner(16_000), Some(world.number(0, 2)));
-    // And by a later one.
+    // And by a later epoch.
     world.act(0, |_, view| {
         let me = view.my_number();
         (16_000..SLOTS).for_each(|slot| view.assign(slot, Some(me)));
@@ -397,7 +397,7 @@ fn two_that_claim_a_slot_agree_by_the_higher_epoch() {
     assert_eq!(world.members[2].view.owner(16_000), Some(world.number(2, 0)));
 }
 
-/// Whatever goes down, is cut off and comes back: no epoch has two masters, and afterwards all agree.
+/// Whatever nodes and connections fail and return, no epoch has two masters, and afterwards all nodes agree.
 #[test]
 fn elections_never_give_one_epoch_to_two_and_all_agree_in_the_end() {
     for seed in 0..60 {
@@ -441,7 +441,7 @@ fn elections_never_give_one_epoch_to_two_and_all_agree_in_the_end() {
     }
 }
 
-/// Whatever a node is told, it goes on, and knows no more nodes than it may.
+/// A node survives any message, and never knows more nodes than the maximum.
 #[test]
 fn a_hostile_node_does_no_harm() {
     let mut world = World::new(7, 3, 0);
