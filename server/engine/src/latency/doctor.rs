@@ -1,4 +1,4 @@
-//! LATENCY DOCTOR: what took long, and what may be done about it, in Redis' words.
+//! LATENCY DOCTOR: a report on slow events, with advice, in the words of Redis.
 
 use super::{Event, Series};
 use std::fmt;
@@ -33,7 +33,7 @@ const SCHEDULER: &[&str] = &[
      Jemalloc. However this may create fragmentation problems.",
 ];
 
-/// What the advice depends on besides the samples.
+/// The settings on which the advice depends.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Advised {
     /// `latency-monitor-threshold`.
@@ -44,7 +44,7 @@ pub(crate) struct Advised {
     pub(crate) slow_log_len: usize,
 }
 
-/// The report on these events at `now`, in seconds since the epoch.
+/// Returns the report on these events at `now`, in seconds since the epoch.
 pub(crate) fn report(all: &[Series], setting: Advised, now: i64) -> String {
     if all.is_empty() {
         return format!("{}\n", if setting.threshold_ms == 0 { DISABLED } else { NOTHING });
@@ -66,7 +66,7 @@ pub(crate) fn report(all: &[Series], setting: Advised, now: i64) -> String {
     report
 }
 
-/// What the report tells of an event: all but the number of samples in milliseconds or seconds.
+/// The figures of an event in the report, except the number of samples. In milliseconds or seconds.
 struct Figures {
     name: &'static str,
     samples: u64,
@@ -105,7 +105,7 @@ impl fmt::Display for Figures {
     }
 }
 
-/// The lines of advice, in Redis' order.
+/// Returns the lines of advice, in Redis' order.
 fn advice(all: &[Series], setting: Advised) -> Vec<String> {
     let has = |event: Event| all.iter().any(|series| series.event == event);
     let mut lines = Vec::new();
@@ -128,7 +128,7 @@ fn advice(all: &[Series], setting: Advised) -> Vec<String> {
     lines
 }
 
-/// What is to be changed, so that the slow log shows the commands.
+/// Returns the change of the settings with which the slow log would show the commands.
 fn slow_log_advice(setting: Advised) -> Option<String> {
     let threshold_us = setting.threshold_ms.saturating_mul(1000);
     if setting.slow_log_us < 0 || setting.slow_log_len == 0 {

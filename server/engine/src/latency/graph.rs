@@ -2,13 +2,13 @@
 
 use super::Series;
 
-/// Columns of the graph; more samples are drawn below.
+/// The columns of one block of the graph. Further samples are drawn in blocks below it.
 const COLUMNS: usize = 80;
-/// Lines of the graph, and the steps of each.
+/// The lines of the graph, and the steps of each line.
 const ROWS: usize = 4;
 const STEPS: [char; 3] = ['_', 'o', '#'];
 
-/// The graph of an event's samples, with how long ago they were at `now`, in seconds since the epoch.
+/// Returns the graph of an event's samples, with their ages at `now`, in seconds since the epoch.
 pub(crate) fn draw(series: &Series, now: i64) -> String {
     let lengths = || series.samples().map(|sample| sample.took_ms);
     let (low, high) = (lengths().min().unwrap_or(0), lengths().max().unwrap_or(0));
@@ -34,9 +34,9 @@ pub(crate) fn draw(series: &Series, now: i64) -> String {
 
 /// A sample in the graph.
 struct Column {
-    /// Its height, in steps.
+    /// The height, in steps.
     step: usize,
-    /// How long ago it was, to be written from the top to the bottom.
+    /// The age of the sample, written from top to bottom.
     label: String,
 }
 
@@ -57,14 +57,14 @@ fn draw_part(columns: &[Column], graph: &mut String) {
     }
 }
 
-/// The height of a sample that took so much longer than the shortest, in steps.
+/// Returns the height, in steps, of a sample that is `above_ms` longer than the shortest one.
 fn step(above_ms: u64, range_ms: u64) -> usize {
     let steps = ROWS * STEPS.len();
     let step = u128::from(above_ms) * steps as u128 / u128::from(range_ms.max(1));
     usize::try_from(step).unwrap_or(usize::MAX).min(steps - 1)
 }
 
-/// So many seconds, in the unit that they fill.
+/// Formats a number of seconds in the largest unit that fits.
 fn ago(seconds: i64) -> String {
     match seconds {
         ..60 => format!("{seconds}s"),

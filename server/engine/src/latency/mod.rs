@@ -1,4 +1,4 @@
-//! LATENCY's events: what took the server longer than its threshold, and when.
+//! The latency monitor: events that took longer than the threshold, and their times.
 
 mod doctor;
 mod graph;
@@ -8,26 +8,26 @@ pub(crate) use graph::draw;
 
 use std::collections::VecDeque;
 
-/// The most samples of an event.
+/// The maximum number of samples of an event.
 const SAMPLES_MAX: usize = 160;
 
-/// What is watched for taking long.
+/// An event whose duration is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
-    /// A command that takes constant or logarithmic time.
+    /// A command with constant or logarithmic cost.
     FastCommand,
     /// Any other command.
     Command,
     /// A command that is served after a wait.
     CommandUnblocking,
-    /// Keys that expire, of one batch.
+    /// The expiry of keys in one batch.
     ExpireCycle,
-    /// Keys that are evicted, before one batch.
+    /// The eviction of keys before one batch.
     EvictionCycle,
 }
 
 impl Event {
-    /// Its name.
+    /// Returns the name of the event.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Event::FastCommand => "fast-command",
@@ -39,12 +39,12 @@ impl Event {
     }
 }
 
-/// One that took long.
+/// A slow occurrence of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sample {
-    /// When, in seconds since the epoch.
+    /// The end of the occurrence, in seconds since the epoch.
     pub(crate) unix_time: i64,
-    /// How long, in milliseconds.
+    /// The duration, in milliseconds.
     pub(crate) took_ms: u64,
 }
 
@@ -52,9 +52,9 @@ pub(crate) struct Sample {
 #[derive(Debug)]
 pub(crate) struct Series {
     pub(crate) event: Event,
-    /// The oldest first: at least one.
+    /// At least one sample, oldest first.
     samples: VecDeque<Sample>,
-    /// The longest of all, also of those that are forgotten.
+    /// The longest duration ever, including that of dropped samples.
     pub(crate) longest_ms: u64,
 }
 
@@ -63,17 +63,17 @@ impl Series {
         Series { event, samples: VecDeque::new(), longest_ms: 0 }
     }
 
-    /// The samples, the oldest first.
+    /// Iterates over the samples, oldest first.
     pub(crate) fn samples(&self) -> impl ExactSizeIterator<Item = &Sample> + Clone {
         self.samples.iter()
     }
 
-    /// The latest sample.
+    /// Returns the latest sample.
     pub(crate) fn latest(&self) -> Option<&Sample> {
         self.samples.back()
     }
 
-    /// Of the samples of one second only the longest is kept.
+    /// Adds a sample. Of the samples of one second, only the longest is kept.
     fn add(&mut self, sample: Sample) {
         self.longest_ms = self.longest_ms.max(sample.took_ms);
         match self.samples.back_mut() {
@@ -90,32 +90,32 @@ impl Series {
     }
 }
 
-/// What took long.
+/// The latency monitor.
 #[derive(Debug)]
 pub(crate) struct Latency {
-    /// From so many milliseconds on; 0: nothing is watched.
+    /// The minimum duration of a sample, in milliseconds. 0 turns the monitor off.
     threshold_ms: u64,
-    /// Those of which something took long, in the order of their first samples.
+    /// The events with samples, in the order of their first samples.
     series: Vec<Series>,
 }
 
 impl Latency {
-    /// Nothing yet; see [`Latency::configure`].
+    /// Returns a monitor without samples; see [`Latency::configure`].
     pub(crate) fn new(threshold_ms: i64) -> Self {
         Latency { threshold_ms: threshold_ms.unsigned_abs(), series: Vec::new() }
     }
 
-    /// Watches for what takes so many milliseconds or longer; for nothing, when that is 0.
+    /// Sets the minimum duration of a sample, in milliseconds. 0 turns the monitor off.
     pub(crate) fn configure(&mut self, threshold_ms: i64) {
         self.threshold_ms = threshold_ms.unsigned_abs();
     }
 
-    /// From how many milliseconds on something took long; 0: nothing is watched.
+    /// Returns the minimum duration of a sample, in milliseconds; 0 if the monitor is off.
     pub(crate) fn threshold_ms(&self) -> u64 {
         self.threshold_ms
     }
 
-    /// From how many nanoseconds on; the largest number is never reached.
+    /// Returns the minimum duration of a sample, in nanoseconds; `u64::MAX` if the monitor is off.
     pub(crate) fn threshold_ns(&self) -> u64 {
         match self.threshold_ms {
             0 => u64::MAX,
@@ -123,7 +123,8 @@ impl Latency {
         }
     }
 
-    /// Something has taken so many nanoseconds, until this second since the epoch.
+    /// Records an event that took `took_ns` nanoseconds, if that reaches the threshold. It ended at `unix_time`, in
+    /// seconds since the epoch.
     pub(crate) fn took(&mut self, event: Event, took_ns: u64, unix_time: i64) {
         if took_ns < self.threshold_ns() {
             return;
@@ -135,17 +136,18 @@ impl Latency {
         self.series[at].add(Sample { unix_time, took_ms: took_ns / 1_000_000 });
     }
 
-    /// The samples of all events that have any.
+    /// Returns the samples of all events that have any.
     pub(crate) fn series(&self) -> &[Series] {
         &self.series
     }
 
-    /// The samples of the event of this name.
+    /// Returns the samples of the event with this name.
     pub(crate) fn find(&self, name: &[u8]) -> Option<&Series> {
         self.series.iter().find(|series| series.event.name().as_bytes() == name)
     }
 
-    /// Forgets the samples of these events, named in any case, or of all; of how many events.
+    /// Forgets the samples of these events, named in any case, or of all if no name is given. Returns the number of
+    /// events.
     pub(crate) fn forget(&mut self, names: &[&[u8]]) -> usize {
         let before = self.series.len();
         let is_named = |series: &Series| {

@@ -1,37 +1,37 @@
-//! One connection to another server, as the engine wants it.
+//! One connection to another server, as the engine requests it.
 
 use super::Purpose;
 
-/// Where another server listens.
+/// The address of another server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Endpoint {
-    /// Its name or address.
+    /// The host name or IP address.
     pub host: Box<str>,
-    /// Its port.
+    /// The port.
     pub port: u16,
 }
 
-/// What is to be done for a connection.
+/// An action of the driver for a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outgoing {
-    /// Connect, without waiting for it.
+    /// Connect without waiting for the result.
     Connect(Endpoint),
     /// Send these bytes.
     Send(Vec<u8>),
-    /// Close it, when as much of what was to be sent has gone as the other end takes at once.
+    /// Close the connection, after sending as much of the remaining bytes as the other end accepts at once.
     Close,
 }
 
-/// How far a connection is.
+/// The state of a connection.
 #[derive(Debug, PartialEq, Eq)]
 enum State {
-    /// The driver does not know of it yet.
+    /// The driver has not taken the request to connect yet.
     Wanted(Endpoint),
     /// The driver connects.
     Connecting,
-    /// Bytes go over it.
+    /// The connection is open.
     Open,
-    /// The engine does not want it any more.
+    /// The engine has ended the connection.
     Ended,
 }
 
@@ -40,9 +40,9 @@ enum State {
 pub(super) struct Connection {
     pub(super) purpose: Purpose,
     state: State,
-    /// What is to be sent.
+    /// The bytes to send.
     output: Vec<u8>,
-    /// The address at this end, once it is open.
+    /// The local address, once the connection is open.
     pub(super) local_ip: Option<Box<str>>,
 }
 
@@ -59,7 +59,7 @@ impl Connection {
         self.state == State::Ended
     }
 
-    /// Whether the driver has to be told.
+    /// Appends bytes to send. Returns whether the driver must be notified.
     pub(super) fn append(&mut self, bytes: &[u8]) -> bool {
         if self.has_ended() {
             return false;
@@ -69,7 +69,7 @@ impl Connection {
         was_empty && !bytes.is_empty() && self.state == State::Open
     }
 
-    /// Whether the driver has to be told.
+    /// Ends the connection. Returns whether the driver must be notified.
     pub(super) fn end(&mut self) -> bool {
         if self.state != State::Open {
             self.output.clear();
@@ -77,7 +77,7 @@ impl Connection {
         std::mem::replace(&mut self.state, State::Ended) != State::Ended
     }
 
-    /// Whether there is something to be sent.
+    /// Records that the connection is open. Returns whether there are bytes to send.
     pub(super) fn open(&mut self) -> bool {
         if self.state == State::Connecting {
             self.state = State::Open;
@@ -85,7 +85,7 @@ impl Connection {
         self.state == State::Open && !self.output.is_empty()
     }
 
-    /// What the driver has to do next.
+    /// Takes the driver's next action.
     pub(super) fn take(&mut self) -> Option<Outgoing> {
         if matches!(self.state, State::Open | State::Ended) && !self.output.is_empty() {
             return Some(Outgoing::Send(std::mem::take(&mut self.output)));

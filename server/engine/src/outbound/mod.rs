@@ -1,7 +1,7 @@
-//! Connections that the engine itself makes to other servers: what it wants of each, and what is to be sent.
+//! Connections that the engine makes to other servers.
 //!
-//! Nothing here waits, and nothing knows a socket: the engine's driver connects, sends and closes as it is told, and
-//! tells what has come.
+//! The module only records what the engine requests and which bytes to send. It does not block and does not use
+//! sockets: the driver of the engine connects, sends and closes as requested, and reports events.
 
 mod connection;
 mod event;
@@ -12,32 +12,32 @@ pub use event::OutboundEvent;
 use connection::Connection;
 use std::collections::{BTreeMap, VecDeque};
 
-/// The name of a connection; never given twice.
+/// The id of a connection; never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct OutboundId(pub u64);
 
-/// What a connection is for: who is told what comes over it.
+/// The purpose of a connection, which decides the receiver of its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// This server is a replica, and it leads to its master.
+    /// The link of this replica to its master.
     Master,
-    /// This server is a sentinel, and it leads to a server that it watches: its own name of it.
+    /// The connection of this sentinel to a server that it monitors, with the sentinel's id for the connection.
     Sentinel(u64),
-    /// This server is a node of a cluster, and it leads to another one: its own name of it.
+    /// The connection of this cluster node to another node, with this node's id for the connection.
     Cluster(u64),
 }
 
-/// All connections.
+/// The connections that the engine makes to other servers.
 #[derive(Debug, Default)]
 pub struct Outbound {
     connections: BTreeMap<OutboundId, Connection>,
     last: u64,
-    /// Those that the driver has to look at, each once.
+    /// The connections that need an action of the driver, each once.
     pending: VecDeque<OutboundId>,
 }
 
 impl Outbound {
-    /// Wants a connection. O(log n).
+    /// Requests a connection. O(log n).
     pub(crate) fn connect(&mut self, endpoint: Endpoint, purpose: Purpose) -> OutboundId {
         self.last += 1;
         let id = OutboundId(self.last);
@@ -46,7 +46,8 @@ impl Outbound {
         id
     }
 
-    /// Sends bytes, once the connection is open; to one that has ended, nothing. O(log n) and the bytes.
+    /// Sends bytes as soon as the connection is open. Bytes for a connection that has ended are dropped. O(log n +
+    /// bytes).
     pub(crate) fn send(&mut self, id: OutboundId, bytes: &[u8]) {
         let Some(connection) = self.connections.get_mut(&id) else { return };
         if connection.append(bytes) {
@@ -54,7 +55,7 @@ impl Outbound {
         }
     }
 
-    /// Ends a connection; nothing more comes from it.
+    /// Ends a connection. No more events of it are delivered.
     pub(crate) fn close(&mut self, id: OutboundId) {
         let Some(connection) = self.connections.get_mut(&id) else { return };
         if connection.end() {
@@ -62,29 +63,29 @@ impl Outbound {
         }
     }
 
-    /// The purpose of a connection that has not ended.
+    /// Returns the purpose of a connection that has not ended.
     pub(crate) fn purpose(&self, id: OutboundId) -> Option<Purpose> {
         self.connections.get(&id).filter(|connection| !connection.has_ended()).map(|one| one.purpose)
     }
 
-    /// Where a connection is wanted to, before the driver knows of it.
+    /// Returns the target of a connection that the driver has not started yet.
     pub(crate) fn wanted(&self, id: OutboundId) -> Option<&Endpoint> {
         self.connections.get(&id)?.wanted()
     }
 
-    /// Records the address at this end of a connection, in text: before the engine is told that it is open.
+    /// Records the local address of a connection, as text. To be called before the event that the connection is open.
     pub fn set_local_ip(&mut self, id: OutboundId, ip: &str) {
         if let Some(connection) = self.connections.get_mut(&id) {
             connection.local_ip = Some(ip.into());
         }
     }
 
-    /// The address at this end of an open connection, if the driver has told it.
+    /// Returns the local address of an open connection, if the driver has reported it.
     pub(crate) fn local_ip(&self, id: OutboundId) -> Option<&str> {
         self.connections.get(&id)?.local_ip.as_deref()
     }
 
-    /// It is open: what was to be sent goes out.
+    /// Records that a connection is open, and releases the bytes to send.
     pub(crate) fn opened(&mut self, id: OutboundId) {
         let Some(connection) = self.connections.get_mut(&id) else { return };
         if connection.open() {
@@ -92,25 +93,25 @@ impl Outbound {
         }
     }
 
-    /// There are none any more; who drives them has closed all.
+    /// Forgets all connections; the driver has closed them.
     pub(crate) fn forget_all(&mut self) {
         self.connections.clear();
         self.pending.clear();
     }
 
-    /// The driver has closed it.
+    /// Forgets a connection that the driver has closed.
     pub(crate) fn remove(&mut self, id: OutboundId) {
         self.connections.remove(&id);
     }
 
-    /// The next one that the driver has to look at.
+    /// Takes the next connection that needs an action of the driver.
     #[inline]
     pub(crate) fn next_pending(&mut self) -> Option<OutboundId> {
         self.pending.pop_front()
     }
 
-    /// Returns what the driver has to do next for a connection that
-    /// [`Output::Outbound`](crate::core::Output::Outbound) has named; to be asked until there is nothing.
+    /// Takes the driver's next action for a connection that [`Output::Outbound`](crate::core::Output::Outbound) has
+    /// named. Call it until it returns `None`.
     pub fn take(&mut self, id: OutboundId) -> Option<Outgoing> {
         let connection = self.connections.get_mut(&id)?;
         let outgoing = connection.take();

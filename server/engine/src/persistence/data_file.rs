@@ -1,4 +1,4 @@
-//! The data as they are now, written into files.
+//! Encoding of the present data as a file.
 
 use super::rdb_file::{FileRules, RdbFile};
 use crate::config::{Config, MaxmemoryPolicy};
@@ -17,17 +17,17 @@ pub(crate) enum Content {
     Nothing,
 }
 
-/// The data of a server, and the facts that a file of them tells.
+/// The data of a server, and the facts about it that its file states.
 pub(crate) struct DataFile<'e> {
     /// The keys.
     pub(crate) keyspace: &'e Keyspace,
     /// The code of the libraries of functions.
     pub(crate) libraries: Vec<&'e [u8]>,
-    /// The parameters in force.
+    /// The configuration in force.
     pub(crate) config: &'e Config,
-    /// The present instant, in seconds of the wall clock.
+    /// The present instant, in seconds on the wall clock.
     pub(crate) created_s: i64,
-    /// The memory that the server takes, in bytes.
+    /// The memory that the server uses, in bytes.
     pub(crate) used_bytes: usize,
 }
 
@@ -41,13 +41,13 @@ impl DataFile<'_> {
         }
     }
 
-    /// Returns a file of all data for a replica. `for_7_0`: the replica may be as old as Redis 7.0. `db`: the database
-    /// in which the stream goes on. O(data).
+    /// Returns a file of all data for a replica. `for_7_0`: the replica may be as old as Redis 7.0. `db`: the selected
+    /// database of the replication stream. O(data).
     pub(crate) fn write_for_replica(&self, for_7_0: bool, db: usize) -> Vec<u8> {
         self.keyspace.write_all(Box::new(self.begin_for_replica(for_7_0, db)))
     }
 
-    /// Returns the beginning of such a file, up to its first key.
+    /// Returns the beginning of a file for a replica, up to its first key.
     pub(crate) fn begin_for_replica(&self, for_7_0: bool, db: usize) -> RdbFile {
         let (rules, db) = (FileRules { for_7_0, ..rules_of(self.config) }, db.to_string());
         self.begin_with(Content::All, rules, &[("repl-stream-db", db.as_bytes())])
@@ -76,7 +76,7 @@ impl DataFile<'_> {
     }
 }
 
-/// Redis keeps what its policy goes by.
+/// Returns the rules of the configuration. As in Redis, the eviction policy decides which access data are kept.
 fn rules_of(config: &Config) -> FileRules {
     use MaxmemoryPolicy::{AllkeysLfu, AllkeysLru, VolatileLfu, VolatileLru};
     let accesses = match config.maxmemory_policy {

@@ -1,4 +1,4 @@
-//! What is kept of the data: when it was saved and how that went, and the file that a save writes.
+//! The state of saves: times, results, and the file that a save writes.
 
 mod data_file;
 mod key_dumps;
@@ -14,12 +14,12 @@ pub(crate) use save_control::{SaveControl, SaveEffect};
 
 use crate::clock::TimerKey;
 
-/// A save in the background.
+/// A background save in progress.
 #[derive(Debug)]
 pub(crate) struct Background {
-    /// The number that tells it from those before it.
+    /// The serial number, unique among the saves in the background.
     pub(crate) serial: u64,
-    /// When it began, in milliseconds of the system's monotonic clock.
+    /// The beginning, in milliseconds of the system's monotonic clock.
     pub(crate) began_ms: i64,
     /// The receiver of the data.
     pub(crate) target: SaveTarget,
@@ -28,46 +28,46 @@ pub(crate) struct Background {
 /// The receiver of a snapshot that is made in the background.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum SaveTarget {
-    /// A file, beneath the directory that the configuration had.
+    /// A file, relative to the directory that was configured when the save began.
     File {
-        /// Its name.
+        /// The file name.
         path: String,
-        /// The number of changes until the save began.
+        /// The number of changes up to the beginning of the save.
         changes: u64,
-        /// Whether the file has all keys: the host writes it.
+        /// Whether the snapshot is complete. The host is then writing the file.
         is_complete: bool,
     },
     /// The replicas that wait for a snapshot.
     Replicas,
 }
 
-/// How a file was read.
+/// The result of reading a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Loaded {
-    /// Keys that are there now.
+    /// The number of keys that were loaded.
     pub(crate) keys: u64,
-    /// Keys whose deadline was over.
+    /// The number of keys that were dropped because they had expired.
     pub(crate) expired: u64,
 }
 
-/// What INFO tells of saves.
+/// The facts about saves that INFO shows.
 #[derive(Debug, Default)]
 pub(crate) struct Persistence {
-    /// When the data was last saved, in wall milliseconds.
+    /// The instant of the last save, in wall milliseconds.
     pub(crate) saved_ms: Option<i64>,
-    /// How many saves have begun.
+    /// The number of saves that have begun.
     pub(crate) saves: u64,
-    /// The last save in the background has failed.
+    /// Whether the last background save has failed.
     pub(crate) has_failed: bool,
-    /// How long it took, in seconds.
+    /// The duration of the last background save, in seconds.
     pub(crate) took_seconds: Option<i64>,
-    /// The save in the background that is on its way.
+    /// The background save in progress.
     pub(crate) background: Option<Background>,
-    /// One is to begin when the timer fires.
+    /// Whether a save is to begin when the timer fires.
     is_scheduled: bool,
-    /// A snapshot for replicas is to begin when the timer fires.
+    /// Whether a snapshot for replicas is to begin when the timer fires.
     is_due_for_replicas: bool,
-    /// Begins a save in the background, or goes on with it.
+    /// The timer that begins or continues a background save.
     timer: Option<TimerKey>,
     /// The file that was read last.
     pub(crate) loaded: Loaded,
@@ -75,13 +75,13 @@ pub(crate) struct Persistence {
 }
 
 impl Persistence {
-    /// A number that no save in the background had before.
+    /// Returns a serial number that no background save has had before.
     fn next_serial(&mut self) -> u64 {
         self.serial += 1;
         self.serial
     }
 
-    /// Begins anew; saves that are still on their way are none of it.
+    /// Resets the state. Saves in progress do not count as saves of the new state.
     fn reset(&mut self) {
         *self = Persistence { serial: self.serial, ..Persistence::default() };
     }

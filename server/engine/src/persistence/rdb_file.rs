@@ -1,19 +1,19 @@
-//! The file of a save: what it says of itself, libraries, keys.
+//! The file of a save: metadata, libraries and keys.
 
 use lockwheel_store::keyspace::{AccessClock, Accesses, KeyWriter, Measure};
 use lockwheel_store::rdb::file::{Access, FileWriter};
 use lockwheel_store::values::Value;
 
-/// What a file is to be like.
+/// The options for writing a file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FileRules {
-    /// What it keeps of accesses.
+    /// The kind of access data that the file keeps, if any.
     pub(crate) accesses: Option<Measure>,
     /// Whether strings are compressed.
     pub(crate) compresses: bool,
-    /// Whether it ends with a checksum.
+    /// Whether the file ends with a checksum.
     pub(crate) has_checksum: bool,
-    /// Whether a server reads it that is as old as Redis 7.0.
+    /// Whether a server as old as Redis 7.0 must be able to read the file.
     pub(crate) for_7_0: bool,
 }
 
@@ -25,7 +25,7 @@ pub(crate) struct RdbFile {
 }
 
 impl RdbFile {
-    /// A file that says this of itself, and has these libraries of functions.
+    /// Begins a file with this metadata and these libraries of functions.
     pub(crate) fn new<'l>(
         rules: FileRules,
         about: &[(&str, &[u8])],

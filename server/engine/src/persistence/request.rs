@@ -1,11 +1,11 @@
-//! Requests of clients on saves.
+//! Requests of clients for saves.
 
 use super::Persistence;
 
-/// The view that a command on saves has of them.
+/// The parts of the engine that a save command sees.
 #[derive(Debug)]
 pub(crate) struct SavesView<'e> {
-    /// The facts about saves.
+    /// The state of saves.
     pub(crate) saves: &'e mut Persistence,
     /// The start of the server, in wall milliseconds.
     pub(crate) started_ms: i64,
@@ -18,10 +18,10 @@ pub(crate) struct SavesView<'e> {
 pub(crate) enum SaveRequest {
     /// No save: the client has its reply.
     Nothing,
-    /// A save while others wait, after which the client is answered.
+    /// A save that blocks the server, after which the client is answered.
     AtOnce,
     /// A save in the background.
     InBackground,
-    /// A save in the background, when the present transaction has ended.
+    /// A save in the background, to begin when the present transaction has ended.
     Scheduled,
 }

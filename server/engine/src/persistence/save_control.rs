@@ -1,4 +1,4 @@
-//! Saves, step by step: one in the background writes a piece of its file in every millisecond.
+//! The steps of saves. A background save writes one piece of its file in each millisecond.
 
 use super::{Background, Persistence, RdbFile, SaveTarget};
 use crate::clock::{EngineClock, Timer, TimerKind};
@@ -10,37 +10,37 @@ use std::io;
 /// The cost of a piece of a snapshot, in bytes of the file: about half a millisecond.
 const PIECE_BYTES: usize = 96 << 10;
 
-/// A step that follows in a save.
+/// An effect of a save for the engine to carry out.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum SaveEffect {
-    /// A save in the background begins, which was put off.
+    /// Begin a background save that was postponed.
     Begin,
-    /// The host writes the file of the save with this number.
+    /// Have the host write the file of the save with this serial number.
     Write { serial: u64, path: String, file: Vec<u8> },
-    /// A snapshot for replicas begins, which was put off.
+    /// Begin a snapshot for replicas that was postponed.
     BeginForReplicas,
-    /// Replicas are sent their snapshot. `None`: it could not be made.
+    /// Send the replicas their snapshot. `None` if it could not be made.
     Send(Option<Vec<u8>>),
-    /// The rules have changed. `may_forbid`: writes are refused, since the last save has failed.
+    /// Apply changed rules. `may_forbid`: writes are refused if the last save has failed.
     RulesChanged { may_forbid: bool },
 }
 
-/// The state of saves, with the parts of the engine that they see.
+/// The state of saves, with the parts of the engine that saves use.
 pub(crate) struct SaveControl<'e> {
-    /// The facts about saves.
+    /// The state of saves.
     pub(crate) saves: &'e mut Persistence,
     /// The keys, which a snapshot keeps as they were.
     pub(crate) keyspace: &'e mut Keyspace,
     /// The clocks, and the timer of saves.
     pub(crate) clock: &'e mut EngineClock,
-    /// The parameters in force.
+    /// The configuration in force.
     pub(crate) config: &'e Config,
     /// The effects, in order.
     pub(crate) effects: Vec<SaveEffect>,
 }
 
 impl SaveControl<'_> {
-    /// Records whether all data have been written into a file, without others being served meanwhile.
+    /// Records the result of a blocking save of all data.
     pub(crate) fn written_at_once(&mut self, result: &io::Result<()>) {
         if let Err(error) = result {
             tracing::warn!("Write error saving DB on disk: {}", system_reason(error));
@@ -57,16 +57,16 @@ impl SaveControl<'_> {
         self.rules_changed();
     }
 
-    /// Follows that saves have failed or not, or other parameters of them: as in Redis, nothing is written where save
-    /// points say that it is to be kept, and it cannot be.
+    /// Updates the rules after the result of a save or the parameters have changed. As in Redis, writes are refused if
+    /// there are save points and the last save has failed.
     pub(crate) fn rules_changed(&mut self) {
         let parameters = &self.config.saves;
         let is_wanted = parameters.stop_writes_on_error && !parameters.points.is_empty();
         self.effects.push(SaveEffect::RulesChanged { may_forbid: is_wanted && self.saves.has_failed });
     }
 
-    /// Begins a save in the background, into a file that has begun, by the process with this number. There is none on
-    /// its way.
+    /// Begins a background save to a file that has been begun. `process` is the process id. No other save may be in
+    /// progress.
     pub(crate) fn begin(&mut self, file: RdbFile, process: u32) {
         self.keyspace.begin_snapshot(Box::new(file), FlushedKeys::Written);
         let (path, changes) = (self.config.saves.dbfilename.clone(), self.keyspace.counters.dirty);
@@ -81,9 +81,10 @@ impl SaveControl<'_> {
         self.saves.background = Some(Background { serial, began_ms, target });
     }
 
-    /// Begins a snapshot for replicas, into a file that has begun, by the process with this number. Replicas are sent
-    /// the file at once if one piece is all of it; otherwise the other pieces are made in the background. No save is on
-    /// its way. Keys that are flushed meanwhile may be left out if the stream tells replicas of that.
+    /// Begins a snapshot for replicas in a file that has been begun. `process` is the process id. If one piece
+    /// completes the file, the replicas are sent it at once. Otherwise the other pieces are made in the background. No
+    /// save may be in progress. Keys that are flushed meanwhile may be left out if the replication stream also tells
+    /// the replicas of the flush.
     pub(crate) fn begin_for_replicas(&mut self, file: RdbFile, flushed: FlushedKeys, process: u32) {
         self.keyspace.begin_snapshot(Box::new(file), flushed);
         let file = self.make_piece();
@@ -95,8 +96,8 @@ impl SaveControl<'_> {
         self.set_timer(self.piece_delay_ms());
     }
 
-    /// Makes a piece of the snapshot; returns the file if that was the last. The snapshot ends if there is no memory
-    /// for the piece.
+    /// Makes a piece of the snapshot. Returns the file after the last piece. If there is no memory for the piece, the
+    /// snapshot ends.
     fn make_piece(&mut self) -> Option<Vec<u8>> {
         let (piece, keyspace) = (self.piece_bytes(), &mut *self.keyspace);
         let made = allocation::contain(|| keyspace.go_on_with_snapshot(piece));
@@ -106,13 +107,13 @@ impl SaveControl<'_> {
         })
     }
 
-    /// Lets a snapshot for replicas begin when what runs now has ended.
+    /// Schedules a snapshot for replicas for after the present work.
     pub(crate) fn schedule_for_replicas(&mut self) {
         self.saves.is_due_for_replicas = true;
         self.set_timer(0);
     }
 
-    /// Gives a snapshot for replicas up, if one is on its way: no replica waits for it any more.
+    /// Gives up a snapshot for replicas in progress, because no replica waits for it any more.
     pub(crate) fn give_up_for_replicas(&mut self) {
         if self.is_for_replicas() {
             tracing::info!("Background transfer given up: no replica waits for it any more");
@@ -125,7 +126,7 @@ impl SaveControl<'_> {
         self.saves.background.as_ref().is_some_and(|save| save.target == SaveTarget::Replicas)
     }
 
-    /// Ends the snapshot for replicas that is on its way.
+    /// Ends the snapshot for replicas in progress.
     fn end_for_replicas(&mut self) {
         if let Some(save) = self.saves.background.take() {
             self.note_time(&save);
@@ -133,7 +134,7 @@ impl SaveControl<'_> {
         self.begin_scheduled();
     }
 
-    /// Lets a save begin that was put off while another one was on its way.
+    /// Begins a save that was postponed while another one was in progress.
     fn begin_scheduled(&mut self) {
         if self.saves.is_scheduled {
             self.set_timer(0);
@@ -145,7 +146,7 @@ impl SaveControl<'_> {
         self.saves.took_seconds = Some(took_ms / 1000);
     }
 
-    /// Lets a save in the background begin when the present command or transaction has ended.
+    /// Schedules a background save for after the present command or transaction.
     pub(crate) fn schedule(&mut self) {
         self.saves.is_scheduled = true;
         self.set_timer(0);
@@ -159,7 +160,7 @@ impl SaveControl<'_> {
         }
     }
 
-    /// Goes on with a save, or begins the one that was put off: the timer of saves has fired.
+    /// Handles the timer of saves: continues a save, or begins one that was postponed.
     pub(crate) fn timer_fired(&mut self) {
         self.saves.timer = None;
         if self.saves.background.is_some() {
@@ -171,7 +172,7 @@ impl SaveControl<'_> {
         }
     }
 
-    /// The cost of the next piece, in bytes of the file.
+    /// Returns the cost of the next piece, in bytes of the file.
     fn piece_bytes(&self) -> usize {
         if self.config.saves.key_delay_us > 0 { 1 } else { PIECE_BYTES }
     }
@@ -180,7 +181,7 @@ impl SaveControl<'_> {
         self.config.saves.key_delay_us.max(0) / 1000
     }
 
-    /// Makes a piece of the snapshot; after the last one, the host writes the file, or replicas are sent it.
+    /// Makes a piece of the snapshot. After the last one, the file goes to the host or to the replicas.
     fn go_on(&mut self) {
         if self.is_complete() {
             return;
@@ -207,13 +208,13 @@ impl SaveControl<'_> {
         }
     }
 
-    /// Whether the host writes the file of the save in the background.
+    /// Whether the host is writing the file of the background save.
     fn is_complete(&self) -> bool {
         let target = self.saves.background.as_ref().map(|save| &save.target);
         matches!(target, Some(SaveTarget::File { is_complete: true, .. }))
     }
 
-    /// Ends the snapshot for replicas, which are sent this file. `None`: it could not be made.
+    /// Ends the snapshot for replicas and sends them this file. `None` if it could not be made.
     fn send(&mut self, file: Option<Vec<u8>>) {
         match file {
             Some(_) => tracing::info!("Background RDB transfer terminated with success"),
@@ -223,7 +224,7 @@ impl SaveControl<'_> {
         self.effects.push(SaveEffect::Send(file));
     }
 
-    /// Records that the host has written the file of the save with this number, or could not.
+    /// Records whether the host has written the file of the save with this serial number.
     pub(crate) fn written(&mut self, serial: u64, result: &io::Result<()>) {
         let Some(save) = self.saves.background.take_if(|save| save.serial == serial) else { return };
         let SaveTarget::File { changes: saved, .. } = save.target else { return };
@@ -245,7 +246,7 @@ impl SaveControl<'_> {
         self.begin_scheduled();
     }
 
-    /// Gives up what is being saved, and forgets what was.
+    /// Gives up the save in progress and resets the state of saves.
     pub(crate) fn reset(&mut self) {
         if let Some(timer) = self.saves.timer.take() {
             self.clock.timers_mut().cancel(timer);
@@ -262,7 +263,7 @@ mod tests {
     use super::*;
     use lockwheel_store::time::Now;
 
-    /// The parts that saves see.
+    /// The parts that saves use.
     struct Parts {
         saves: Persistence,
         keyspace: Keyspace,

@@ -48,7 +48,7 @@ pub(crate) struct SlowFunction {
 }
 
 impl Scripts {
-    /// A runtime with these parameters.
+    /// Returns a runtime with this configuration. `seed` decides its random choices.
     pub(crate) fn new(config: &Config, seed: u64) -> Self {
         Scripts::controlled_by(Arc::new(ScriptControl::new()), config, seed)
     }
@@ -73,7 +73,7 @@ impl Scripts {
         *self = Scripts::controlled_by(self.control.clone(), config, seed);
     }
 
-    /// What other threads may see of a running script, and how they stop it.
+    /// Returns the control through which other threads observe and stop a running script.
     pub fn control(&self) -> &Arc<ScriptControl> {
         &self.control
     }
@@ -170,9 +170,9 @@ impl Scripts {
         self.caller == Some(slot)
     }
 
-    /// Tells the log, once, of the script or function that runs, if it has run for as long as the threshold says until
-    /// this instant of the monotonic clock; 0: never. `command` is the name of the request's command; a function must
-    /// have been shown.
+    /// Logs the running script or function, once, if it has run for at least the configured threshold at this instant
+    /// of the monotonic clock. A threshold of 0 disables this. `command` is the name of the request's command. A
+    /// function must have been shown by [`Scripts::show`] before.
     pub(crate) fn log_if_slow(
         &mut self,
         (now_ms, threshold_ms): (u64, u64),

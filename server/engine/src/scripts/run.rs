@@ -1,4 +1,4 @@
-//! The script or function that a request runs, and what it may do.
+//! The script or function that a request runs, and its permissions.
 
 use lockwheel_scripting::{EntryId, EntryKind, Flags};
 use lockwheel_store::keyspace::ScriptInputs;
@@ -9,7 +9,7 @@ pub(crate) struct ScriptRun<'a> {
     pub(crate) id: EntryId,
     /// The keys and arguments.
     pub(crate) inputs: ScriptInputs<'a>,
-    /// The rules that it runs by.
+    /// The permissions of the run.
     pub(crate) rules: ScriptRules,
 }
 
@@ -23,23 +23,23 @@ impl ScriptRun<'_> {
     }
 }
 
-/// The rules by which a script or a function runs.
+/// The permissions of a running script or function.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ScriptRules {
-    /// Writing is refused.
+    /// Whether writes are refused.
     pub(crate) read_only: bool,
-    /// The script declares what it does: it is refused as a whole, not command by command.
+    /// Whether the script declares its flags. It is then refused as a whole and not command by command.
     pub(crate) declared: bool,
-    /// Memory may be taken even when it is short.
+    /// Whether commands that may use memory run even when memory is short.
     pub(crate) takes_any_memory: bool,
-    /// Data that may be old may be read.
+    /// Whether the script may read data that may be stale.
     pub(crate) reads_stale: bool,
-    /// Keys of several slots may be named.
+    /// Whether the script may use keys of several slots.
     pub(crate) crosses_slots: bool,
 }
 
 impl ScriptRules {
-    /// The rules of a script with these flags. `read_only`: the command that calls it only reads.
+    /// Returns the permissions of a script with these flags. `read_only`: the calling command only reads.
     pub(crate) fn of(flags: Flags, read_only: bool) -> Self {
         let declared = flags.shebang;
         ScriptRules {

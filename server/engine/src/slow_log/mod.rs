@@ -1,22 +1,22 @@
-//! SLOWLOG's entries: the latest calls that took long.
+//! The entries of SLOWLOG: the latest slow calls.
 
 use std::collections::VecDeque;
 
-/// The most arguments of an entry; the last of them then says how many more there were.
+/// The maximum number of arguments in an entry. The last one then states how many are left out.
 const ARGUMENTS_MAX: usize = 32;
-/// Bytes that are shown of a client's name, at most: it may be of any length.
+/// The maximum length of a client's name in an entry, in bytes. The name itself may have any length.
 const NAME_BYTES_MAX: usize = 1024;
-/// The most bytes of an argument in an entry, before it says how many more there were.
+/// The maximum length of an argument in an entry, in bytes. The rest is replaced by its length.
 const ARGUMENT_BYTES_MAX: usize = 128;
 
-/// A call that took long.
+/// A slow call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
-    /// Its number, from 0 on: SLOWLOG RESET does not restart it.
+    /// The number of the entry, counted from 0. SLOWLOG RESET does not restart the count.
     pub(crate) id: u64,
-    /// When it ended, in seconds since the epoch.
+    /// The end of the call, in seconds since the epoch.
     pub(crate) unix_time: i64,
-    /// How long it took, in microseconds.
+    /// The duration of the call, in microseconds.
     pub(crate) took_us: u64,
     /// The command and its arguments, shortened.
     pub(crate) arguments: Vec<Box<[u8]>>,
@@ -26,45 +26,45 @@ pub(crate) struct Entry {
     pub(crate) name: Box<[u8]>,
 }
 
-/// The latest calls that took long.
+/// The latest slow calls.
 #[derive(Debug)]
 pub(crate) struct SlowLog {
-    /// The latest first.
+    /// The entries, latest first.
     entries: VecDeque<Entry>,
     next_id: u64,
-    /// How many entries there may be.
+    /// The maximum number of entries.
     max_len: usize,
-    /// Calls that take at least so many nanoseconds are logged.
+    /// The minimum duration of a logged call, in nanoseconds.
     threshold_ns: u64,
 }
 
 impl SlowLog {
-    /// An empty log with these limits: see [`SlowLog::configure`].
+    /// Returns an empty log with these limits; see [`SlowLog::configure`].
     pub(crate) fn new(slower_than_us: i64, max_len: usize) -> Self {
         let mut log = SlowLog { entries: VecDeque::new(), next_id: 0, max_len, threshold_ns: 0 };
         log.configure(slower_than_us, max_len);
         log
     }
 
-    /// Logs calls that take `slower_than_us` microseconds or longer, none when that is negative, and keeps `max_len` of
-    /// them. Surplus entries go when the next one comes.
+    /// Logs calls of at least `slower_than_us` microseconds, and keeps the last `max_len` of them. A negative threshold
+    /// disables the log. Surplus entries are dropped when the next one is added.
     pub(crate) fn configure(&mut self, slower_than_us: i64, max_len: usize) {
         self.threshold_ns = u64::try_from(slower_than_us).map_or(u64::MAX, |us| us.saturating_mul(1000));
         self.max_len = max_len;
     }
 
-    /// From how many nanoseconds on a call is logged.
+    /// Returns the minimum duration of a logged call, in nanoseconds.
     pub(crate) fn threshold_ns(&self) -> u64 {
         self.threshold_ns
     }
 
-    /// Whether a call that took so many nanoseconds is logged; the largest number is never reached.
+    /// Whether a call of this duration is logged. A threshold of `u64::MAX` is never reached.
     #[inline]
     pub(crate) fn wants(&self, took_ns: u64) -> bool {
         took_ns >= self.threshold_ns
     }
 
-    /// Adds an entry, and drops the oldest when there are too many. O(arguments), of which a bounded part is copied.
+    /// Adds an entry, and drops the oldest if there are too many. O(arguments), of which a bounded part is copied.
     pub(crate) fn add(&mut self, unix_time: i64, took_ns: u64, argv: &[&[u8]], addr: &str, name: &[u8]) {
         let arguments = shortened(argv);
         let (id, took_us) = (self.next_id, took_ns / 1000);
@@ -80,12 +80,12 @@ impl SlowLog {
         self.entries.truncate(self.max_len);
     }
 
-    /// How many entries there are.
+    /// Returns the number of entries.
     pub(crate) fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// The entries, the latest first.
+    /// Iterates over the entries, latest first.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Entry> {
         self.entries.iter()
     }
@@ -96,7 +96,7 @@ impl SlowLog {
     }
 }
 
-/// A command and its arguments as an entry shows them.
+/// Returns a command and its arguments in the shortened form of an entry.
 fn shortened(argv: &[&[u8]]) -> Vec<Box<[u8]>> {
     let shown = if argv.len() > ARGUMENTS_MAX { ARGUMENTS_MAX - 1 } else { argv.len() };
     let mut arguments: Vec<Box<[u8]>> =

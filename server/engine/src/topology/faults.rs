@@ -1,4 +1,4 @@
-//! Faults of the servers of one process: one is killed or promoted, some are cut off from others.
+//! Faults of the servers of one process: kills, promotions and partitions.
 
 use super::link::Link as Connection;
 use super::missed::Missed;
@@ -15,7 +15,7 @@ const NO_REPLICA: CommandError =
     CommandError::text("ERR that server is no replica of a server in this topology");
 const NONE_CAN: CommandError = CommandError::text("ERR no replica in this topology can take over");
 
-/// Who asks for a fault: a client of a server.
+/// The client that asks for a fault, and its server.
 #[derive(Clone, Copy, Debug)]
 struct Asker {
     node: usize,
@@ -23,7 +23,7 @@ struct Asker {
 }
 
 impl Network {
-    /// Does what a client has asked for; what it is answered.
+    /// Carries out the fault that a client has asked for. Returns the reply.
     pub(super) fn inflict(
         &mut self,
         nodes: &mut Nodes<'_, '_>,
@@ -77,7 +77,7 @@ impl Network {
         }
     }
 
-    /// All partitions end, of servers and of their clients; how many there were.
+    /// Ends all partitions between servers and from clients. Returns their number.
     pub(super) fn heal_all(&mut self, nodes: &mut Nodes<'_, '_>) -> usize {
         let mut healed = self.heal(nodes);
         for (_, node) in nodes.iter_mut() {
@@ -86,7 +86,7 @@ impl Network {
         healed
     }
 
-    /// Whether a server comes back by itself after `ms`, or there is another that can be asked for that.
+    /// Whether a killed server can come back: by itself after `ms`, or by request to another server.
     fn may_be_killed(&self, nodes: &Nodes<'_, '_>, node: usize, ms: Option<u64>) -> bool {
         let runs = nodes[node].clock().runs();
         let can_be_asked = |(place, other): (usize, &Engine)| {
@@ -97,8 +97,7 @@ impl Network {
         (runs && ms.is_some()) || nodes.iter().any(can_be_asked)
     }
 
-    /// A server is gone like a process that was killed: until that instant of the monotonic clock, for others and for
-    /// its clients.
+    /// Kills a server, for other servers and for its clients, until an instant of the monotonic clock.
     pub(super) fn kill(
         &mut self,
         nodes: &mut Nodes<'_, '_>,
@@ -108,7 +107,7 @@ impl Network {
         data: DataFate,
     ) {
         for other in nodes.places() {
-            // What it keeps, replicas may still be told.
+            // A server that keeps its data can still send them to its replicas.
             if other != node && data == DataFate::Lost {
                 self.note_lost(nodes, node, other);
             }
@@ -125,7 +124,7 @@ impl Network {
         }
     }
 
-    /// Nobody is cut off, told late, or killed any more.
+    /// Ends all partitions, lags and outages.
     pub(super) fn end_faults(&mut self, nodes: &mut Nodes<'_, '_>) {
         self.heal(nodes);
         if let Some(now_ms) = nodes.iter().next().map(|(_, node)| node.clock().now().monotonic_ms()) {
@@ -138,8 +137,8 @@ impl Network {
         }
     }
 
-    /// Replicas whose link is down and that have not tried yet do so, where their master is there and has what it
-    /// would send them; whether there is one.
+    /// Lets replicas without a link retry their masters, each once. The master must be up and have the data to send.
+    /// Returns whether any replica tried.
     pub(super) fn retry_masters(&self, nodes: &mut Nodes<'_, '_>, tried: &mut Vec<usize>) -> bool {
         let before = tried.len();
         for node in nodes.places().filter(|node| nodes.has(*node)).collect::<Vec<_>>() {
@@ -160,7 +159,7 @@ impl Network {
         tried.len() > before
     }
 
-    /// The numbers of grants go on where their masters' are, as if replicas were told of them at once.
+    /// Continues each replica's numbers of grants after its master's last number, as if replication were immediate.
     pub(super) fn count_grants(&self, nodes: &mut Nodes<'_, '_>) {
         for node in nodes.places() {
             if let Some(master) = self.master_of(nodes, node).filter(|master| nodes.has(*master)) {
@@ -170,8 +169,8 @@ impl Network {
         }
     }
 
-    /// Servers whose time of being down is over come back; whether there was one. The others are looked at again when
-    /// theirs is.
+    /// Restarts the servers whose outage is over, and schedules a look at the others. Returns whether any was
+    /// restarted.
     pub(super) fn raise_due(nodes: &mut Nodes<'_, '_>) -> bool {
         let mut any = false;
         for (_, node) in nodes.iter_mut() {
@@ -185,15 +184,15 @@ impl Network {
         any
     }
 
-    /// Brings servers back that would come back in time: all are down, and no client is connected that could move the
-    /// clock, which stands.
+    /// Restarts the servers with an end of their outage if all are down, because the clock then stands still and no
+    /// connected client can advance it.
     pub(super) fn let_clients_in(&self, nodes: &mut Nodes<'_, '_>) {
         let can_be_reached = |place: usize| {
             let is_open = |node: &Engine| {
                 !node.faults().outage.was_killed()
                     || node.faults().has_clients(&node.sessions, &self.slots_at(place))
             };
-            // One that hangs does so for a client.
+            // A hanging server is still open for its clients.
             !self.has_left(place) && (!nodes.has(place) || is_open(&nodes[place]))
         };
         if nodes.places().any(can_be_reached) {
@@ -206,7 +205,7 @@ impl Network {
         }
     }
 
-    /// Servers that are down without an end do so for good when no other one is left that could bring them back.
+    /// Stops the servers for good whose outage has no end, if no other server is left that could end it.
     pub(super) fn end_those_down(&self, nodes: &mut Nodes<'_, '_>) {
         let may_be_up = |node: &Engine| {
             !node.faults().outage.was_killed() || node.faults().outage.comes_up_at().is_some()
@@ -220,7 +219,7 @@ impl Network {
         }
     }
 
-    /// The replica that takes over: the one that is named, or the first that follows the asker, or its master.
+    /// Returns the replica that takes over: the named one, or the first replica of the asked server or of its master.
     fn replica_to_promote(
         &self,
         nodes: &Nodes<'_, '_>,
@@ -239,25 +238,25 @@ impl Network {
         all.find(can).ok_or(NONE_CAN)
     }
 
-    /// The master that a server follows. It is not known of one that is left out.
+    /// Returns the master that a server follows. `None` also for a server that is left out.
     pub(super) fn master_of(&self, nodes: &Nodes<'_, '_>, node: usize) -> Option<usize> {
         let node = nodes.get(node)?;
         let (host, port) = node.replication().followed(node.faults().outage.was_killed())?;
         self.node_at(host, port)
     }
 
-    /// The master that a server follows, be it by others that do.
+    /// Returns the master at the top of the chain of replication above a server.
     fn first_master_of(&self, nodes: &Nodes<'_, '_>, node: usize) -> Option<usize> {
         // Servers may follow each other in a circle.
         let chain = std::iter::successors(self.master_of(nodes, node), |of| self.master_of(nodes, *of));
         chain.take(nodes.places().len()).take_while(|of| *of != node).last()
     }
 
-    /// A replica becomes the master with what it has; the master and the other replicas of that follow it.
+    /// Makes a replica the master with the data it has. The old master and its other replicas follow it.
     fn fail_over(&mut self, nodes: &mut Nodes<'_, '_>, replica: usize, numbers: GrantNumbers, asker: Asker) {
         let Some(master) = self.first_master_of(nodes, replica) else { return };
         if !nodes[replica].is_node() {
-            // A node says that when it has taken over, however it was made to.
+            // A cluster node reports its losses after any kind of takeover.
             self.note_lost(nodes, master, replica);
         }
         if numbers == GrantNumbers::Restart {
@@ -274,7 +273,8 @@ impl Network {
             nodes[replica].unfollow_master();
         }
         if !nodes.has(master) {
-            // The old master has to learn first what the replica lacks: it forgets that when it follows.
+            // The old master must first learn what the replica lacks, because it forgets that when it follows the
+            // replica.
             self.note_promotions(nodes);
         }
         let address = self.address(replica, &nodes[replica]);
@@ -291,8 +291,8 @@ impl Network {
         }
     }
 
-    /// A server follows the successor of a master, if that was its own, or it is that master: then its clients are cut,
-    /// all but the spared one. Nodes of a cluster follow when they hear of it.
+    /// Lets a server follow the successor of its master. If the server is the old master itself, its clients are cut,
+    /// except the spared one. Nodes of a cluster follow later, when they hear of the takeover.
     pub(super) fn follow_successor(
         &mut self,
         nodes: &mut Nodes<'_, '_>,
@@ -318,7 +318,7 @@ impl Network {
         }
     }
 
-    /// Sentinels that are there name the new master at once; those that are cut off hear of it from the others.
+    /// Names the new master to the sentinels that are up at once. Those that are cut off learn of it from the others.
     fn tell_sentinels(
         &self,
         nodes: &mut Nodes<'_, '_>,
@@ -334,13 +334,13 @@ impl Network {
         }
     }
 
-    /// Returns the host and the port of the server that others begin as replicas of, if it has not left.
+    /// Returns the address of the server that the others begin as replicas of, if it has not left.
     pub(super) fn first_master(&self, nodes: &Nodes<'_, '_>) -> Option<(String, u16)> {
         let first = nodes.iter().find_map(|(_, node)| node.first_master());
         first.filter(|(host, port)| self.node_at(host, *port).is_some_and(|place| !self.has_left(place)))
     }
 
-    /// Lets sentinels watch the first master again, if one of them watches another or fails over.
+    /// Lets the sentinels monitor the first master again, if one of them monitors another or is in a failover.
     pub(super) fn return_sentinels(&self, nodes: &mut Nodes<'_, '_>, (host, port): &(String, u16)) {
         let is_meant = |host: &str, port| self.node_at(host, port).is_some();
         let mut strays = false;
@@ -353,8 +353,8 @@ impl Network {
         }
     }
 
-    /// Lets a server return to its first role that was left out when another one began anew. A sentinel watches the
-    /// master that the others watch: there may have been a failover since.
+    /// Returns a server to its first role, if it was left out while another server was reset. A sentinel monitors the
+    /// master of the other sentinels, as there may have been a failover since.
     pub(super) fn return_late(&self, nodes: &mut Nodes<'_, '_>, place: usize) {
         nodes[place].return_to_first_view();
         let Some(first) = self.first_master(nodes) else { return };
@@ -371,7 +371,7 @@ impl Network {
         });
     }
 
-    /// The same of all replicas that are masters now.
+    /// Handles all promotions of replicas since the last call; see [`Network::note_promotion`].
     pub(super) fn note_promotions(&mut self, nodes: &mut Nodes<'_, '_>) {
         for node in nodes.places() {
             while let Some(promotion) =
@@ -382,7 +382,7 @@ impl Network {
         }
     }
 
-    /// The history says what a replica lacks that is a master now; and that knows who holds the locks that it has.
+    /// Records in the history what a new master lacks, and gives it the holders of the locks that it has.
     pub(super) fn note_promotion(&mut self, nodes: &mut Nodes<'_, '_>, node: usize, promotion: &Promotion) {
         match self.node_at(&promotion.host, promotion.port) {
             Some(master) if nodes.has(master) => self.note_lost_to(nodes, node, promotion),
@@ -394,7 +394,7 @@ impl Network {
         }
     }
 
-    /// The history says what a replica lacks that is a master now, by what its old master has told it.
+    /// Records in the history what a new master lacks, by the data that its old master has sent it.
     pub(super) fn note_lost_to(&self, nodes: &mut Nodes<'_, '_>, replica: usize, promotion: &Promotion) {
         let master = self.node_at(&promotion.host, promotion.port);
         let Some(master) = master.filter(|master| nodes.has(*master)) else { return };
@@ -406,7 +406,7 @@ impl Network {
         }
     }
 
-    /// Servers are cut off from their clients; how many these are now.
+    /// Cuts servers off from their clients. Returns the number of clients that are cut off now.
     fn part_from_clients(
         &self,
         nodes: &mut Nodes<'_, '_>,
@@ -426,12 +426,12 @@ impl Network {
         Ok(BroadcastAnswer::Count(count))
     }
 
-    /// The sessions that other servers have at this one.
+    /// Returns the sessions of other servers at this one.
     fn slots_at(&self, node: usize) -> Vec<Slot> {
         self.links().filter(|(_, link)| link.to == node).map(|(_, link)| link.slot).collect()
     }
 
-    /// The history says which of a master's writes a replica lacks, if it follows that one.
+    /// Records in the history which writes of a master a replica of it lacks.
     fn note_lost(&self, nodes: &mut Nodes<'_, '_>, master: usize, replica: usize) {
         if !nodes.has(master) || !nodes.has(replica) {
             return;
@@ -441,12 +441,12 @@ impl Network {
         } else if !nodes[replica].faults().outage.was_killed()
             && self.master_of(nodes, replica) == Some(master)
         {
-            // It has not even been sent what there was.
+            // The replica has not even received the first snapshot.
             note_lost_keys(nodes, master, replica);
         }
     }
 
-    /// MIGRATE has sent keys from one server to another, which goes on with the numbers and the holds of that.
+    /// Continues the numbers of grants and the lock holds of a server that has received keys by MIGRATE.
     pub(super) fn receive_keys(&self, nodes: &mut Nodes<'_, '_>, from: usize, to: usize) {
         let last = nodes[from].grants().last_number();
         nodes[to].grants().go_on_after(last);
@@ -462,7 +462,7 @@ impl Network {
     }
 }
 
-/// The history says which keys of a master a replica has not, or not as they are.
+/// Records in the history which keys of a master a replica lacks or has with another value.
 fn note_lost_keys(nodes: &mut Nodes<'_, '_>, master: usize, replica: usize) {
     let keys = nodes[master].key_dumps().all();
     let lost = keys.into_iter().filter(|key| !nodes[replica].key_dumps().has(key)).map(|(_, key, _)| key);
@@ -471,7 +471,7 @@ fn note_lost_keys(nodes: &mut Nodes<'_, '_>, master: usize, replica: usize) {
     nodes[master].history().lost_keys(replica, lost, true);
 }
 
-/// The epoch behind all that sentinels know of.
+/// Returns an epoch above all that the sentinels know.
 fn next_epoch(nodes: &mut Nodes<'_, '_>) -> u64 {
     let known = nodes.iter_mut().filter_map(|(_, node)| node.with_sentinel(|state| state.current_epoch()));
     known.max().unwrap_or_default().saturating_add(1)

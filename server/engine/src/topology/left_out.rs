@@ -1,6 +1,7 @@
-//! Servers that are left out of an exchange, since they hang.
+//! Servers that are left out of an exchange because they hang.
 //!
-//! Their connections stay, and what they are sent waits. Events that they have missed reach them when they are back.
+//! Their connections stay open, and bytes sent to them wait. Events that they have missed are delivered when they are
+//! back.
 
 use super::missed::Missed;
 use super::network::{Key, Network, Outside};
@@ -11,8 +12,8 @@ use crate::member::{Broadcast, TopologyRequest};
 use crate::outbound::OutboundEvent;
 
 impl Network {
-    /// Does what servers have missed that are back, and notes which are left out now. What they want of connections
-    /// then is done before anything is carried over these.
+    /// Delivers missed events to servers that are back, and records which servers are left out now. Their actions on
+    /// connections are carried out before any bytes are delivered over these connections.
     pub(super) fn look_who_is_there(&mut self, nodes: &mut Nodes<'_, '_>, outside: &mut dyn Outside) {
         self.take_over_advance(nodes);
         let left_out = nodes.left_out();
@@ -48,7 +49,7 @@ impl Network {
         }
     }
 
-    /// The server that has accepted a connection learns of its end, now or when it is back.
+    /// Informs the server that accepted a connection of its end, now or when the server is back.
     pub(super) fn disconnect(&mut self, nodes: &mut Nodes<'_, '_>, place: usize, slot: Slot) {
         match nodes.get_mut(place) {
             Some(node) => node.disconnect(slot),
@@ -56,7 +57,7 @@ impl Network {
         }
     }
 
-    /// The server that has made a connection learns of its end, now or when it is back.
+    /// Informs the server that made a connection of its end, now or when the server is back.
     pub(super) fn close(&mut self, nodes: &mut Nodes<'_, '_>, (place, id): Key, reason: &'static str) {
         match nodes.get_mut(place) {
             Some(node) => node.outbound_event(id, OutboundEvent::Closed { reason }),
@@ -64,7 +65,7 @@ impl Network {
         }
     }
 
-    /// The next request that can be served without the servers that are left out.
+    /// Takes the next request that can be served without the servers that are left out.
     pub(super) fn next_request(&mut self, nodes: &mut Nodes<'_, '_>) -> Option<(usize, TopologyRequest)> {
         let may_go = |(place, request): &(usize, TopologyRequest)| {
             nodes.has(*place) && !self.needs_more(nodes, request)
@@ -86,7 +87,7 @@ impl Network {
         }
     }
 
-    /// Drops what clients of a server have asked of all, whose waits have ended.
+    /// Drops the broadcasts that clients of a server have requested, because their waits have ended.
     pub(super) fn forget_put_off(&mut self, place: usize) {
         let is_its = |(from, request): &(usize, TopologyRequest)| {
             *from == place && matches!(request, TopologyRequest::Broadcast(..))
@@ -94,7 +95,7 @@ impl Network {
         self.put_off.retain(|put_off| !is_its(put_off));
     }
 
-    /// Whether a request needs a server that is left out: it waits until that is back.
+    /// Whether a request needs a server that is left out, and must wait until that server is back.
     fn needs_more(&self, nodes: &Nodes<'_, '_>, request: &TopologyRequest) -> bool {
         let is_missing = |place: &usize| !nodes.has(*place) && !self.has_left(*place);
         match request {

@@ -5,20 +5,20 @@ use crate::core::{Engine, Progress};
 use lockwheel_resp::{Batch, RequestLimits, RequestParser, allocation};
 use std::collections::VecDeque;
 
-/// A connection, seen from the server that has accepted it.
+/// A connection, as the server that has accepted it sees it.
 #[derive(Debug)]
 pub(super) struct Link {
-    /// The server that has accepted it.
+    /// The place of the server that has accepted it.
     pub(super) to: usize,
     pub(super) slot: Slot,
-    /// What has arrived there and has not been run.
+    /// Bytes that have arrived there and have not been run.
     input: Vec<u8>,
     parser: RequestParser,
     batch: Batch,
-    /// What the other server has answered and has not arrived, with when it does, in milliseconds of the monotonic
-    /// clock.
+    /// Answers that have not arrived yet, each with its instant of arrival in milliseconds of the monotonic clock.
     on_its_way: VecDeque<(i64, Vec<u8>)>,
-    /// Who has connected has closed it; the other end learns of it when it can.
+    /// Whether the other server has closed the connection. The accepting server learns of it as soon as it can be
+    /// reached.
     pub(super) has_ended: bool,
 }
 
@@ -28,12 +28,13 @@ impl Link {
         Link { to, slot, input: Vec::new(), parser, batch, on_its_way: VecDeque::new(), has_ended: false }
     }
 
-    /// Bytes arrive.
+    /// Adds bytes that have arrived.
     pub(super) fn append(&mut self, bytes: &[u8]) {
         self.input.extend_from_slice(bytes);
     }
 
-    /// Runs what has arrived, as far as the session may go; false when the connection is to be closed.
+    /// Runs the requests that have arrived, as far as the session may proceed. Returns `false` if the connection is to
+    /// be closed.
     pub(super) fn run(&mut self, engine: &mut Engine) -> bool {
         let limits = RequestLimits::default();
         while !self.input.is_empty() && self.may_run(engine) {
@@ -66,10 +67,10 @@ impl Link {
         !session.is_blocked() && session.closing().is_none()
     }
 
-    /// What the session has to say is on its way; what a replica is told takes so many milliseconds.
+    /// Takes the output of the session for delivery. Output for a replica is delayed by `lag_ms` milliseconds.
     pub(super) fn send_output(&mut self, engine: &mut Engine, lag_ms: i64) {
         if lag_ms == i64::MAX && engine.sessions().get(self.slot).is_replica {
-            // It never goes: it stays with the session, whose limits count it.
+            // An endless lag: the output stays with the session, so that its limits count it.
             return;
         }
         let mut output = Outbox::default();
@@ -79,17 +80,17 @@ impl Link {
             return;
         }
         let lag_ms = if engine.sessions().get(self.slot).is_replica { lag_ms } else { 0 };
-        // Nothing overtakes what was sent before it.
+        // Bytes stay in order, so none arrive before the last ones that were sent.
         let last_ms = self.on_its_way.back().map_or(i64::MIN, |(at_ms, _)| *at_ms);
         let at_ms = engine.clock().now().monotonic_ms().saturating_add(lag_ms).max(last_ms);
         match allocation::contain(|| allocation::copy(output.bytes()).into_vec()) {
             Ok(bytes) => self.on_its_way.push_back((at_ms, bytes)),
-            // Nothing follows what is lost: the other end connects anew, and asks for what it lacks.
+            // After a loss, the connection cannot go on. The other end reconnects and asks for what it lacks.
             Err(_) => engine.cut_off(self.slot),
         }
     }
 
-    /// What arrives at this instant, of the monotonic clock in milliseconds.
+    /// Takes the bytes that have arrived by this instant, in milliseconds of the monotonic clock.
     pub(super) fn arrived(&mut self, now_ms: i64) -> Vec<u8> {
         let mut bytes = Vec::new();
         while let Some((_, first)) = self.on_its_way.pop_front_if(|(at_ms, _)| *at_ms <= now_ms) {
@@ -98,12 +99,12 @@ impl Link {
         bytes
     }
 
-    /// What is on its way arrives at that instant at the latest.
+    /// Limits the instants of arrival to at most `by_ms`.
     pub(super) fn arrive_by(&mut self, by_ms: i64) {
         self.on_its_way.iter_mut().for_each(|(at_ms, _)| *at_ms = by_ms.min(*at_ms));
     }
 
-    /// When the next of it arrives, if it does.
+    /// Returns the instant of the next arrival, in milliseconds. `None` if there is none.
     pub(super) fn next_arrival(&self) -> Option<i64> {
         self.on_its_way.front().map(|(at_ms, _)| *at_ms).filter(|at_ms| *at_ms != i64::MAX)
     }

@@ -4,17 +4,17 @@ use crate::clients::Slot;
 use crate::member::Promotion;
 use crate::outbound::OutboundId;
 
-/// Something that a server missed while it was left out.
+/// An event that a server missed while it was left out.
 #[derive(Debug)]
 pub(super) enum Missed {
-    /// A connection that it has accepted has ended.
+    /// A connection that the server had accepted has ended.
     Disconnected(Slot),
-    /// A connection that it has made has ended, for this reason.
+    /// A connection that the server had made has ended, for this reason.
     Closed(OutboundId, &'static str),
-    /// The server at this place follows it no longer.
+    /// The server at this place no longer follows the server, because it was promoted.
     Lost(usize, Promotion),
-    /// The server at an address has taken over from the one at this place, which spares one of its clients.
+    /// The server at `address` has taken over from the one at place `master`. One client of the old master is spared.
     Replaced { master: usize, address: (String, u16), spared: u64 },
-    /// Another server has begun anew.
+    /// Another server was reset.
     Reset,
 }

@@ -1,8 +1,8 @@
-//! Several servers of one process: what they send one another, and the clock that they share.
+//! Several servers of one process: their exchange of messages, and their common clock.
 //!
-//! Each server is an [`Engine`](crate::Engine) of its own. Between two of them there is no socket: what one sends is
-//! given to the other as soon as both can be reached, or after a lag by their clock, in an order that depends on
-//! nothing but what clients sent before.
+//! Each server is an [`Engine`](crate::Engine) of its own. There is no socket between two of them. Bytes are delivered
+//! as soon as both servers can be reached, or after a lag by their clock. The order of delivery depends only on the
+//! earlier requests of clients.
 
 mod faults;
 mod left_out;

@@ -1,4 +1,4 @@
-//! What the servers of one process send one another.
+//! The exchange between the servers of one process.
 
 use super::link::Link;
 use super::missed::Missed;
@@ -15,51 +15,52 @@ use crate::spec::CommandError;
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 
-/// A connection: the server that has made it, and its name there.
+/// The key of a connection: the server that has made it, and its id there.
 pub(super) type Key = (usize, OutboundId);
 
-/// The connections between the servers of one process. Servers are known by their places, from 0.
+/// The connections between the servers of one process. Servers are identified by their places, which are indexes from
+/// 0.
 #[derive(Debug, Default)]
 pub struct Network {
-    /// Where they listen.
+    /// The addresses of the servers.
     members: Vec<MemberAddress>,
     links: BTreeMap<Key, Link>,
-    /// Connections that a server wants to another one from which it is cut off.
+    /// Connections that wait because the two servers are cut off from each other, or the target hangs.
     connecting: BTreeMap<Key, usize>,
-    /// Which servers are cut off from which.
+    /// The pairs of groups of servers that are cut off from each other.
     partitions: Vec<(Vec<usize>, Vec<usize>)>,
     /// The servers that have ended for good.
     left: Vec<usize>,
-    /// How long it takes until a replica is told something, in milliseconds of the clock that all share.
+    /// The lag of messages to replicas, in milliseconds of the common clock.
     lag_ms: i64,
-    /// The same at the start.
+    /// The initial lag, in milliseconds.
     first_lag_ms: i64,
-    /// Connections that a server wants something of.
+    /// Connections with actions of a server to carry out.
     pending: VecDeque<(usize, OutboundId)>,
     /// The servers that were left out of the last exchange, by their places.
     pub(super) left_out: Vec<usize>,
     /// Events that servers have missed while they were left out, in order.
     pub(super) missed: Vec<(usize, Missed)>,
-    /// Requests that wait for servers that are left out, with the places of those that have made them.
+    /// Requests that wait for servers that are left out, each with the place of its server.
     pub(super) put_off: Vec<(usize, TopologyRequest)>,
-    /// The server whose advance of the clock has stopped amid an instant, by its place.
+    /// The place of the server whose advance of the clock has stopped amid an instant.
     amid: Option<usize>,
-    /// The number of partitions that a FAULT.HEAL has ended that still waits for servers.
+    /// The number of partitions already ended by a FAULT.HEAL that still waits for servers.
     pub(super) healed: usize,
 }
 
-/// What a network asks of its driver.
+/// The driver of a network.
 pub trait Outside {
-    /// A server wants something of a connection that leads out of this process: the driver does it.
+    /// Carries out a server's action on a connection to a server outside of this process.
     fn post(&mut self, node: usize, id: OutboundId);
 
-    /// A batch of a server has ended: its output is handled. What it wants of connections is given to
+    /// Handles the output of a server at the end of a batch. Its actions on connections are passed to
     /// [`Network::post`], here or later.
     fn drain(&mut self, network: &mut Network, node: usize, engine: &mut Engine);
 }
 
-/// The address of a connection as its other end shows it: that end's own, with a port above those of servers, as a
-/// system would choose one.
+/// Returns the address of a connection as its accepting server shows it: that server's own IP, with a port above those
+/// of servers, as a system would choose one.
 fn address_of((node, id): Key, ip: IpAddr) -> String {
     const FIRST: usize = 32_768;
     let port = FIRST + (node * 512 + id.0 as usize % 512) % FIRST;
@@ -67,19 +68,19 @@ fn address_of((node, id): Key, ip: IpAddr) -> String {
 }
 
 impl Network {
-    /// Servers that listen on these ports of one machine.
+    /// Returns a network of servers that listen on these ports of one machine.
     pub fn new(ports: Vec<u16>) -> Self {
         let members = ports.into_iter().map(MemberAddress::new).collect();
         Network { members, ..Network::default() }
     }
 
-    /// A server wants something of one of its connections; [`Network::serve`] looks at it.
+    /// Records that a server has an action on one of its connections, for [`Network::serve`] to carry out.
     pub fn post(&mut self, node: usize, id: OutboundId) {
         self.pending.push_back((node, id));
     }
 
-    /// The servers share their clock from now on, which is that of the first; and have one history of locks, whose
-    /// order `stamps` gives.
+    /// Joins the servers. From now on, they share the clock of the first one and have one history of locks, ordered by
+    /// `stamps`.
     pub fn join(&mut self, nodes: &mut [&mut Engine], stamps: &StampSource) {
         let members = self.members.iter_mut().zip(nodes.iter());
         members.for_each(|(member, node)| {
@@ -91,11 +92,11 @@ impl Network {
         advance_together(nodes, &mut ClockAdvance::changing(ClockChange::Follow(clock)), &mut |_| ());
     }
 
-    /// Lets what the servers have sent one another arrive, until there is nothing more; then does what they have asked
-    /// of the clock that they share. All of them are at one instant of the system's clocks.
+    /// Delivers everything that the servers have sent one another, and then carries out their requests on the common
+    /// clock. All of them are at one instant of the system's clocks.
     ///
-    /// The engines are in the order of their places. A server that hangs may be left out: its connections stay, what it
-    /// is sent waits, and it gets all of that with the next exchange in which it takes part.
+    /// The engines are in the order of their places. A server that hangs may be left out. Its connections stay open,
+    /// and what is sent to it waits until the next exchange in which it takes part.
     pub fn serve(&mut self, engines: &mut [&mut Engine], outside: &mut dyn Outside) {
         let nodes = &mut Nodes::new(engines, self.members.len());
         let mut has_retried = false;
@@ -106,7 +107,7 @@ impl Network {
             self.count_grants(nodes);
             self.exchange(nodes, outside);
             let Some((node, request)) = self.next_request(nodes) else {
-                // What was cut comes back at once, where that is possible.
+                // Cut links are restored at once if possible.
                 if !has_retried && self.reconnect(nodes, outside) {
                     has_retried = true;
                     continue;
@@ -168,7 +169,7 @@ impl Network {
         self.drain_all(nodes, outside);
     }
 
-    /// Tells all servers of newly announced addresses, before anybody connects there.
+    /// Announces new addresses to all servers before anyone connects there.
     fn note_announcements(&mut self, nodes: &mut Nodes<'_, '_>) {
         for place in nodes.places() {
             if nodes.get_mut(place).is_some_and(|node| node.member_mut().take_announcement()) {
@@ -184,14 +185,14 @@ impl Network {
         self.tell_addresses(nodes);
     }
 
-    /// The servers know where all are.
+    /// Informs the servers of all addresses.
     pub(super) fn tell_addresses(&self, nodes: &mut Nodes<'_, '_>) {
         nodes.iter_mut().for_each(|(_, node)| node.member_mut().note_addresses(&self.members));
     }
 
-    /// Where a server has begun anew, faults end, and all servers return to the role that they began with, before any
-    /// of them says what it knew; without the first master, those that are no nodes of a cluster keep theirs. What was
-    /// on its way between them, or held by a partition, does not arrive.
+    /// Returns all servers to their first roles if a server was reset, and ends all faults. This happens before any of
+    /// them sends what it knew. If the first master has left, servers that are not cluster nodes keep their roles.
+    /// Messages that were on their way, or held by a partition, are dropped.
     fn begin_anew(&mut self, nodes: &mut Nodes<'_, '_>, outside: &mut dyn Outside) {
         let reset: Vec<bool> = nodes.iter_mut().map(|(_, node)| node.member_mut().take_reset()).collect();
         if !reset.contains(&true) {
@@ -213,11 +214,11 @@ impl Network {
             self.return_sentinels(nodes, &first);
         }
         self.missed.extend(nodes.left_out().into_iter().map(|place| (place, Missed::Reset)));
-        // The connections that nodes have closed are closed before anything is carried over them.
+        // Nodes close their old connections before anything is delivered over them.
         self.drain_all(nodes, outside);
     }
 
-    /// Advances the clock of these servers, as far as that goes before clients are to react.
+    /// Advances the common clock, up to its end or to a stop at which clients may react.
     pub fn advance(
         &mut self,
         engines: &mut [&mut Engine],
@@ -229,8 +230,8 @@ impl Network {
         self.advance_all(nodes, None, advance, outside)
     }
 
-    /// Does the same for the server at a place, which continues the advance if it stops. `None`: it is the process
-    /// itself.
+    /// Advances the common clock for the server at a place, which continues the advance if it stops. `None` if the
+    /// process itself does that.
     fn advance_all(
         &mut self,
         nodes: &mut Nodes<'_, '_>,
@@ -243,14 +244,15 @@ impl Network {
             let nodes = &mut Nodes::new(engines, places);
             self.drain_all(nodes, outside);
             self.exchange(nodes, outside);
-            // Who has lost its master may find it again, one that has just come back among them.
+            // A replica without a link may find its master again, which may have just come back.
             self.reconnect(nodes, outside);
         });
         self.amid = place.filter(|_| advance.is_amid());
         progress
     }
 
-    /// Lets another server fire the rest of an instant, if the one whose advance has stopped amid it hangs or is gone.
+    /// Lets another server fire the rest of an instant, if the server whose advance has stopped amid it hangs or is
+    /// gone.
     pub(super) fn take_over_advance(&mut self, nodes: &mut Nodes<'_, '_>) {
         if self.amid.is_some_and(|place| !nodes.has(place)) {
             let first = nodes.iter_mut().next();
@@ -259,8 +261,8 @@ impl Network {
         }
     }
 
-    /// Replicas whose link is down try once to find their masters again, those of replicas after these. Whether there
-    /// was one.
+    /// Lets replicas without a link retry their masters once, and then the replicas of those. Returns whether any
+    /// replica tried.
     fn reconnect(&mut self, nodes: &mut Nodes<'_, '_>, outside: &mut dyn Outside) -> bool {
         let mut tried = Vec::new();
         while self.retry_masters(nodes, &mut tried) {
@@ -270,14 +272,14 @@ impl Network {
         !tried.is_empty()
     }
 
-    /// The output of all servers is handled.
+    /// Handles the output of all servers.
     pub(super) fn drain_all(&mut self, nodes: &mut Nodes<'_, '_>, outside: &mut dyn Outside) {
         for (index, node) in nodes.iter_mut() {
             outside.drain(self, index, node);
         }
     }
 
-    /// Lets what the servers have sent one another arrive, until there is nothing more.
+    /// Delivers everything that the servers have sent one another.
     fn exchange(&mut self, nodes: &mut Nodes<'_, '_>, outside: &mut dyn Outside) {
         loop {
             self.note_promotions(nodes);
@@ -298,7 +300,7 @@ impl Network {
             for key in self.links.keys().chain(self.connecting.keys()).copied().collect::<Vec<_>>() {
                 let has_come = self.carry(nodes, key);
                 if has_come {
-                    // Before its old master hears of it, which forgets then what it was.
+                    // This comes before the old master hears of it, because the old master then forgets its state.
                     self.note_promotions(nodes);
                 }
                 has_moved |= has_come;
@@ -310,13 +312,13 @@ impl Network {
         }
     }
 
-    /// The next connection that a server wants something of that takes part.
+    /// Takes the next connection with an action of a server that takes part.
     fn next_pending(&mut self, nodes: &Nodes<'_, '_>) -> Option<Key> {
         let at = self.pending.iter().position(|(node, _)| nodes.has(*node))?;
         self.pending.remove(at)
     }
 
-    /// Does what a server wants done for one of its connections.
+    /// Carries out a server's action on one of its connections.
     fn act(&mut self, nodes: &mut Nodes<'_, '_>, key: Key, outgoing: Outgoing) {
         let node = key.0;
         match outgoing {
@@ -329,7 +331,7 @@ impl Network {
                 }
             }
             Outgoing::Send(bytes) => {
-                // It runs when this connection's turn comes, with what the other end answers.
+                // The requests run when this connection's turn comes, together with the delivery of the answers.
                 if let Some(link) = self.links.get_mut(&key) {
                     link.append(&bytes);
                 }
@@ -346,12 +348,12 @@ impl Network {
         }
     }
 
-    /// Whether a server is left out that has not ended.
+    /// Whether a server is left out but has not ended.
     fn hangs(&self, nodes: &Nodes<'_, '_>, node: usize) -> bool {
         !nodes.has(node) && !self.has_left(node)
     }
 
-    /// Makes a connection, if the other server is there.
+    /// Makes a connection, if the other server is up.
     fn connect(&mut self, nodes: &mut Nodes<'_, '_>, key: Key, to: usize) {
         let (node, id) = key;
         if self.has_left(to)
@@ -369,8 +371,8 @@ impl Network {
         nodes[node].outbound_event(id, OutboundEvent::Opened);
     }
 
-    /// Takes what the other server answers back to who has connected; whether there was something. Of two of which one
-    /// is left out, the other does its part.
+    /// Runs the requests of a connection and delivers the answers. If one of the two servers is left out, only the
+    /// other does its part. Returns whether there was anything to deliver.
     fn carry(&mut self, nodes: &mut Nodes<'_, '_>, key: Key) -> bool {
         let (node, id) = key;
         if self.links.get(&key).is_none_or(|link| self.is_cut(node, link.to)) {
@@ -407,23 +409,23 @@ impl Network {
         !bytes.is_empty() || !goes_on
     }
 
-    /// From now on a replica is told everything so many milliseconds later, of the clock that all share.
+    /// Sets the lag of messages to replicas, in milliseconds of the common clock, from the start.
     pub fn set_lag(&mut self, lag_ms: i64) {
         (self.lag_ms, self.first_lag_ms) = (lag_ms, lag_ms);
     }
 
-    /// The same until the faults end; what is on its way arrives by then.
+    /// Sets the lag until the faults end. Messages on their way arrive within the new lag.
     pub(super) fn lag(&mut self, lag_ms: i64, now_ms: i64) {
         self.lag_ms = lag_ms;
         self.links.values_mut().for_each(|link| link.arrive_by(now_ms.saturating_add(lag_ms)));
     }
 
-    /// The lag is again what it was at the start.
+    /// Restores the initial lag.
     pub(super) fn end_lag(&mut self, now_ms: i64) {
         self.lag(self.first_lag_ms, now_ms);
     }
 
-    /// Whether a connection leads to a server that is not of this process.
+    /// Whether a connection leads to a server outside of this process.
     fn leads_out(&self, outbound: &Outbound, key: Key) -> bool {
         let is_inside = match outbound.wanted(key.1) {
             Some(endpoint) => self.node_at(&endpoint.host, endpoint.port).is_some(),
@@ -432,7 +434,7 @@ impl Network {
         !is_inside
     }
 
-    /// A connection that could not be made before is made, if nothing is in its way any more.
+    /// Makes a connection that had to wait, if nothing prevents it any more.
     fn connect_late(&mut self, nodes: &mut Nodes<'_, '_>, key: Key) -> bool {
         let Some(&to) = self.connecting.get(&key) else { return false };
         if self.is_cut(key.0, to) || self.hangs(nodes, to) || !nodes.has(key.0) {
@@ -443,12 +445,12 @@ impl Network {
         true
     }
 
-    /// The server that listens there.
+    /// Returns the place of the server that listens at an address.
     pub(super) fn node_at(&self, host: &str, port: u16) -> Option<usize> {
         place_of(&self.members, host, port)
     }
 
-    /// Returns the address that a server tells others.
+    /// Returns the address that a server announces to others.
     pub(super) fn address(&self, node: usize, engine: &Engine) -> (String, u16) {
         let parameters = &engine.config.replication;
         let (ip, port) = (parameters.announce_ip.clone(), parameters.announce_port);
@@ -456,18 +458,18 @@ impl Network {
         (ip, if port == 0 { self.members[node].port } else { port })
     }
 
-    /// Whether a host and a port lead to a server.
+    /// Returns a predicate that tells whether an address leads to a server.
     pub(super) fn leads_to(&self, node: usize) -> impl Fn(&str, u16) -> bool {
         move |host, port| self.node_at(host, port) == Some(node)
     }
 
-    /// A server has ended, as its process would: for the others it is gone, and does not come back.
+    /// Records that a server has ended like its process would. For the others it is gone and does not come back.
     pub fn leave(&mut self, engines: &mut [&mut Engine], node: usize) {
         if !self.has_left(node) {
             self.left.push(node);
             let nodes = &mut Nodes::new(engines, self.members.len());
             self.kill(nodes, node, i64::MAX, None, DataFate::Lost);
-            // It may have been the last that could be asked to move the clock.
+            // It may have been the last server that could be asked to advance the clock.
             if nodes.iter().any(|(_, node)| !node.clock().runs()) {
                 self.let_clients_in(nodes);
             }
@@ -480,16 +482,16 @@ impl Network {
         self.left.contains(&node)
     }
 
-    /// Whether nothing goes between two servers.
+    /// Whether two servers are cut off from each other.
     pub(super) fn is_cut(&self, one: usize, other: usize) -> bool {
         let parts = |side: &[usize], far: &[usize]| side.contains(&one) && far.contains(&other);
         self.partitions.iter().any(|(side, far)| parts(side, far) || parts(far, side))
     }
 
-    /// Nothing goes between these servers and those from now on; how many connections that holds.
+    /// Cuts two groups of servers off from each other. Returns the number of connections that this holds.
     ///
     /// # Errors
-    /// When there are too many partitions.
+    /// Returns an error if there are too many partitions.
     pub(super) fn part(
         &mut self,
         nodes: &mut Nodes<'_, '_>,
@@ -504,14 +506,14 @@ impl Network {
         Ok(self.links.iter().filter(|(key, link)| self.is_cut(key.0, link.to)).count())
     }
 
-    /// All partitions of servers end; how many there were.
+    /// Ends all partitions between servers. Returns their number.
     pub(super) fn heal(&mut self, nodes: &mut Nodes<'_, '_>) -> usize {
         let healed = std::mem::take(&mut self.partitions).len();
         self.tell_who_is_cut(nodes);
         healed
     }
 
-    /// Masters and replicas know whether they hear one another. One that hangs is not heard.
+    /// Informs masters and replicas whether they hear one another. A hanging server is not heard.
     pub(super) fn tell_who_is_cut(&self, nodes: &mut Nodes<'_, '_>) {
         for (&(node, id), link) in &self.links {
             let is_cut = self.is_cut(node, link.to) || !nodes.has(node) || !nodes.has(link.to);
@@ -532,7 +534,7 @@ impl Network {
         self.links.iter()
     }
 
-    /// A server wants no connection any more that it has not got.
+    /// Forgets the connections of a server that could not be made yet.
     pub(super) fn forget_wanted(&mut self, node: usize) {
         self.connecting.retain(|key, _| key.0 != node);
         self.pending.retain(|key| key.0 != node);
@@ -543,7 +545,8 @@ impl Network {
     }
 }
 
-/// A slot goes from one node to another: the numbers of grants go on behind those of all, as its locks' must.
+/// Continues the numbers of grants of all servers after the highest one, before a slot moves between nodes with its
+/// locks.
 fn count_all_grants(nodes: &mut Nodes<'_, '_>) {
     let last = nodes.iter_mut().map(|(_, node)| node.grants().last_number()).max().unwrap_or(0);
     nodes.iter_mut().for_each(|(_, node)| node.grants().go_on_after(last));

@@ -10,12 +10,12 @@ pub(super) struct Nodes<'a, 'e> {
 }
 
 impl<'a, 'e> Nodes<'a, 'e> {
-    /// Engines in the order of their places, of so many servers.
+    /// Returns engines in the order of their places, of `places` servers in total.
     pub(super) fn new(engines: &'a mut [&'e mut Engine], places: usize) -> Self {
         Nodes { engines, places }
     }
 
-    /// The engines without their places.
+    /// Returns the engines without their places.
     pub(super) fn engines(&mut self) -> &mut [&'e mut Engine] {
         self.engines
     }
@@ -25,38 +25,38 @@ impl<'a, 'e> Nodes<'a, 'e> {
         self.find(place).is_some()
     }
 
-    /// The engine at a place, if it takes part.
+    /// Returns the engine at a place, if it takes part.
     pub(super) fn get(&self, place: usize) -> Option<&Engine> {
         self.find(place).map(|at| &*self.engines[at])
     }
 
-    /// The engine at a place, if it takes part.
+    /// Returns the engine at a place for a change, if it takes part.
     pub(super) fn get_mut(&mut self, place: usize) -> Option<&mut Engine> {
         self.find(place).map(|at| &mut *self.engines[at])
     }
 
-    /// All that take part, with their places.
+    /// Iterates over the engines that take part, with their places.
     pub(super) fn iter(&self) -> impl Iterator<Item = (usize, &Engine)> {
         self.engines.iter().map(|engine| (engine.member().place(), &**engine))
     }
 
-    /// All that take part, with their places.
+    /// Iterates over the engines that take part for changes, with their places.
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = (usize, &mut Engine)> {
         self.engines.iter_mut().map(|engine| (engine.member().place(), &mut **engine))
     }
 
-    /// The places of all servers, whether they take part or not.
+    /// Returns the places of all servers, including those left out.
     pub(super) fn places(&self) -> std::ops::Range<usize> {
         0..self.places
     }
 
-    /// The places of the servers that are left out.
+    /// Returns the places of the servers that are left out.
     pub(super) fn left_out(&self) -> Vec<usize> {
         self.places().filter(|place| !self.has(*place)).collect()
     }
 
     fn find(&self, place: usize) -> Option<usize> {
-        // Mostly all take part.
+        // Usually all servers take part.
         if self.engines.get(place).is_some_and(|engine| engine.member().place() == place) {
             return Some(place);
         }
@@ -67,7 +67,7 @@ impl<'a, 'e> Nodes<'a, 'e> {
 impl Index<usize> for Nodes<'_, '_> {
     type Output = Engine;
 
-    /// The engine at a place, which takes part.
+    /// Returns the index of the engine at a place, which must take part.
     fn index(&self, place: usize) -> &Engine {
         self.engines[self.find(place).expect("it takes part")]
     }

@@ -1,4 +1,4 @@
-//! Turns of a clock that servers share, in pieces.
+//! Advances of a clock that servers share, in pieces.
 
 use super::{Network, Outside, StampSource};
 use crate::clients::{Outbox, Peer, Slot};
@@ -17,7 +17,7 @@ fn at(ms: u64) -> Now {
     Now { wall_us: ms as i64 * 1000, monotonic_us: ms * 1000 }
 }
 
-/// Nobody outside wants anything.
+/// An outside that does nothing.
 struct Nobody;
 
 impl Outside for Nobody {
@@ -53,14 +53,14 @@ impl Pair {
         pair
     }
 
-    /// Lets the servers do what they want of one another, but one that hangs.
+    /// Lets the servers exchange messages, except one that hangs.
     fn serve(&mut self, hanging: Option<usize>) {
         let present = self.engines.iter_mut().enumerate().filter(|(place, _)| Some(*place) != hanging);
         let mut engines: Vec<&mut Engine> = present.map(|(_, engine)| engine).collect();
         self.network.serve(&mut engines, &mut Nobody);
     }
 
-    /// The system's clocks are at this instant, for all servers but one that hangs.
+    /// Begins a batch at this instant of the system's clocks for all servers except one that hangs.
     fn begin(&mut self, ms: u64, hanging: Option<usize>) {
         let present = self.engines.iter_mut().enumerate().filter(|(place, _)| Some(*place) != hanging);
         present.for_each(|(_, engine)| engine.begin(at(ms)));
@@ -80,7 +80,7 @@ impl Pair {
         String::from_utf8_lossy(output.bytes()).into_owned()
     }
 
-    /// Asks a server while both are there.
+    /// Sends a request to a server while both servers are up.
     fn ask(&mut self, place: usize, client: usize, request: &str) -> String {
         self.send(place, client, request);
         self.serve(None);
@@ -120,7 +120,7 @@ fn what_a_server_that_hangs_has_left_due_amid_an_instant_fires_without_it() {
     pair.send(1, 0, "BLPOP q 0.01");
     assert_eq!(pair.ask(0, 0, "CLOCK.ADVANCE 20"), "");
     assert_eq!(pair.ask(1, 1, "DBSIZE"), ":0\r\n", "what is due is hidden");
-    // It is left to the advance, whose server is there.
+    // The advance does the rest, because its server is up.
     pair.engines[1].begin(at(50));
     assert_eq!(pair.engines[1].schedule().pending(), 4);
     let look_us = pair.engines[1].next_deadline().expect("it looks whether the advance goes on");
@@ -136,7 +136,7 @@ fn what_a_server_that_hangs_has_left_due_amid_an_instant_fires_without_it() {
     assert_eq!(pair.engines[1].clock().now().wall_ms(), 20);
 }
 
-/// Its time has come when the others have moved the clock to the end of its range.
+/// The advance continues after the others have moved the clock to the end of its range.
 #[test]
 fn a_turn_that_no_longer_fits_into_the_range_of_the_clock_is_refused() {
     let far = (1_i64 << 62) / 1000 - 1000;
@@ -183,11 +183,11 @@ fn what_a_server_that_hangs_has_hidden_stays_gone() {
     assert_eq!((pair.ask(1, 1, "DBSIZE"), pair.engines[1].schedule().pending()), (":0\r\n".to_owned(), 0));
 }
 
-/// Servers tell one another of each deadline, which takes longer than the deadline itself.
+/// Servers notify one another of each deadline, which takes longer than the deadline itself.
 #[test]
 fn a_piece_ends_after_a_tenth_of_a_second_where_servers_share_the_clock() {
     let mut pair = Pair::new([1000, 0]);
-    // Its clocks move on by a millisecond whenever they are read.
+    // The clock advances by a millisecond with each reading.
     let ms = AtomicU64::new(1);
     pair.engines[0].set_host(Arc::new(TestHost(move || at(ms.fetch_add(1, Ordering::Relaxed)))));
     assert_eq!(pair.ask(0, 0, "CLOCK.STEP 10"), "");
@@ -225,7 +225,7 @@ fn what_a_server_that_hung_has_missed_fires_in_pieces() {
     assert_eq!(pair.received(1, 0), "*-1\r\n");
 }
 
-/// The clock is set back before all has fired.
+/// The clock is set back before all deadlines have fired.
 #[test]
 fn what_a_server_that_hung_has_hidden_stays_gone() {
     for hangs_again in [false, true] {
