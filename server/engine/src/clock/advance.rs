@@ -1,7 +1,7 @@
-//! An advance of the clock on its way: a state machine without an engine.
+//! The state machine of an advance of the clock, without an engine.
 //!
-//! The conductor ([`core/advance.rs`](crate::core)) drives it. [`ClockAdvance::resume`] says how the advance goes on;
-//! once it is on its way, each [`AdvanceStep`] is carried out and answered with what has happened, until it stops.
+//! The conductor ([`core/advance.rs`](crate::core)) drives it. [`ClockAdvance::resume`] says how the advance goes on.
+//! Then the conductor carries out each [`AdvanceStep`] and reports the outcome, until the advance stops.
 
 use super::change::ClockChange;
 use super::fired::{Fired, ShownFired};
@@ -11,17 +11,17 @@ use super::settle::{Settle, Settling};
 use lockwheel_resp::Reply;
 use lockwheel_store::time::{ClockError, ExpiryRule, Now};
 
-/// The deadlines that a server by itself fires between two looks at the real time.
+/// The number of deadlines that a single server fires between two readings of the real time.
 const DEADLINES_A_READING: u64 = 16;
 
-/// Whether Redisson waiters get an unlock message if an advance of the clock ends the lease that they wait for: they
-/// count its time on their own machine.
+/// Whether Redisson waiters get an unlock message if an advance of the clock ends the lease that they wait for.
+/// Redisson measures the lease by the client's own clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RedissonWaiters {
-    /// Waiters get the message of an unlock.
+    /// The waiters get an unlock message.
     #[default]
     Woken,
-    /// Waiters get no message.
+    /// The waiters get no message.
     LeftAsleep,
 }
 
@@ -30,12 +30,12 @@ pub enum RedissonWaiters {
 pub enum AdvanceProgress {
     /// The advance has reached its end.
     Done,
-    /// The advance goes on after this time, in microseconds of real time: clients may still react to what they were
-    /// sent.
+    /// The advance continues after this time, in microseconds of real time, because clients may still react to what
+    /// they were sent.
     WaitUs(u64),
 }
 
-/// The rest of an advance.
+/// The remaining length of an advance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Remaining {
     /// Microseconds of the clocks.
@@ -45,7 +45,7 @@ enum Remaining {
 }
 
 impl Remaining {
-    /// Whether the advance goes as far as a deadline in so many microseconds.
+    /// Whether the advance reaches a deadline that is `in_us` microseconds away.
     fn reaches(self, in_us: u64) -> bool {
         match self {
             Remaining::Us(us) => in_us <= us,
@@ -53,7 +53,7 @@ impl Remaining {
         }
     }
 
-    /// The advance goes to a deadline in so many microseconds.
+    /// Subtracts the way to a deadline that is `in_us` microseconds away.
     fn spend(&mut self, in_us: u64) {
         match self {
             Remaining::Us(us) => *us -= in_us,
@@ -62,65 +62,65 @@ impl Remaining {
     }
 }
 
-/// The reply at the end of an advance.
+/// The reply to the request at the end of an advance.
 #[derive(Debug)]
 enum AdvanceReply {
-    /// The wall clock.
+    /// The instant of the wall clock.
     Wall,
     /// The number of fired deadlines.
     Counts,
-    /// The number and the fired deadlines, in order.
+    /// The fired deadlines, in order, with their number.
     What(Vec<ShownFired>),
 }
 
-/// The state of the servers that advance together, when an advance is to go on.
+/// The situation of the servers that advance together, when an advance is to continue.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Situation {
-    /// The system's monotonic clock, and when the last request ended by it, in microseconds.
+    /// The system's monotonic clock, and the end of the last request on it, in microseconds.
     pub(crate) system_us: u64,
     pub(crate) quiet_since_us: u64,
     /// The rule of an advance that has stopped amid the present instant.
     pub(crate) amid: Option<ExpiryRule>,
     /// The rule by which deadlines expire at the present instant.
     pub(crate) rule: ExpiryRule,
-    /// Number of times that the clocks began anew.
+    /// The number of resets of the clocks.
     pub(crate) resets: u64,
-    /// The wall clock in milliseconds.
+    /// The wall clock, in milliseconds.
     pub(crate) wall_ms: i64,
-    /// The range left to the clocks, in microseconds. `None`: they have left their range.
+    /// The range left to the clocks, in microseconds. `None` if they have left their range.
     pub(crate) room_us: Option<u64>,
 }
 
-/// The way in which an advance goes on.
+/// The way in which an advance continues.
 #[derive(Debug)]
 pub(crate) enum Opening {
-    /// Not now, or no more.
+    /// It does not continue, for now or for good.
     Stop(AdvanceProgress),
-    /// Finish the present instant by another advance: then [`ClockAdvance::finished_instant`].
+    /// Finish the present instant by another advance, and then call [`ClockAdvance::finished_instant`].
     FinishInstant(Box<ClockAdvance>),
-    /// Change the clock: then [`ClockAdvance::changed`].
+    /// Change the clock, and then call [`ClockAdvance::changed`].
     Change(ClockChange),
     /// Advance by [`ClockAdvance::next`].
     Advance,
 }
 
-/// The next step of an advance on its way.
+/// The next step of an advance.
 #[derive(Debug)]
 pub(crate) enum AdvanceStep {
     /// Read the system's monotonic clock.
     ReadClock,
     /// Find the first deadline of all servers by [`ClockAdvance::rule`].
     FindDeadline,
-    /// Move the clocks of all servers by so many microseconds.
+    /// Move the clocks of all servers by this many microseconds.
     MoveBy(u64),
-    /// Fire the deadline that was found, but no more than so many fields of one hash. [`ClockAdvance::see`] is called
-    /// with it.
+    /// Fire the deadline that was found, with at most this many fields of one hash. [`ClockAdvance::see`] is called for
+    /// it.
     Fire(usize),
-    /// Retry the waiters of a key only after so many microseconds.
+    /// Retry the waiters of a key only after this many microseconds.
     RetryAfter(RetriedKey, u64),
-    /// Let what servers have sent one another arrive.
+    /// Deliver what the servers have sent one another.
     Exchange,
-    /// Let what recurs go on as if so many milliseconds had passed.
+    /// Move the recurring deadlines on as if this many milliseconds had passed.
     LeapOver(u64),
     /// Stop here.
     Stop(AdvanceProgress),
@@ -129,86 +129,87 @@ pub(crate) enum AdvanceStep {
 /// The outcome of the last step.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum AdvanceEvent {
-    /// The advance goes on; of several servers, if it is joint.
+    /// The advance continues. `is_joint`: several servers advance together.
     GoOn { is_joint: bool },
-    /// The system's monotonic clock shows so many microseconds.
+    /// The reading of the system's monotonic clock, in microseconds.
     Read(u64),
-    /// The first deadline is in so many microseconds, if there is one that the clocks can reach. `wakes` counts how
-    /// often clients were sent something.
+    /// The time to the first deadline that the clocks can reach. `wakes` counts how often clients were sent something.
     Found { in_us: Option<u64>, wakes: u64 },
-    /// The deadline has fired: so many fields of a hash, or one; so many renewed leases; whether waiters were served.
+    /// The deadline has fired. `deadlines`: the number of fields of a hash, or 1. `renewed`: the number of renewed
+    /// leases. `has_served`: whether waiters were served.
     Fired { deadlines: usize, renewed: u64, has_served: bool },
     /// The step is done.
     Done,
 }
 
-/// The outcome that an advance waits for on its way.
+/// The outcome for which an advance waits.
 #[derive(Clone, Copy, Debug)]
 enum Phase {
-    /// The advance has stopped, and is to be continued.
+    /// None; the advance has stopped and is to be continued.
     Stopped,
-    /// The time at which its piece begins.
+    /// The reading of the clock at the beginning of a piece.
     ReadingStart,
-    /// The next instant with deadlines.
+    /// The search for the next instant with deadlines.
     Seeking,
-    /// The arrival at that instant.
+    /// The move to that instant.
     Moving,
-    /// The deadline there.
+    /// The firing of the deadline there.
     Firing,
-    /// The waiters of a key are being put off.
+    /// The postponement of the waiters of a key.
     PuttingOff,
-    /// Servers are exchanging what they send one another.
+    /// The exchange between the servers.
     Exchanging,
-    /// The length of its piece is being read.
+    /// The reading of the clock that measures the piece.
     ReadingLength,
-    /// Whether more is due at the instant.
+    /// The search for more deadlines at the instant.
     Looking,
-    /// The leap over what recurs.
+    /// The leap over recurring deadlines.
     Leaping,
-    /// The first deadline after the leap is being looked for.
+    /// The search for the first deadline after the leap.
     SeekingBeyond,
-    /// The time at which clients begin to react. Then it goes to the deadline in so many microseconds.
+    /// The reading of the clock when clients begin to react. Then the advance goes to the deadline in `next`
+    /// microseconds.
     Reading { next: Option<u64>, wakes: u64 },
-    /// Its end, at which nothing is due.
+    /// The move to the end of the advance, at which nothing is due.
     Arriving,
 }
 
-/// An advance of the clock on its way: [`Engine::continue_advance`](crate::Engine::continue_advance) takes it to its
-/// end.
+/// An advance of the clock. [`Engine::continue_advance`](crate::Engine::continue_advance) takes it to its end.
 #[derive(Debug)]
 pub struct ClockAdvance {
     remaining: Remaining,
-    /// A change of the clock with which it begins.
+    /// The change of the clock with which the advance begins.
     change: Option<ClockChange>,
-    /// The rule by which deadlines expire on its way.
+    /// The rule by which deadlines expire on the way.
     rule: ExpiryRule,
     waiters: RedissonWaiters,
     fired: u64,
     phase: Phase,
     piece: PieceBudget,
-    /// Whether it is of several servers.
+    /// Whether several servers advance together.
     is_joint: bool,
-    /// Number of times that clients had been sent something when it came to its instant.
+    /// The number of times that clients had been sent something when the advance reached its instant.
     wakes: u64,
-    /// Whether it lets others be answered before everything has fired that is due at its instant.
+    /// Whether the advance has stopped before all deadlines at its instant have fired, so that other clients are
+    /// answered.
     is_amid: bool,
-    /// The wall clock at its last instant, in milliseconds.
+    /// The wall clock at the last instant, in milliseconds.
     arrived_ms: Option<i64>,
-    /// Number of times that the clocks had begun anew when it began.
+    /// The number of resets of the clocks when the advance began.
     resets: Option<u64>,
-    /// Another client has moved the clock to where the advance would leave its range.
+    /// The error if another client has moved the clock so that the advance would leave its range.
     error: Option<ClockError>,
     recurrences: Recurrences,
     settling: Settling,
     reply: AdvanceReply,
-    /// Whether its client no longer waits for it when it stops on its way.
+    /// Whether the client no longer waits when the advance stops on the way.
     is_unblocked: bool,
-    /// Whether it has disconnected its client, which has its answer first.
+    /// Whether the advance has disconnected its own client. The client first gets its reply.
     has_killed: bool,
 }
 
 impl Default for ClockAdvance {
-    /// An advance that goes nowhere.
+    /// Returns an advance of no length.
     fn default() -> Self {
         ClockAdvance::to(Remaining::Us(0))
     }
@@ -239,55 +240,56 @@ impl ClockAdvance {
         }
     }
 
-    /// An advance by so many microseconds, which the clocks can go.
+    /// Returns an advance by this many microseconds, which must be within the range of the clocks.
     pub(super) fn by_us(us: u64) -> Self {
         ClockAdvance::to(Remaining::Us(us))
     }
 
-    /// An advance to the next deadline, so many times; deadlines at one instant count once.
+    /// Returns an advance over `count` instants with deadlines. Deadlines at one instant count once.
     pub fn to_next(count: u64) -> Self {
         ClockAdvance { reply: AdvanceReply::What(Vec::new()), ..ClockAdvance::to(Remaining::Instants(count)) }
     }
 
-    /// An advance that changes the clock and fires all that is due then.
+    /// Returns an advance that changes the clock and fires everything that is due then.
     pub fn changing(change: ClockChange) -> Self {
         let rule = change.rule();
         ClockAdvance { change: Some(change), rule, reply: AdvanceReply::Wall, ..ClockAdvance::default() }
     }
 
-    /// An advance that fires what is left at the present instant, where deadlines expire by this rule.
+    /// Returns an advance that fires what is left at the present instant, where deadlines expire by this rule.
     pub(crate) fn rest_of_instant(rule: ExpiryRule) -> Self {
         ClockAdvance { rule, ..ClockAdvance::default() }
     }
 
-    /// Whether Redisson's waiters are woken: by default they are.
+    /// Sets whether Redisson's waiters are woken. The default is to wake them.
     #[must_use]
     pub fn waking(self, waiters: RedissonWaiters) -> Self {
         ClockAdvance { waiters, ..self }
     }
 
-    /// Lets clients react on the way, if it says how.
+    /// Lets clients react on the way, if `settle` is given.
     #[must_use]
     pub fn settling(self, settle: Option<Settle>) -> Self {
         ClockAdvance { settling: Settling::new(settle), ..self }
     }
 
-    /// Lets other clients be answered on its way, when much is due: it goes on a millisecond of real time later.
+    /// Lets other clients be answered on the way when much is due. The advance continues a millisecond of real time
+    /// later.
     #[must_use]
     pub fn in_pieces(self) -> Self {
         ClockAdvance { piece: PieceBudget::LIMITED, ..self }
     }
 }
 
-/// The opening: what is left at the present instant, and a change of the clock, come before the way.
+/// The opening: the rest of the present instant, and a change of the clock, come before the way.
 impl ClockAdvance {
-    /// Goes on, where it can.
+    /// Continues the advance, if possible.
     pub(crate) fn resume(&mut self, situation: &Situation) -> Opening {
         self.settling.begin(situation.system_us);
         if let Some(wait_us) = self.settling.wait_us(situation.system_us, situation.quiet_since_us) {
             return Opening::Stop(AdvanceProgress::WaitUs(wait_us));
         }
-        // Another client has had the rest of its last instant fired, or has begun anew.
+        // Another client has had the rest of the last instant fired, or has reset the clocks.
         let is_over = self.is_amid && self.arrived_ms.is_some() && situation.amid.is_none();
         if is_over || *self.resets.get_or_insert(situation.resets) != situation.resets {
             self.is_amid = false;
@@ -310,7 +312,7 @@ impl ClockAdvance {
         }
     }
 
-    /// Records that what was left at the present instant has fired, or a piece of it.
+    /// Records that the rest of the present instant, or a piece of it, has fired.
     pub(crate) fn finished_instant(&mut self, progress: AdvanceProgress) -> Opening {
         self.is_amid = progress != AdvanceProgress::Done;
         match self.change.take_if(|_| progress == AdvanceProgress::Done) {
@@ -319,7 +321,7 @@ impl ClockAdvance {
         }
     }
 
-    /// The clock was changed, unless it would have left its range.
+    /// Records that the clock was changed, or that it would have left its range.
     pub(crate) fn changed(&mut self, changed: Result<(), ClockError>) -> Opening {
         match changed {
             Ok(()) => Opening::Advance,
@@ -332,9 +334,9 @@ impl ClockAdvance {
     }
 }
 
-/// Its way, from one instant with deadlines to the next.
+/// The way from one instant with deadlines to the next.
 impl ClockAdvance {
-    /// Returns what to do next, after this has happened.
+    /// Returns the next step after this event.
     pub(crate) fn next(&mut self, event: AdvanceEvent) -> AdvanceStep {
         match (self.phase, event) {
             (_, AdvanceEvent::GoOn { is_joint }) => {
@@ -379,8 +381,8 @@ impl ClockAdvance {
         }
     }
 
-    /// Whether the real time that its piece has taken is looked at now: after each deadline where servers notify one
-    /// another of it, else after some.
+    /// Whether to read the real time that the piece has taken. Servers that advance together do so after each deadline,
+    /// because they notify one another of it. A single server does so after several.
     fn is_timed(&self) -> bool {
         let is_next = self.is_joint || self.fired.is_multiple_of(DEADLINES_A_READING);
         is_next && self.piece.is_limited()
@@ -401,7 +403,7 @@ impl ClockAdvance {
         AdvanceStep::Stop(progress)
     }
 
-    /// Goes to the next instant with deadlines, or to its end.
+    /// Moves to the next instant with deadlines, or to the end of the advance.
     fn go_to(&mut self, next: Option<u64>, wakes: u64) -> AdvanceStep {
         if let Some(in_us) = next
             && self.reaches(in_us)
@@ -419,9 +421,9 @@ impl ClockAdvance {
         }
     }
 
-    /// Whether it goes on to a deadline in so many microseconds; then that is spent.
+    /// Whether the advance reaches a deadline that is `in_us` microseconds away. If so, the way to it is subtracted.
     fn reaches(&mut self, in_us: u64) -> bool {
-        // The rest of an instant at which it has been.
+        // The advance is already at this instant and fires the rest of it.
         if std::mem::take(&mut self.is_amid) && in_us == 0 {
             return true;
         }
@@ -437,7 +439,7 @@ impl ClockAdvance {
         AdvanceStep::Fire(self.piece.left())
     }
 
-    /// A deadline is firing.
+    /// Records a deadline that is firing.
     pub(crate) fn see(&mut self, fired: Fired<'_>) {
         self.fired += 1;
         self.piece.spend(1);
@@ -447,7 +449,7 @@ impl ClockAdvance {
         }
     }
 
-    /// Records what has fired. Each field of a hash and each renewed lease beyond the first counts as another deadline.
+    /// Records a fired deadline. Each field of a hash and each renewed lease beyond the first counts as another one.
     fn has_fired(&mut self, deadlines: u64, renewed: u64, has_served: bool) -> AdvanceStep {
         let more = renewed.saturating_sub(1);
         self.piece.spend(deadlines.saturating_sub(1) + more);
@@ -466,7 +468,7 @@ impl ClockAdvance {
         AdvanceStep::Exchange
     }
 
-    /// Fires what is still due at its instant, unless that is too much for one piece.
+    /// Fires what is still due at the instant, unless the piece has been used up.
     fn look(&mut self, next: Option<u64>, wakes: u64) -> AdvanceStep {
         let is_more_due = next == Some(0);
         if is_more_due && self.piece.take_spent() {
@@ -486,7 +488,7 @@ impl ClockAdvance {
         self.react(next, wakes)
     }
 
-    /// Lets clients react to what they were sent. Firing may have taken long: the clock is read.
+    /// Lets clients react to what they were sent. The clock is read first, because firing may have taken long.
     fn react(&mut self, next: Option<u64>, wakes: u64) -> AdvanceStep {
         if self.settling.take_sent() {
             return self.read_clock(Phase::Reading { next, wakes });
@@ -494,7 +496,7 @@ impl ClockAdvance {
         self.end_piece(next, wakes)
     }
 
-    /// Lets others be answered, if its piece is spent and it goes on after that.
+    /// Lets other clients be answered if the piece has been used up and the advance continues after it.
     fn end_piece(&mut self, next: Option<u64>, wakes: u64) -> AdvanceStep {
         if self.piece.take_spent() && next.is_some_and(|in_us| self.remaining.reaches(in_us)) {
             return self.stop(AdvanceProgress::WaitUs(0));
@@ -502,8 +504,8 @@ impl ClockAdvance {
         self.go_to(next, wakes)
     }
 
-    /// Records that it has stopped, or has ended by a panic (`None`), with the wall clock at `wall_ms`. Returns the
-    /// rule by which more is due at its instant, if it has stopped amid one.
+    /// Records that the advance has stopped, or has ended by a panic (`None`), with the wall clock at `wall_ms`. If it
+    /// has stopped amid an instant, returns the rule by which the rest is due.
     pub(crate) fn stopped(&mut self, progress: Option<AdvanceProgress>, wall_ms: i64) -> Option<ExpiryRule> {
         let has_ended = !matches!(progress, Some(AdvanceProgress::WaitUs(_)));
         if has_ended {
@@ -518,62 +520,62 @@ impl ClockAdvance {
 
 /// Queries.
 impl ClockAdvance {
-    /// The rule by which deadlines expire on its way.
+    /// Returns the rule by which deadlines expire on the way.
     pub(crate) fn rule(&self) -> ExpiryRule {
         self.rule
     }
 
-    /// Whether it publishes no messages to Redisson's waiters.
+    /// Whether the advance publishes no messages to Redisson's waiters.
     pub(crate) fn is_quiet(&self) -> bool {
         self.waiters == RedissonWaiters::LeftAsleep
     }
 
-    /// Whether it has stopped amid an instant.
+    /// Whether the advance has stopped amid an instant.
     pub(crate) fn is_amid(&self) -> bool {
         self.is_amid
     }
 
-    /// Returns the wall clock at its last instant, in milliseconds since the epoch; `now` before that.
+    /// Returns the wall clock at the last instant, in milliseconds since the epoch; `now` before that.
     ///
     /// # Errors
-    /// Returns an error if another client has moved the clock to where the advance would leave its range.
+    /// Returns an error if another client has moved the clock so that the advance would leave its range.
     pub fn wall_ms(&self, now: Now) -> Result<i64, ClockError> {
         self.error.map_or(Ok(self.arrived_ms.unwrap_or(now.wall_ms())), Err)
     }
 
-    /// The number of deadlines that have fired.
+    /// Returns the number of deadlines that have fired.
     pub fn fired(&self) -> u64 {
         self.fired
     }
 
-    /// Whether the clients were always quiet before its limit.
+    /// Whether the clients always fell silent before the limit.
     pub fn is_settled(&self) -> bool {
         self.settling.is_settled()
     }
 
-    /// Lets it go to its end without clients reacting any more. Its client no longer waits when it stops on its way;
-    /// others are answered there nevertheless.
+    /// Takes the advance to its end without reactions of clients. Its client no longer waits when it stops on the way,
+    /// but other clients are still answered there.
     pub(crate) fn unblock(&mut self) {
         self.settling.cut();
         self.is_unblocked = true;
     }
 
-    /// Whether its client no longer waits for it when it stops on its way.
+    /// Whether the client no longer waits when the advance stops on the way.
     pub(crate) fn is_unblocked(&self) -> bool {
         self.is_unblocked
     }
 
-    /// Notes that it has disconnected its client, which has its answer first.
+    /// Records that the advance has disconnected its own client, which first gets its reply.
     pub(crate) fn note_killed(&mut self) {
         self.has_killed = true;
     }
 
-    /// Whether it has disconnected its client.
+    /// Whether the advance has disconnected its own client.
     pub(crate) fn has_killed(&self) -> bool {
         self.has_killed
     }
 
-    /// Writes the reply to the request for it, at its end.
+    /// Writes the reply to the request, at the end of the advance.
     ///
     /// # Errors
     /// See [`ClockAdvance::wall_ms`].

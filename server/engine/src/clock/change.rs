@@ -1,29 +1,29 @@
-//! A change of the clock that does not lead through time: deadlines that it passes fire where it ends.
+//! Changes of the clock that skip the time in between. Deadlines that a change passes fire at its end.
 
 use lockwheel_store::time::{Clock, ClockError, ExpiryRule, Now};
 
 /// A change of the clock.
 #[derive(Clone, Debug)]
 pub enum ClockChange {
-    /// Both clocks stand still.
+    /// Both clocks stop.
     Freeze,
-    /// Both clocks run from where they stand.
+    /// Both clocks run from their present instants.
     Resume,
-    /// The wall clock is the system's again, and both clocks run.
+    /// The wall clock shows the system's time again, and both clocks run.
     Reset,
-    /// The wall clock moves by so many milliseconds, backward when negative.
+    /// The wall clock moves by this many milliseconds; backward if the number is negative.
     Step(i64),
     /// The wall clock moves to this instant, in milliseconds since the epoch.
     Set(i64),
-    /// Both clocks show and do what these do.
+    /// Both clocks take over the state of these.
     Follow(Clock),
 }
 
 impl ClockChange {
-    /// Changes a clock, at this instant of the system's clocks.
+    /// Changes a clock at this instant of the system's clocks.
     ///
     /// # Errors
-    /// When the clock would leave its range; then it is as before.
+    /// Returns an error if the clock would leave its range. The clock is then unchanged.
     pub(super) fn apply(&self, clock: &mut Clock, system: Now) -> Result<(), ClockError> {
         match self {
             ClockChange::Freeze => clock.freeze(system),
@@ -36,7 +36,7 @@ impl ClockChange {
         Ok(())
     }
 
-    /// The rule by which deadlines expire where the change ends.
+    /// Returns the rule by which deadlines expire at the end of the change.
     pub(crate) fn rule(&self) -> ExpiryRule {
         match self {
             ClockChange::Freeze | ClockChange::Step(_) | ClockChange::Set(_) => ExpiryRule::Reached,

@@ -10,20 +10,20 @@ pub(crate) enum Due {
     Key,
     /// Fields of a hash expire.
     Fields,
-    /// Something else about a key.
+    /// Another timer of a key.
     KeyTimer,
     /// A timer on the monotonic clock.
     Timer,
 }
 
-/// The first deadline of each kind: its milliseconds on its clock, and when it was made.
+/// The first deadline of each kind: milliseconds on its clock, and its order among the deadlines.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Agenda {
     /// A key expires, on the wall clock.
     pub(crate) key: Option<(i64, Order)>,
     /// Fields of a hash expire, on the wall clock.
     pub(crate) fields: Option<(i64, Order)>,
-    /// Something else about a key, on the wall clock. A request may have set it for the present instant.
+    /// The first other timer of a key, on the wall clock. A request may have set it for the present instant.
     pub(crate) key_timer: Option<(i64, Option<Order>)>,
     /// A timer on the monotonic clock.
     pub(crate) timer: Option<(i64, Order)>,
@@ -32,9 +32,9 @@ pub(crate) struct Agenda {
 /// The first deadline of all kinds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FirstDue {
-    /// Its kind.
+    /// The kind of the deadline.
     pub(crate) due: Due,
-    /// Milliseconds until the deadline; negative: overdue.
+    /// The milliseconds until the deadline; negative if it is overdue.
     pub(crate) in_ms: i64,
     /// The deadline on its clock.
     pub(crate) deadlines: Deadlines,

@@ -20,40 +20,40 @@ const LOOK_MS: i64 = 100;
 pub struct EngineClock {
     /// The two clocks that a test moves.
     clocks: Clock,
-    /// The instant as these clocks show it.
+    /// The present instant by these clocks.
     now: Now,
     /// The same instant by the system's clocks.
     system: Now,
-    /// The system's instant at the start.
+    /// The start, by the system's clocks.
     started: Now,
     timers: Timers,
     /// The advances that the running script or transaction has asked for.
     planned: PlannedAdvances,
     /// The advances that have stopped on their way.
     waiting: WaitingAdvances,
-    /// The rule by which an advance that has stopped amid an instant fires the rest of it; nobody else does.
+    /// The rule of an advance that has stopped amid an instant. Only that advance fires the rest of the instant.
     amid: Option<ExpiryRule>,
-    /// Whether the clock was advanced while this server hung, and not everything has fired yet that is due since.
+    /// Whether the clock was advanced while this server hung, and not all deadlines since have fired yet.
     is_behind: bool,
-    /// Number of times that the clocks began anew: an advance from before the last ends.
+    /// The number of resets of the clocks. An advance from before the last reset ends.
     resets: u64,
-    /// The next look whether that advance goes on, in milliseconds of the system's monotonic clock.
+    /// The next check whether a stopped advance continues, in milliseconds of the system's monotonic clock.
     look_at_ms: i64,
-    /// Number of leases of connections that have been renewed.
+    /// The number of renewed leases of connections.
     renewed_leases: u64,
     stopwatch: Stopwatch,
-    /// A request has been run at this instant.
+    /// Whether a request has run at this instant.
     has_run: bool,
     /// The end of the last request before this instant, by the system's monotonic clock in microseconds.
     quiet_since_us: u64,
-    /// Number of requests that have come, and the client that has sent the last.
+    /// The number of requests so far, and the client of the last one.
     requests: u64,
     last_caller: u64,
 }
 
 /// Instants and the requests that run at them.
 impl EngineClock {
-    /// Begins at an instant of the system's clocks.
+    /// Returns the clock at an instant of the system's clocks.
     pub(crate) fn new(clocks: Clock, system: Now) -> Self {
         let now = clocks.read(system);
         EngineClock {
@@ -77,29 +77,29 @@ impl EngineClock {
         }
     }
 
-    /// The present instant, as the clocks show it.
+    /// Returns the present instant, as the clocks show it.
     #[inline]
     pub fn now(&self) -> Now {
         self.now
     }
 
-    /// The instant by the system's clocks at which the batch began, or was read again.
+    /// Returns the instant by the system's clocks at which the batch began, or at which it was last read.
     #[inline]
     pub fn system(&self) -> Now {
         self.system
     }
 
-    /// The system's instant at the start.
+    /// Returns the start by the system's clocks.
     pub(crate) fn started(&self) -> Now {
         self.started
     }
 
-    /// The two clocks, for servers that follow them.
+    /// Returns the two clocks, for servers that follow them.
     pub fn clocks(&self) -> &Clock {
         &self.clocks
     }
 
-    /// Returns the reading of both clocks at an instant of the system's.
+    /// Returns both clocks' readings at an instant of the system's clocks.
     pub(crate) fn read(&self, system: Now) -> Now {
         self.clocks.read(system)
     }
@@ -109,29 +109,29 @@ impl EngineClock {
         self.mode() == Mode::Real
     }
 
-    /// Whether the clocks run.
+    /// Returns the mode of the clocks.
     pub(crate) fn mode(&self) -> Mode {
         self.clocks.mode()
     }
 
-    /// Mode, instant and offset, for `CLOCK.INFO`.
+    /// Returns the mode, instant and offset, for `CLOCK.INFO`.
     pub(crate) fn info(&self) -> Info {
         self.clocks.info(self.system)
     }
 
-    /// The engine's own timers.
+    /// Returns the engine's own timers.
     #[inline]
     pub(crate) fn timers(&self) -> &Timers {
         &self.timers
     }
 
-    /// The same, to be changed.
+    /// Returns the engine's own timers for a change.
     #[inline]
     pub(crate) fn timers_mut(&mut self) -> &mut Timers {
         &mut self.timers
     }
 
-    /// Sets a timer that is due in so many milliseconds of its clock. The keyspace gives it its order.
+    /// Sets a timer that is due in `ms` milliseconds of its clock. The keyspace gives it its order.
     pub(crate) fn set_timer(
         &mut self,
         keyspace: &mut Keyspace,
@@ -149,7 +149,7 @@ impl EngineClock {
         MonotonicTimers::new(self.now().monotonic_ms(), &mut self.timers, keyspace)
     }
 
-    /// Goes on at an instant of the system's clocks, at which the stopwatch shows `reading_ns`.
+    /// Continues at an instant of the system's clocks, at which the stopwatch shows `reading_ns`.
     #[inline]
     pub(crate) fn go_on_at(&mut self, system: Now, reading_ns: u64) {
         if std::mem::take(&mut self.has_run) {
@@ -160,7 +160,7 @@ impl EngineClock {
         self.stopwatch.begin(reading_ns);
     }
 
-    /// A request of this client is about to run.
+    /// Records that a request of this client is about to run.
     #[inline]
     pub(crate) fn note_request(&mut self, client: u64) {
         self.has_run = true;
@@ -168,7 +168,7 @@ impl EngineClock {
         self.last_caller = client;
     }
 
-    /// The number of requests that have come, and the client that has sent the last.
+    /// Returns the number of requests so far, and the client of the last one.
     pub(crate) fn last_request(&self) -> (u64, u64) {
         (self.requests, self.last_caller)
     }
@@ -178,25 +178,25 @@ impl EngineClock {
         self.quiet_since_us
     }
 
-    /// The last reading of the stopwatch, in nanoseconds: when the next command begins.
+    /// Returns the last reading of the stopwatch, in nanoseconds, at which the next command begins.
     #[inline]
     pub(crate) fn reading_ns(&self) -> u64 {
         self.stopwatch.reading_ns()
     }
 
-    /// Takes a reading of the stopwatch at the end of a command that began at `began_ns`. Returns how long it took, in
-    /// nanoseconds.
+    /// Records the reading of the stopwatch at the end of a command that began at `began_ns`. Returns the command's
+    /// duration, in nanoseconds.
     #[inline]
     pub(crate) fn lap(&mut self, began_ns: u64, reading_ns: u64) -> u64 {
         self.stopwatch.lap(began_ns, reading_ns)
     }
 
-    /// The running command makes the whole server sleep: that counts as its own time.
+    /// Records that the running command makes the whole server sleep, which counts as its own time.
     pub(crate) fn sleep(&mut self, us: u64) {
         self.stopwatch.sleep(us);
     }
 
-    /// The last step may have taken long, though no reading shows it yet.
+    /// Records that the last step may have taken long although no reading shows it yet.
     pub(crate) fn grow_stale(&mut self) {
         self.stopwatch.grow_stale();
     }
@@ -207,12 +207,12 @@ impl EngineClock {
         self.stopwatch.take_stale()
     }
 
-    /// Counts leases of connections that were renewed.
+    /// Counts renewed leases of connections.
     pub(crate) fn note_renewed_leases(&mut self, count: u64) {
         self.renewed_leases += count;
     }
 
-    /// The number of leases of connections that have been renewed.
+    /// Returns the number of renewed leases of connections.
     pub(crate) fn renewed_leases(&self) -> u64 {
         self.renewed_leases
     }
@@ -220,38 +220,39 @@ impl EngineClock {
 
 /// Deadlines.
 impl EngineClock {
-    /// The rule by which deadlines expire at the present instant.
+    /// Returns the rule by which deadlines expire at the present instant.
     #[inline]
     pub(crate) fn rule(&self) -> ExpiryRule {
         self.amid.unwrap_or_else(|| self.clocks.expiry_rule())
     }
 
-    /// Returns the rule in force when no advance has stopped amid the instant.
+    /// Returns the rule in force if no advance has stopped amid the instant.
     #[inline]
     pub(crate) fn usual_rule(&self) -> ExpiryRule {
         self.clocks.expiry_rule()
     }
 
-    /// Returns the time until the first of these deadlines expires by this rule, in microseconds of the clocks. `None`:
-    /// there is none, or the clocks cannot be advanced so far.
+    /// Returns the time until the first of these deadlines expires by this rule, in microseconds of the clocks. `None`
+    /// if there is none, or if it is out of the clocks' range.
     pub(crate) fn reachable_in_us(&self, deadlines: Deadlines, rule: ExpiryRule) -> Option<u64> {
         let in_us = self.now.us_until(deadlines, rule)?;
         self.room_us().is_some_and(|room_us| in_us <= room_us).then_some(in_us)
     }
 
-    /// Returns the range left to both clocks, in microseconds. `None`: they have left their range.
+    /// Returns the range left to both clocks, in microseconds. `None` if they have left their range.
     pub(crate) fn room_us(&self) -> Option<u64> {
         self.clocks.room_us(self.system)
     }
 
-    /// The system's monotonic instant, in microseconds, at which the first timer in real time fires.
+    /// Returns the instant at which the first timer in real time fires, in microseconds of the system's monotonic
+    /// clock.
     pub(crate) fn next_real_us(&mut self) -> Option<u64> {
         let real = Deadlines { wall_ms: None, monotonic_ms: self.timers.next_deadline(true) };
         self.system.us_until(real, ExpiryRule::Past).map(|us| self.system.monotonic_us.saturating_add(us))
     }
 
-    /// The system's monotonic instant, in microseconds, at which this deadline of the wall clock or the first timer of
-    /// the monotonic clock fires; `None` while the clocks stand still.
+    /// Returns the instant at which this deadline of the wall clock or the first timer of the monotonic clock fires, in
+    /// microseconds of the system's monotonic clock. `None` while the clocks stand still.
     pub(crate) fn next_virtual_us(&mut self, wall_ms: Option<i64>) -> Option<u64> {
         let deadlines = Deadlines { wall_ms, monotonic_ms: self.timers.next_deadline(false) };
         let us = self.clocks.until(self.system, deadlines)?;
@@ -266,7 +267,7 @@ impl EngineClock {
 
 /// Moving the clocks.
 impl EngineClock {
-    /// An advance of both clocks by `ms`, which has not begun.
+    /// Returns an advance of both clocks by `ms`, which has not begun.
     ///
     /// # Errors
     /// Returns an error if a clock would leave its range.
@@ -275,7 +276,7 @@ impl EngineClock {
         Ok(ClockAdvance::by_us(target.monotonic_us - self.now.monotonic_us))
     }
 
-    /// An advance that changes the clock and fires all that is due then; it has not begun.
+    /// Returns an advance that changes the clock and fires everything that is due then. It has not begun.
     ///
     /// # Errors
     /// Returns an error if the clock would leave its range.
@@ -284,7 +285,7 @@ impl EngineClock {
         Ok(ClockAdvance::changing(change))
     }
 
-    /// Moves both clocks by so many microseconds; whether that has moved them.
+    /// Moves both clocks by this many microseconds. Returns whether they have moved.
     pub(crate) fn move_by(&mut self, us: u64) -> bool {
         // The target was within the range, and so is everything on the way to it.
         let moves = us > 0 && self.clocks.advance_us(self.system, us).is_ok();
@@ -294,10 +295,10 @@ impl EngineClock {
         moves
     }
 
-    /// Changes the clocks. Deadlines that this passes are due, and fire afterwards.
+    /// Changes the clocks. Deadlines that they pass are due, and fire afterwards.
     ///
     /// # Errors
-    /// Returns an error if a clock would leave its range; then they are as before.
+    /// Returns an error if a clock would leave its range. The clocks are then unchanged.
     pub(crate) fn change(&mut self, change: &ClockChange) -> Result<(), ClockError> {
         change.apply(&mut self.clocks, self.system)?;
         self.stop_advance(None);
@@ -305,14 +306,14 @@ impl EngineClock {
         Ok(())
     }
 
-    /// Follows the clocks of the other servers, at an instant of the system's; the engine has hung while they went on.
-    /// `keeps_change`: a client has changed its own clocks before, and the others will follow that.
+    /// Follows the clocks of the other servers, at an instant of the system's clocks, after the engine has hung.
+    /// `keeps_change`: a client has changed this engine's clocks before, and the others will follow that change.
     pub(crate) fn catch_up(&mut self, clocks: &Clock, system: Now, keeps_change: bool) {
         self.stop_advance(None);
         if keeps_change {
             let behind_us =
                 clocks.read(system).monotonic_us.saturating_sub(self.clocks.read(system).monotonic_us);
-            // The other clock is as far already.
+            // The other clock has already reached this instant.
             let _in_range = self.clocks.advance_us(system, behind_us);
         } else {
             self.clocks = clocks.clone();
@@ -320,19 +321,19 @@ impl EngineClock {
         self.is_behind = true;
     }
 
-    /// Whether the clock was advanced while this server hung, and not everything has fired yet that is due since.
+    /// Whether the clock was advanced while this server hung, and not all deadlines since have fired yet.
     #[inline]
     pub(crate) fn is_behind(&self) -> bool {
         self.is_behind
     }
 
-    /// A piece of what is due has fired, or all of it.
+    /// Records that due deadlines have fired. `is_left`: whether some are left.
     #[inline]
     pub(crate) fn note_fired(&mut self, is_left: bool) {
         self.is_behind &= is_left;
     }
 
-    /// Begins the clocks as at the start; the monotonic one continues from where it is.
+    /// Resets the clocks to their start. The monotonic clock continues from its present instant.
     pub(crate) fn reset(&mut self, at_start: &Clock) {
         self.waiting.clear_detached();
         self.planned = PlannedAdvances::default();
@@ -342,26 +343,28 @@ impl EngineClock {
         self.now = self.clocks.read(self.system);
     }
 
-    /// The number of times that the clocks began anew.
+    /// Returns the number of resets of the clocks.
     pub(crate) fn resets(&self) -> u64 {
         self.resets
     }
 
-    /// The clocks that are shared began anew so many times.
+    /// Sets the number of resets of the shared clocks.
     pub(crate) fn set_resets(&mut self, resets: u64) {
         self.resets = resets;
     }
 }
 
-/// Advances that have stopped, and those to come.
+/// Advances that have stopped, and planned ones.
 impl EngineClock {
-    /// The rule by which an advance that has stopped amid an instant fires the rest of it, if one has.
+    /// Returns the rule of an advance that has stopped amid an instant, if there is one. Only that advance fires the
+    /// rest of the instant.
     #[inline]
     pub(crate) fn amid(&self) -> Option<ExpiryRule> {
         self.amid
     }
 
-    /// An advance has stopped: amid an instant, where deadlines expire by this rule, or not.
+    /// Records that an advance has stopped. `amid`: the rule of the instant's remaining deadlines, if it has stopped
+    /// amid one.
     pub(crate) fn stop_advance(&mut self, amid: Option<ExpiryRule>) {
         self.amid = amid;
         self.look_later();
@@ -371,13 +374,13 @@ impl EngineClock {
         self.look_at_ms = self.system.monotonic_ms().saturating_add(LOOK_MS);
     }
 
-    /// Returns when to look whether an advance that has stopped amid an instant goes on, in microseconds of the
+    /// Returns when to check whether an advance that has stopped amid an instant continues, in microseconds of the
     /// system's monotonic clock.
     pub(crate) fn look_at_us(&self) -> u64 {
         self.look_at_ms.unsigned_abs().saturating_mul(1000)
     }
 
-    /// Whether that time has come; if so, the next look is due later.
+    /// Whether that check is due. If so, the next one is scheduled.
     pub(crate) fn takes_look(&mut self) -> bool {
         let is_due = self.amid.is_some() && self.look_at_ms <= self.system.monotonic_ms();
         if is_due {
@@ -386,41 +389,41 @@ impl EngineClock {
         is_due
     }
 
-    /// A client begins to wait for an advance.
+    /// Records that a client waits for an advance.
     pub(crate) fn await_advance(&mut self, client: u64, advance: Box<ClockAdvance>) {
         self.waiting.begin(client, advance);
     }
 
-    /// Lets an advance go on without its client, in so many microseconds of real time.
+    /// Lets an advance continue without its client, after `us` microseconds of real time.
     pub(crate) fn detach(&mut self, advance: Box<ClockAdvance>, us: u64, keyspace: &mut Keyspace) {
         let number = self.waiting.detach(advance);
         self.set_timer(keyspace, (TimerKind::Advance, number), us.div_ceil(1000));
     }
 
-    /// A client no longer waits for its advance, if it has one that has stopped: that goes on without it.
+    /// Records that a client no longer waits. Its advance, if it has stopped, continues without the client.
     pub(crate) fn leave_advance(&mut self, client: u64, keyspace: &mut Keyspace) {
         if let Some(advance) = self.forget_advance(client) {
             self.detach(advance, 0, keyspace);
         }
     }
 
-    /// Lets an advance fire what is left at the present instant.
+    /// Schedules an advance that fires what is left at the present instant.
     pub(crate) fn fire_rest_of_instant(&mut self, keyspace: &mut Keyspace) {
         let rest = ClockAdvance::rest_of_instant(self.rule()).in_pieces();
         self.detach(Box::new(rest), 0, keyspace);
     }
 
-    /// Takes an advance that has stopped, to continue it. `None`: it goes on already, or a reset has ended it.
+    /// Takes an advance that has stopped, to continue it. `None` if it already continues, or if a reset has ended it.
     pub(crate) fn take_advance(&mut self, owner: AdvanceOwner) -> Option<Box<ClockAdvance>> {
         self.waiting.take(owner)
     }
 
-    /// The advance that a client waits for, unless it goes on.
+    /// Returns the advance that a client waits for, unless it is being continued.
     pub(crate) fn awaited_advance(&mut self, client: u64) -> Option<&mut ClockAdvance> {
         self.waiting.get_mut(client)
     }
 
-    /// An advance that a client waits for has stopped again. It comes back if the client no longer waits.
+    /// Puts an advance back that has stopped again. Returns it as an error if its client no longer waits.
     pub(crate) fn put_back(
         &mut self,
         client: u64,
@@ -429,13 +432,13 @@ impl EngineClock {
         self.waiting.put_back(client, advance)
     }
 
-    /// A client no longer waits for its advance. Returns the advance, unless that goes on.
+    /// Records that a client no longer waits. Returns its advance, unless that is being continued.
     pub(crate) fn forget_advance(&mut self, client: u64) -> Option<Box<ClockAdvance>> {
         self.waiting.end(client)
     }
 
-    /// Whether a client is killed by what its own advance has brought about, as by a sentinel that promotes its server:
-    /// it gets the reply before it is disconnected.
+    /// Whether a client is killed by its own advance, for example by a sentinel that promotes its server. Such a client
+    /// gets its reply before it is disconnected.
     pub(crate) fn note_killed(&mut self, client: u64) -> bool {
         self.waiting.note_killed(client)
     }
@@ -460,7 +463,8 @@ impl EngineClock {
         self.planned.take()
     }
 
-    /// Makes a planned advance. `None`: another client has changed the clock since, and it would leave its range.
+    /// Returns the advance for a plan. `None` if another client has changed the clock since, so that it would leave its
+    /// range.
     pub(crate) fn planned_advance(&self, planned: PlannedAdvance) -> Option<ClockAdvance> {
         let advance = match planned {
             PlannedAdvance::Advance { ms, waiters } => {

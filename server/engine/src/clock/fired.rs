@@ -1,4 +1,4 @@
-//! Events at deadlines, and the form in which an advance of the clock shows them.
+//! Events at deadlines, and their form in the reply to an advance of the clock.
 
 use super::timers::{Timer, TimerKind};
 use lockwheel_resp::Reply;
@@ -11,31 +11,31 @@ pub(crate) enum Fired<'a> {
     Expiry(&'a [u8]),
     /// Fields of a hash expired.
     Fields(&'a [u8]),
-    /// Something else about a key of a database was due. `shown` is the name that users know it by.
+    /// Another timer of a key was due. `shown` is the name of the key as users know it.
     KeyTimer { timer: KeyTimer, db: usize, key: &'a [u8], shown: &'a [u8] },
     /// The wait of a client ended.
     Timeout(u64),
     /// The wait of a ticket has timed out.
     Ticket(u64),
-    /// A client had been idle for too long.
+    /// A client was idle for too long.
     Idle(u64),
     /// The leases of a client were renewed.
     Renewal(u64),
-    /// A fault of a client ended: what was delayed goes on, what was frozen thaws, what was lost is cut.
+    /// The fault of a client ended: a delay, a freeze or a loss of the connection.
     Fault(u64),
-    /// Clients were no longer paused.
+    /// The pause of clients ended.
     PauseEnd,
-    /// The time was over in which the master's part was handed over.
+    /// The time limit for handing over the master's role ended.
     Failover,
-    /// The waiters of a lock were held back no longer.
+    /// The delay of a lock's grant ended.
     GrantDelay,
     /// The server let clients in again.
     Restart,
-    /// Something has arrived from another server of this process.
+    /// Bytes have arrived from another server of this process.
     Arrival,
-    /// A sentinel has looked at what it watches.
+    /// A sentinel has done its periodic work.
     Sentinel,
-    /// A node of a cluster has looked at the others.
+    /// A cluster node has done its periodic work.
     Cluster,
 }
 
@@ -54,7 +54,7 @@ impl Fired<'_> {
             TimerKind::Arrival => Fired::Arrival,
             TimerKind::Sentinel => Fired::Sentinel,
             TimerKind::Cluster => Fired::Cluster,
-            // Timers in real time are not among them.
+            // Only `Wait` runs on the monotonic clock. The others run in real time and do not come here.
             TimerKind::Wait
             | TimerKind::RealWait
             | TimerKind::Output
@@ -65,7 +65,7 @@ impl Fired<'_> {
         }
     }
 
-    /// Returns the form in which a reply shows it.
+    /// Returns the form for a reply.
     pub(super) fn shown(self) -> ShownFired {
         match self {
             Fired::Expiry(key) => ShownFired::Key("expiry", key.into()),
@@ -91,7 +91,7 @@ impl Fired<'_> {
     }
 }
 
-/// A fired deadline as a reply shows it: its kind, and the key or the client that it belonged to.
+/// A fired deadline in its form for a reply: the kind, and the key or the client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ShownFired {
     Key(&'static str, Box<[u8]>),
@@ -99,7 +99,7 @@ pub(super) enum ShownFired {
 }
 
 impl ShownFired {
-    /// Writes it.
+    /// Writes the fired deadline.
     pub(super) fn write(&self, reply: &mut dyn Reply) {
         reply.array(2);
         match self {

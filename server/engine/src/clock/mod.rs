@@ -1,7 +1,7 @@
 //! The engine's clock: the instant, the two clocks that a test moves, the engine's own timers, and how both clocks
 //! advance from deadline to deadline.
 //!
-//! The room does not know the engine. [`EngineClock`] owns the state. A handler of `CLOCK.*` sees it alone and answers
+//! The module does not know the engine. [`EngineClock`] owns the state. A handler of `CLOCK.*` sees it alone and answers
 //! with a `ClockOrder`; the conductor in [`core`](crate::core) carries that out. A [`ClockAdvance`] is a state machine:
 //! the conductor tells it what has happened, and it answers with the next step:
 //!

@@ -6,7 +6,7 @@ use lockwheel_store::keyspace::Keyspace;
 /// The timers of the monotonic clock at the present instant.
 pub(crate) struct MonotonicTimers<'e> {
     timers: &'e mut Timers,
-    /// The giver of the order among all deadlines.
+    /// The source of the order among all deadlines.
     keyspace: &'e mut Keyspace,
     /// The present instant in milliseconds.
     now_ms: i64,
@@ -18,12 +18,12 @@ impl<'e> MonotonicTimers<'e> {
         MonotonicTimers { timers, keyspace, now_ms }
     }
 
-    /// Returns the instant so many milliseconds from now.
+    /// Returns the instant `ms` milliseconds from now.
     pub(crate) fn instant_in(&self, ms: u64) -> i64 {
         self.now_ms.saturating_add_unsigned(ms)
     }
 
-    /// Sets a timer of a client, or of the server (0), that is due in so many milliseconds. It comes after all other
+    /// Sets a timer of a client, or of the server (0), that is due in `ms` milliseconds. It comes after all other
     /// deadlines of the same instant. O(1).
     pub(crate) fn set(&mut self, kind: TimerKind, client: u64, ms: u64) -> TimerKey {
         let timer = Timer { kind, client, order: self.keyspace.next_order() };

@@ -1,4 +1,4 @@
-//! Orders of commands on the clock: a handler sees the clock alone, and the engine carries its order out.
+//! Orders of clock commands: a handler sees only the clock, and the engine carries out its order.
 
 use super::advance::ClockAdvance;
 use super::engine_clock::EngineClock;
@@ -6,22 +6,22 @@ use crate::spec::{Args, CommandError};
 use lockwheel_resp::Reply;
 use lockwheel_store::time::{ClockError, Info, Mode};
 
-/// The handler of a command on the clock. `from_script`: it is called by a script, at whose end the clock moves.
+/// The handler of a clock command. `from_script`: the command is called by a script, at whose end the clock moves.
 pub(crate) type ClockHandler =
     fn(&mut EngineClock, from_script: bool, Args<'_>) -> Result<ClockOrder, CommandError>;
 
-/// An order of a command on the clock.
+/// An order of a clock command.
 #[derive(Debug)]
 pub(crate) enum ClockOrder {
-    /// Write where the clocks stand, and what is due next.
+    /// Write the clocks' instants and the next deadline.
     Inform,
     /// Write OK: an advance is planned for the end of the script.
     Planned,
-    /// Advance the clock, and write what that was.
+    /// Advance the clock, and write the result.
     Advance(Box<ClockAdvance>),
 }
 
-/// The error of a command that would bring a clock out of its range.
+/// The error of a command that would move a clock out of its range.
 pub(crate) const OUT_OF_RANGE: CommandError = CommandError::text("ERR time is out of range");
 
 impl From<ClockError> for CommandError {
@@ -30,7 +30,7 @@ impl From<ClockError> for CommandError {
     }
 }
 
-/// Writes where both clocks stand, in how many milliseconds something is due next, and how much is pending.
+/// Writes the clocks' instants, the milliseconds to the next deadline, and the number of pending deadlines.
 pub(crate) fn write_info(info: Info, next_ms: Option<i64>, pending: usize, reply: &mut dyn Reply) {
     reply.map(6);
     reply.bulk(b"mode");

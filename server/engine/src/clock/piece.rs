@@ -1,53 +1,53 @@
-//! The pieces of an advance: between two of them other clients are answered.
+//! The pieces of an advance. Other clients are answered between two pieces.
 
-/// The most deadlines that fire in one piece: about a tenth of a second's work.
+/// The maximum number of deadlines in one piece: about a tenth of a second's work.
 const MAX_FIRED: u64 = 131_072;
 
-/// The longest piece in microseconds of real time, of servers that advance together: they notify one another of each
-/// deadline.
+/// The maximum duration of a piece of servers that advance together, in microseconds of real time. They notify one
+/// another of each deadline.
 const MAX_JOINT_US: u64 = 100_000;
 
-/// The longest piece in microseconds of real time, of a server by itself: a deadline may take long when many listen. A
-/// machine that is merely busy does not divide a short advance.
+/// The maximum duration of a piece of a single server, in microseconds of real time. A deadline may take long if many
+/// clients listen. A machine that is merely busy does not divide a short advance.
 const MAX_US: u64 = 1_000_000;
 
 /// The budget of the present piece.
 #[derive(Clone, Debug)]
 pub(super) struct PieceBudget {
-    /// Deadlines that have fired in this piece. `None`: the advance is one piece.
+    /// The number of deadlines that have fired in this piece. `None` if the advance is one piece.
     fired: Option<u64>,
-    /// The beginning of the piece, by the system's monotonic clock.
+    /// The beginning of the piece on the system's monotonic clock, in microseconds.
     began_us: u64,
 }
 
 impl PieceBudget {
-    /// The budget of an advance that is one piece.
+    /// The budget of an advance that is not divided into pieces.
     pub(super) const UNLIMITED: PieceBudget = PieceBudget { fired: None, began_us: 0 };
-    /// The advance goes in pieces.
+    /// The budget of an advance that is divided into pieces.
     pub(super) const LIMITED: PieceBudget = PieceBudget { fired: Some(0), began_us: 0 };
 
-    /// Whether the advance goes in pieces.
+    /// Whether the advance is divided into pieces.
     pub(super) fn is_limited(&self) -> bool {
         self.fired.is_some()
     }
 
-    /// The number of deadlines that may still fire in this piece.
+    /// Returns the number of deadlines that may still fire in this piece.
     pub(super) fn left(&self) -> usize {
         let left = self.fired.map(|fired| MAX_FIRED.saturating_sub(fired).max(1));
         left.and_then(|most| usize::try_from(most).ok()).unwrap_or(usize::MAX)
     }
 
-    /// Counts deadlines, or as much work as they take.
+    /// Subtracts deadlines, or an equivalent amount of work.
     pub(super) fn spend(&mut self, deadlines: u64) {
         self.fired = self.fired.map(|fired| fired + deadlines);
     }
 
-    /// The piece begins at an instant of the system's monotonic clock.
+    /// Records the beginning of the piece on the system's monotonic clock.
     pub(super) fn begin_at(&mut self, now_us: u64) {
         self.began_us = now_us;
     }
 
-    /// The piece has lasted until `now_us` of that clock, of servers that advance together or of one.
+    /// Records the duration of the piece until `now_us` of that clock. `is_joint`: several servers advance together.
     pub(super) fn last_until(&mut self, now_us: u64, is_joint: bool) {
         let most = if is_joint { MAX_JOINT_US } else { MAX_US };
         if now_us.saturating_sub(self.began_us) >= most {
@@ -60,7 +60,7 @@ impl PieceBudget {
         self.fired = self.fired.map(|_| 0);
     }
 
-    /// Whether the piece is spent; then the next one begins.
+    /// Whether the piece has been used up. If so, the next one begins.
     pub(super) fn take_spent(&mut self) -> bool {
         let is_spent = self.fired.is_some_and(|fired| fired >= MAX_FIRED);
         if is_spent {

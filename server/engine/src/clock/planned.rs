@@ -1,10 +1,10 @@
-//! Advances of the clock that a script asks for: they happen when it has ended, and the transaction around it.
+//! Advances of the clock that a script asks for. They run after the script and its transaction have ended.
 
 use super::advance::RedissonWaiters;
 use crate::spec::CommandError;
 use lockwheel_store::time::{Clock, ClockError, Now};
 
-/// The most advances that one script or transaction plans, after those that can be one are one.
+/// The maximum number of advances that one script or transaction plans, after mergeable ones have been merged.
 const MAX_PLANNED: usize = 1 << 16;
 
 const TOO_MANY: CommandError = CommandError::text("ERR too many turns of the clock in one script");
@@ -14,18 +14,18 @@ const TOO_MANY: CommandError = CommandError::text("ERR too many turns of the clo
 pub(crate) enum PlannedAdvance {
     /// CLOCK.ADVANCE.
     Advance {
-        /// Milliseconds.
+        /// The length, in milliseconds.
         ms: u64,
         /// Whether Redisson's waiters are woken.
         waiters: RedissonWaiters,
     },
-    /// CLOCK.STEP, by so many milliseconds.
+    /// CLOCK.STEP, in milliseconds.
     Step(i64),
 }
 
 impl PlannedAdvance {
-    /// Merges the next advance into this one, if both can be one. Deadlines on the way fire at their own instants, so
-    /// one longer advance does what two do. A step fires what it has passed where it ends.
+    /// Merges the next advance into this one, if possible. Deadlines on the way fire at their own instants, so one
+    /// longer advance is equivalent to two. A step cannot be merged, because it fires the passed deadlines at its end.
     fn continues_with(&mut self, next: PlannedAdvance) -> bool {
         match (self, next) {
             (
@@ -44,15 +44,15 @@ impl PlannedAdvance {
 #[derive(Debug, Default)]
 pub(crate) struct PlannedAdvances {
     advances: Vec<PlannedAdvance>,
-    /// The clocks as they will stand then.
+    /// The clocks after the planned advances.
     after: Option<Clock>,
 }
 
 impl PlannedAdvances {
-    /// Plans an advance of this clock, after those that are planned already.
+    /// Plans an advance of this clock after those already planned.
     ///
     /// # Errors
-    /// Returns an error if the clock would leave its range, or if there are too many.
+    /// Returns an error if the clock would leave its range, or if there are too many advances.
     pub(super) fn plan(
         &mut self,
         planned: PlannedAdvance,
@@ -76,7 +76,7 @@ impl PlannedAdvances {
         Ok(())
     }
 
-    /// Whether none is planned.
+    /// Whether no advance is planned.
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.advances.is_empty()

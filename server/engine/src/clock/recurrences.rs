@@ -1,10 +1,10 @@
-//! Deadlines that recur for ever on an advance's way. After many of them the advance leaps over those to come.
+//! Recurring deadlines on the way of an advance. After many of them, the advance leaps over those to come.
 
 use super::fired::Fired;
 use lockwheel_store::keyspace::KeyTimer;
 
-/// The number of recurring deadlines that an advance fires one after the other: renewed leases of connections, places
-/// in a fair queue that are kept, looks of a sentinel or of a cluster's node.
+/// The maximum number of recurring deadlines that an advance fires before it leaps. These are renewed leases of
+/// connections, retried waiters of a fair queue, and the periodic work of sentinels and cluster nodes.
 const MAX_RECURRENCES: u64 = 65_536;
 
 /// A key of a database whose waiters were retried.
@@ -13,16 +13,16 @@ pub(super) type RetriedKey = (usize, Box<[u8]>);
 /// The recurring deadlines of one advance.
 #[derive(Debug, Default)]
 pub(super) struct Recurrences {
-    /// Number of them since the last leap.
+    /// The number of recurrences since the last leap.
     count: u64,
     /// Whether the advance has leapt.
     has_leapt: bool,
-    /// The key whose waiters were retried last, until it is known whether one was served.
+    /// The last key whose waiters were retried, until it is known whether one was served.
     retried: Option<RetriedKey>,
 }
 
 impl Recurrences {
-    /// Something is firing.
+    /// Records a deadline that is firing.
     pub(super) fn see(&mut self, fired: Fired<'_>) {
         match fired {
             Fired::Renewal(_) | Fired::Sentinel | Fired::Cluster => self.count += 1,
@@ -36,15 +36,15 @@ impl Recurrences {
         self.count += more;
     }
 
-    /// The deadline that was seen last has fired. Returns its key if no waiter of it was served, and it is to be
-    /// retried only after the advance, which has leapt.
+    /// Records that the last deadline has fired. Returns its key if no waiter of the key was served and the advance has
+    /// leapt; the key is then retried only after the advance.
     pub(super) fn put_off(&mut self, has_served: bool) -> Option<RetriedKey> {
         let retried = self.retried.take().filter(|_| !has_served)?;
         self.count += 1;
         self.has_leapt.then_some(retried)
     }
 
-    /// Whether there were so many that the advance leaps over those to come; then they are counted anew.
+    /// Whether there were enough recurrences for a leap. If so, they are counted anew.
     pub(super) fn take_leap(&mut self) -> bool {
         let leaps = self.count >= MAX_RECURRENCES;
         if leaps {

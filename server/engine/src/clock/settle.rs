@@ -1,8 +1,8 @@
-//! The waits of an advance of the clock, in which clients react.
+//! The waits of an advance for the reactions of clients.
 
 use std::time::Duration;
 
-/// The wait of an advance for silence after each instant at which a client was sent something, in microseconds of real
+/// The length of the waits for silence after each instant at which a client was sent something, in microseconds of real
 /// time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settle {
@@ -11,10 +11,10 @@ pub struct Settle {
 }
 
 impl Settle {
-    /// The longest that an advance lasts by default.
+    /// The default limit on the duration of an advance.
     pub const DEFAULT_LIMIT: Duration = Duration::from_secs(5);
 
-    /// Waits after each such instant until no request has come for `quiet`. Once the advance has lasted for `limit` it
+    /// Waits after each such instant until no request has come for `quiet`. Once the advance has lasted for `limit`, it
     /// goes to its end without waiting.
     pub fn new(quiet: Duration, limit: Duration) -> Self {
         let [quiet_us, limit_us] =
@@ -27,45 +27,45 @@ impl Settle {
 #[derive(Debug)]
 pub(super) struct Settling {
     settle: Option<Settle>,
-    /// The end of the limit.
+    /// The instant at which the limit ends.
     limit_at_us: Option<u64>,
-    /// The instant at which clients were last sent something that they may still react to.
+    /// The last instant at which clients were sent something that they may still react to.
     sent_at_us: Option<u64>,
-    /// Whether clients were sent something since they were last let react.
+    /// Whether clients were sent something since their last chance to react.
     has_sent: bool,
     is_settled: bool,
 }
 
 impl Settling {
-    /// Waits as `settle` says; `None`: not at all.
+    /// Returns the waits that `settle` prescribes; none if it is `None`.
     pub(super) fn new(settle: Option<Settle>) -> Self {
         Settling { settle, limit_at_us: None, sent_at_us: None, has_sent: false, is_settled: true }
     }
 
-    /// The advance begins, unless it has begun before.
+    /// Records the beginning of the advance, once.
     pub(super) fn begin(&mut self, now_us: u64) {
         if let Some(settle) = self.settle {
             self.limit_at_us.get_or_insert(now_us.saturating_add(settle.limit_us));
         }
     }
 
-    /// Notes whether clients were sent something at the present instant of the advance.
+    /// Records whether clients were sent something at the present instant of the advance.
     pub(super) fn note_sent(&mut self, has_sent: bool) {
         self.has_sent |= has_sent && self.settle.is_some();
     }
 
-    /// Whether clients were sent something since this was last asked.
+    /// Whether clients were sent something since the last call.
     pub(super) fn take_sent(&mut self) -> bool {
         std::mem::take(&mut self.has_sent)
     }
 
-    /// Begins to wait for the reactions of clients.
+    /// Begins a wait for the reactions of clients.
     pub(super) fn await_silence(&mut self, now_us: u64) {
         self.sent_at_us = Some(now_us);
     }
 
-    /// Returns the wait from `now_us` on, in microseconds, if the last request ended at `quiet_since_us`. `None`: the
-    /// advance goes on. Past the limit it does not wait any more.
+    /// Returns the wait from `now_us` on, in microseconds, if the last request ended at `quiet_since_us`. `None` if the
+    /// advance continues. After the limit there are no more waits.
     pub(super) fn wait_us(&mut self, now_us: u64, quiet_since_us: u64) -> Option<u64> {
         let quiet_at_us = self.sent_at_us?.max(quiet_since_us).saturating_add(self.settle?.quiet_us);
         if quiet_at_us <= now_us {
@@ -80,14 +80,14 @@ impl Settling {
         Some(quiet_at_us.min(limit_at_us) - now_us)
     }
 
-    /// Stops waiting for clients for good.
+    /// Ends all waits for clients, for good.
     pub(super) fn cut(&mut self) {
         self.settle = None;
         self.sent_at_us = None;
         self.is_settled = false;
     }
 
-    /// Whether the clients were always quiet before the limit.
+    /// Whether the clients always fell silent before the limit.
     pub(super) fn is_settled(&self) -> bool {
         self.is_settled
     }

@@ -1,6 +1,6 @@
-//! The host's stopwatch, as it was read last: how long commands take, and how old the instant of a batch is.
+//! Readings of the host's stopwatch, which measure the duration of commands and the age of a batch's instant.
 
-/// The greatest age of a batch's instant, in nanoseconds: with what a command takes, it is less than a millisecond.
+/// The maximum age of a batch's instant, in nanoseconds. With the duration of a command, it stays below a millisecond.
 const FRESH_NS: u64 = 500_000;
 
 /// Readings of the host's stopwatch, in nanoseconds.
@@ -8,16 +8,16 @@ const FRESH_NS: u64 = 500_000;
 pub(super) struct Stopwatch {
     /// The reading at the instant of the batch.
     instant_ns: u64,
-    /// The last reading: when the next command begins.
+    /// The last reading, at which the next command begins.
     reading_ns: u64,
-    /// The time that the running command has asked the whole server to sleep for, after it ends.
+    /// The time for which the running command makes the whole server sleep after it, in nanoseconds.
     sleep_ns: u64,
-    /// Whether the instant may be stale, though no reading shows it yet.
+    /// Whether the instant may be stale although no reading shows it yet.
     is_stale: bool,
 }
 
 impl Stopwatch {
-    /// A batch begins or goes on.
+    /// Records the reading at the instant of a batch.
     #[inline]
     pub(super) fn begin(&mut self, reading_ns: u64) {
         (self.instant_ns, self.reading_ns) = (reading_ns, reading_ns);
@@ -30,25 +30,25 @@ impl Stopwatch {
         self.reading_ns.saturating_sub(self.instant_ns) / 1000
     }
 
-    /// The last reading, in nanoseconds.
+    /// Returns the last reading, in nanoseconds.
     #[inline]
     pub(super) fn reading_ns(&self) -> u64 {
         self.reading_ns
     }
 
-    /// Reads the stopwatch at the end of a command that began at `began_ns`. Returns how long it took, in nanoseconds.
+    /// Records the reading at the end of a command that began at `began_ns`. Returns its duration, in nanoseconds.
     #[inline]
     pub(super) fn lap(&mut self, began_ns: u64, reading_ns: u64) -> u64 {
         self.reading_ns = reading_ns;
         reading_ns.saturating_sub(began_ns).saturating_add(std::mem::take(&mut self.sleep_ns))
     }
 
-    /// The running command makes the whole server sleep: that counts as its own time.
+    /// Records that the running command makes the whole server sleep, which counts as its own time.
     pub(super) fn sleep(&mut self, us: u64) {
         self.sleep_ns = us.saturating_mul(1000);
     }
 
-    /// The last step may have taken long.
+    /// Records that the last step may have taken long.
     pub(super) fn grow_stale(&mut self) {
         self.is_stale = true;
     }

@@ -1,5 +1,4 @@
-//! The engine's own timers, by kind: a client's wait times out, it was idle or left output unread for too long, or a
-//! fault of it ends.
+//! The engine's own timers, by kind. They end waits, close idle or slow clients, end faults, and more.
 
 use lockwheel_store::keyspace::Order;
 use lockwheel_store::time::{TimerId, Wheel};
@@ -12,48 +11,48 @@ pub(crate) enum TimerKind {
     Wait,
     /// A wait ends, in real time.
     RealWait,
-    /// The wait of a request whose client has a ticket ends; `client` is the ticket.
+    /// The wait of a ticket ends; `client` is the ticket.
     Ticket,
     /// A client that has been idle is closed, on the monotonic clock.
     Idle,
     /// A client's leases are renewed, on the monotonic clock.
     Lease,
-    /// A client whose output has been beyond the soft limit is closed, in real time.
+    /// A client whose output has exceeded the soft limit is closed, in real time.
     Output,
-    /// A request or a reply that is held goes on, on the monotonic clock.
+    /// A request or a reply that is held continues, on the monotonic clock.
     Delay,
     /// A frozen client is thawed, on the monotonic clock.
     Thaw,
-    /// A connection that has become a black hole is cut, on the monotonic clock.
+    /// A connection that loses all data is cut, on the monotonic clock.
     Cut,
-    /// Clients are no longer paused, on the monotonic clock.
+    /// The pause of clients ends, on the monotonic clock.
     Pause,
-    /// The time is over in which the master's part is handed over, on the monotonic clock.
+    /// The time limit for handing over the master's role ends, on the monotonic clock.
     Failover,
-    /// Clients that wait for a lock are held back no longer, on the monotonic clock.
+    /// The delay of a lock's grant ends, on the monotonic clock.
     GrantDelay,
     /// A server that has restarted lets clients in again, on the monotonic clock.
     Restart,
-    /// Something arrives from another server of this process, on the monotonic clock.
+    /// Bytes arrive from another server of this process, on the monotonic clock.
     Arrival,
-    /// A sentinel looks at what it watches, on the monotonic clock.
+    /// A sentinel does its periodic work, on the monotonic clock.
     Sentinel,
-    /// A node of a cluster looks at the others, on the monotonic clock.
+    /// A cluster node does its periodic work, on the monotonic clock.
     Cluster,
-    /// A save in the background begins, or goes on, in real time.
+    /// A background save begins or continues, in real time.
     Save,
-    /// Replication is looked at, in real time.
+    /// Replication does its periodic work, in real time.
     Replication,
-    /// Replicas are waited for no longer by a server that is to end, in real time.
+    /// A server that shuts down stops waiting for its replicas, in real time.
     Shutdown,
-    /// An advance of the clock whose client has gone goes on, in real time; `client` is the number of the advance.
+    /// An advance of the clock whose client has gone continues, in real time; `client` is the number of the advance.
     Advance,
 }
 
 impl TimerKind {
     const COUNT: usize = TimerKind::Advance as usize + 1;
 
-    /// Whether it runs in real time, whatever the test's clock shows, and not on the monotonic clock.
+    /// Whether the timer runs in real time rather than on the monotonic clock that a test moves.
     pub(crate) fn is_real(self) -> bool {
         matches!(
             self,
@@ -74,18 +73,18 @@ pub(crate) struct Timer {
     pub(crate) kind: TimerKind,
     /// The client.
     pub(crate) client: u64,
-    /// When it was made, among all deadlines.
+    /// The order among all deadlines.
     pub(crate) order: Order,
 }
 
-/// The name of a timer, until it is cancelled or has fired.
+/// The key of a timer, until it is cancelled or has fired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TimerKey {
     kind: TimerKind,
     id: TimerId,
 }
 
-/// All timers of an engine. Of two with one deadline, the one that was made first fires first.
+/// All timers of an engine. Timers with the same deadline fire in the order of their creation.
 #[derive(Debug, Default)]
 pub(crate) struct Timers {
     monotonic: Wheel<Timer>,
@@ -110,12 +109,12 @@ impl Timers {
         self.wheel(key.kind.is_real()).cancel(key.id);
     }
 
-    /// The first deadline in real time or on the monotonic clock, in milliseconds. O(1) amortised.
+    /// Returns the first deadline in real time or on the monotonic clock, in milliseconds. O(1) amortised.
     pub(crate) fn next_deadline(&mut self, real: bool) -> Option<i64> {
         self.wheel(real).next_deadline()
     }
 
-    /// The first timer on the monotonic clock, with its deadline in milliseconds. O(1) amortised.
+    /// Returns the first timer on the monotonic clock, with its deadline in milliseconds. O(1) amortised.
     pub(crate) fn first(&mut self) -> Option<(i64, Timer)> {
         self.monotonic.peek()
     }
@@ -128,12 +127,12 @@ impl Timers {
         Some(timer)
     }
 
-    /// How many there are of a kind.
+    /// Returns the number of timers of a kind.
     pub(crate) fn count(&self, kind: TimerKind) -> usize {
         self.counts[kind as usize]
     }
 
-    /// How many there are on the monotonic clock.
+    /// Returns the number of timers on the monotonic clock.
     pub(crate) fn on_monotonic(&self) -> usize {
         self.monotonic.len()
     }

@@ -1,14 +1,14 @@
-//! The advances that are on their way, and who waits for them.
+//! Advances that have not ended, and the clients that wait for them.
 
 use super::advance::ClockAdvance;
 use std::collections::BTreeMap;
 
-/// The owner of an advance on its way.
+/// The owner of an advance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AdvanceOwner {
-    /// The client of this number, which waits for it.
+    /// The client with this number, which waits for the advance.
     Client(u64),
-    /// Nobody: its client has gone, or no longer waits for it. The advance has this number.
+    /// No client: it has gone, or no longer waits. The advance has this number.
     Detached(u64),
 }
 
@@ -17,33 +17,33 @@ pub(crate) enum AdvanceOwner {
 enum Awaited {
     /// The advance is to be continued.
     Stopped(Box<ClockAdvance>),
-    /// The advance goes on. `has_killed`: it has disconnected its client, which has its answer first.
+    /// The advance is being continued. `has_killed`: it has disconnected its client, which first gets its reply.
     GoesOn { has_killed: bool },
 }
 
-/// The advances that have stopped on their way, and the clients of those that go on.
+/// The advances that have stopped on the way, and the clients of those that are being continued.
 #[derive(Debug, Default)]
 pub(super) struct WaitingAdvances {
     awaited: BTreeMap<u64, Awaited>,
-    /// The advances without clients, by numbers that none has twice.
+    /// The advances without clients, by numbers that are never reused.
     detached: BTreeMap<u64, Box<ClockAdvance>>,
     last_detached: u64,
 }
 
 impl WaitingAdvances {
-    /// A client begins to wait for an advance.
+    /// Records that a client waits for an advance.
     pub(super) fn begin(&mut self, client: u64, advance: Box<ClockAdvance>) {
         self.awaited.insert(client, Awaited::Stopped(advance));
     }
 
-    /// Adds an advance without a client; returns its number.
+    /// Adds an advance without a client. Returns its number.
     pub(super) fn detach(&mut self, advance: Box<ClockAdvance>) -> u64 {
         self.last_detached += 1;
         self.detached.insert(self.last_detached, advance);
         self.last_detached
     }
 
-    /// Takes an advance to continue it, if it is there still and does not go on already.
+    /// Takes an advance to continue it, if it still exists and is not being continued already.
     pub(super) fn take(&mut self, owner: AdvanceOwner) -> Option<Box<ClockAdvance>> {
         let client = match owner {
             AdvanceOwner::Client(client) => client,
@@ -59,7 +59,7 @@ impl WaitingAdvances {
         }
     }
 
-    /// An advance has stopped again; whether its client still waits for it. If not, it comes back.
+    /// Puts an advance back that has stopped again. Returns it as an error if its client no longer waits.
     pub(super) fn put_back(
         &mut self,
         client: u64,
@@ -77,7 +77,7 @@ impl WaitingAdvances {
         }
     }
 
-    /// The advance that a client waits for, unless it goes on.
+    /// Returns the advance that a client waits for, unless it is being continued.
     pub(super) fn get_mut(&mut self, client: u64) -> Option<&mut ClockAdvance> {
         match self.awaited.get_mut(&client)? {
             Awaited::Stopped(advance) => Some(advance),
@@ -85,7 +85,7 @@ impl WaitingAdvances {
         }
     }
 
-    /// A client no longer waits. Returns its advance, unless that goes on.
+    /// Records that a client no longer waits. Returns its advance, unless that is being continued.
     pub(super) fn end(&mut self, client: u64) -> Option<Box<ClockAdvance>> {
         match self.awaited.remove(&client)? {
             Awaited::Stopped(advance) => Some(advance),
@@ -93,7 +93,7 @@ impl WaitingAdvances {
         }
     }
 
-    /// Whether a client is killed by its own advance, which goes on: it is noted.
+    /// Whether a client is killed by its own advance, which is being continued. If so, that is recorded.
     pub(super) fn note_killed(&mut self, client: u64) -> bool {
         match self.awaited.get_mut(&client) {
             Some(Awaited::GoesOn { has_killed }) => {
@@ -104,7 +104,7 @@ impl WaitingAdvances {
         }
     }
 
-    /// Ends all advances without clients. A number that was given is not given again.
+    /// Drops all advances without clients. Their numbers are not reused.
     pub(super) fn clear_detached(&mut self) {
         self.detached.clear();
     }

@@ -1,4 +1,4 @@
-//! Changes of the requests that wait, with the parts that these touch.
+//! Changes of waiting requests, with the parts that these changes affect.
 
 use super::state::{Blocked, Retry, Waits};
 use super::tickets::TOO_MANY_TICKETS;
@@ -13,18 +13,18 @@ use lockwheel_store::keyspace::{
     KeyTimer, Keyspace, Order, Place, Signal, Tx, Waiter, WaiterId, ticket_of, waiter_of,
 };
 
-/// A command that its handler has left undone.
+/// A command that its handler has not completed.
 #[derive(Debug)]
 pub(crate) struct Undone {
     pub(crate) command: CommandId,
     pub(crate) request: Request,
-    /// The wait that it asks for.
+    /// The wait that the command asks for.
     pub(crate) wait: Box<Wait<Retry>>,
-    /// Time that its handler took so far, in nanoseconds.
+    /// The time that the handler has taken so far, in nanoseconds.
     pub(crate) took_ns: u64,
 }
 
-/// The requests that wait, with the parts that are changed when a wait begins or ends.
+/// The waiting requests, with the parts that change when a wait begins or ends.
 #[derive(Debug)]
 pub(crate) struct WaitControl<'e> {
     pub(crate) waits: &'e mut Waits,
@@ -35,16 +35,16 @@ pub(crate) struct WaitControl<'e> {
     pub(crate) pubsub: &'e PubSub,
     /// The number of the present batch.
     pub(crate) batch: u64,
-    /// Whether the keys are a master's.
+    /// Whether this server is a replica, whose keys belong to its master.
     pub(crate) is_replica: bool,
     /// The parameters of waits for locks.
     pub(crate) lock_waits: LockWaitParameters,
 }
 
-/// Beginnings.
+/// The beginnings of waits.
 impl WaitControl<'_> {
-    /// Parks a request of a client until one of its keys is ready or its timeout passes. If its client goes on
-    /// meanwhile, it waits by a ticket. Returns the number of the waiter.
+    /// Parks a request of a client until one of its keys is ready or its timeout passes. If the client continues
+    /// meanwhile, the request waits by a ticket. Returns the id of the waiter.
     pub(crate) fn park(&mut self, slot: Slot, undone: Undone) -> WaiterId {
         let Undone { command, request, wait, took_ns } = undone;
         let Wait { retry, timeout_ms, real_time, null, .. } = *wait;
@@ -81,7 +81,7 @@ impl WaitControl<'_> {
         }
     }
 
-    /// Sets when a waiter is to be retried because time alone serves it, if it is the first on its key.
+    /// Schedules the retry of a waiter that time alone may serve, if it is the first on its key.
     pub(crate) fn time_retry(&mut self, id: WaiterId) {
         let Some(blocked) = self.waits.get(id) else { return };
         let Retry::OnKeys(on) = &blocked.retry else { return };
@@ -89,14 +89,14 @@ impl WaitControl<'_> {
         let key = on.beside.as_deref().unwrap_or(argv[on.keys[0]]);
         if self.keyspace.tx(db, self.clock.now()).first_waiting(key, class) == Some(blocked.place) {
             let mut tx = self.keyspace.tx(db, self.clock.now());
-            // It has just not been served: to ask again at the same instant would be to ask for ever.
+            // The waiter has just not been served. A retry at the same instant would repeat for ever.
             let next_ms = tx.over_until_ms().saturating_add(1);
             let at_ms = on.attempt.ready_at_ms(&mut tx, Args::new(&argv)).map(|at_ms| at_ms.max(next_ms));
             tx.set_key_timer(key, KeyTimer::Retry, at_ms.map(|at_ms| (at_ms, Order::default())));
         }
     }
 
-    /// Lets the timeout of a client pass again after so many milliseconds of real time.
+    /// Restarts the timeout of a client, with this many milliseconds of real time.
     pub(crate) fn wait_real(&mut self, client: u64, ms: u64) {
         let Some(blocked) = self.waits.get_mut(client) else { return };
         let timer = self.clock.set_timer(self.keyspace, (TimerKind::RealWait, client), ms);
@@ -104,14 +104,14 @@ impl WaitControl<'_> {
         earlier.into_iter().for_each(|timer| self.clock.timers_mut().cancel(timer));
     }
 
-    /// Cancels the timeout of a client: its wait is about to end otherwise.
+    /// Cancels the timeout of a client whose wait is about to end for another reason.
     pub(crate) fn cancel_timeout(&mut self, client: u64) {
         let timeout = self.waits.get_mut(client).and_then(|blocked| blocked.timeout.take());
         timeout.into_iter().for_each(|timer| self.clock.timers_mut().cancel(timer));
     }
 
-    /// A client that has waited for the histories of all servers goes on waiting until it has read them; `is_served`:
-    /// the first piece at once.
+    /// Lets a client that has waited for the histories of all servers wait further until it has read them. `is_served`:
+    /// it gets the first piece at once.
     pub(crate) fn begin_to_read(&mut self, (client, is_served): (u64, bool)) {
         let Some(blocked) = self.waits.get_mut(client) else { return };
         blocked.retry = Retry::Reading;
@@ -121,9 +121,9 @@ impl WaitControl<'_> {
     }
 }
 
-/// Ends.
+/// The ends of waits.
 impl WaitControl<'_> {
-    /// Takes the request of a client, if it waits, out of every queue.
+    /// Removes the waiting request of a client, if there is one, from every queue, and returns it.
     pub(crate) fn take(&mut self, slot: Slot) -> Option<Blocked> {
         let session = self.sessions.get_mut(slot);
         if !std::mem::take(&mut session.blocked) {
@@ -139,7 +139,7 @@ impl WaitControl<'_> {
         Some(blocked)
     }
 
-    /// Takes the request of a ticket, if it waits, out of every queue.
+    /// Removes the waiting request of a ticket, if there is one, from every queue, and returns it.
     pub(crate) fn take_ticket(&mut self, ticket: u64) -> Option<Blocked> {
         let blocked = self.waits.remove(waiter_of(ticket))?;
         self.keyspace.waiters.tickets.remove(ticket);
@@ -160,20 +160,20 @@ impl WaitControl<'_> {
                 self.keyspace.waiters.signal(blocked.db, key, Signal::Less);
             }
         }
-        // A replica changes nothing by itself: a place in a fair lock's queue is its master's to take away.
+        // A replica changes nothing by itself. Only its master removes a place from a fair lock's queue.
         if !self.is_replica {
             on.attempt.leave(&mut self.tx(blocked.db), Args::new(&argv));
         }
     }
 
-    /// Returns the answer of a request on keys whose timeout has passed, if not a null.
+    /// Returns the answer to a request on keys whose timeout has passed, if it is not a null.
     pub(crate) fn keys_on_timeout(&mut self, blocked: &Blocked) -> Option<Answer> {
         let Retry::OnKeys(on) = &blocked.retry else { return None };
         let argv = blocked.request.argv();
         on.attempt.in_vain(&self.tx(blocked.db), Args::new(&argv))
     }
 
-    /// Refuses a command that would wait by a ticket: its client has too many.
+    /// Refuses a command that would wait by a ticket because its client has too many.
     pub(crate) fn refuse_ticket(&mut self, slot: Slot, undone: &Undone) {
         let Retry::OnKeys(on) = &undone.wait.retry else { return };
         let (db, argv) = (self.sessions.get(slot).db, undone.request.argv());
@@ -182,13 +182,13 @@ impl WaitControl<'_> {
         self.stats.failed(undone.command, TOO_MANY_TICKETS.as_bytes());
     }
 
-    /// Records that a wait has ended with an error, and tells listeners.
+    /// Records that a wait has ended with an error, and notifies listeners.
     pub(crate) fn tell_failed(&mut self, blocked: &Blocked, error: &CommandError) {
         self.tell_left(blocked, "cancelled");
         self.stats.failed(blocked.command, error.as_bytes());
     }
 
-    /// Tells listeners that a client no longer waits for a lock, and was not served.
+    /// Notifies listeners that a client no longer waits for a lock, and was not served.
     pub(crate) fn tell_left(&mut self, blocked: &Blocked, event: &str) {
         if let Retry::OnKeys(on) = &blocked.retry {
             self.tell_left_queues(on, blocked.db, &blocked.request.argv(), event);

@@ -1,6 +1,6 @@
-//! Waits for counts that rise by one at a time: each is woken by the step that reaches its number.
+//! Waits for counts that rise by one at a time. Each is woken by the step that reaches its number.
 //!
-//! A count that begins anew, or is no longer kept, wakes all of its kind: see [`StateOf`](super::StateOf).
+//! If a count restarts or is no longer kept, all waits of its kind are woken; see [`StateOf`](super::StateOf).
 
 use crate::faults::RuleId;
 use crate::spec::CommandId;
@@ -12,30 +12,30 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(crate) enum CountOf {
     /// The calls of these commands.
     Calls(Box<[CommandId]>),
-    /// The calls of these commands on keys like this.
+    /// The calls of these commands on keys that match this pattern.
     KeyCalls(Box<[CommandId]>, Box<[u8]>),
     /// The acts of a rule.
     Hits(RuleId),
-    /// The requests and replies that a rule holds. It falls too.
+    /// The requests and replies that a rule holds. This count can also fall.
     Held(RuleId),
 }
 
-/// The waits for counts, by the numbers that these have to rise to.
+/// The waits for counts, by the numbers that the counts must reach.
 #[derive(Debug, Default)]
 pub(crate) struct CountWaits {
     waits: BTreeMap<CountOf, BTreeMap<u64, BTreeSet<WaiterId>>>,
-    /// The lists of commands whose calls are awaited, by each of their commands. They are forgotten together.
+    /// The lists of commands whose calls are awaited, under each of their commands. They are forgotten together.
     lists: BTreeMap<CommandId, BTreeSet<Box<[CommandId]>>>,
-    /// Number of waits for calls of commands.
+    /// The number of waits for calls of commands.
     of_calls: usize,
-    /// Number of waits for calls of commands on keys.
+    /// The number of waits for calls of commands on keys.
     of_key_calls: usize,
-    /// The waits whose numbers have been reached since they were last taken.
+    /// The waits whose numbers have been reached since the last call of [`CountWaits::take_reached`].
     reached: Vec<WaiterId>,
 }
 
 impl CountWaits {
-    /// A client waits until a count reaches a number. O(log n).
+    /// Records that a client waits until a count reaches a number. O(log n).
     pub(crate) fn add(&mut self, of: CountOf, number: u64, id: WaiterId) {
         if let CountOf::Calls(list) = &of {
             self.of_calls += 1;
@@ -47,7 +47,7 @@ impl CountWaits {
         self.waits.entry(of).or_default().entry(number).or_default().insert(id);
     }
 
-    /// A client no longer waits for that. O(log n).
+    /// Records that a client no longer waits for a count. O(log n).
     pub(crate) fn remove(&mut self, of: &CountOf, number: u64, id: WaiterId) {
         let Some(numbers) = self.waits.get_mut(of) else { return };
         let was_there = numbers.get_mut(&number).is_some_and(|ids| ids.remove(&id));
@@ -66,29 +66,29 @@ impl CountWaits {
         }
     }
 
-    /// Whether somebody waits for calls of commands.
+    /// Whether any client waits for calls of commands.
     pub(crate) fn await_calls(&self) -> bool {
         self.of_calls > 0
     }
 
-    /// Whether somebody waits for calls of commands on keys.
+    /// Whether any client waits for calls of commands on keys.
     pub(crate) fn await_key_calls(&self) -> bool {
         self.of_key_calls > 0
     }
 
-    /// Returns the awaited lists of commands that have this one. O(log n), and the lists.
+    /// Returns the awaited lists that contain a command. O(log n + lists).
     pub(crate) fn lists_with(&self, command: CommandId) -> Vec<Box<[CommandId]>> {
         self.lists.get(&command).map_or_else(Vec::new, |lists| lists.iter().cloned().collect())
     }
 
-    /// A count has risen to this number. O(log n), and the waits that this wakes.
+    /// Wakes the waits for a count that has risen to this number. O(log n + woken waits).
     pub(crate) fn rises(&mut self, of: &CountOf, number: u64) {
         if let Some(ids) = self.waits.get(of).and_then(|numbers| numbers.get(&number)) {
             self.reached.extend(ids);
         }
     }
 
-    /// A client has begun to wait for what may be reached already.
+    /// Wakes a client that has begun to wait for a number that may already be reached.
     pub(crate) fn look_at(&mut self, id: WaiterId) {
         self.reached.push(id);
     }

@@ -1,6 +1,6 @@
-//! Deadlocks that no request for a lock sees when it comes: with those who wait as Redisson does, whom only the queues
-//! of waiters know; and by a lock that is given to an owner that waits for another, or taken from one that waits for
-//! it.
+//! Deadlocks that are not detected when a lock is requested. Some involve clients that wait as Redisson does and are
+//! known only from the queues of waiters. Others arise when a waiting owner is given a lock, or when a lock is taken
+//! from an owner that waits for it again.
 
 use super::control::WaitControl;
 use super::state::Retry;
@@ -9,14 +9,14 @@ use crate::locks::{LOCK_LINE, SEVERAL, shares, wait_events};
 use crate::spec::{Args, CommandError, OnKeys};
 use lockwheel_store::keyspace::{Place, WaiterId};
 
-/// An owner whose locks have changed, in its database: it may be in a cycle.
+/// An owner whose locks have changed, with its database. It may be part of a cycle.
 pub(crate) type CheckedOwner = (usize, Box<[u8]>);
 
 impl WaitControl<'_> {
-    /// Checks that a request that is about to wait for a lock closes no cycle in which owners of Redisson's wait.
+    /// Checks that a request that is about to wait for a lock does not close a cycle with waiting owners of Redisson.
     ///
     /// # Errors
-    /// Returns an error if it does; then it waits no more.
+    /// Returns an error if it closes one. The request then does not wait.
     pub(crate) fn check_foreign_cycles(
         &mut self,
         db: usize,
@@ -39,9 +39,9 @@ impl WaitControl<'_> {
         checked
     }
 
-    /// Owners that wait have been given locks, or have lost such that they wait for again. Those who hold what they
-    /// wait for may wait behind them now. Returns the next such request and the error with which it is to end, as if
-    /// it came now. `checked` is the owner that is being looked at.
+    /// Finds the next deadlock of an owner whose locks have changed while it waits. Owners that hold what it waits for
+    /// may now wait behind it. Returns the request, and the error that ends it as if it had come now. `checked` is the
+    /// owner that is being checked.
     pub(crate) fn next_deadlock(
         &mut self,
         checked: &mut Option<CheckedOwner>,
@@ -61,7 +61,7 @@ impl WaitControl<'_> {
         }
     }
 
-    /// Tells listeners that a request is in a cycle. Returns its error; `None`: it does not wait for locks.
+    /// Notifies listeners that a request is part of a cycle. Returns its error. `None` if it does not wait for locks.
     fn deadlock_error(
         &mut self,
         (db, owner): (usize, &[u8]),
@@ -86,12 +86,12 @@ fn is_for_lock(on: &OnKeys) -> bool {
     on.class.line == LOCK_LINE
 }
 
-/// Whether it wants all of them together.
+/// Whether a request wants all of its locks together.
 fn wants_together(on: &OnKeys) -> bool {
     SEVERAL.contains(&on.class.name)
 }
 
-/// The locks that a request of these arguments waits for.
+/// Returns the locks that a request with these arguments waits for.
 fn keys<'a>(on: &OnKeys, argv: &[&'a [u8]]) -> Vec<&'a [u8]> {
     on.keys.iter().map(|&key| argv[key]).collect()
 }

@@ -1,4 +1,4 @@
-//! The waiters of a signalled key, while they are retried in the order of their places.
+//! The retries of the waiters of a signalled key, in the order of their places.
 
 use super::control::WaitControl;
 use crate::clock::{Timer, TimerKind};
@@ -13,21 +13,21 @@ pub(crate) struct KeyService {
     ready: ReadyKey,
     /// The place of the last waiter that was retried.
     after: Place,
-    /// The lines that are skipped: the key is not of their type, or did not serve their first waiter.
+    /// The lines that are skipped, because the key is not of their type or did not serve their first waiter.
     passed_over: SmallVec<[&'static str; 4]>,
     out_of_turn: Option<OutOfTurn>,
-    /// Whether native waiters of a lock are held back at this instant.
+    /// Whether the native waiters of a lock are held back at this instant.
     holds_back: bool,
 }
 
 impl KeyService {
-    /// Begins to serve a key.
+    /// Begins the service of a key.
     pub(crate) fn new(ready: ReadyKey, control: &mut WaitControl<'_>) -> Self {
         let holds_back = control.holds_back(&ready);
         KeyService { ready, after: Place::FRONT, passed_over: SmallVec::new(), out_of_turn: None, holds_back }
     }
 
-    /// Returns the next waiter that is to be retried.
+    /// Returns the next waiter to retry.
     pub(crate) fn next(&mut self, control: &mut WaitControl<'_>) -> Option<(WaiterId, &'static WaitClass)> {
         let passed_over = &mut self.passed_over;
         loop {
@@ -38,7 +38,7 @@ impl KeyService {
             let id = waiter.id;
             let Some(class) = control.waits.class_of(id) else { continue };
             let tx = control.keyspace.tx(self.ready.db, control.clock.now());
-            // The key may be gone again, or of another type: it is signalled once more when that changes.
+            // The key may be gone again or have another type. When that changes, it is signalled once more.
             if !(class.accepts)(tx.peek(&self.ready.key))
                 || (self.holds_back && locks::can_be_held_back(class))
             {
@@ -49,7 +49,8 @@ impl KeyService {
         }
     }
 
-    /// A waiter of this class was not served: if they are asked in order, none behind it is.
+    /// Records that a waiter of this class was not served. If the class is served in order, no waiter behind it is
+    /// retried.
     pub(crate) fn was_not_served(
         &mut self,
         (id, class): (WaiterId, &'static WaitClass),
@@ -62,7 +63,7 @@ impl KeyService {
         }
     }
 
-    /// Returns the waiters that are to be retried in any case, as they need not queue.
+    /// Returns the waiters to retry in any case, because they need not queue.
     pub(crate) fn out_of_turn(&self, control: &mut WaitControl<'_>) -> Vec<WaiterId> {
         let Some(out_of_turn) = self.out_of_turn else { return Vec::new() };
         out_of_turn(
@@ -74,7 +75,7 @@ impl KeyService {
 }
 
 impl WaitControl<'_> {
-    /// Whether the native waiters of a lock that is free are held back at this instant, as `lock-handoff-delay` says.
+    /// Whether the native waiters of a free lock are held back at this instant because of `lock-handoff-delay`.
     fn holds_back(&mut self, ready: &ReadyKey) -> bool {
         let rule = (self.lock_waits.handoff_delay, self.clock.now());
         match locks::grant_delay(self.keyspace, self.pubsub, ready, rule) {

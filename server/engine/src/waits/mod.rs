@@ -1,8 +1,8 @@
-//! Waits: the requests that wait, for keys, for states of the server, or for time.
+//! Waits: the requests that wait for keys, for states of the server, or for time.
 //!
-//! The room does not know the engine. [`Waits`] owns the requests and the numbers that they are about. A handler of
-//! `AWAIT.*` sees a [`StateView`] and answers with a [`StateWait`]; the conductor in [`core`](crate::core) carries that
-//! out. [`WaitControl`] begins and ends waits with the parts that these touch.
+//! The module does not know the engine. [`Waits`] owns the requests and the counts that they wait for. A handler of
+//! `AWAIT.*` sees a [`StateView`] and answers with a [`StateWait`], which the conductor in [`core`](crate::core)
+//! carries out. [`WaitControl`] begins and ends waits with the parts that these affect.
 
 mod control;
 mod count_waits;

@@ -1,54 +1,55 @@
-//! The requests that clients have sent lately, for clients that wait for silence: each request is recorded once,
-//! however many wait.
+//! The recent requests of clients, for clients that wait for silence. Each request is recorded once, however many
+//! clients wait.
 
 use std::collections::BTreeMap;
 
-/// Tells which clients' requests are asked about, by their names.
+/// A predicate on client names that selects the requests of interest.
 type IsWanted<'a> = dyn Fn(&[u8]) -> bool + 'a;
 
-/// The most names that are kept, and the most bytes of them beyond those of the connected clients: with more, all who
-/// wait look at them, and they go.
+/// The maximum number of names, and the maximum of their bytes beyond those of the connected clients. With more, all
+/// waiting clients look at the requests, which are then dropped.
 const MAX_NAMES: usize = 1024;
 const MAX_NAME_BYTES: usize = 1 << 16;
 
-/// The most bursts of requests that are kept, of all names together: likewise.
+/// The maximum number of bursts of all names together. With more, the requests are likewise dropped.
 const MAX_BURSTS: usize = 1 << 13;
 
-/// Requests one after another, without a silence between them that is long enough for anybody. In real monotonic
-/// milliseconds.
+/// Consecutive requests without a silence between them that is long enough for any waiting client. In milliseconds of
+/// the system's monotonic clock.
 #[derive(Clone, Copy, Debug)]
 struct Burst {
     first_ms: i64,
     last_ms: i64,
 }
 
-/// The requests since all who wait have looked at them.
+/// The requests since all waiting clients have last looked at them.
 #[derive(Debug, Default)]
 pub(crate) struct RecentRequests {
-    /// The number of the last request that was noted.
+    /// The number of the last recorded request.
     seen: u64,
-    /// The shortest silence that is waited for, in milliseconds.
+    /// The shortest silence that a client waits for, in milliseconds.
     shortest_ms: Option<i64>,
-    /// Bursts of all clients.
+    /// The bursts of all clients together.
     of_all: Vec<Burst>,
-    /// Bursts by the names of the clients, as they were after the request.
+    /// The bursts by client name, as the name was after the request.
     by_name: BTreeMap<Box<[u8]>, Vec<Burst>>,
     name_bytes: usize,
-    /// Number of bursts of all clients and of each name.
+    /// The number of bursts of all clients together and of each name.
     bursts: usize,
     is_full: bool,
-    /// How often there was too much.
+    /// The number of times that a maximum was exceeded.
     overflows: u64,
 }
 
 impl RecentRequests {
-    /// Somebody waits for a silence of so many milliseconds.
+    /// Records that a client waits for a silence of this many milliseconds.
     pub(crate) fn expect(&mut self, quiet_ms: i64) {
         self.shortest_ms = Some(self.shortest_ms.map_or(quiet_ms, |shortest_ms| shortest_ms.min(quiet_ms)));
     }
 
-    /// The last request has this number; notes it if that is a new one. Its client has a name while it is connected.
-    /// The names of all connected clients have `live_bytes`: to have others noted, clients must send them.
+    /// Records the last request, if its number is new. `name` is absent if the client has disconnected. `live_bytes` is
+    /// the length of the names of all connected clients, so that only names that clients have really sent count against
+    /// the maximum.
     pub(crate) fn note(&mut self, request: u64, name: Option<&[u8]>, live_bytes: usize, now_ms: i64) {
         if std::mem::replace(&mut self.seen, request) == request {
             return;
@@ -74,19 +75,20 @@ impl RecentRequests {
         }
     }
 
-    /// How often there was too much: then all who wait must look at it before it goes.
+    /// Returns the number of times that a maximum was exceeded. All waiting clients must then look before the requests
+    /// are dropped.
     pub(crate) fn overflows(&self) -> u64 {
         self.overflows
     }
 
-    /// All who wait have looked: forgets the requests if they are too many.
+    /// Drops the requests if they are too many, after all waiting clients have looked at them.
     pub(crate) fn make_room(&mut self) {
         if std::mem::take(&mut self.is_full) {
             self.forget_requests();
         }
     }
 
-    /// Forgets everything: nobody waits any more.
+    /// Forgets everything, because no client waits any more.
     pub(crate) fn forget(&mut self) {
         self.forget_requests();
         self.shortest_ms = None;
@@ -99,8 +101,9 @@ impl RecentRequests {
         (self.name_bytes, self.bursts) = (0, 0);
     }
 
-    /// Returns when the last request after `since_ms` came of a client whose name is wanted, `since_ms` if there was
-    /// none, or `None` if one of these requests came after a silence of `quiet_ms`. O(n log n), n the names and bursts.
+    /// Returns the instant of the last request after `since_ms` of a client with a wanted name, or `since_ms` if there
+    /// was none. Returns `None` if one of these requests came after a silence of `quiet_ms`. O(n log n), where n is the
+    /// number of names and bursts.
     pub(crate) fn last_of(
         &self,
         since_ms: i64,
@@ -127,7 +130,7 @@ impl RecentRequests {
     }
 }
 
-/// Notes a request; returns 1 if it begins a burst, otherwise 0.
+/// Records a request. Returns 1 if it begins a burst, otherwise 0.
 fn note_in(bursts: &mut Vec<Burst>, now_ms: i64, shortest_ms: i64) -> usize {
     match bursts.last_mut() {
         Some(last) if now_ms - last.last_ms < shortest_ms => {

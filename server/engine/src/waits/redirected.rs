@@ -1,12 +1,12 @@
-//! Requests that wait for keys whose slot has gone to another node of the cluster.
+//! Requests that wait for keys whose slot has moved to another node of the cluster.
 
 use super::state::{Blocked, Retry, Waits};
 use crate::cluster::RequestRouter;
 use crate::spec::{Args, CommandError};
 
 impl Waits {
-    /// Returns the requests that wait for a key whose slot is not this node's any more, each with the error that sends
-    /// its client where the key is.
+    /// Returns the requests that wait for a key whose slot this node no longer owns, each with the error that redirects
+    /// its client.
     pub(crate) fn redirected(&self, router: RequestRouter<'_>) -> Vec<(u64, CommandError)> {
         let redirect = |(id, blocked): (u64, &Blocked)| {
             let Retry::OnKeys(on) = &blocked.retry else { return None };
@@ -18,8 +18,8 @@ impl Waits {
         self.iter().filter_map(redirect).collect()
     }
 
-    /// Returns the error of a waiting request that is to be tried again though its keys have gone, with their slot, to
-    /// another node: as if it came now. Tried here, it would find a lock free that is held there.
+    /// Returns the error of a waiting request whose slot has moved to another node, as if the request came now. A retry
+    /// on this node would find a lock free that is held on the other one.
     pub(crate) fn redirect_of(&self, id: u64, router: RequestRouter<'_>) -> Option<CommandError> {
         let blocked = self.get(id)?;
         let Retry::OnKeys(_) = &blocked.retry else { return None };

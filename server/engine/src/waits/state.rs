@@ -1,4 +1,4 @@
-//! The requests that wait, what each waits for, and the parts of a server that decide about them.
+//! The waiting requests, the subject of each wait, and the parts of a server that decide about them.
 
 use super::count_waits::{CountOf, CountWaits};
 use super::recent_requests::RecentRequests;
@@ -17,89 +17,89 @@ use lockwheel_store::time::Now;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
-/// The bits of a version that number the entries of one history: none has as many.
+/// The number of bits in a version that hold the number of entries of one history. A history never has as many entries.
 const HISTORY_BITS: u32 = 48;
 
-/// A state of the server that a request waits for, as it was resolved when the request came.
+/// A state of the server that a request waits for, as resolved when the request came.
 pub(crate) trait StateAttempt: Debug + Send {
-    /// Answers if the state has been reached; whether it has.
+    /// Writes the answer if the state has been reached. Returns whether it has.
     fn attempt(&self, view: StateView<'_>, reply: &mut dyn Reply) -> bool;
 
-    /// Whether an attempt may succeed now: a look that costs less than one, and may note what it has seen.
+    /// Whether an attempt may succeed now. This check is cheaper than an attempt, and may record what it has seen.
     fn may_be_reached(&self, _: StateView<'_>) -> bool {
         true
     }
 
-    /// Returns the kind of state that decides. It stays so while the request waits.
+    /// Returns the kind of state that decides. It does not change while the request waits.
     fn watches(&self) -> StateOf;
 
-    /// Returns the count that the state is about, and the number that it has to rise to. It stays so while the request
-    /// waits. `None`: the state is not reached by a count that rises.
+    /// Returns the count that the state depends on, and the number that it must reach. They do not change while the
+    /// request waits. `None` if the state does not depend on a rising count.
     fn awaits_count(&self) -> Option<(CountOf, u64)> {
         None
     }
 
-    /// Returns the commands whose calls on keys like this must be counted from now on.
+    /// Returns the commands whose calls on keys with this pattern must be counted from now on.
     fn counts_keys(&self) -> Option<(&[CommandId], &[u8])> {
         None
     }
 
-    /// Returns the silence that the request waits for, in milliseconds.
+    /// Returns the length of the silence that the request waits for, in milliseconds.
     fn awaits_silence_ms(&self) -> Option<i64> {
         None
     }
 
-    /// Whether its client counts as one that waits.
+    /// Whether the client counts as a waiting one.
     fn is_counted(&self) -> bool {
         false
     }
 
-    /// Returns the answer when the timeout has passed, if not a null.
+    /// Returns the answer after the timeout, if it is not a null.
     fn on_timeout(&self, _: StateView<'_>) -> Option<Answer> {
         None
     }
 
-    /// Returns how much longer the request waits when its timeout has passed, in milliseconds of real time. `None`: no
-    /// longer.
+    /// Returns the extension of the wait after its timeout, in milliseconds of real time. `None` if the wait ends.
     fn goes_on_for_ms(&self, _: StateView<'_>) -> Option<u64> {
         None
     }
 }
 
-/// The event after which a request that waits is tried again, and the subject of the wait.
+/// The event after which a waiting request is retried, and the subject of the wait.
 #[derive(Debug)]
 pub(crate) enum Retry {
     /// A signal of one of its keys.
     OnKeys(OnKeys),
-    /// A change of the state that it is about: no key stands for that.
+    /// A change of the state that the request waits for, which does not depend on a key.
     Always(Box<dyn StateAttempt>),
-    /// Never: the client waits while others react to an advance of the clock, and its timeout continues that.
+    /// Never. The client waits while others react to an advance of the clock. The timeout continues the advance.
     Advance,
-    /// Never: a rule holds the request, or its reply.
+    /// Never. A rule holds the request or its reply.
     Held(Held),
-    /// Never: it runs when clients are no longer paused; as rules have let it through, if they have seen it.
+    /// Never. The request runs after the pause of clients. `is_seen`: rules have already let it through.
     Paused { is_seen: bool },
-    /// Never: the server ends, or does not after all, and then it is answered.
+    /// Never. The request is answered when the server ends or gives up ending.
     Ended,
-    /// Never: all servers of the process do what the request of this number asks, and then it is answered.
+    /// Never. The request is answered when all servers of the process have done what the broadcast with this number
+    /// asks.
     Broadcast(u64),
-    /// Each millisecond: a piece of the history is read.
+    /// Each millisecond, to read a piece of the history.
     Reading,
 }
 
 impl Retry {
-    /// Whether CLIENT UNBLOCK leaves it as it is.
+    /// Whether CLIENT UNBLOCK has no effect on the wait.
     pub(crate) fn outlasts_unblock(&self) -> bool {
         matches!(self, Retry::Held(_) | Retry::Ended | Retry::Reading | Retry::Broadcast(_))
             || self.is_paused()
     }
 
-    /// Whether it waits until clients are no longer paused.
+    /// Whether the request waits for the end of the pause of clients.
     pub(crate) fn is_paused(&self) -> bool {
         matches!(self, Retry::Paused { .. })
     }
 
-    /// Whether its client counts as blocked. It stays so while it waits.
+    /// Whether the client counts as blocked. This does not change during the wait.
     fn counts(&self) -> bool {
         match self {
             Retry::OnKeys(on) => on.class.counts && !on.by_ticket,
@@ -117,34 +117,34 @@ impl From<OnKeys> for Retry {
     }
 }
 
-/// A request that waits.
+/// A waiting request.
 #[derive(Debug)]
 pub(crate) struct Blocked {
     pub(crate) command: CommandId,
     pub(crate) request: Request,
-    /// Counts it among the client's memory.
+    /// Counts the request among the client's memory.
     #[expect(dead_code, reason = "it counts until it is dropped")]
     held: HeldState,
     pub(crate) retry: Retry,
-    /// The rules that may act on its answer.
+    /// The rules that may act on the answer.
     pub(crate) on_reply: Vec<ReplyRule>,
-    /// The rule that has it executed once more, and answered then.
+    /// The rule that has the request executed once more and answered then.
     pub(crate) again: Option<RuleId>,
     /// The answer on timeout.
     pub(crate) null: Null,
     pub(crate) timeout: Option<TimerKey>,
-    /// Its place in the queues of its keys.
+    /// The place in the queues of the keys.
     pub(crate) place: Place,
-    /// Its database.
+    /// The database.
     pub(crate) db: usize,
-    /// Its beginning on the monotonic clock, in milliseconds.
+    /// The beginning of the wait on the monotonic clock, in milliseconds.
     pub(crate) since_ms: i64,
-    /// Time that its handler took until it began to wait, in nanoseconds.
+    /// The time that the handler took before the wait, in nanoseconds.
     pub(crate) took_ns: u64,
 }
 
 impl Blocked {
-    /// A request of a session that waits from now on, without a timeout. Its memory, and more bytes, count among the
+    /// Returns a waiting request of a session, without a timeout. Its memory, and `more_bytes`, count among the
     /// client's.
     pub(crate) fn new(
         (command, request): (CommandId, Request),
@@ -171,31 +171,31 @@ impl Blocked {
         }
     }
 
-    /// Gives a command that its handler has left undone, after so many nanoseconds, its timeout and the answer then.
+    /// Adds the timeout of a command, the answer on timeout, and the time that the handler has taken in nanoseconds.
     pub(crate) fn with_end(self, null: Null, timeout: Option<TimerKey>, took_ns: u64) -> Self {
         Blocked { null, timeout, took_ns, ..self }
     }
 }
 
-/// The requests that wait: of clients by their numbers, and of tickets.
+/// The waiting requests: those of clients by their numbers, and those of tickets.
 #[derive(Debug, Default)]
 pub(crate) struct Waits {
     requests: BTreeMap<WaiterId, Blocked>,
-    /// Number of those that count as blocked clients.
+    /// The number of requests whose clients count as blocked.
     counted: usize,
-    /// Number of changes of that.
+    /// The number of changes of `counted`.
     changes: u64,
-    /// Numbers that several waits are about.
+    /// Counts that several waits share.
     state_counts: StateCounts,
-    /// Waits for a count to rise.
+    /// The waits for rising counts.
     count_waits: CountWaits,
-    /// The clients that have sent requests while somebody waits for silence.
+    /// The recent requests of clients, while any client waits for silence.
     recent_requests: RecentRequests,
 }
 
-/// The requests.
+/// The waiting requests.
 impl Waits {
-    /// A request begins to wait, or continues to. O(log n).
+    /// Adds a request that begins or continues to wait. O(log n).
     pub(crate) fn insert(&mut self, id: WaiterId, blocked: Blocked) {
         self.count(blocked.retry.counts(), true);
         if let Some(before) = self.requests.insert(id, blocked) {
@@ -210,51 +210,51 @@ impl Waits {
         }
     }
 
-    /// Takes a request that waits. O(log n).
+    /// Removes a waiting request and returns it. O(log n).
     pub(crate) fn remove(&mut self, id: WaiterId) -> Option<Blocked> {
         let removed = self.requests.remove(&id)?;
         self.count(removed.retry.counts(), false);
         Some(removed)
     }
 
-    /// Returns a request that waits. O(log n).
+    /// Returns a waiting request. O(log n).
     pub(crate) fn get(&self, id: WaiterId) -> Option<&Blocked> {
         self.requests.get(&id)
     }
 
-    /// Returns a request that waits, to be changed. O(log n).
+    /// Returns a waiting request for a change. O(log n).
     pub(crate) fn get_mut(&mut self, id: WaiterId) -> Option<&mut Blocked> {
         self.requests.get_mut(&id)
     }
 
-    /// The timer of a request's timeout has fired.
+    /// Records that the timer of a request's timeout has fired.
     pub(crate) fn timer_fired(&mut self, id: WaiterId) {
         if let Some(blocked) = self.get_mut(id) {
             blocked.timeout = None;
         }
     }
 
-    /// Returns what a client waits for. O(log n).
+    /// Returns the event that a client waits for. O(log n).
     pub(crate) fn retry_of(&self, client: u64) -> Option<&Retry> {
         self.get(client).map(|blocked| &blocked.retry)
     }
 
-    /// Whether a rule holds something of a client.
+    /// Whether a rule holds a request or a reply of a client.
     pub(crate) fn is_held(&self, client: u64) -> bool {
         matches!(self.retry_of(client), Some(Retry::Held(_)))
     }
 
-    /// Whether a rule holds the request of a client, which has not been executed.
+    /// Whether a rule holds the request of a client before it is executed.
     pub(crate) fn holds_request_of(&self, client: u64) -> bool {
         matches!(self.retry_of(client), Some(Retry::Held(Held { part: HeldPart::Request, .. })))
     }
 
-    /// All requests, the oldest client first.
+    /// Iterates over all waiting requests, those of the oldest client first.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (WaiterId, &Blocked)> {
         self.requests.iter().map(|(id, blocked)| (*id, blocked))
     }
 
-    /// Returns the clients that count as blocked, but for those that are paused.
+    /// Returns the clients that count as blocked, without those that are paused.
     pub(crate) fn blocked_clients(&self) -> Vec<u64> {
         let all = self.iter().filter(|(_, blocked)| blocked.retry.counts() && !blocked.retry.is_paused());
         all.map(|(id, _)| id).collect()
@@ -270,20 +270,20 @@ impl Waits {
         }
     }
 
-    /// Returns the bytes of the arguments of a client that waits, 0 of any other. O(log n).
+    /// Returns the bytes of the arguments of a waiting client; 0 for any other client. O(log n).
     pub(crate) fn argument_bytes(&self, client: u64) -> usize {
         self.get(client).map_or(0, |blocked| blocked.request.len())
     }
 }
 
-/// Waits for states of the server that no key stands for: each is retried when what it is about has changed, and none
-/// costs anything while others send requests that do not matter to it.
+/// Waits for states of the server that do not depend on a key. Each is retried when the state may have changed. It
+/// costs nothing while other clients send requests that do not affect the state.
 ///
-/// Each kind of state has a version, which changes when any wait of the kind may have to be looked at. Counts that rise
-/// by one at a time wake those alone who wait for the number that is reached: see [`CountWaits`].
+/// Each kind of state has a version. It changes when any wait of the kind may have to be retried. Counts that rise by
+/// one at a time wake only the waits for the number that is reached; see [`CountWaits`].
 impl Waits {
-    /// A client begins to wait for a state. `is_reached`: the count that this is about has risen to it since the
-    /// request was tried; the request itself has been counted.
+    /// Records that a client waits for a state. `is_reached`: the count has risen to its number since the request was
+    /// tried, because the request itself was counted.
     pub(crate) fn begin_state(
         &mut self,
         keyspace: &mut Keyspace,
@@ -303,7 +303,7 @@ impl Waits {
         }
     }
 
-    /// A client no longer waits for a state.
+    /// Records that a client no longer waits for a state.
     pub(crate) fn end_state(&mut self, keyspace: &mut Keyspace, state: &dyn StateAttempt, id: WaiterId) {
         let kind = state.watches();
         keyspace.waiters.remove_unkeyed(kind as usize, id);
@@ -317,27 +317,27 @@ impl Waits {
         }
     }
 
-    /// Whether somebody waits for calls of commands.
+    /// Whether any client waits for calls of commands.
     pub(crate) fn await_calls(&self) -> bool {
         self.count_waits.await_calls()
     }
 
-    /// A count has risen to this number. O(log n), and the waits that this wakes.
+    /// Wakes the waits for a count that has risen to this number. O(log n + woken waits).
     pub(crate) fn count_rises(&mut self, of: &CountOf, number: u64) {
         self.count_waits.rises(of, number);
     }
 
-    /// Takes the waits whose counts have risen to their numbers.
+    /// Takes the waits whose counts have reached their numbers.
     pub(crate) fn take_reached(&mut self) -> Vec<WaiterId> {
         self.count_waits.take_reached()
     }
 
-    /// Waits for states of one kind are retried from now on.
+    /// Begins the retries of waits for states of one kind.
     pub(crate) fn begin_round(&mut self) {
         self.state_counts.begin();
     }
 
-    /// All waits for states of this kind have been retried.
+    /// Ends the retries of all waits for states of this kind.
     pub(crate) fn end_round(&mut self, of: StateOf) {
         self.state_counts.end(of);
         if of == StateOf::Silence {
@@ -345,15 +345,15 @@ impl Waits {
         }
     }
 
-    /// Notes the last request for those who wait for silence.
+    /// Records the last request for clients that wait for silence.
     pub(crate) fn note_heard(&mut self, clock: &EngineClock, sessions: &Sessions) {
         let (requests, caller) = clock.last_request();
         let name = sessions.find(caller).map(|slot| &*sessions.get(slot).name);
         self.recent_requests.note(requests, name, sessions.name_bytes(), clock.system().monotonic_ms());
     }
 
-    /// A command was run, or has begun to wait: counts it for those who ask for its keys, and wakes those who wait for
-    /// so many calls.
+    /// Counts the call of a command that was run or has begun to wait. Wakes the waits for that number of calls, on its
+    /// keys too.
     pub(crate) fn count_call(
         &mut self,
         stats: &mut Stats,
@@ -370,7 +370,7 @@ impl Waits {
             let positions = commands.get(command).key_positions(args);
             let keys: Vec<&[u8]> = positions.into_iter().map(|at| &args[at]).collect();
             stats.key_calls.called(command, &keys, |commands, pattern, calls| {
-                // The question is kept when nobody waits any more.
+                // The pattern is kept even when no client waits any more.
                 if count_waits.await_key_calls() {
                     count_waits.rises(&CountOf::KeyCalls(commands.into(), pattern.into()), calls);
                 }
@@ -379,7 +379,7 @@ impl Waits {
     }
 }
 
-/// The number of waits for a kind of state. O(1).
+/// Returns the number of waits for a kind of state. O(1).
 fn waiting_for(keyspace: &Keyspace, kind: StateOf) -> usize {
     keyspace.waiters.unkeyed_count(kind as usize)
 }
@@ -399,8 +399,8 @@ pub(crate) struct StateView<'e> {
 }
 
 impl StateView<'_> {
-    /// Returns the number of clients that wait; with a key (of database `db`), of those that wait for that. Observers
-    /// (AWAIT) are not counted.
+    /// Returns the number of waiting clients. If a key (of database `db`) is given, only those that wait for the key
+    /// count. Observers (AWAIT) are not counted.
     pub(crate) fn blocked_clients(self, key: Option<(usize, &[u8])>) -> usize {
         match key {
             None => self.waits.counted,
@@ -411,7 +411,8 @@ impl StateView<'_> {
         }
     }
 
-    /// Returns the number of clients that wait with a timeout; observers (AWAIT), whose time is real, are not counted.
+    /// Returns the number of clients that wait with a timeout. Observers (AWAIT), whose timeouts run in real time, are
+    /// not counted.
     pub(crate) fn waits_with_timeout(self) -> usize {
         self.clock.timers().count(TimerKind::Wait)
     }
@@ -422,7 +423,7 @@ impl StateView<'_> {
         self.blocked_clients(Some(lock)) + self.waits.state_counts.of_listeners(lock, count)
     }
 
-    /// Returns the number of this name, which `count` counts: once, while waits are retried.
+    /// Returns the number with this name, as computed by `count`. It is computed only once while waits are retried.
     pub(crate) fn counted_once(self, name: impl FnOnce() -> Vec<u8>, count: impl FnOnce() -> u64) -> u64 {
         self.waits.state_counts.get(name, count)
     }
@@ -432,12 +433,12 @@ impl StateView<'_> {
         waiting_for(self.keyspace, kind)
     }
 
-    /// Returns the requests while somebody waits for silence.
+    /// Returns the recent requests, which are recorded while any client waits for silence.
     pub(crate) fn recent_requests(&self) -> &RecentRequests {
         &self.waits.recent_requests
     }
 
-    /// Whether the state that a request waits for may be reached. Of any other request: yes.
+    /// Whether the state that a request waits for may be reached. Always true for any other request.
     pub(crate) fn may_be_reached(self, id: WaiterId) -> bool {
         match self.waits.get(id).map(|blocked| &blocked.retry) {
             Some(Retry::Always(state)) => state.may_be_reached(self),
@@ -445,12 +446,12 @@ impl StateView<'_> {
         }
     }
 
-    /// Whether the count that a state is about has risen to its number.
+    /// Whether the count that a state depends on has reached its number.
     pub(crate) fn has_risen(self, state: &dyn StateAttempt) -> bool {
         state.awaits_count().is_some_and(|(of, number)| self.count_of(&of) >= number)
     }
 
-    /// Returns a count as it is now; 0 of a rule that is gone.
+    /// Returns the present value of a count; 0 for a rule that no longer exists.
     fn count_of(self, of: &CountOf) -> u64 {
         match of {
             CountOf::Calls(commands) => self.stats.calls_of(commands),
@@ -460,7 +461,7 @@ impl StateView<'_> {
         }
     }
 
-    /// Returns a number that changes whenever a state of a kind may have changed. O(1).
+    /// Returns a version that changes whenever a state of this kind may have changed. O(1).
     pub(crate) fn version_of(self, of: StateOf) -> u64 {
         let of_waits = || self.waits.changes.wrapping_add(self.keyspace.waiters.changes());
         let of_history = || {
@@ -473,7 +474,7 @@ impl StateView<'_> {
             StateOf::Listeners if self.pubsub.subscriptions() == 0 => {
                 of_waits().wrapping_add(self.pubsub.changes())
             }
-            // The history tells whether a thread of Redisson's waits by a subscription.
+            // The history tells whether a thread of Redisson waits by a subscription.
             StateOf::Listeners => of_waits().wrapping_add(self.pubsub.changes()).wrapping_add(of_history()),
             StateOf::Subscribers => self.pubsub.changes(),
             StateOf::Clients => self.sessions.changes(),

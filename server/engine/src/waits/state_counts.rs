@@ -1,16 +1,16 @@
-//! The states of the server that requests wait for, by kind, and their numbers.
+//! The kinds of server states that requests wait for, and their counts.
 
 use crate::locks::ListenerCount;
 use lockwheel_store::keyspace::DbKey;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-/// The subject of a state of the server.
+/// The kind of a server state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StateOf {
-    /// Clients that wait.
+    /// Waiting clients.
     Waits,
-    /// Clients that wait, or listen to channels of locks.
+    /// Clients that wait, or that listen to channels of locks.
     Listeners,
     /// Clients that listen to channels.
     Subscribers,
@@ -18,13 +18,13 @@ pub(crate) enum StateOf {
     Clients,
     /// The history of locks.
     History,
-    /// The numbers of calls: see [`CountWaits`](super::count_waits::CountWaits).
+    /// The numbers of calls; see [`CountWaits`](super::count_waits::CountWaits).
     Calls,
-    /// The rules of faults, and what they have done: likewise.
+    /// The rules of faults and the numbers of their acts; see [`CountWaits`](super::count_waits::CountWaits).
     Rules,
     /// Acknowledgements of replicas.
     Replicas,
-    /// Silence, which time brings about and requests only put off.
+    /// Silence of clients. Time brings it about, and requests only delay it.
     Silence,
 }
 
@@ -42,15 +42,15 @@ impl StateOf {
     ];
 }
 
-/// Numbers that several waits are about, while these are retried: each is counted once.
+/// Counts that several waits share. While waits are retried, each is computed once.
 #[derive(Debug, Default)]
 pub(crate) struct StateCounts {
     known: RefCell<Option<BTreeMap<Vec<u8>, u64>>>,
     listeners: RefCell<Listeners>,
 }
 
-/// Counts of those who wait for locks by subscriptions, by lock, and those that the waits of this round are about: a
-/// count that none is about any more is dropped.
+/// The counts of clients that wait for locks by subscriptions, by lock. `used` holds those that the waits of this round
+/// need. A count that no wait needs any more is dropped.
 #[derive(Debug, Default)]
 struct Listeners {
     kept: BTreeMap<DbKey, ListenerCount>,
@@ -58,12 +58,12 @@ struct Listeners {
 }
 
 impl StateCounts {
-    /// Waits are retried from now on.
+    /// Begins the retries of waits.
     pub(crate) fn begin(&mut self) {
         self.known = RefCell::new(Some(BTreeMap::new()));
     }
 
-    /// All waits for a kind of state have been retried.
+    /// Ends the retries of all waits for a kind of state.
     pub(crate) fn end(&mut self, of: StateOf) {
         self.known = RefCell::default();
         if of == StateOf::Listeners {
@@ -72,14 +72,14 @@ impl StateCounts {
         }
     }
 
-    /// Forgets the counts: nobody waits for listeners any more.
+    /// Forgets the counts of listeners, because no client waits for them any more.
     pub(crate) fn forget_listeners(&mut self) {
         self.listeners = RefCell::default();
     }
 
-    /// The number of this name, which `count` counts.
+    /// Returns the number with this name, computed by `count` if it is not known yet.
     pub(crate) fn get(&self, name: impl FnOnce() -> Vec<u8>, count: impl FnOnce() -> u64) -> u64 {
-        // Counted while nothing is borrowed: a count may ask for others.
+        // Nothing is borrowed during the computation, because `count` may ask for other counts.
         let name = match &*self.known.borrow() {
             Some(known) => {
                 let name = name();
@@ -97,8 +97,8 @@ impl StateCounts {
         number
     }
 
-    /// What `count` counts of those who wait for a lock by subscriptions, with the count of the last round if waits are
-    /// retried.
+    /// Returns what `count` computes of the clients that wait for a lock by subscriptions. While waits are retried, it
+    /// starts from the count of the last round.
     pub(crate) fn of_listeners(
         &self,
         (db, key): (usize, &[u8]),

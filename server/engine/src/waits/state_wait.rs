@@ -1,4 +1,4 @@
-//! Requests to wait for a state of the server, as their handlers resolve them.
+//! Requests to wait for a state of the server, as resolved by their handlers.
 
 use super::state::{Retry, StateAttempt, StateView};
 use super::state_counts::StateOf;
@@ -18,7 +18,7 @@ pub(crate) struct StateWait {
 }
 
 impl StateWait {
-    /// A wait for a state, which is looked at again, or ends, after so many milliseconds of real time.
+    /// Returns a wait for a state, which is retried or ends after `timeout_ms` milliseconds of real time.
     pub(crate) fn new(state: impl StateAttempt + 'static, timeout_ms: u64) -> Self {
         StateWait { state: Box::new(state), timeout_ms }
     }
@@ -39,13 +39,13 @@ impl StateWait {
 }
 
 impl Retry {
-    /// Lets a client wait until it has been served the history; the first one begins at once.
+    /// Lets a client wait until it has been sent the history. The first such client begins at once.
     pub(crate) fn of_reading(readings: &mut HistoryReadings, client: u64) -> Flow<Retry> {
         let timeout_ms = readings.join(client).then_some(0);
         Wait { real_time: true, timeout_ms, ..Wait::new(Retry::Reading, None, Null::Bulk) }.into()
     }
 
-    /// Lets a client wait until all servers of the process have done what the request of this number asks.
+    /// Lets a client wait until all servers of the process have done what the broadcast with this number asks.
     pub(crate) fn of_broadcast(number: u64) -> Flow<Retry> {
         Wait { real_time: true, ..Wait::new(Retry::Broadcast(number), None, Null::Bulk) }.into()
     }
@@ -64,7 +64,7 @@ impl StateAttempt for ReplicaWait {
         true
     }
 
-    /// Tells how far the replicas have come.
+    /// Writes the progress of the replicas.
     fn on_timeout(&self, view: StateView<'_>) -> Option<Answer> {
         let (wait, reached) = (*self, self.reached(view.replication));
         Some(Box::new(move |reply| wait.answer(reached, reply)))

@@ -1,34 +1,34 @@
-//! Tickets: requests that wait while their clients go on. A push tells a client how the wait has ended.
+//! Tickets: requests that wait while their clients continue. A push informs the client of the end of the wait.
 
 use super::state::{Blocked, Retry};
 use crate::locks::HistoryCause;
 use crate::spec::CommandError;
 use lockwheel_resp::{Protocol, Reply, Writer, allocation};
 
-/// The most tickets of one client.
+/// The maximum number of tickets of one client.
 pub(crate) const MAX_TICKETS: usize = 1024;
 
-/// The error of a request for one more.
+/// The error of a request that exceeds that number.
 pub(crate) const TOO_MANY_TICKETS: CommandError =
     CommandError::text("WAITQFULL this connection waits for 1024 locks already");
 
 /// The end of a wait by a ticket.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum TicketEnd<'a> {
-    /// The request was served: this is its whole reply.
+    /// The request was served, with this whole reply.
     Granted(&'a [u8]),
-    /// Its time was over.
+    /// The wait timed out.
     TimedOut,
-    /// It was cancelled for this cause.
+    /// The wait was cancelled for this cause.
     Cancelled(&'a CommandError, HistoryCause),
-    /// An error of the request has ended it, which the history has already.
+    /// The wait was ended by an error of the request, which the history already has.
     Failed(&'a CommandError),
-    /// Its client is gone, begins anew, or gets no pushes any more.
+    /// The client is gone, was reset, or gets no pushes any more.
     GivenUp,
 }
 
 impl TicketEnd<'_> {
-    /// Returns the push that tells its client; `None`: the client is not told.
+    /// Returns the push that informs the client. `None` if the client is not informed.
     pub(crate) fn push(self, ticket: u64, blocked: &Blocked) -> Option<Vec<u8>> {
         let Retry::OnKeys(on) = &blocked.retry else { return None };
         let mut bytes = Vec::new();

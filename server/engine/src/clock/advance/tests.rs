@@ -3,7 +3,7 @@
 use super::*;
 use std::time::Duration;
 
-/// A stand-in for engines: deadlines in microseconds from the start, some of which send a client something.
+/// A substitute for engines: deadlines in microseconds from the start, some of which send a message to a client.
 #[derive(Debug, Default)]
 struct World {
     at_us: u64,
@@ -34,7 +34,7 @@ impl World {
         }
     }
 
-    /// Takes an advance on its way as far as it goes.
+    /// Drives an advance as far as it goes.
     fn drive(&mut self, advance: &mut ClockAdvance) -> AdvanceProgress {
         match advance.resume(&self.situation()) {
             Opening::Advance => {}
@@ -116,7 +116,7 @@ fn a_spent_piece_stops_amid_an_instant_or_between_two() {
     let mut advance = ClockAdvance::by_us(4000).in_pieces();
     assert_eq!(world.drive(&mut advance), AdvanceProgress::WaitUs(0));
     assert!(advance.is_amid() && world.deadlines.len() == 2);
-    // The conductor has the rule of the one that has stopped.
+    // The conductor holds the rule of the advance that has stopped.
     let situation = Situation { amid: Some(advance.rule()), ..world.situation() };
     assert!(matches!(advance.resume(&situation), Opening::Advance));
     assert_eq!(world.drive(&mut advance), AdvanceProgress::Done);
@@ -136,7 +136,7 @@ fn a_joint_advance_in_pieces_stops_when_a_piece_has_lasted_too_long() {
     let mut progress = None;
     while progress.is_none() {
         event = match advance.next(event) {
-            // Each reading is a second later.
+            // Each reading is a second after the last one.
             AdvanceStep::ReadClock => {
                 world.system_us += 1_000_000;
                 AdvanceEvent::Read(world.system_us)
