@@ -1,5 +1,6 @@
-//! Builds Lua: takes its untouched sources, makes the changes of the table of [`patches`], each of which must fit
-//! exactly, adds the files of `c/`, renames what the linker sees, and compiles the result. No Lua source is kept here.
+//! Builds Lua. It copies the unmodified sources, applies the changes listed in [`patches`], each of which must fit
+//! exactly, adds the files of `c/`, renames the linker symbols, and compiles the result. No Lua source is stored in
+//! this repository.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -11,9 +12,9 @@ mod source;
 use patches::{Change, PATCHES};
 
 const LIB: &str = "lockwheel_lua";
-/// The variable that asks for a sanitizer of the C compiler's: `address`, with gcc.
+/// The environment variable that selects a sanitizer of the C compiler: `address`, with gcc.
 const SANITIZE: &str = "LOCKWHEEL_LUA_SANITIZE";
-/// Where our own files are: additions to Lua, as files of C.
+/// The directory of the project's own C files, which are additions to Lua.
 const OWN: &str = "c";
 
 fn main() {
@@ -43,7 +44,8 @@ fn build() -> Result<(), String> {
         format!("cargo::rustc-link-search=native={}", lib_dir.display()),
         format!("cargo::rustc-link-lib=static={LIB}"),
     ];
-    // Before the C library, which it stands in front of: so a library of this crate's, not an argument at the end.
+    // The sanitizer must precede the C library, whose functions it replaces. So it is a library of this crate: a linker
+    // argument would come at the end.
     let sanitizer = is_sanitized()?.then(|| "cargo::rustc-link-lib=dylib=asan".to_owned());
     #[expect(clippy::print_stdout, reason = "the way a build script talks to cargo")]
     for line in lines.into_iter().chain(sanitizer) {
@@ -69,7 +71,7 @@ fn apply(dir: &Path, change: &Change) -> Result<(), String> {
     Ok(())
 }
 
-/// Puts our own files beside Lua's. None takes the place of one of them.
+/// Copies the project's own files beside those of Lua. No file of Lua is replaced.
 fn add_own(dir: &Path) -> Result<(), String> {
     for path in [files(Path::new(OWN), "c")?, files(Path::new(OWN), "h")?].concat() {
         let copy = dir.join(path.file_name().ok_or("a file without a name")?);
@@ -81,14 +83,14 @@ fn add_own(dir: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Writes a file's text anew.
+/// Rewrites the text of a file.
 fn edit(path: &Path, change: impl FnOnce(&str) -> Result<String, String>) -> Result<(), String> {
     let told = |error| format!("{}: {error}", path.display());
     let text = fs::read_to_string(path).map_err(told)?;
     fs::write(path, change(&text)?).map_err(told)
 }
 
-/// The files of a directory with this ending, in order.
+/// Returns the files of a directory with this extension, in order.
 fn files(dir: &Path, ending: &str) -> Result<Vec<PathBuf>, String> {
     let told = |error| format!("cannot read {}: {error}", dir.display());
     let entries: Result<Vec<_>, _> = fs::read_dir(dir).map_err(told)?.collect();
@@ -109,7 +111,8 @@ fn compile(dir: &Path, lib_dir: &Path) -> Result<(), String> {
         .flag_if_supported("-fno-common");
     config.flag_if_supported("-Werror=implicit-function-declaration");
     if !target.contains("windows") {
-        // `_setjmp`, which leaves the signal mask alone, and no dynamic loading or readline: no library to link.
+        // Use `_setjmp`, which does not save the signal mask. Without dynamic loading and readline, no library is
+        // linked.
         config
             .define("LUA_USE_ULONGJMP", None)
             .define("LUA_USE_MKSTEMP", None)
@@ -119,7 +122,7 @@ fn compile(dir: &Path, lib_dir: &Path) -> Result<(), String> {
         config.define("LUA_USE_APICHECK", None);
     }
     if is_sanitized()? {
-        // Lua's own assertions as well: all that it knows of itself is checked.
+        // Lua's own assertions are enabled, too.
         config
             .flag("-fsanitize=address")
             .flag("-fno-omit-frame-pointer")

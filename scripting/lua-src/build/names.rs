@@ -1,30 +1,32 @@
-//! Names of our own for everything that the linker sees: a program may have another Lua beside this one.
+//! Prefixed names for all symbols that the linker sees, because a program may contain another Lua.
 
 use crate::{edit, files};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-/// What every name begins with. `src/lib.rs` has it too.
+/// The prefix of every name, also spelled in `src/lib.rs`.
 const PREFIX: &str = "lockwheel_";
-/// What a declaration begins with that is seen beyond its file.
+/// The prefixes of declarations that are visible outside of their file.
 const SHARED: [&str; 4] = ["LUA_API", "LUALIB_API", "LUAI_FUNC", "LUAI_DATA"];
 
-/// Renames what is declared in the sources, by definitions at the start of the header that all of them include first.
+/// Renames the declared symbols, by macro definitions at the start of the header that all sources include first.
 pub(crate) fn rename(dir: &Path) -> Result<(), String> {
     let mut names = BTreeSet::new();
     for path in [files(dir, "h")?, files(dir, "c")?].concat() {
         let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
         names.extend(text.lines().filter_map(declared).map(str::to_owned));
     }
-    // A second name for `luaL_openlib`, made by a definition that would contradict ours; a text with a copyright.
+    // `luaI_openlib` is a second name for `luaL_openlib`; its definition would contradict this one. `lua_ident` is a
+    // copyright text.
     names.remove("luaI_openlib");
     names.extend(["luaL_openlib", "lua_ident"].map(str::to_owned));
     let definitions: String = names.iter().map(|name| format!("#define {name} {PREFIX}{name}\n")).collect();
     edit(&dir.join("luaconf.h"), |text| Ok(definitions + text))
 }
 
-/// The name that a line declares, if it is seen beyond its file: in brackets of its own, or before one or the end.
+/// Returns the name that a line declares, if it is visible outside of its file. The name is in parentheses of its own,
+/// or precedes an opening bracket or the end of the declaration.
 fn declared(line: &str) -> Option<&str> {
     let words = SHARED.iter().find_map(|shared| line.strip_prefix(shared))?;
     let names = || {

@@ -1,17 +1,17 @@
-//! Where the untouched sources come from.
+//! The origin of the unmodified sources.
 
 use std::fs;
 use std::path::Path;
 
-/// What the crate `lua-src` puts around the text of three headers.
+/// The text with which the crate `lua-src` encloses three headers.
 const AROUND: (&str, &str) = ("extern \"C\" {\n", "\n}");
 const HEADERS: [&str; 3] = ["lauxlib.h", "lua.h", "lualib.h"];
 
-/// Copies the untouched sources of Lua 5.1.5 into `to`, by way of `scratch`.
+/// Copies the unmodified sources of Lua 5.1.5 into `to`, by way of `scratch`.
 ///
-/// They are in the crate `lua-src`, which alone knows where cargo has put it, and does not say. But a build for
-/// Emscripten begins by copying the sources, with three headers marked as C; for a machine that does not exist it ends
-/// there. The manifest asks for exactly the release that was read for this.
+/// The crate `lua-src` contains them, but does not tell where cargo has put it. Its build for Emscripten begins by
+/// copying the sources, with three headers marked as C. For an unknown machine the build ends there. The manifest
+/// requires the exact release whose build was examined for this.
 pub(crate) fn copy(to: &Path, scratch: &Path) -> Result<(), String> {
     let told = |path: &Path, error| format!("{}: {error}", path.display());
     let build =
@@ -32,7 +32,7 @@ pub(crate) fn copy(to: &Path, scratch: &Path) -> Result<(), String> {
     fs::remove_dir_all(scratch).map_err(|error| told(scratch, error))
 }
 
-/// The text of a header without what was put around it.
+/// Returns the text of a header without the enclosing text.
 fn unmarked(text: &str) -> Result<&str, String> {
     let inner = text.strip_prefix(AROUND.0).and_then(|text| text.strip_suffix(AROUND.1));
     inner.ok_or_else(|| "lua-src has not marked its headers as it used to".to_owned())

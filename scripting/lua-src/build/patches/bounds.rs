@@ -1,4 +1,4 @@
-//! Known holes of Lua 5.1.5: reads and writes out of bounds, things freed while in use, code that is not text.
+//! Known vulnerabilities of Lua 5.1.5: accesses out of bounds, use after free, and loading of byte code.
 
 use super::Change;
 use super::Edit::{After, Before, Replace};

@@ -1,4 +1,4 @@
-//! Tables grow by shorter ways. Sizes and places of keys, and so the order of `pairs`, stay as they are.
+//! Faster growth of tables. The sizes, the positions of keys and so the order of `pairs` are unchanged.
 
 use super::Change;
 use super::Edit::{Before, Replace};

@@ -1,5 +1,5 @@
-//! One word of memory, that any thread may set, stops every shape of loop, and nothing catches that: see
-//! `c/interrupt.c`.
+//! Interruption: one word of memory, which any thread may set, stops every kind of loop. A script cannot catch that;
+//! see `c/interrupt.c`.
 
 use super::Change;
 use super::Edit::{After, Before, Replace};

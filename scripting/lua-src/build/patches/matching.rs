@@ -1,4 +1,4 @@
-//! Patterns: a bound on the depth of the C stack, and the test for an interruption at every step.
+//! Patterns: a limit on the depth of the C stack, and a test for an interruption at every step.
 
 use super::Change;
 use super::Edit::{After, Before, Replace};

@@ -1,4 +1,4 @@
-//! A limit of memory that leaves the interpreter usable, and a collector that heeds it.
+//! A memory limit that leaves the interpreter usable, and a collector that respects it.
 
 use super::Change;
 use super::Edit::{After, Replace};

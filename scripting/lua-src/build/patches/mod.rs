@@ -1,4 +1,4 @@
-//! What is changed in Lua's own files, each change with its reason. What is longer than an edit is in `c/`.
+//! The changes of Lua's own files, each with its reason. Larger additions are in `c/`.
 
 mod bounds;
 mod growth;
@@ -10,7 +10,7 @@ mod readonly;
 mod speed;
 mod work;
 
-/// All changes, in the order they are applied.
+/// All changes, in the order in which they are applied.
 pub(crate) const PATCHES: &[&[Change]] = &[
     readonly::CHANGES,
     interrupt::CHANGES,
@@ -23,35 +23,35 @@ pub(crate) const PATCHES: &[&[Change]] = &[
     growth::CHANGES,
 ];
 
-/// One change: why it is made, and the edits that make it.
+/// A change: its reason and its edits.
 #[derive(Clone, Copy)]
 pub(crate) struct Change {
-    /// Its reason in a sentence, for readers and for the error when an edit no longer applies.
+    /// The reason in one sentence, for readers and for the error when an edit no longer applies.
     pub(crate) why: &'static str,
-    /// Files and what is edited in each, in this order.
+    /// The edits with their files, in order.
     pub(crate) edits: &'static [(&'static str, Edit)],
 }
 
-/// One edit of a file. The text that it looks for must stand there exactly once.
+/// An edit of a file. The text that it searches must occur exactly once.
 #[derive(Clone, Copy)]
 pub(crate) enum Edit {
-    /// Puts another text in its place.
+    /// Replaces the text.
     Replace(&'static str, &'static str),
-    /// Puts another text after it.
+    /// Adds another text after it.
     After(&'static str, &'static str),
-    /// Puts another text before it.
+    /// Adds another text before it.
     Before(&'static str, &'static str),
 }
 
 impl Change {
-    /// Whether the reason is one: a sentence.
+    /// Whether the change has edits, and its reason is a sentence.
     const fn has_reason(&self) -> bool {
         let why = self.why.as_bytes();
         why.len() > 30 && why[why.len() - 1] == b'.' && !self.edits.is_empty()
     }
 }
 
-/// No change is without a reason.
+/// Every change must have a reason.
 const _: () = {
     let mut group = 0;
     while group < PATCHES.len() {
@@ -65,7 +65,7 @@ const _: () = {
 };
 
 impl Edit {
-    /// The text with the edit made, or why it does not fit.
+    /// Returns the edited text, or the reason that the edit does not fit.
     pub(crate) fn apply(self, text: &str) -> Result<String, String> {
         let (find, replacement) = match self {
             Edit::Replace(find, with) => (find, with.to_owned()),

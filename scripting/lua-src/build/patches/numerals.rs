@@ -1,4 +1,4 @@
-//! Texts of numbers, however long, are read in steps between which an interruption is seen: see `c/numeral.c`.
+//! Texts of numbers of any length are read in steps, with tests for an interruption between them; see `c/numeral.c`.
 
 use super::Change;
 use super::Edit::Replace;

@@ -1,4 +1,4 @@
-//! Tables that a script cannot change, as Redis' own Lua has them, and tables that the host renews.
+//! Tables that a script cannot change, as in Redis' own Lua, and tables that the host renews.
 
 use super::Change;
 use super::Edit::{After, Before, Replace};

@@ -1,4 +1,4 @@
-//! Shorter ways for what lock scripts do most.
+//! Faster paths for the most frequent operations of lock scripts.
 
 use super::Change;
 use super::Edit::{After, Before, Replace};

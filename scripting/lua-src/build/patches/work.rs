@@ -1,5 +1,5 @@
-//! A single call that goes through much looks for an interruption as it goes, by what it goes through: the text of a
-//! chunk, a table, the sets and the brackets of a pattern, a collection of garbage.
+//! A single call with much work tests for an interruption as it proceeds. This covers the text of a chunk, a table, the
+//! sets and brackets of a pattern, and a garbage collection.
 
 use super::Change;
 use super::Edit::{After, Before, Replace};

@@ -94,7 +94,7 @@ pub(crate) struct Situation {
 /// The way in which an advance continues.
 #[derive(Debug)]
 pub(crate) enum Opening {
-    /// It does not continue, for now or for good.
+    /// The advance does not continue, for now or for good.
     Stop(AdvanceProgress),
     /// Finish the present instant by another advance, and then call [`ClockAdvance::finished_instant`].
     FinishInstant(Box<ClockAdvance>),

@@ -41,7 +41,7 @@ pub(crate) struct FirstDue {
 }
 
 impl Agenda {
-    /// The first deadline at an instant. Of two at one instant, the one that was made first.
+    /// Returns the first deadline of all kinds. Of two at one instant, it is the one that was set first.
     pub(crate) fn first(&self, now: Now) -> Option<FirstDue> {
         let wall = |due, at_ms: i64| {
             let deadlines = Deadlines { wall_ms: Some(at_ms), monotonic_ms: None };

@@ -22,7 +22,7 @@ pub struct EngineClock {
     clocks: Clock,
     /// The present instant by these clocks.
     now: Now,
-    /// The same instant by the system's clocks.
+    /// The present instant by the system's clocks.
     system: Now,
     /// The start, by the system's clocks.
     started: Now,

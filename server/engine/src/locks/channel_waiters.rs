@@ -22,7 +22,7 @@ pub(super) fn listened_channels(pubsub: &PubSub) -> impl Iterator<Item = &[u8]> 
     LOCK_CHANNELS.into_iter().flat_map(with_prefix).map(|(name, _)| name)
 }
 
-/// The most matches of patterns with channels that a request over many locks makes.
+/// The maximum number of matches of patterns with channels that a request over many locks makes.
 const MAX_MATCHES: usize = 500_000;
 
 /// The remaining matches of patterns with channels for a request over many locks.
@@ -42,7 +42,7 @@ impl MatchBudget {
         MatchBudget { left: MAX_MATCHES, left_out: 0 }
     }
 
-    /// The number of locks for which patterns were not matched.
+    /// Returns the number of locks for which patterns were not matched.
     pub(super) fn left_out(&self) -> usize {
         self.left_out
     }

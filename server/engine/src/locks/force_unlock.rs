@@ -18,7 +18,7 @@ const FORCE_UNLOCK: &CommandGrammar = grammar!("key [TOKEN token | OWNER owner] 
 
 symbols!(FORCE_UNLOCK: TOKEN, OWNER, REASON);
 
-/// The most bytes of a reason, which is sent to each holder's connection.
+/// The maximum number of bytes of a reason, which is sent to each holder's connection.
 const REASON_MAX: usize = 4096;
 
 const REASON_TOO_LONG: CommandError = CommandError::text("ERR the reason is longer than 4096 bytes");

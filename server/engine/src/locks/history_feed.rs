@@ -156,7 +156,7 @@ impl MergingHistory {
         MergedHistory(Box::new(self.0.finish()))
     }
 
-    /// The memory of the copies and of the merged entries in bytes. O(n), n the servers.
+    /// Returns the memory of the copies and of the merged entries in bytes. O(n), n the servers.
     pub(crate) fn memory(&self) -> usize {
         self.0.memory()
     }

@@ -40,7 +40,7 @@ impl HistoryReadings {
         !self.clients.is_empty()
     }
 
-    /// The memory of the copy that is read, in bytes. O(1).
+    /// Returns the memory of the copy that is read, in bytes. O(1).
     pub(crate) fn memory(&self) -> usize {
         let merging = self.merging.as_ref().map_or(0, |(merging, _)| merging.memory());
         merging + self.work.as_ref().map_or(0, |work| work.memory())

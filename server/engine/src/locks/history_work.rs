@@ -6,7 +6,7 @@ use lockwheel_resp::Reply;
 use lockwheel_store::keyspace::Tx;
 use std::fmt::Debug;
 
-/// The most entries that a request reads at once.
+/// The maximum number of entries that a request reads at once.
 pub(super) const MAX_AT_ONCE: usize = 4096;
 /// The number of entries in a piece of a longer reading.
 pub(super) const PIECE: usize = 1024;
@@ -26,7 +26,7 @@ pub(crate) trait HistoryWork: Debug + Send {
     /// Writes the reply, after the last piece.
     fn write(&mut self, reply: &mut dyn Reply);
 
-    /// The memory of the copy and of the results in bytes. O(1).
+    /// Returns the memory of the copy and of the results in bytes. O(1).
     fn memory(&self) -> usize;
 }
 
@@ -38,7 +38,7 @@ pub(super) trait Reading: Debug + Send + 'static {
     /// Writes the reply, once the reading is complete.
     fn write(&mut self, ring: &Ring, reply: &mut dyn Reply);
 
-    /// The approximate memory of its output and state in bytes. O(1).
+    /// Returns the approximate memory of its output and state in bytes. O(1).
     fn memory(&self) -> usize;
 }
 

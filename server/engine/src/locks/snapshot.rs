@@ -113,7 +113,7 @@ impl LockSnapshot {
         field(reply, "mode", self.mode.name().as_bytes());
         field(reply, "layout", self.layout.name().as_bytes());
         reply.bulk(b"ttl");
-        // PTTL shows a key without a deadline and an absent key so.
+        // PTTL uses the same values for a key without a deadline and for an absent key.
         reply.integer(self.ttl_ms.unwrap_or(if self.mode == LockMode::Free { -2 } else { -1 }));
         reply.bulk(b"holders");
         reply.array(self.holders.len());

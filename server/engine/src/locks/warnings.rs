@@ -1,4 +1,4 @@
-//! Events that warn: a lease that is about to run out, and habits that go wrong some day.
+//! Warning events: a lease that is about to run out, and habits that may cause a failure later.
 
 use super::events::{HoldNews, announce, push};
 use super::layouts::read_write;
@@ -45,7 +45,8 @@ pub(super) fn lease_set(tx: &mut Tx<'_>, key: &[u8]) {
     }
 }
 
-/// Tells owners who were not told yet: `lock-jeopardy` is more than `before_ms` now. O(n), n the keys of all databases.
+/// Sets timers for the leases that a raised `lock-jeopardy` concerns for the first time; `before_ms` is its former
+/// value. O(n), n the keys of all databases.
 pub(crate) fn watch_leases(keyspace: &mut Keyspace, now: Now, before_ms: i64) {
     (0..keyspace.databases()).for_each(|db| watch_leases_in(&mut keyspace.tx(db, now), before_ms));
 }
@@ -124,7 +125,7 @@ pub(super) fn lint_release(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], error: &Co
     }
 }
 
-/// Warns of a habit that goes wrong some day.
+/// Warns of a habit that may cause a failure later.
 pub(super) fn lint(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], habit: &str) {
     announce(tx, key, "lint", || vec![text("owner", owner), text("habit", habit.as_bytes())]);
 }

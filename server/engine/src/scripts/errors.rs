@@ -3,7 +3,7 @@
 use crate::spec::CommandError;
 use lockwheel_scripting::{EntryKind, KillError};
 
-/// The error of a request that is refused while a script or a function runs.
+/// Returns the error of a request that is refused while a script or a function runs.
 pub const fn busy_error(kind: EntryKind) -> CommandError {
     CommandError::text(match kind {
         EntryKind::Function => {
@@ -13,7 +13,7 @@ pub const fn busy_error(kind: EntryKind) -> CommandError {
     })
 }
 
-/// The error of a kill that is not possible.
+/// Returns the error of a kill that is not possible.
 pub(crate) fn kill_error(error: KillError) -> CommandError {
     match error {
         KillError::NotBusy => CommandError::text("NOTBUSY No scripts in execution right now."),

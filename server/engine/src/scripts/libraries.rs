@@ -41,12 +41,12 @@ pub(crate) struct Callable {
 }
 
 impl Library {
-    /// A library that has not been added yet.
+    /// Returns a library that has not been added yet.
     pub(crate) fn new(name: &[u8], code: &[u8], functions: Vec<Registered>) -> Self {
         Library { name: name.into(), code: code.into(), functions, serial: 0 }
     }
 
-    /// The ids of the functions.
+    /// Returns the ids of the functions.
     pub(crate) fn ids(&self) -> impl Iterator<Item = FunctionId> {
         self.functions.iter().map(|function| function.id)
     }
@@ -74,12 +74,12 @@ impl Libraries {
         }
     }
 
-    /// The number of libraries.
+    /// Returns the number of libraries.
     pub(crate) fn len(&self) -> usize {
         self.by_name.len()
     }
 
-    /// The number of functions.
+    /// Returns the number of functions.
     pub(crate) fn function_count(&self) -> usize {
         self.function_count
     }
@@ -89,24 +89,24 @@ impl Libraries {
         self.bytes
     }
 
-    /// All libraries, by name.
+    /// Returns all libraries, by name.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Library> {
         self.by_name.values()
     }
 
-    /// The library of this name.
+    /// Returns the library of this name.
     pub(crate) fn get(&self, name: &[u8]) -> Option<&Library> {
         self.by_name.get(name)
     }
 
-    /// The function of this name, in any case. O(name).
+    /// Returns the function of this name, in any case. O(name).
     #[inline]
     pub(crate) fn find(&self, name: &[u8]) -> Option<Callable> {
         let folded: SmallVec<[u8; 64]> = name.iter().map(u8::to_ascii_lowercase).collect();
         self.functions.get(&*folded).copied()
     }
 
-    /// The registration of the function of this name. O(functions).
+    /// Returns the registration of the function of this name. O(functions).
     pub(super) fn registered(&self, name: &[u8]) -> Option<&Registered> {
         let callable = self.find(name)?;
         let mut functions = self.iter().flat_map(|library| &library.functions);
@@ -124,7 +124,7 @@ impl Libraries {
         library.functions.iter().find(|function| taken(&function.name))
     }
 
-    /// The serial number of the library of this name. 0 if there is none.
+    /// Returns the serial number of the library of this name. 0 if there is none.
     pub(super) fn serial_of(&self, name: &[u8]) -> u64 {
         self.get(name).map_or(0, |library| library.serial)
     }

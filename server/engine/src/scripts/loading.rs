@@ -140,7 +140,7 @@ fn make(
     Err(error)
 }
 
-/// An error with a name in it.
+/// Returns an error with a name in it.
 fn named(before: &str, name: &[u8], after: &str) -> CommandError {
     CommandError::new([before.as_bytes(), name, after.as_bytes()].concat())
 }

@@ -84,12 +84,12 @@ impl Scripts {
         self.runtime.is_none()
     }
 
-    /// The error for a request that arrives while a script runs.
+    /// Returns the error for a request that arrives while a script runs.
     pub(crate) fn busy(&self) -> CommandError {
         busy_error(self.control.kind())
     }
 
-    /// The interpreter, while no script runs.
+    /// Returns the interpreter, while no script runs.
     ///
     /// # Errors
     /// Returns `BUSY` while a script runs.
@@ -97,7 +97,7 @@ impl Scripts {
         self.runtime.as_deref_mut().ok_or_else(|| busy_error(self.control.kind()))
     }
 
-    /// The interpreter, unless a script runs.
+    /// Returns the interpreter, unless a script runs.
     pub(crate) fn runtime(&self) -> Option<&Runtime> {
         self.runtime.as_deref()
     }
@@ -117,8 +117,8 @@ impl Scripts {
         self.caller = None;
     }
 
-    /// The flags of the script or function that a request of this command runs, if it declares flags. `None` while a
-    /// script runs.
+    /// Returns the flags of the script or function that a request of this command runs, if it declares flags. `None`
+    /// while a script runs.
     pub(crate) fn declared_flags(&self, command: &str, request: Args<'_>) -> Option<Flags> {
         let text = request.all().get(1)?;
         match command {
@@ -132,7 +132,8 @@ impl Scripts {
         }
     }
 
-    /// The text of the script that a request of this command runs. `None` for a function, or while a script runs.
+    /// Returns the text of the script that a request of this command runs. `None` for a function, or while a script
+    /// runs.
     pub(crate) fn source<'a>(&'a self, command: &str, request: Args<'a>) -> Option<&'a [u8]> {
         let word = request.all().get(1)?;
         match command {
@@ -145,12 +146,12 @@ impl Scripts {
         }
     }
 
-    /// The libraries of functions.
+    /// Returns the libraries of functions.
     pub(crate) fn libraries(&self) -> &Libraries {
         &self.libraries
     }
 
-    /// The running function, once it is slow.
+    /// Returns the running function, once it is slow.
     pub(crate) fn slow_function(&self) -> Option<&SlowFunction> {
         self.slow.as_ref()?.function.as_ref()
     }
@@ -217,7 +218,7 @@ impl Scripts {
         Ok(())
     }
 
-    /// Bytes of memory of the interpreters and the libraries. `None` while a script runs.
+    /// Returns the memory of the interpreters and the libraries in bytes. `None` while a script runs.
     pub(crate) fn memory_used(&self) -> Option<usize> {
         let runtime = self.runtime()?;
         Some(runtime.memory_used() + runtime.functions_memory_used() + self.libraries.bytes())

@@ -128,7 +128,7 @@ impl News {
         }
     }
 
-    /// Notes a habit that goes wrong some day, such as a lock without a lease.
+    /// Notes a habit that may cause a failure later, such as a lock without a lease.
     pub(in crate::locks) fn lint(&mut self, (db, key): (usize, &[u8]), owner: &[u8], habit: &str) {
         if self.is_listening {
             let text = |text: &[u8]| EventValue::Text(text.into());

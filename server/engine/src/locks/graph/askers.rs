@@ -3,7 +3,7 @@
 use super::super::history::Name;
 use lockwheel_store::memory::of_vec;
 
-/// The most owners among which the owner of a new subscription is searched.
+/// The maximum number of owners among which the owner of a new subscription is searched.
 const MAX_CANDIDATES: usize = 64;
 
 /// The owners that were refused a lock last, in order.
@@ -33,7 +33,7 @@ impl Askers {
         last.find(|owner| !listens(*owner)).or_else(|| self.owners.last().copied())
     }
 
-    /// Bytes of owned memory. O(1).
+    /// Returns the owned memory in bytes. O(1).
     pub(super) fn memory(&self) -> usize {
         of_vec(&self.owners)
     }

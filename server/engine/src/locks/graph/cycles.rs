@@ -8,7 +8,7 @@ use super::search::Cycle;
 use super::wait_graph::{LockWait, LockWaits};
 use std::collections::BTreeMap;
 
-/// The most searches for a shortest cycle.
+/// The maximum number of searches for a shortest cycle.
 const MAX_SEARCHES: usize = 256;
 
 /// Returns one cycle for each group of owners that wait for each other: the shortest cycle of its first owner. Cycles
@@ -83,13 +83,13 @@ impl<'g> Graph<'g> {
         Graph { locks: locks.collect(), owners, waits }
     }
 
-    /// The number of nodes: one for each owner, one for the holders of each lock, and one for each place in the queue.
-    /// The node of a place stands for that place and all before it.
+    /// Returns the number of nodes: one for each owner, one for the holders of each lock, and one for each place in the
+    /// queue. The node of a place stands for that place and all before it.
     fn nodes(&self) -> usize {
         self.locks.last().map_or(self.owners.len(), |lock| lock.node + 1 + lock.ahead.len())
     }
 
-    /// The nodes that each node leads to.
+    /// Returns the nodes that each node leads to.
     fn next(&self) -> Vec<Vec<usize>> {
         let mut next = vec![Vec::new(); self.nodes()];
         for (owner, waits) in self.waits.iter().enumerate() {
@@ -184,7 +184,7 @@ impl<'g> Graph<'g> {
         None
     }
 
-    /// The names of a cycle, as replies show them.
+    /// Returns the names of a cycle, as replies show them.
     fn names(&self, cycle: &NumberedCycle) -> Vec<&'g [u8]> {
         let steps = cycle.iter().flat_map(|(owner, lock)| [self.owners[*owner], self.locks[*lock].key]);
         let first = cycle.iter().take(1).map(|(owner, _)| self.owners[*owner]);

@@ -9,7 +9,7 @@ use lockwheel_store::values::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound::{Excluded, Included, Unbounded};
 
-/// The owners that hold a lock, in the order of their names.
+/// Returns the owners that hold a lock, in the order of their names.
 pub(super) fn holders(tx: &Tx<'_>, key: &[u8]) -> BTreeSet<Box<[u8]>> {
     match tx.peek(key) {
         Some(Value::Hash(hash)) => redisson::owners(hash).map(redisson::owner_of).map(Box::from).collect(),

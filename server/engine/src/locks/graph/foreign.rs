@@ -55,7 +55,7 @@ impl<'p> ForeignWaits<'p> {
         named.chain(self.inferred.keys().map(|owner| &**owner))
     }
 
-    /// The number of these owners. O(1).
+    /// Returns the number of these owners. O(1).
     pub(super) fn len(&self) -> usize {
         self.pubsub.map_or(0, |pubsub| pubsub.endings().len()) + self.inferred.len()
     }

@@ -67,7 +67,7 @@ impl Asked {
         }
     }
 
-    /// Bytes of owned memory. O(1).
+    /// Returns the owned memory in bytes. O(1).
     pub(in crate::locks) fn memory(&self) -> usize {
         let counts = of_map(&self.by_first) + of_map(&self.by_instance) + self.instance_bytes;
         of_set(&self.refused) + self.askers.memory() + of_map(&self.listeners) + counts

@@ -1,6 +1,6 @@
 //! The room for names in a reply that shows a graph of waits.
 
-/// The most names that a part of a reply shows, and the most bytes of these names.
+/// The maximum number of names that a part of a reply shows, and the maximum number of bytes of these names.
 const MAX_SHOWN: usize = 100_000;
 const MAX_SHOWN_BYTES: usize = 16 << 20;
 
@@ -20,7 +20,7 @@ impl Room {
         Room { names: MAX_SHOWN, bytes: MAX_SHOWN_BYTES, left_out: 0, cost }
     }
 
-    /// The number of names that have been left out.
+    /// Returns the number of names that have been left out.
     pub(super) fn left_out(&self) -> usize {
         self.left_out
     }

@@ -121,7 +121,7 @@ pub(crate) fn closed_cycle(tx: &Tx<'_>, owner: &[u8]) -> Option<(WaiterId, Vec<u
     Some((id, text(&cycle)))
 }
 
-/// The most locks for which a search first checks whether the owner holds one of them.
+/// The maximum number of locks for which a search first checks whether the owner holds one of them.
 const FEW_LOCKS: usize = 64;
 
 /// A search from an owner's waits to the owners that it waits for, and so on.
@@ -286,7 +286,7 @@ impl<'s, 'k> Search<'s, 'k> {
         }
     }
 
-    /// The holders of a lock, unless they have been met.
+    /// Returns the holders of a lock, unless they have been met.
     fn more_holders(&mut self, key: &[u8]) -> BTreeSet<Box<[u8]>> {
         match self.held.insert(key.into()) {
             true => edges::holders_that_wait(self.tx, key, self.foreign),

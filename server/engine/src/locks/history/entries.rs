@@ -40,13 +40,13 @@ impl Entries {
         *self = resized;
     }
 
-    /// The number of entries of a page.
+    /// Returns the number of entries of a page.
     #[inline]
     fn page(&self) -> usize {
         1 << self.page_bits
     }
 
-    /// The number of entries. O(1).
+    /// Returns the number of entries. O(1).
     #[inline]
     pub(super) fn len(&self) -> usize {
         self.len
@@ -76,7 +76,7 @@ impl Entries {
         self.pages.get_mut(page)?.get_mut(at)
     }
 
-    /// The last entry. O(1).
+    /// Returns the last entry. O(1).
     #[inline]
     pub(super) fn last(&self) -> Option<&Entry> {
         self.pages.back()?.last()
@@ -117,7 +117,7 @@ impl Entries {
         (at.min(self.len)..self.len).map(|at| self.get(at).expect("there are as many"))
     }
 
-    /// The memory in bytes. O(1).
+    /// Returns the memory in bytes. O(1).
     pub(super) fn memory(&self) -> usize {
         let pages = self.pages.len() + usize::from(self.spare.is_some());
         let page = block(self.page() * size_of::<Entry>());

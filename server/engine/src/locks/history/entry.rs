@@ -19,7 +19,7 @@ macro_rules! words {
         pub(crate) enum $kind { $($(#[$doc])* $name,)* }
 
         impl $kind {
-            /// The name in replies.
+            /// Returns the name in replies.
             pub(crate) fn name(self) -> &'static str {
                 match self { $($kind::$name => $text,)* }
             }
@@ -156,7 +156,7 @@ pub(crate) enum Mode {
 }
 
 impl Mode {
-    /// The name in replies.
+    /// Returns the name in replies.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Mode::None => "",
@@ -242,7 +242,7 @@ impl Traits {
 }
 
 impl Entry {
-    /// All names that the entry uses.
+    /// Returns all names that the entry uses.
     pub(super) fn names(&self) -> [Name; 5] {
         [self.key, self.owner, self.client_name, self.by, self.text]
     }

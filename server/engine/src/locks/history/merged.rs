@@ -48,7 +48,7 @@ impl<R: Borrow<Ring>> Merging<R> {
         self.merged.leave_out(servers);
     }
 
-    /// The number of entries that are still to be merged. O(1).
+    /// Returns the number of entries that are still to be merged. O(1).
     pub(in crate::locks) fn left(&self) -> usize {
         self.left
     }
@@ -80,7 +80,7 @@ impl<R: Borrow<Ring>> Merging<R> {
 }
 
 impl Merging<Ring> {
-    /// The memory in bytes. O(n), n the servers.
+    /// Returns the memory in bytes. O(n), n the servers.
     pub(in crate::locks) fn memory(&self) -> usize {
         self.merged.memory() + self.rings.iter().map(Ring::memory).sum::<usize>()
     }

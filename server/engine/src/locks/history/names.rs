@@ -14,7 +14,7 @@ const ROOM: usize = 8;
 /// The least growth of the list, in names.
 const LEAST_ROOM: usize = 16;
 
-/// The most bytes of a name that is kept whole. A longer name is kept as its beginning and its hash.
+/// The maximum number of bytes of a name that is kept whole. A longer name is kept as its beginning and its hash.
 const MAX_BYTES: usize = 1024;
 
 /// Returns a name as the history stores it. A long name is cut, since each entry of a reply shows it. O(its length).
@@ -199,12 +199,12 @@ impl Names {
         Some(self.known.get(name.0.checked_sub(1)? as usize)?.db as usize)
     }
 
-    /// Bytes of the texts, as an allocator rounds them up. O(1).
+    /// Returns the bytes of the texts, as an allocator rounds them up. O(1).
     pub(super) fn text_bytes(&self) -> usize {
         self.texts
     }
 
-    /// The memory in bytes. O(1).
+    /// Returns the memory in bytes. O(1).
     pub(super) fn memory(&self) -> usize {
         of_vec(&self.known) + of_vec(&self.free) + block(self.numbers.allocation_size()) + self.texts
     }

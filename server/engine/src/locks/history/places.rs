@@ -20,7 +20,7 @@ impl Places {
     }
 }
 
-/// The number of a client at its own server.
+/// Returns the number of a client at its own server.
 pub(super) fn own_number(client: u64) -> u64 {
     client & ((1 << CLIENT_BITS) - 1)
 }

@@ -7,9 +7,9 @@ use super::stamps::StampSource;
 use crate::spec::{CommandId, PerCommand};
 use lockwheel_store::time::Now;
 
-/// The most entries of a request before its last one that are examined.
+/// The maximum number of entries of a request before its last one that are examined.
 const SEVERAL: u64 = 64;
-/// The most bytes of the text of a mark or a fault. A longer text is cut.
+/// The maximum number of bytes of the text of a mark or a fault. A longer text is cut.
 const TEXT_MAX: usize = 1024;
 
 /// The history while it is on.
@@ -187,7 +187,7 @@ impl History {
         self.read_up_to = self.ring.next();
     }
 
-    /// The entries.
+    /// Returns the entries.
     pub(in crate::locks) fn ring(&self) -> &Ring {
         &self.ring
     }
@@ -206,7 +206,7 @@ impl History {
         self.ring.set_most(most);
     }
 
-    /// The memory in bytes. O(1).
+    /// Returns the memory in bytes. O(1).
     pub(in crate::locks) fn memory(&self) -> usize {
         size_of::<Self>() + self.ring.memory() + self.commands.heap_bytes()
     }

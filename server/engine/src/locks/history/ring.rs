@@ -17,12 +17,12 @@ const NAMES_PER_ENTRY: usize = 128;
 /// The bytes of names for which there is always room.
 const NAMES_AT_LEAST: usize = 1 << 20;
 
-/// The most entries of a ring that readers of waits read from its first entry on. A longer ring is read from a multiple
-/// of its size divided by [`PARTS`].
+/// The maximum number of entries of a ring that readers of waits read from its first entry on. A longer ring is read
+/// from a multiple of its size divided by [`PARTS`].
 const MAX_EXACT: usize = 1024;
 const PARTS: usize = 16;
 
-/// Returns the most bytes of names for so many entries.
+/// Returns the maximum number of bytes of names for this many entries.
 fn most_names(most: usize) -> usize {
     (most * NAMES_PER_ENTRY).max(NAMES_AT_LEAST)
 }
@@ -31,7 +31,7 @@ fn most_names(most: usize) -> usize {
 #[derive(Debug)]
 pub(in crate::locks) struct Ring {
     most: usize,
-    /// The most bytes of names.
+    /// The maximum number of bytes of names.
     most_names: usize,
     entries: Entries,
     times: Times,
@@ -296,7 +296,7 @@ impl Ring {
         self.has_gaps = true;
     }
 
-    /// The last entry. O(1).
+    /// Returns the last entry. O(1).
     pub(super) fn last(&self) -> Option<&Entry> {
         self.entries.last()
     }
@@ -324,17 +324,17 @@ impl Ring {
         self.names.text(name).unwrap_or_default()
     }
 
-    /// The names of its entries.
+    /// Returns the names of the entries.
     pub(in crate::locks) fn names(&self) -> &Names {
         &self.names
     }
 
-    /// The database of a key's name. O(1).
+    /// Returns the database of a key's name. O(1).
     pub(in crate::locks) fn db(&self, name: Name) -> Option<usize> {
         self.names.db(name)
     }
 
-    /// The memory in bytes. O(1).
+    /// Returns the memory in bytes. O(1).
     pub(in crate::locks) fn memory(&self) -> usize {
         self.entries.memory() + self.times.memory() + self.names.memory()
     }

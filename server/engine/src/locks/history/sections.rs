@@ -4,10 +4,11 @@ use lockwheel_store::keyspace::DbKey;
 use lockwheel_store::memory::{block, of_trees};
 use std::collections::BTreeMap;
 
-/// The most sections that are open at once.
+/// The maximum number of sections that are open at once.
 const MOST: usize = 65_536;
 
-/// The most bytes of the keys and owners of open sections. This is also the limit for the texts of the history.
+/// The maximum number of bytes of the keys and owners of open sections. This is also the limit for the texts of the
+/// history.
 const MOST_NAME_BYTES: usize = 8 << 20;
 
 /// The open sections, each with the number of times that its owner has entered it.
@@ -47,7 +48,7 @@ impl Sections {
         true
     }
 
-    /// The approximate memory in bytes. O(1).
+    /// Returns the approximate memory in bytes. O(1).
     pub(in crate::locks) fn memory(&self) -> usize {
         let entry_bytes = size_of::<((DbKey, Box<[u8]>), u64)>();
         self.names + of_trees(usize::from(!self.open.is_empty()), self.open.len(), entry_bytes)

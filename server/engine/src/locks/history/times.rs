@@ -109,7 +109,7 @@ impl Times {
         }
     }
 
-    /// The memory in bytes. O(1).
+    /// Returns the memory in bytes. O(1).
     pub(super) fn memory(&self) -> usize {
         block(self.0.capacity() * size_of::<Stretch>())
     }

@@ -62,7 +62,7 @@ impl Default for LatchEnds {
 impl LatchEnds {
     /// The number of ends that are kept without a look at the waiters.
     const FEW: usize = 64;
-    /// The number of bytes of their names that are kept so.
+    /// The bytes of their names that are kept without such a look.
     const FEW_BYTES: usize = 64 << 10;
 
     /// Returns how the latch has ended since the last client began to wait for it. O(log n).

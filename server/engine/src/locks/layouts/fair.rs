@@ -177,8 +177,8 @@ pub(super) fn leave(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], wait_ms: i64) -> 
     Ok(())
 }
 
-/// Does the same if the list and the set are in the same order, and another owner is ahead of this one. Returns whether
-/// both is so.
+/// Removes an owner that gives up, if the list and the set are in the same order and another owner is ahead of this
+/// one. Returns whether both conditions hold.
 fn leave_in_order(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], wait_ms: i64) -> Result<bool, CommandError> {
     let Some(at) = rank(tx, key, owner)?.filter(|at| *at > 0) else { return Ok(false) };
     if !is_in_order(tx, key) {
@@ -220,7 +220,7 @@ fn is_in_order(tx: &Tx<'_>, key: &[u8]) -> bool {
     queue.len() == timeouts.len() && queue.iter().eq(timeouts.iter().map(|(owner, _)| owner))
 }
 
-/// Whether the same order is known without a look.
+/// Whether both are known to be in the same order, without a comparison.
 fn is_known_in_order(tx: &Tx<'_>, key: &[u8]) -> bool {
     tx.is_unchanged(&queue_key(key)) && tx.is_unchanged(&queue_timeouts_key(key))
 }

@@ -46,7 +46,7 @@ impl Details {
         self.by_grant.is_empty()
     }
 
-    /// The details of a hold. O(log n).
+    /// Returns the details of a hold. O(log n).
     pub(in crate::locks) fn get(&self, grant: u64) -> Option<&Detail> {
         if self.by_grant.is_empty() {
             return None;

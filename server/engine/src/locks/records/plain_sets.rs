@@ -57,11 +57,11 @@ struct Replaced {
 /// The text that has taken the place of another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Replacement {
-    /// The same text again.
+    /// An unchanged text.
     Same,
-    /// Another text, by a request that names the one before.
+    /// Another text, by a request that names the previous one.
     Compared,
-    /// Another text, whichever was there before.
+    /// Another text, whatever the previous one was.
     Other,
 }
 

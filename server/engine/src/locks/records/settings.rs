@@ -56,7 +56,7 @@ impl LockRecords {
         }
     }
 
-    /// The history, while it is on.
+    /// Returns the history, while it is on.
     #[inline]
     pub(in crate::locks) fn history(&self) -> Option<&History> {
         self.subscribers.history.as_deref()
@@ -67,7 +67,7 @@ impl LockRecords {
         std::mem::replace(&mut self.subscribers.history, other)
     }
 
-    /// The history, while it is on, for adding entries.
+    /// Returns the history, while it is on, for adding entries.
     #[inline]
     pub(in crate::locks) fn history_mut(&mut self) -> Option<&mut History> {
         self.subscribers.history.as_deref_mut()

@@ -1,6 +1,6 @@
 //! The records as the keyspace's subscriber: they learn of locks from the changes of keys.
 //!
-//! A native command, a script or a bare SET may have taken a lock. The records go by the content of the key alone.
+//! A native command, a script or a bare SET may have taken a lock. Only the content of the key matters.
 
 use super::super::ledger::{MAX_RELEASES, Marked, names_lock};
 use super::super::redisson::{self, MODE_FIELD};

@@ -56,8 +56,8 @@ pub(super) fn all(tx: &mut Tx<'_>, key: &[u8]) -> Result<Vec<(Vec<u8>, i64)>, Co
     Ok(all.map(|(id, score)| (id.to_vec(), score as i64)).collect())
 }
 
-/// Returns when the first lease ends, in wall milliseconds. A lease with an end before the epoch never ends, for
-/// Redisson's scripts neither.
+/// Returns when the first lease ends, in wall milliseconds. Like Redisson's scripts, this treats a lease with an end
+/// before the epoch as endless.
 pub(super) fn first_deadline_ms(tx: &Tx<'_>, key: &[u8]) -> Option<i64> {
     let leases: &ZSet = lockwheel_store::keyspace::Typed::of(tx.peek(&permit_leases_key(key))?)?;
     let first = leases.ranks_by_score(Bound::Included(0.0), Bound::Included(f64::INFINITY)).start;

@@ -163,7 +163,8 @@ impl SemaphoreLedger {
 }
 
 impl Subscriber for SemaphoreLedger {
-    /// Returns all keys that go or change, while there are accounts: the keys of semaphores are not marked.
+    /// Returns an interest in all keys that are removed or changed while there are accounts, because the keys of
+    /// semaphores are not marked.
     fn interests(&self) -> Interests {
         let all = Interests::ALL_VALUES.with(Interests::KEYS);
         if self.accounts.is_empty() { Interests::NONE } else { all }

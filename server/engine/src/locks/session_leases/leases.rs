@@ -1,22 +1,22 @@
-//! All leases of connections, and when each is to be renewed.
+//! All leases of connections, with the times of their renewals.
 
 use super::lease::SessionLease;
 use lockwheel_store::keyspace::Context;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// All leases of connections, by id and connection. Ids come from the sequence of grants: connections that have an
-/// owner's hold in common lease it by the same one.
+/// All leases of connections, by id and connection. Ids come from the sequence of grants. Connections that share an
+/// owner's hold lease it by the same id.
 #[derive(Debug, Default)]
 pub(in crate::locks) struct SessionLeases {
     leases: BTreeMap<(u64, u64), Timed>,
-    /// The leases of each connection: when they are to be renewed, on the monotonic clock in milliseconds, and ids.
+    /// The leases of each connection by id, with their due times in milliseconds of the monotonic clock.
     by_session: BTreeMap<u64, BTreeSet<(i64, u64)>>,
     name_bytes: usize,
-    /// The connections whose first renewal has changed, and whose timers are to be set anew.
+    /// The connections whose first renewal has changed, so that their timers must be set anew.
     changed: Vec<u64>,
 }
 
-/// A lease, when it was renewed, and when its client is known to have said something, on the monotonic clock.
+/// A lease, the time of its last renewal, and the time at which its client was last heard, on the monotonic clock.
 #[derive(Debug)]
 struct Timed {
     renewed_at_ms: i64,
@@ -25,21 +25,21 @@ struct Timed {
 }
 
 impl Timed {
-    /// When it is to be renewed, or its client to have said something.
+    /// Returns when the lease is due: for renewal, or because its client has been silent for too long.
     fn due_ms(&self) -> i64 {
         let renewal_ms = self.renewed_at_ms.saturating_add(self.lease.renewal_ms());
         self.silent_at_ms().map_or(renewal_ms, |silent_ms| silent_ms.min(renewal_ms))
     }
 
-    /// When its client has been silent for too long.
+    /// Returns when the client will have been silent for too long. `None` without a limit.
     fn silent_at_ms(&self) -> Option<i64> {
         self.lease.ping_ms.map(|ping_ms| self.heard_at_ms.saturating_add(ping_ms))
     }
 }
 
 impl SessionLeases {
-    /// A connection leases something from now on; if it did already, by the new lease, with the holds of both.
-    /// O(log n).
+    /// Begins a lease of a connection. If the connection already has one by this id, the new lease replaces it and
+    /// keeps its holds. O(log n).
     pub(in crate::locks) fn begin(&mut self, id: u64, mut lease: SessionLease, now_ms: i64) {
         let session = lease.session;
         if let Some(before) = self.end_one(id, session) {
@@ -55,13 +55,13 @@ impl SessionLeases {
         self.leases.insert((id, session), timed);
     }
 
-    /// Something is no longer leased by any connection. O(log n).
+    /// Ends the leases of all connections by an id. O(log n).
     pub(in crate::locks) fn end(&mut self, id: u64) {
         let sessions: Vec<u64> = self.all_of(id).map(|((_, session), _)| *session).collect();
         sessions.into_iter().for_each(|session| drop(self.end_one(id, session)));
     }
 
-    /// The same by one of them; its lease, if it had one. O(log n).
+    /// Ends the lease of one connection by an id. Returns the lease, if there was one. O(log n).
     pub(in crate::locks) fn end_one(&mut self, id: u64, session: u64) -> Option<SessionLease> {
         let timed = self.leases.remove(&(id, session))?;
         self.name_bytes -= name_bytes(&timed.lease);
@@ -82,17 +82,17 @@ impl SessionLeases {
         self.leases.range((id, 0)..=(id, u64::MAX))
     }
 
-    /// The leases of an id, of each connection that has one. O(log n).
+    /// Returns the leases by an id, one for each connection that has one. O(log n).
     pub(in crate::locks) fn by_id(&self, id: u64) -> Vec<SessionLease> {
         self.all_of(id).map(|(_, timed)| timed.lease.clone()).collect()
     }
 
-    /// How many holds the connections that lease something have taken together. O(log n).
+    /// Returns the total number of holds that connections lease by an id. O(log n).
     pub(in crate::locks) fn holds_of(&self, id: u64) -> i64 {
         self.all_of(id).fold(0, |holds, (_, timed)| holds.saturating_add(timed.lease.holds))
     }
 
-    /// A connection that leases something has taken so many holds more, or given back; with the last its lease ends.
+    /// Adds to the number of holds that a connection leases, or subtracts from it. With the last hold the lease ends.
     /// O(log n).
     pub(in crate::locks) fn add_holds(&mut self, id: u64, session: u64, more: i64) {
         let Some(timed) = self.leases.get_mut(&(id, session)) else { return };
@@ -110,12 +110,12 @@ impl SessionLeases {
         }
     }
 
-    /// A lease has been renewed. O(log n).
+    /// Records the renewal of a lease. O(log n).
     pub(in crate::locks) fn renewed(&mut self, (id, session): (u64, u64), now_ms: i64) {
         self.change((id, session), |timed| timed.renewed_at_ms = now_ms);
     }
 
-    /// The client of a lease has said something. O(log n).
+    /// Records that the client of a lease was heard. O(log n).
     pub(in crate::locks) fn heard(&mut self, (id, session): (u64, u64), at_ms: i64) {
         self.change((id, session), |timed| timed.heard_at_ms = at_ms);
     }
@@ -128,7 +128,8 @@ impl SessionLeases {
         of_session.insert((timed.due_ms(), id));
     }
 
-    /// When the client of a lease has been silent for too long, as far as it is known; `None`: it may say nothing.
+    /// Returns when the client of a lease will have been silent for too long, as far as is known. `None` without a
+    /// limit.
     pub(in crate::locks) fn silent_at_ms(&self, (id, session): (u64, u64)) -> Option<i64> {
         self.leases.get(&(id, session))?.silent_at_ms()
     }
@@ -138,12 +139,12 @@ impl SessionLeases {
         self.leases.is_empty()
     }
 
-    /// The lease of this id, that of the connection that came first if there are several. O(log n).
+    /// Returns the lease of this id. If several connections have one, returns that of the oldest connection. O(log n).
     pub(in crate::locks) fn get(&self, id: u64) -> Option<&SessionLease> {
         self.all_of(id).next().map(|(_, timed)| &timed.lease)
     }
 
-    /// The lease of this id and connection. O(log n).
+    /// Returns the lease of this id and connection. O(log n).
     pub(in crate::locks) fn of_session(&self, (id, session): (u64, u64)) -> Option<&SessionLease> {
         self.leases.get(&(id, session)).map(|timed| &timed.lease)
     }
@@ -153,22 +154,22 @@ impl SessionLeases {
         self.by_session.contains_key(&session)
     }
 
-    /// The first lease of a connection to be renewed, and when.
+    /// Returns the first lease of a connection to be renewed, and its due time.
     pub(in crate::locks) fn first_of(&self, session: u64) -> Option<(i64, u64)> {
         self.by_session.get(&session)?.first().copied()
     }
 
-    /// All leases, by id and connection, in the order in which they were taken.
+    /// Returns all leases, by id and connection, in the order in which they were taken.
     pub(in crate::locks) fn all(&self) -> Vec<(u64, u64)> {
         self.leases.keys().copied().collect()
     }
 
-    /// The connections that have leases.
+    /// Returns the connections that have leases.
     pub(in crate::locks) fn sessions(&self) -> Vec<u64> {
         self.by_session.keys().copied().collect()
     }
 
-    /// The leases of a connection, in the order in which they were taken. O(n log n).
+    /// Returns the leases of a connection, in the order in which they were taken. O(n log n).
     pub(in crate::locks) fn of(&self, session: u64) -> Vec<u64> {
         let mut ids: Vec<u64> =
             self.by_session.get(&session).into_iter().flatten().map(|(_, id)| *id).collect();
@@ -176,26 +177,26 @@ impl SessionLeases {
         ids
     }
 
-    /// Nothing is leased by any connection any more. O(n log n), n all leases.
+    /// Ends all leases. O(n log n), n all leases.
     pub(in crate::locks) fn clear(&mut self) {
         self.all().into_iter().for_each(|(id, session)| drop(self.end_one(id, session)));
     }
 
-    /// All keys of a database are gone. O(n), n all leases.
+    /// Ends the leases of a database whose keys are all gone. O(n), n all leases.
     pub(in crate::locks) fn flushed(&mut self, db: usize) {
         let of_db = self.leases.iter().filter(|(_, timed)| timed.lease.db == db);
         let gone: Vec<u64> = of_db.map(|((id, _), _)| *id).collect();
         gone.into_iter().for_each(|id| self.end(id));
     }
 
-    /// Bytes of all of it, before an allocator rounds them up. O(1).
+    /// Returns the bytes of all leases, before an allocator rounds them up. O(1).
     pub(in crate::locks) fn bytes(&self) -> usize {
         let of_lease = size_of::<((u64, u64), Timed)>() + size_of::<(i64, u64)>();
         let of_session = size_of::<(u64, BTreeSet<(i64, u64)>)>();
         self.leases.len() * of_lease + self.by_session.len() * of_session + self.name_bytes
     }
 
-    /// The keys of two databases have been exchanged. O(n), n all leases.
+    /// Exchanges the leases of two databases, as their keys have been exchanged. O(n), n all leases.
     pub(in crate::locks) fn swapped(&mut self, one: usize, other: usize) {
         for timed in self.leases.values_mut() {
             match timed.lease.db {

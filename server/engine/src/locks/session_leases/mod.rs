@@ -1,4 +1,4 @@
-//! The leases of connections: which there are, and when each is to be renewed.
+//! The leases of connections, and the times of their renewals.
 
 mod lease;
 mod leases;

@@ -157,8 +157,8 @@ mod tests {
 
     const ENTRIES: usize = 4000;
 
-    /// The memory, in bytes, of a verification that has read `ENTRIES` entries for each of `events`. Each entry has a
-    /// lock and an owner of its own, and `change` completes it.
+    /// Returns the memory, in bytes, of a verification that has read `ENTRIES` entries for each of `events`. Each entry
+    /// has a lock and an owner of its own, and `change` completes it.
     fn memory(events: &[(Event, Option<bool>)], change: impl Fn(&mut Happening<'_>)) -> usize {
         let mut history = History::new(1 << 16, 7);
         for (event, native) in events {

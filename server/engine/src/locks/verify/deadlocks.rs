@@ -59,9 +59,10 @@ pub(super) struct Deadlocks {
     refused: BTreeSet<(Name, String)>,
 }
 
-/// The most cycles that are tracked at once. Further cycles are only counted.
+/// The maximum number of cycles that are tracked at once. Further cycles are only counted.
 const MAX_CYCLES: usize = 64;
-/// The most owners of a cycle that is tracked until it opens, and the most steps that a text names.
+/// The maximum number of owners of a cycle that is tracked until it opens, and the maximum number of steps that a text
+/// names.
 const MAX_STEPS: usize = 32;
 
 /// Returns the text of a cycle for a finding.
@@ -133,7 +134,7 @@ impl Deadlocks {
         }
     }
 
-    /// The closed cycles that contain an owner or a lock.
+    /// Returns the closed cycles that contain an owner or a lock.
     fn closed_of(&self, name: Name) -> impl Iterator<Item = usize> {
         self.closed.range((name, 0)..=(name, usize::MAX)).map(|(_, place)| *place)
     }

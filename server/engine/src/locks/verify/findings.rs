@@ -5,13 +5,13 @@ use super::finding::{Finding, Level};
 use lockwheel_store::keyspace::glob;
 use lockwheel_store::memory::of_vec;
 
-/// The most findings of a level that are shown.
+/// The maximum number of findings of a level that are shown.
 const MAX_FINDINGS: usize = 500;
-/// The most bytes of texts and names in the findings of a level.
+/// The maximum number of bytes of texts and names in the findings of a level.
 const MAX_BYTES: usize = 2 << 20;
-/// The most entries and owners that a finding shows.
+/// The maximum number of entries and owners that a finding shows.
 pub(super) const MAX_SHOWN: usize = 64;
-/// The most findings of one invariant at one entry.
+/// The maximum number of findings of one invariant at one entry.
 pub(super) const MAX_OF_ENTRY: usize = 8;
 
 /// The filter that a request sets for findings.
@@ -58,7 +58,7 @@ impl Findings {
         self.wanted.clone()
     }
 
-    /// Bytes of memory of the findings, about. O(1).
+    /// Returns the approximate memory of the findings in bytes. O(1).
     pub(super) fn memory(&self) -> usize {
         self.by_level.iter().map(|of| of.bytes + of_vec(&of.shown)).sum()
     }
@@ -88,18 +88,18 @@ impl Findings {
         }
     }
 
-    /// The worst level that was found. O(1).
+    /// Returns the worst level that was found. O(1).
     pub(super) fn worst(&self) -> Option<Level> {
         let is_found = |of: &OfLevel| !of.shown.is_empty() || of.left_out > 0;
         Level::ALL.into_iter().rev().find(|level| is_found(&self.by_level[*level as usize]))
     }
 
-    /// The number of findings that were left out. O(1).
+    /// Returns the number of findings that were left out. O(1).
     pub(super) fn left_out(&self) -> u64 {
         self.by_level.iter().map(|of_level| of_level.left_out).sum()
     }
 
-    /// The findings that are shown, in the order of their last entries. O(n log n).
+    /// Returns the findings that are shown, in the order of their last entries. O(n log n).
     pub(super) fn take(&mut self) -> Vec<Finding> {
         let by_level = self.by_level.iter_mut();
         let mut all: Vec<(u64, Finding)> = by_level.flat_map(|of| std::mem::take(&mut of.shown)).collect();

@@ -60,7 +60,7 @@ impl Semaphore {
         self.by_server.retain(|_, of_server| !of_server.out.is_empty());
     }
 
-    /// Bytes of owned memory. O(servers).
+    /// Returns the owned memory in bytes. O(servers).
     fn memory(&self) -> usize {
         let out: usize = self.by_server.values().map(|of| of_map(&of.out)).sum();
         of_map(&self.by_server) + of_map(&self.totals) + out

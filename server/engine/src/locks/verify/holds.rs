@@ -41,7 +41,7 @@ impl Hold {
     }
 }
 
-/// The most holds of several servers that are counted where only the number matters.
+/// The maximum number of holds of several servers that are counted where only the number matters.
 const MAX_COUNTED: usize = 1024;
 
 /// The holds of a lock by their fields, by their grants, and by what they exclude.
@@ -60,12 +60,12 @@ fn by_mode(field: Name, hold: &Hold) -> (Mode, usize, i64, Name) {
 }
 
 impl Holds {
-    /// Bytes of memory of all of it. O(1).
+    /// Returns the memory of all holds in bytes. O(1).
     pub(super) fn memory(&self) -> usize {
         of_map(&self.by_field) + of_set(&self.by_grant) + of_set(&self.by_mode) + of_map(&self.counts)
     }
 
-    /// The hold of a field. O(log n).
+    /// Returns the hold of a field. O(log n).
     pub(super) fn get(&self, field: Name) -> Option<&Hold> {
         self.by_field.get(&field)
     }
@@ -75,7 +75,7 @@ impl Holds {
         self.by_field.contains_key(&field)
     }
 
-    /// The number of holds. O(1).
+    /// Returns the number of holds. O(1).
     pub(super) fn len(&self) -> usize {
         self.by_field.len()
     }
@@ -128,7 +128,7 @@ impl Holds {
         }
     }
 
-    /// The field of a grant. O(log n).
+    /// Returns the field of a grant. O(log n).
     pub(super) fn of_grant(&self, grant: u64) -> Option<Name> {
         self.by_grant
             .range((grant, Name::NONE)..)

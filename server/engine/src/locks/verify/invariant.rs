@@ -26,7 +26,7 @@ pub(super) trait Invariant: Debug + Send {
     /// Examines the locks after the last entry.
     fn end(&mut self, _: View<'_>, _: Now, _: &mut Findings) {}
 
-    /// The approximate memory of the invariant's state in bytes. O(1).
+    /// Returns the approximate memory of the invariant's state in bytes. O(1).
     fn memory(&self) -> usize {
         0
     }

@@ -47,13 +47,13 @@ fn by_owner(one: &Waiting) -> ByOwner {
 }
 
 impl Line {
-    /// Bytes of memory. O(1).
+    /// Returns the memory in bytes. O(1).
     pub(super) fn memory(&self) -> usize {
         let kinds = [&self.fair, &self.native, &self.alone, &self.listening];
         of_map(&self.by_seq) + of_set(&self.by_owner) + kinds.into_iter().map(of_set).sum::<usize>()
     }
 
-    /// The number of waits. O(1).
+    /// Returns the number of waits. O(1).
     pub(super) fn len(&self) -> usize {
         self.by_seq.len()
     }
@@ -69,12 +69,12 @@ impl Line {
         first.is_some_and(|one| (one.0, one.1) == (false, true))
     }
 
-    /// The head of a fair lock's queue. O(log n).
+    /// Returns the head of a fair lock's queue. O(log n).
     pub(super) fn first_fair(&self) -> Option<&Waiting> {
         self.by_seq.get(self.fair.first()?)
     }
 
-    /// The first native wait. O(log n).
+    /// Returns the first native wait. O(log n).
     pub(super) fn first_native(&self) -> Option<&Waiting> {
         self.by_seq.get(self.native.first()?)
     }
@@ -84,12 +84,12 @@ impl Line {
         self.alone.first().is_some_and(|first| *first < seq)
     }
 
-    /// The places in a fair lock's queue.
+    /// Returns the places in a fair lock's queue.
     pub(super) fn fair(&self) -> impl Iterator<Item = &Waiting> {
         self.fair.iter().filter_map(|seq| self.by_seq.get(seq))
     }
 
-    /// The subscriptions of a lock's channel.
+    /// Returns the subscriptions of a lock's channel.
     pub(super) fn listening(&self) -> impl Iterator<Item = &Waiting> {
         self.listening.iter().filter_map(|seq| self.by_seq.get(seq))
     }

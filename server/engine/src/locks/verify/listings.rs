@@ -7,7 +7,7 @@ use super::locks::View;
 use lockwheel_store::keyspace::glob;
 use lockwheel_store::memory::of_vec;
 
-/// The most comparisons of a pattern with a lock.
+/// The maximum number of comparisons of a pattern with a lock.
 const MAX_COMPARISONS: u64 = 4_000_000;
 
 /// The comparison of KEYS patterns with the locks.
@@ -25,7 +25,7 @@ pub(super) struct Listings {
     comparisons: u64,
 }
 
-/// The prefix of a pattern, up to its first special character.
+/// Returns the prefix of a pattern, up to its first special character.
 fn literal(pattern: &[u8]) -> &[u8] {
     let end = pattern.iter().position(|byte| b"*?[\\".contains(byte)).unwrap_or(pattern.len());
     &pattern[..end]
@@ -50,7 +50,7 @@ impl Listings {
         Listings { patterns, locks, compared: 0, next: None, comparisons: 0 }
     }
 
-    /// Bytes of memory. O(1).
+    /// Returns the memory in bytes. O(1).
     pub(super) fn memory(&self) -> usize {
         of_vec(&self.patterns) + of_vec(&self.locks)
     }

@@ -28,7 +28,7 @@ pub(super) struct Lock {
 }
 
 impl Lock {
-    /// Bytes of owned memory. O(1).
+    /// Returns the owned memory in bytes. O(1).
     fn memory(&self) -> usize {
         self.holds.memory() + self.waiting.memory() + of_vec(&self.grants) + of_map(&self.ends)
     }
@@ -68,7 +68,7 @@ pub(super) struct View<'a> {
 }
 
 impl View<'_> {
-    /// The lock of a key, if it has been seen.
+    /// Returns the lock of a key, if it has been seen.
     pub(super) fn lock(&self, key: Name) -> Option<&Lock> {
         self.locks.by_key.get(&key)
     }
@@ -80,7 +80,7 @@ impl View<'_> {
 }
 
 impl Locks {
-    /// The approximate memory in bytes. O(1).
+    /// Returns the approximate memory in bytes. O(1).
     pub(super) fn memory(&self) -> usize {
         let maps = of_map(&self.by_key) + of_map(&self.sections) + of_map(&self.moving);
         self.owners.memory() + maps + of_set(&self.held) + self.owned_bytes

@@ -9,7 +9,7 @@ use super::locks::{Lock, View};
 use super::waits::Waits;
 use lockwheel_store::time::Now;
 
-/// The most subscriptions to a lock's channel that are examined to find a waiter.
+/// The maximum number of subscriptions to a lock's channel that are examined to find a waiter.
 const MAX_LISTENERS: usize = 64;
 
 #[derive(Debug)]

@@ -16,7 +16,7 @@ pub(super) struct OwnChannels {
 }
 
 impl OwnChannels {
-    /// Bytes of memory. O(1).
+    /// Returns the memory in bytes. O(1).
     pub(super) fn memory(&self) -> usize {
         of_set(&self.subscriptions) + of_map(&self.listeners) + of_set(&self.gone)
     }

@@ -43,7 +43,7 @@ impl Owners {
         self.of_field.insert(field, number);
     }
 
-    /// Bytes of memory. O(1).
+    /// Returns the memory in bytes. O(1).
     pub(in crate::locks) fn memory(&self) -> usize {
         of_map(&self.of_field) + of_map(&self.by_name) + of_vec(&self.fields) + self.name_bytes
     }

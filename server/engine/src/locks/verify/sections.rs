@@ -15,7 +15,7 @@ pub(super) struct OpenSections {
 }
 
 impl OpenSections {
-    /// The approximate memory in bytes. O(1).
+    /// Returns the approximate memory in bytes. O(1).
     pub(super) fn memory(&self) -> usize {
         of_map(&self.by_owner) + self.by_owner.len() * block(FIRST_BYTES) + self.open * size_of::<u64>()
     }

@@ -29,7 +29,7 @@ pub(super) enum Verdict {
 }
 
 impl Verdict {
-    /// The name of the verdict in the reply.
+    /// Returns the name of the verdict in the reply.
     pub(super) fn name(self) -> &'static str {
         match self {
             Verdict::Ok => "ok",
@@ -108,7 +108,7 @@ impl Verification {
         Verification { invariants, locks, findings, seen: 0, ended: 0 }
     }
 
-    /// The approximate memory of the state in bytes. O(1).
+    /// Returns the approximate memory of the state in bytes. O(1).
     pub(super) fn memory(&self) -> usize {
         let known: usize = self.invariants.iter().map(|invariant| invariant.memory()).sum();
         known + self.locks.memory() + self.findings.memory()

@@ -19,9 +19,11 @@ use std::task::Poll;
 /// The steps that all searches for cycles may take: an initial number, and more for each entry.
 const FIRST_STEPS: u64 = 4_000_000;
 const STEPS_PER_ENTRY: u64 = 256;
-/// The most held locks that are checked for waiters. An owner that holds more locks is searched for in any case.
+/// The maximum number of held locks that are checked for waiters. An owner that holds more locks is searched for in any
+/// case.
 const MAX_HELD: usize = 64;
-/// The most waits that a search begins with. For an owner with more waits, it begins with the newest wait alone.
+/// The maximum number of waits that a search begins with. For an owner with more waits, it begins with the newest wait
+/// alone.
 const MAX_WAITS: usize = 64;
 
 /// A step of a cycle: an owner waits for a lock that the owner of the next step holds.
@@ -85,7 +87,7 @@ pub(super) struct Waits {
 }
 
 impl Default for Waits {
-    /// No owner waits.
+    /// Returns the state in which no owner waits.
     fn default() -> Self {
         Waits {
             owners: BTreeMap::new(),
@@ -161,7 +163,7 @@ impl Search {
         search
     }
 
-    /// The approximate memory in bytes. O(1).
+    /// Returns the approximate memory in bytes. O(1).
     fn memory(&self) -> usize {
         of_vec(&self.reached) + of_set(&self.seen) + of_set(&self.followed) + of_map(&self.walked)
     }
@@ -183,7 +185,7 @@ impl Walk {
 }
 
 impl Waits {
-    /// The approximate memory in bytes. O(1).
+    /// Returns the approximate memory in bytes. O(1).
     pub(super) fn memory(&self) -> usize {
         let certain = of_trees(self.certain.len(), self.certain_count, size_of::<Wait>());
         let sets = of_set(&self.waited_for) + of_set(&self.by_client);

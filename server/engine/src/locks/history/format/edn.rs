@@ -28,7 +28,7 @@ impl Operations {
         self.processes.next = self.processes.next.max(entry.client + 1);
     }
 
-    /// The memory in bytes. O(1).
+    /// Returns the memory in bytes. O(1).
     pub(in crate::locks) fn memory(&self) -> usize {
         let processes = self.processes.by_client.len() + self.processes.apart.len();
         self.steps.memory() + of_trees(2, processes, size_of::<(u64, u64)>())

@@ -103,7 +103,7 @@ fn operation(entry: &Entry) -> Operation {
 }
 
 impl Steps {
-    /// The memory in bytes. O(1).
+    /// Returns the memory in bytes. O(1).
     pub(super) fn memory(&self) -> usize {
         let open = of_trees(1, self.open.len(), size_of::<(Operation, VecDeque<(u64, Step)>, u64, Step)>());
         let others = self.asking.len() + self.answers.len();
