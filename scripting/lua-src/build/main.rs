@@ -1,6 +1,6 @@
-//! Builds Lua. It copies the unmodified sources, applies the changes listed in [`patches`], each of which must fit
-//! exactly, adds the files of `c/`, renames the linker symbols, and compiles the result. No Lua source is stored in
-//! this repository.
+//! Builds Lua. It copies the unmodified sources and applies the changes listed in [`patches`], each of which must fit
+//! exactly. Then it adds the files of `c/`, renames the linker symbols, and compiles the result. No Lua source is
+//! stored in this repository.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};

@@ -266,15 +266,15 @@ functions! {
 
 // The opening functions of the libraries.
 functions! {
-    /// The basic library.
+    /// Opens the basic library.
     fn luaopen_base(state: *mut lua_State) -> c_int;
-    /// `table`.
+    /// Opens `table`.
     fn luaopen_table(state: *mut lua_State) -> c_int;
-    /// `string`.
+    /// Opens `string`.
     fn luaopen_string(state: *mut lua_State) -> c_int;
-    /// `math`.
+    /// Opens `math`.
     fn luaopen_math(state: *mut lua_State) -> c_int;
-    /// `os`.
+    /// Opens `os`.
     fn luaopen_os(state: *mut lua_State) -> c_int;
 }
 
@@ -306,8 +306,8 @@ functions! {
     /// become smaller, pushes nothing and returns 0.
     fn lua_pushfield(state: *mut lua_State, index: c_int, at: c_int) -> c_int;
     /// Pops a value and the key below it, and stores them in the table below both, without metamethods. Does nothing
-    /// and returns 0 if the key is not above the `kept` lowest slots, if it cannot be a key, or if there is no table
-    /// that may be changed.
+    /// and returns 0 if that is not possible. The key must be above the `kept` lowest slots and neither nil nor NaN,
+    /// and the table must exist and be writable.
     fn lua_putfield(state: *mut lua_State, kept: c_int) -> c_int;
     /// Does so with a value that has no key below it and becomes the element with this number; see `lua_putfield`.
     fn lua_putelement(state: *mut lua_State, kept: c_int, element: c_int) -> c_int;

@@ -251,8 +251,8 @@ impl EngineClock {
         self.system.us_until(real, ExpiryRule::Past).map(|us| self.system.monotonic_us.saturating_add(us))
     }
 
-    /// Returns the instant at which this deadline of the wall clock or the first timer of the monotonic clock fires, in
-    /// microseconds of the system's monotonic clock. `None` while the clocks stand still.
+    /// Returns the instant at which this deadline of the wall clock or the first timer of the monotonic clock fires.
+    /// The unit is microseconds of the system's monotonic clock. `None` while the clocks stand still.
     pub(crate) fn next_virtual_us(&mut self, wall_ms: Option<i64>) -> Option<u64> {
         let deadlines = Deadlines { wall_ms, monotonic_ms: self.timers.next_deadline(false) };
         let us = self.clocks.until(self.system, deadlines)?;

@@ -51,7 +51,7 @@ impl Library {
         self.functions.iter().map(|function| function.id)
     }
 
-    /// Approximate bytes of memory. O(functions).
+    /// Returns the approximate memory in bytes. O(functions).
     fn bytes(&self) -> usize {
         let of_function = |function: &Registered| {
             let description = function.description.as_ref().map_or(0, |text| text.len());
@@ -63,7 +63,7 @@ impl Library {
 }
 
 impl Libraries {
-    /// No libraries. The seed decides the hashes of names, because clients choose the names.
+    /// Returns an empty set of libraries. The seed decides the hashes of names, because clients choose the names.
     pub(crate) fn new(seed: u64) -> Self {
         Libraries {
             by_name: BTreeMap::new(),
@@ -84,7 +84,7 @@ impl Libraries {
         self.function_count
     }
 
-    /// Approximate bytes of memory of all libraries, without the memory of their interpreter.
+    /// Returns the approximate memory of all libraries in bytes, without the memory of their interpreter.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
@@ -113,8 +113,8 @@ impl Libraries {
         functions.find(|function| function.id == callable.id)
     }
 
-    /// A function of the library whose name a function of another library has. Libraries for which `is_replaced` is
-    /// true are ignored.
+    /// Returns a function of the library whose name is in use by a function of another library. Libraries for which
+    /// `is_replaced` is true are ignored.
     pub(super) fn find_conflict<'l>(
         &self,
         library: &'l Library,

@@ -65,7 +65,7 @@ fn collide(model: &Model) -> bool {
     })
 }
 
-/// The model after the step. `None` if the step is refused.
+/// Returns the model after the step. `None` if the step is refused.
 fn after(model: &Model, step: &Step) -> Option<Model> {
     let mut next = model.clone();
     match step {
@@ -112,7 +112,7 @@ fn run(scripts: &mut Scripts, step: &Step) -> bool {
     }
 }
 
-/// The answer of a call of the function: the name of its library.
+/// Calls the function. Returns its answer, the name of its library.
 fn call(scripts: &mut Scripts, name: &str) -> Option<String> {
     let id = scripts.libraries().find(name.as_bytes())?.id;
     let mut bytes = Vec::new();

@@ -184,8 +184,8 @@ impl Network {
         any
     }
 
-    /// Restarts the servers with an end of their outage if all are down, because the clock then stands still and no
-    /// connected client can advance it.
+    /// Restarts the servers whose outage has an end, if all servers are down. The clock stands still then, and no
+    /// client is connected that could advance it.
     pub(super) fn let_clients_in(&self, nodes: &mut Nodes<'_, '_>) {
         let can_be_reached = |place: usize| {
             let is_open = |node: &Engine| {

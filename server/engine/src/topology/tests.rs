@@ -113,7 +113,7 @@ fn what_a_reset_of_one_server_passes_on_others_fires_in_pieces() {
     assert_eq!(pair.engines[1].schedule().pending(), 0);
 }
 
-/// An advance has stopped amid an instant, and its server hangs before it goes on.
+/// An advance has stopped amid an instant, and its server hangs before the advance continues.
 #[test]
 fn what_a_server_that_hangs_has_left_due_amid_an_instant_fires_without_it() {
     let mut pair = Pair::new([PIECE, 3]);

@@ -272,7 +272,7 @@ impl Gossip {
         }
     }
 
-    /// If the master of this replica has become a replica, follows its new master.
+    /// Follows the new master of this replica's master, if that master has become a replica itself.
     pub(super) fn follow_masters_master(&mut self, view: &mut ClusterView) {
         let me = view.me();
         let master = me.master.filter(|_| me.is_replica()).and_then(|master| view.node(master));

@@ -27,7 +27,7 @@ impl Gossip {
         }
     }
 
-    /// At the master: handles the request of a replica to take over. Returns whether the replica may do so.
+    /// Handles, at the master, the request of a replica to take over. Returns whether the replica may do so.
     pub(super) fn begin_to_hand_over(&mut self, view: &mut ClusterView, sender: NodeNumber) -> bool {
         let is_mine =
             view.node(sender).is_some_and(|node| node.is_replica() && node.master == Some(view.my_number()));
@@ -44,7 +44,7 @@ impl Gossip {
         true
     }
 
-    /// At the replica: records the offset at which the master has paused its clients.
+    /// Records, at the replica, the offset at which the master has paused its clients.
     pub(super) fn master_has_paused(&mut self, view: &ClusterView, sender: NodeNumber, offset: u64) {
         let is_master = view.me().is_replica() && view.me().master == Some(sender);
         if let Some(manual) = self.manual.as_mut().filter(|manual| is_master && manual.replica.is_none()) {
@@ -55,7 +55,7 @@ impl Gossip {
         }
     }
 
-    /// At the replica: begins the election once it has all data of its master.
+    /// Begins the election, at the replica, once it has all data of its master.
     pub(super) fn go_on_with_manual(&mut self, view: &mut ClusterView) {
         let offset = self.facts.offset;
         let Some(manual) = self.manual.as_mut().filter(|manual| manual.replica.is_none()) else { return };

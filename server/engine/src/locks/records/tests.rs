@@ -154,7 +154,7 @@ fn known(acts: &[(Act, usize, bool)], is_listening: bool) -> Vec<String> {
 }
 
 proptest! {
-    /// The keyspace does by itself, while nobody listens, what the ledger does otherwise.
+    /// While nobody listens, the keyspace does by itself what the ledger does otherwise.
     #[test]
     fn nothing_is_lost_while_nobody_listens(
         acts in prop::collection::vec(

@@ -10,7 +10,7 @@ use lockwheel_store::keyspace::Tx;
 /// The lease of permits. Its id is the number of the grant.
 const PERMITS: LeaseKind = LeaseKind { renew, give_back };
 
-/// Holds the permits of this grant as long as the connection that has asked for them.
+/// Keeps the permits of this grant for as long as the connection that has asked for them.
 pub(super) fn begin(
     tx: &mut Tx<'_>,
     token: u64,
