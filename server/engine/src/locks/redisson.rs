@@ -42,13 +42,13 @@ const QUEUE_TIMEOUTS: &[u8] = b"redisson_lock_timeout:";
 /// The prefix of the counter of a fenced lock.
 const TOKEN: &[u8] = b"redisson_lock_token:";
 
-/// The message of a release: one waiter may go on.
+/// The message of a release: one waiter may continue.
 pub(super) const UNLOCK_MESSAGE: &[u8] = b"0";
 /// The message of a latch whose count has reached zero.
 pub(super) const ZERO_COUNT_MESSAGE: &[u8] = b"0";
 /// The message of a latch that has been set.
 pub(super) const NEW_COUNT_MESSAGE: &[u8] = b"1";
-/// The message when a write lock ends: all readers may go on.
+/// The message when a write lock ends: all readers may continue.
 pub(super) const READ_MESSAGE: &[u8] = b"1";
 
 /// Whether a field is an owner as Redisson names it: `<uuid>:<thread>`, with the suffix `:write` for a write lock.
@@ -274,7 +274,7 @@ fn unbraced(name: &[u8]) -> &[u8] {
     inner.filter(|inner| !inner.contains(&b'{')).unwrap_or(name)
 }
 
-/// The largest number of read leases of one owner that are looked at.
+/// The maximum number of read leases of one owner that are examined.
 pub(super) const MAX_READ_LEASES: i64 = 10_000;
 
 /// Returns the key that holds the lease of an owner's `n`th read hold.

@@ -36,8 +36,8 @@ pub(super) fn jeopardy(tx: &mut Tx<'_>, key: &[u8]) {
     }
 }
 
-/// Sets the timer of a lease that a native re-entry has set anew. The ledger is not notified of that, but the owners
-/// are to be when little of the lease is left.
+/// Sets the timer of a lease that a native re-entry has renewed. The ledger is not notified of the renewal, but the
+/// owners must be warned when little of the lease is left.
 pub(super) fn lease_set(tx: &mut Tx<'_>, key: &[u8]) {
     let near_ms = records::jeopardy_ms(tx);
     if let Some(deadline) = tx.deadline(key).filter(|_| near_ms > 0 && tx.marked(key).is_some()) {

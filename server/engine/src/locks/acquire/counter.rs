@@ -15,7 +15,7 @@ const NEGATIVE: CommandError = CommandError::text(
 /// Increments the counter and returns the token of the next grant.
 ///
 /// # Errors
-/// Returns an error if the counter is no number, or at its end. Nothing has changed then.
+/// Returns an error if the counter is not a number, or at its end. Nothing has changed then.
 pub(in crate::locks) fn next(tx: &mut Tx<'_>, key: &[u8]) -> Result<u64, CommandError> {
     let token = following(tx, key)?;
     let name = token_key(key);

@@ -32,7 +32,7 @@ pub(in crate::locks) fn effect(db: usize, key: &[u8], name: &str, fields: Fields
     Effect::Announce { channel: channel.into(), message: message.into() }
 }
 
-/// Writes a text as it is, or in quotes, as at a terminal, if it would not be one word.
+/// Writes a text unchanged if it is one word. Otherwise writes it in quotes, escaped as at a terminal.
 fn write_text(text: &[u8], message: &mut Vec<u8>) {
     let is_plain = |byte: &u8| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\'' | b'\\' | b'=');
     if !text.is_empty() && text.iter().all(is_plain) {

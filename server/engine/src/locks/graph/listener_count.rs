@@ -24,7 +24,7 @@ pub(crate) struct ListenerCount {
 #[derive(Debug)]
 struct Known {
     reader: Reader,
-    /// Its own names, since the history reuses the numbers of names whose entries it has dropped.
+    /// The names of this copy, since the history reuses the numbers of names whose entries it has dropped.
     names: Names,
     lock: Name,
     /// The number of this history among all that have begun.

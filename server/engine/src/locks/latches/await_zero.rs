@@ -37,7 +37,7 @@ pub(super) const ROWS: &[Row<BlockingHandler>] =
 /// The name of the wait class of `LATCH.AWAIT`.
 pub(in crate::locks) const CLASS: &str = "latch";
 
-/// The class of waiters for a latch. All of them go on at once.
+/// The class of waiters for a latch. All of them are released at once.
 const LATCH: WaitClass = WaitClass {
     name: CLASS,
     line: CLASS,
@@ -68,7 +68,7 @@ fn await_zero(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Blockin
     Ok(Wait::on_keys([1], &LATCH, wait, timeout_ms, Null::Bulk).into())
 }
 
-/// A request to go on when a latch is open.
+/// A request to continue once a latch is open.
 #[derive(Debug)]
 struct AwaitZero {
     /// Whether an absent latch counts as not open: it must be set first.

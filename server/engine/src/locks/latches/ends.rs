@@ -109,7 +109,7 @@ impl LatchEnds {
             Cause::Command => LatchEnd::by_command(removal.value),
             Cause::Eviction => Some(LatchEnd::Deleted),
             Cause::Deadline { .. } => Some(LatchEnd::Expired),
-            // Another value replaces this one, and the clients go on waiting for the new one.
+            // Another value replaces this one, and the clients continue to wait for it.
             Cause::Overwrite => None,
         };
         if let Some(end) = end {

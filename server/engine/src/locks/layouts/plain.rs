@@ -14,7 +14,7 @@ pub(in crate::locks) const READ_WRITE: CommandError =
 /// Returns the state of the lock for an owner.
 ///
 /// # Errors
-/// Returns an error if the key holds another type, a read-write lock, or a count that is no number.
+/// Returns an error if the key holds another type, a read-write lock, or a count that is not a number.
 pub(in crate::locks) fn standing(
     tx: &mut Tx<'_>,
     key: &[u8],

@@ -53,7 +53,7 @@ pub(in crate::locks) fn has(tx: &Tx<'_>, key: &[u8], field: &[u8]) -> bool {
 /// Returns the holds of an owner; `None` if the lock is free.
 ///
 /// # Errors
-/// Returns an error if the key holds another type, a plain lock, or a count that is no number.
+/// Returns an error if the key holds another type, a plain lock, or a count that is not a number.
 pub(in crate::locks) fn hands(
     tx: &mut Tx<'_>,
     key: &[u8],

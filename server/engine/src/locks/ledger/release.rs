@@ -23,9 +23,9 @@ pub(in crate::locks) enum ReleaseCause {
     Overwritten,
     /// The server evicted the key because memory was short.
     Evicted,
-    /// Another server has taken over without the hold, or this one has started anew without it.
+    /// Another server has taken over without the hold, or this one has restarted without it.
     FailedOver,
-    /// SWAPDB moved the key to another database, where the hold goes on.
+    /// SWAPDB moved the key to another database, where the hold continues.
     Swapped,
 }
 

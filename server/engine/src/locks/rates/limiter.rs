@@ -32,8 +32,8 @@ impl Limiter {
     /// Reads the limiter of a key, as this client sees it.
     ///
     /// # Errors
-    /// Returns an error if the key holds another type or none, or a field that should be a number is none. Also returns
-    /// an error if the limiter counts each client by itself, and no client is named.
+    /// Returns an error if the key holds another type or none, or if a numeric field is not a number. Also returns an
+    /// error if the limiter counts each client by itself, and no client is named.
     pub(super) fn read(tx: &mut Tx<'_>, key: &[u8], client: Option<&[u8]>) -> Result<Self, CommandError> {
         let hash = tx.read::<Hash>(key)?.ok_or(NOT_SET)?;
         let number = |field: &[u8]| match hash.get(field) {

@@ -35,7 +35,7 @@ impl Window {
     /// Reads the window of a limiter at the present instant.
     ///
     /// # Errors
-    /// Returns an error if a key of the limiter holds another type, or a value that should be a number is none.
+    /// Returns an error if a key of the limiter holds another type, or if a numeric value is not a number.
     pub(super) fn read(tx: &mut Tx<'_>, limiter: &Limiter) -> Result<Self, CommandError> {
         let last_over = tx.over_until_ms().saturating_sub(limiter.interval_ms) as f64;
         let value = count::read(tx, &limiter.value_key)?;

@@ -300,7 +300,7 @@ pub(in crate::locks) fn note_permits(tx: &mut Tx<'_>, note: PermitsNote<'_>) {
 }
 
 /// Records that a native command has given back some of an owner's holds; `left` of them are left. The end of the last
-/// hold is noticed by itself.
+/// hold needs no such call.
 pub(in crate::locks) fn released_partly(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], left: i64) {
     if LockRecords::of(tx).history().is_some()
         && let Some(grant) = grant(tx, key, owner)

@@ -130,8 +130,8 @@ impl LockRecords {
         self.semaphores.swap(one, other);
     }
 
-    /// Whether the records know only numbers of grants, and nobody wants to know more. Then a script that takes a free
-    /// lock adds only a number, and its release adds only the fact of the release. The keyspace may handle such locks
+    /// Whether the records know only numbers of grants, and no component needs more. A script that takes a free lock
+    /// then adds only a number, and its release adds only the fact of the release. The keyspace may handle such locks
     /// by itself.
     pub(super) fn is_quiet(&self) -> bool {
         self.ledger.is_bare() && self.subscribers.is_quiet()

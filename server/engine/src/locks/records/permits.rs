@@ -208,8 +208,8 @@ impl LockRecords {
         self.put_and_record(change, key, followed, what_for);
     }
 
-    /// Records that the count of a followed semaphore was set. A script does so to add permits; a bare command does so
-    /// to start anew, which is right while nobody holds any.
+    /// Records that the count of a followed semaphore was set. A script does so to add permits. A bare command does so
+    /// to restart the semaphore, which is correct while no client holds permits.
     fn count_set(
         &mut self,
         change: &Change<'_>,
@@ -358,8 +358,8 @@ fn shown<'a>(permits: Permits, what: Happening<'a>) -> Happening<'a> {
     Happening { grant: held, ttl_ms: Some(permits.left), total: permits.total, ..what }
 }
 
-/// The smallest number among the arguments of Redisson's scripts that is an instant, and no number of permits: in the
-/// year 2001.
+/// The smallest number among the arguments of Redisson's scripts that counts as an instant and not as a number of
+/// permits. It is in the year 2001.
 const LEAST_INSTANT: i64 = 1_000_000_000_000;
 
 /// Returns the lease of a permit that a script gives an id. The script writes the end of the lease itself, by the clock

@@ -105,7 +105,7 @@ impl PlainSets {
         let hash = self.hash_of(db, key);
         let replaced = self.replaced.take().filter(|replaced| replaced.hash == hash);
         let overwrites = match replaced.map(|replaced| replaced.by) {
-            // The owner of the text goes on.
+            // The owner of the text remains.
             Some(Replacement::Same) => return None,
             by => by == Some(Replacement::Other),
         };

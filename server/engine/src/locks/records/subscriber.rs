@@ -175,7 +175,8 @@ impl LockRecords {
         }
     }
 
-    /// Handles a new value of a key that may be a lock. If the text stays the same, its owner goes on holding the key.
+    /// Handles a new value of a key that may be a lock. If the text stays the same, its owner continues to hold the
+    /// key.
     #[inline(never)]
     fn replaced(&mut self, change: &Change<'_>, at: EntryId, before: &Value, context: &mut Context<'_>) {
         self.semaphore_replaced(change, before, context);

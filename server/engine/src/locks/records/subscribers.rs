@@ -81,7 +81,7 @@ impl LedgerSubscribers {
     /// Sets the timer that warns the owners of a lock when little of its lease is left.
     #[cold]
     pub(super) fn watch_lease(&mut self, key: &[u8], at: EntryId, now: Now, context: &mut Context<'_>) {
-        // A script that is taking the lock sets its lease next. The lease is looked at when the script has ended.
+        // A script that is taking the lock sets its lease next. The lease is checked after the script.
         let near_ms = context.deadline(at).map(|deadline| deadline.saturating_sub(self.jeopardy_ms));
         context.set_key_timer(key, KeyTimer::Jeopardy, near_ms.unwrap_or(now.wall_ms()));
     }

@@ -123,7 +123,7 @@ pub(super) fn take_back(tx: &mut Tx<'_>, key: &[u8], ids: &[Id]) -> Result<(), C
     Ok(())
 }
 
-/// Takes all permits back, whatever the key of the leases holds: the semaphore starts anew.
+/// Takes all permits back, whatever the key of the leases holds, because the semaphore restarts.
 pub(super) fn forget(tx: &mut Tx<'_>, key: &[u8]) {
     tx.delete(&permit_leases_key(key));
 }

@@ -68,7 +68,7 @@ impl SemaphoreLedger {
         self.accounts.is_empty()
     }
 
-    /// Opens the account of a semaphore that starts anew with `initial` permits. O(log n).
+    /// Opens the account of a semaphore that restarts with `initial` permits. O(log n).
     pub(super) fn open(&mut self, db: usize, key: &[u8], initial: i64) {
         self.close(db, key);
         self.bytes += key.len() + size_of::<(DbKey, Account)>();
@@ -125,8 +125,8 @@ impl SemaphoreLedger {
         }
     }
 
-    /// Handles a change of a count, or of the leases beside it, by a script or a bare command. Permits that have come
-    /// back although nobody was seen to hold them have been added, whatever is taken later.
+    /// Handles a change of a count, or of the leases beside it, by a script or a bare command. Returned permits without
+    /// a known holder count as added, whatever is taken later.
     fn seen(&mut self, change: &Change<'_>, context: &Context<'_>) {
         let &Change { db, key, actor, .. } = change;
         if is_semaphore_command(actor) {

@@ -12,7 +12,7 @@ pub(in crate::locks) struct SessionLeases {
     /// The leases of each connection by id, with their due times in milliseconds of the monotonic clock.
     by_session: BTreeMap<u64, BTreeSet<(i64, u64)>>,
     name_bytes: usize,
-    /// The connections whose first renewal has changed, so that their timers must be set anew.
+    /// The connections whose first renewal has changed, so that their timers must be reset.
     changed: Vec<u64>,
 }
 

@@ -66,7 +66,7 @@ impl Count {
         let owner = (entry.key, self.owners.first_field(entry.owner));
         let is_native = entry.native() == Some(true);
         match entry.event {
-            // A hold goes on in another database.
+            // A hold continues in another database.
             Event::Acquired | Event::Lost if matches!(entry.cause, Cause::Swapped | Cause::Migrated) => {}
             Event::Acquired => self.acquired(owner, entry),
             Event::Queued if is_native => self.wait((owner, of_client(entry))),
