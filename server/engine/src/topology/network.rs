@@ -469,7 +469,7 @@ impl Network {
             self.left.push(node);
             let nodes = &mut Nodes::new(engines, self.members.len());
             self.kill(nodes, node, i64::MAX, None, DataFate::Lost);
-            // It may have been the last server that could be asked to advance the clock.
+            // The server may have been the last one that could be asked to advance the clock.
             if nodes.iter().any(|(_, node)| !node.clock().runs()) {
                 self.let_clients_in(nodes);
             }
