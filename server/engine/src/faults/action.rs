@@ -1,72 +1,72 @@
-//! What a rule does.
+//! The actions of rules.
 
-/// What a rule does, by what it acts on.
+/// The action of a rule, by its target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
-    /// Something happens before the request is executed, or instead.
+    /// An action that precedes or replaces the execution of the request.
     OnRequest(RequestAction),
-    /// Something happens to the reply of a request that is executed.
+    /// An action on the reply of an executed request.
     OnReply(ReplyAction),
-    /// The messages that a request sends reach nobody.
+    /// The messages that a request publishes reach no subscriber.
     LosePublish,
 }
 
-/// What happens before a request is executed, or instead.
+/// An action that precedes or replaces the execution of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum RequestAction {
-    /// It is lost, and with it all that its connection sends and is sent from there on.
+    /// The request is lost. All later traffic of its connection, in both directions, is lost with it.
     Drop {
-        /// The connection is cut after so many milliseconds.
+        /// The delay until the connection is cut, in milliseconds. `None`: the connection is not cut.
         cut_after_ms: Option<u64>,
     },
     /// The request is executed later.
     Delay(Latency),
-    /// It is executed when the test says so.
+    /// The request is held until the test releases it.
     Hold,
-    /// It is answered this error.
+    /// The request gets this error as its reply.
     Error(Box<[u8]>),
-    /// Its connection is cut.
+    /// The connection of the request is closed.
     Close,
-    /// Its connection is reset.
+    /// The connection of the request is reset.
     Reset,
-    /// It is executed once more than it was sent.
+    /// The request is executed twice.
     Duplicate,
-    /// The script that it names by its digest is no longer cached.
+    /// The script that the request names by its digest is removed from the cache.
     ForgetScript,
-    /// Its keys expire.
+    /// The keys of the request expire.
     ExpireKeys,
-    /// It is executed with another integer.
+    /// The request is executed with another integer argument.
     Add {
-        /// The argument that is an integer; 0 is the command's name.
+        /// The index of the integer argument; 0 is the command's name.
         argument: usize,
-        /// What is added to it.
+        /// The number that is added to the argument.
         by: i64,
     },
-    /// It is executed with its instants moved as far as the clock was turned.
+    /// The request is executed with its points in time shifted by as much as the clock was advanced.
     ShiftTimes,
 }
 
-/// What happens to a reply.
+/// An action on a reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ReplyAction {
-    /// It is lost, and with it all that its connection sends and is sent from there on.
+    /// The reply is lost. All later traffic of its connection, in both directions, is lost with it.
     Drop {
-        /// The connection is cut after so many milliseconds.
+        /// The delay until the connection is cut, in milliseconds. `None`: the connection is not cut.
         cut_after_ms: Option<u64>,
     },
     /// The reply is sent later.
     Delay(Latency),
-    /// It is sent when the test says so.
+    /// The reply is held until the test releases it.
     Hold,
-    /// Something else is sent.
+    /// Another reply is sent in its place.
     Replace(Substitute),
     /// The reply is sent in pieces.
     Slice(Slices),
-    /// It is not sent, and its connection is cut.
+    /// The reply is not sent, and its connection is closed.
     Close,
     /// The reply is not sent, and its connection is reset.
     Reset,
-    /// It ends after so many bytes, and its connection is cut.
+    /// The reply is truncated to this number of bytes, and its connection is closed.
     Truncate(usize),
 }
 
@@ -74,20 +74,20 @@ pub(crate) enum ReplyAction {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Latency {
     pub(crate) ms: u64,
-    /// The most by which it is shorter or longer, as drawn.
+    /// The maximum random deviation in either direction, in milliseconds.
     pub(crate) jitter_ms: u64,
 }
 
-/// The pieces of a reply.
+/// The pieces in which a reply is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Slices {
-    /// The bytes of each, at least 1.
+    /// The size of a piece in bytes, at least 1.
     pub(crate) bytes: usize,
-    /// The time between two of them, in milliseconds.
+    /// The interval between two pieces, in milliseconds.
     pub(crate) every_ms: u64,
 }
 
-/// A reply in place of another.
+/// A reply that is sent in place of another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Substitute {
     /// Null.
@@ -98,6 +98,6 @@ pub(crate) enum Substitute {
     Integer(i64),
     /// A bulk string.
     Bulk(Box<[u8]>),
-    /// Bytes that need not be a reply.
+    /// Arbitrary bytes, not necessarily a valid reply.
     Raw(Box<[u8]>),
 }

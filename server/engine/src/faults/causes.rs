@@ -1,4 +1,4 @@
-//! The requests that cause messages, as long as a rule may lose them.
+//! The running requests that cause messages. They are recorded only while a rule may lose messages.
 
 use super::condition::{Script, Subject};
 use super::group::Client;
@@ -6,28 +6,29 @@ use super::subject::channels_of;
 use crate::clients::Request;
 use crate::spec::{Args, Command, CommandId, CommandTable};
 
-/// A request that runs, or a command that its script or transaction calls.
+/// A running request, or a command that its script or transaction calls.
 #[derive(Debug)]
 pub(super) struct Cause {
     pub(super) command: CommandId,
     pub(super) request: Request,
-    /// The digest and the text of its script.
+    /// The digest and the text of the script that the request runs.
     pub(super) script: Option<([u8; 40], Box<[u8]>)>,
-    /// Whether rules do not see what it does.
+    /// Whether rules ignore the effects of this cause.
     pub(super) is_exempt: bool,
 }
 
-/// The requests that run, from the one that a client has sent inwards.
+/// The stack of running requests. The first entry is the request of the client; each later one is called by the one
+/// before.
 #[derive(Debug, Default)]
 pub(super) struct Causes(Vec<Cause>);
 
 impl Causes {
-    /// A cause begins to run within those that do.
+    /// Pushes a cause that begins to run within the current ones.
     pub(super) fn push(&mut self, cause: Cause) {
         self.0.push(cause);
     }
 
-    /// The innermost cause has ended.
+    /// Removes the innermost cause, which has ended.
     pub(super) fn pop(&mut self) {
         self.0.pop();
     }
@@ -37,7 +38,7 @@ impl Causes {
         self.0.clear();
     }
 
-    /// Whether rules do not see what the innermost cause does.
+    /// Whether rules ignore the effects of the innermost cause.
     pub(super) fn is_exempt(&self) -> bool {
         self.0.last().is_some_and(|cause| cause.is_exempt)
     }
@@ -60,7 +61,7 @@ impl Causes {
     }
 }
 
-/// The cause of a message, whose client is not asked for. `outer` is the script that it comes from.
+/// Returns the cause of a message as rules see it, without a client. `outer` is the script that has called it.
 fn subject_of_cause<'a>(
     cause: &'a Cause,
     command: &'a Command,

@@ -1,17 +1,18 @@
-//! The arguments of a request, some of whose integers are changed.
+//! The arguments of a request with some of its integers replaced.
 
 use crate::spec::Args;
 use lockwheel_resp::number;
 
-/// The arguments of a request, some of whose integers are changed.
+/// The arguments of a request with some of its integers replaced.
 pub(crate) struct ChangedArguments<'a> {
     args: Args<'a>,
-    /// The text of each changed argument.
+    /// The text of each replaced argument.
     changed: Vec<Option<Vec<u8>>>,
 }
 
 impl<'a> ChangedArguments<'a> {
-    /// Changes each integer, at its index, for which there is another. The name of the command stays.
+    /// Replaces each integer for which `change`, called with its index and value, returns another. The command's name
+    /// stays.
     pub(crate) fn new(args: Args<'a>, change: impl Fn(usize, i64) -> Option<i64>) -> Self {
         let changed = |(index, arg): (usize, &&[u8])| {
             let value = number::parse_i64(arg).filter(|_| index > 0)?;

@@ -1,4 +1,4 @@
-//! What a rule matches.
+//! The conditions of a rule.
 
 use super::group::{Client, Group};
 use crate::spec::Args;
@@ -8,30 +8,30 @@ use memchr::memmem;
 /// A request, as rules see it.
 #[derive(Clone, Debug)]
 pub(crate) struct Subject<'a> {
-    /// The full name of its command, in lower case; empty when no request is the cause.
+    /// The full name of the command, in lower case. Empty if no request is the cause.
     pub(crate) command: &'a str,
-    /// Its arguments, the command's name first.
+    /// The arguments, the command's name first.
     pub(crate) args: Args<'a>,
-    /// Its keys.
+    /// The keys of the request.
     pub(crate) keys: Vec<&'a [u8]>,
-    /// The channels that it names.
+    /// The channels that the request names.
     pub(crate) channels: Vec<&'a [u8]>,
-    /// The script that it runs, or that it comes from.
+    /// The script that the request runs or comes from.
     pub(crate) script: Option<Script<'a>>,
-    /// Whose it is.
+    /// The client that has sent the request.
     pub(crate) client: Client<'a>,
 }
 
-/// A script that is cached or sent along.
+/// A script that is cached or sent with the request.
 #[derive(Clone, Debug)]
 pub(crate) struct Script<'a> {
-    /// Its digest, in lower case.
+    /// The digest of the script, in lower case.
     pub(crate) sha: [u8; 40],
-    /// Its text.
+    /// The text of the script.
     pub(crate) text: &'a [u8],
 }
 
-/// What kind of reply a request was given.
+/// The kind of a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReplyKind {
     /// Neither an error nor null.
@@ -43,7 +43,7 @@ pub(crate) enum ReplyKind {
 }
 
 impl ReplyKind {
-    /// The kind of a reply that begins with these bytes; `None` when there is none.
+    /// Returns the kind of a reply that begins with these bytes; `None` if there is no reply.
     pub(crate) fn of(reply: &[u8]) -> Option<Self> {
         match reply {
             [] => None,
@@ -54,35 +54,35 @@ impl ReplyKind {
     }
 }
 
-/// What a request must be for a rule to match: all that is named.
+/// The conditions of a rule. A request matches if it meets each condition that is given.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Conditions {
-    /// The full name of its command in lower case, or of the container that has it.
+    /// The full name of the command, or of its container, in lower case.
     pub(super) command: Option<Box<str>>,
-    /// The digest of its script, in lower case.
+    /// The digest of the script, in lower case.
     pub(super) script: Option<[u8; 40]>,
-    /// What the text of its script contains.
+    /// A part of the script's text.
     pub(super) contains: Option<Box<[u8]>>,
-    /// A pattern that one of its keys matches.
+    /// A pattern that at least one key of the request matches.
     pub(super) key: Option<Box<[u8]>>,
-    /// A pattern that a channel matches.
+    /// A pattern that at least one channel matches.
     pub(super) channel: Option<Box<[u8]>>,
-    /// An argument, and what it is.
+    /// The index and the required value of an argument.
     pub(super) argument: Option<(usize, Box<[u8]>)>,
-    /// Whose it is.
+    /// The clients whose requests match.
     pub(super) client: Option<Group>,
 }
 
 impl Conditions {
-    /// Whether a request is such.
+    /// Whether a request meets all conditions.
     pub(super) fn hold(&self, subject: &Subject<'_>) -> bool {
         self.hold_but_for_channel(subject)
             && holds(&self.channel, |pattern| any(pattern, &subject.channels))
             && self.client.as_ref().is_none_or(|group| group.has(subject.client))
     }
 
-    /// Whether a message to this channel, which one of these requests has caused, is such; the client is who would
-    /// receive it.
+    /// Whether a message to this channel meets all conditions, given the requests that have caused it. The client
+    /// condition is ignored here: it selects the receivers of the message.
     pub(super) fn hold_for_message(&self, channel: &[u8], causes: &[Subject<'_>]) -> bool {
         holds(&self.channel, |pattern| glob::matches(pattern, channel, false))
             && (self.want_no_cause() || causes.iter().any(|cause| self.hold_but_for_channel(cause)))
@@ -105,12 +105,12 @@ impl Conditions {
             && holds(&self.argument, |(index, value)| subject.args.get(*index) == Some(&**value))
     }
 
-    /// The clients that it names.
+    /// Returns the clients that the conditions name.
     pub(crate) fn clients(&self) -> Option<&Group> {
         self.client.as_ref()
     }
 
-    /// Bytes of memory that its texts take.
+    /// Returns the bytes of memory that the texts take.
     pub(super) fn memory(&self) -> usize {
         let texts = [&self.contains, &self.key, &self.channel].into_iter().flatten();
         texts.map(|text| text.len()).sum::<usize>()
@@ -132,7 +132,7 @@ fn is_command(wanted: &str, name: &str) -> bool {
     name.strip_prefix(wanted).is_some_and(|rest| rest.is_empty() || rest.starts_with('|'))
 }
 
-/// Whether a text has a part in it. O(n), n the bytes of both.
+/// Whether a text contains a part. O(n), where n is the number of bytes of both.
 fn contains(text: &[u8], part: &[u8]) -> bool {
     memmem::find(text, part).is_some()
 }

@@ -1,4 +1,4 @@
-//! Connections that a test freezes, loses or cuts off, and the clients that it exempts from that.
+//! Connections that a test freezes, loses or cuts off, and the clients that it exempts from faults.
 
 use super::group::{Client, Group};
 use super::partition::{Link, Partition};
@@ -8,46 +8,46 @@ use crate::clock::{TimerKey, TimerKind};
 use crate::spec::CommandError;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The most partitions at a time.
+/// The maximum number of simultaneous partitions.
 pub(crate) const MAX_PARTITIONS: usize = 1000;
 /// The error of a partition beyond [`MAX_PARTITIONS`].
 pub(crate) const TOO_MANY_PARTITIONS: CommandError =
     CommandError::text("ERR there can be no more than 1000 partitions");
-/// The most bytes that all partitions may take.
+/// The maximum memory of all partitions, in bytes.
 const MAX_PARTITION_BYTES: usize = 1 << 20;
 const TOO_LARGE: CommandError = CommandError::text("ERR all partitions can take no more than 1048576 bytes");
 
-/// Connections that are not carried as they are.
+/// The connections whose traffic a fault affects.
 #[derive(Debug, Default)]
 pub(crate) struct Connections {
-    /// The clients whose requests rules and partitions do not see.
+    /// The clients that rules and partitions ignore.
     exempt: BTreeSet<u64>,
-    /// The clients that are frozen, with the timer that ends it.
+    /// The frozen clients, each with the timer that thaws it.
     frozen: BTreeMap<u64, Option<TimerKey>>,
     /// The clients whose connections are black holes, with the timer that cuts them.
     lost: BTreeMap<u64, Option<TimerKey>>,
     /// The clients from which the server is cut off.
     partitions: Vec<Partition>,
-    /// The partitions that have ended before `FAULT.HEAL` was run, which counts them.
+    /// The number of partitions that ended before the `FAULT.HEAL` that will count them.
     healed_ahead: usize,
-    /// Whether a connection is not carried as it is.
+    /// Whether a fault affects any connection.
     has_any: bool,
 }
 
 impl Connections {
-    /// Whether a connection is not carried as it is.
+    /// Whether a fault affects any connection.
     #[inline]
     pub(crate) fn has_any(&self) -> bool {
         self.has_any
     }
 
-    /// Returns what becomes of the bytes of a client's connection. O(1) while all are carried as they are.
+    /// Returns how a client's connection carries its bytes. O(1) while no fault affects a connection.
     #[inline]
     pub(crate) fn link(&self, session: &Session) -> Link {
         if self.has_any { self.link_of(Client::of(session)) } else { Link::default() }
     }
 
-    /// Whether a client is sent nothing any more. O(1) while all connections are carried as they are.
+    /// Whether everything sent to a client is lost. O(1) while no fault affects a connection.
     #[inline]
     pub(crate) fn is_lost(&self, session: &Session) -> bool {
         self.link(session).is_lost
@@ -65,12 +65,12 @@ impl Connections {
         self.partitions.iter().map(|partition| partition.link_of(client)).fold(link, Link::and)
     }
 
-    /// Whether a client has said FAULT.EXEMPT.
+    /// Whether a client has run `FAULT.EXEMPT`.
     pub(crate) fn is_exempt(&self, client: u64) -> bool {
         self.exempt.contains(&client)
     }
 
-    /// Exempts a client from rules and partitions, or does so no longer.
+    /// Exempts a client from rules and partitions, or ends its exemption.
     pub(crate) fn set_exempt(&mut self, client: u64, is_exempt: bool, step: &mut FaultStep<'_>) {
         if is_exempt {
             self.exempt.insert(client);
@@ -82,7 +82,8 @@ impl Connections {
         }
     }
 
-    /// Returns the clients of a group but `caller`, and but those that are exempt unless one is named by its number.
+    /// Returns the clients of a group except `caller`. Exempt clients are left out unless the group names one client by
+    /// its id.
     pub(crate) fn members(&self, sessions: &Sessions, group: &Group, caller: u64) -> Vec<u64> {
         let is_one = matches!(group, Group::Id(_));
         let live = sessions.live().filter(|session| session.id != caller);
@@ -92,7 +93,7 @@ impl Connections {
             .collect()
     }
 
-    /// Freezes clients, for so many milliseconds or until they are thawed.
+    /// Freezes clients for this number of milliseconds, or until they are thawed if there is none.
     pub(crate) fn freeze(&mut self, clients: &[u64], ms: Option<u64>, step: &mut FaultStep<'_>) {
         for &client in clients {
             let timer = ms.map(|ms| step.set_timer(TimerKind::Thaw, client, ms));
@@ -102,7 +103,7 @@ impl Connections {
         self.look_anew(step);
     }
 
-    /// Thaws those of the clients that are frozen; returns their number.
+    /// Thaws those of the given clients that are frozen; returns their number.
     pub(crate) fn thaw(&mut self, clients: &[u64], step: &mut FaultStep<'_>) -> usize {
         let mut thawed = 0;
         for client in clients {
@@ -115,7 +116,7 @@ impl Connections {
         thawed
     }
 
-    /// Thaws a client: its timer has fired.
+    /// Thaws a client whose timer has fired.
     pub(crate) fn thaw_due(&mut self, client: u64, step: &mut FaultStep<'_>) {
         self.frozen.remove(&client);
         self.look_anew(step);
@@ -124,7 +125,7 @@ impl Connections {
     /// Cuts the server off from a group of clients.
     ///
     /// # Errors
-    /// Returns an error if there are too many or too large partitions.
+    /// Returns an error if there are too many partitions or they take too much memory.
     pub(crate) fn part(
         &mut self,
         partition: Partition,
@@ -141,19 +142,19 @@ impl Connections {
         Ok(())
     }
 
-    /// Ends all partitions; returns their number, with those that have ended ahead.
+    /// Ends all partitions. Returns their number, including those that [`heal_ahead`](Self::heal_ahead) has ended.
     pub(crate) fn heal(&mut self, step: &mut FaultStep<'_>) -> usize {
         let healed = std::mem::take(&mut self.partitions).len();
         self.look_anew(step);
         healed + std::mem::take(&mut self.healed_ahead)
     }
 
-    /// Ends all partitions before the [`heal`](Self::heal) that will count them.
+    /// Ends all partitions early; the next [`heal`](Self::heal) counts them.
     pub(crate) fn heal_ahead(&mut self, step: &mut FaultStep<'_>) {
         self.healed_ahead = self.heal(step);
     }
 
-    /// Makes a connection a black hole, which is cut after so many milliseconds.
+    /// Turns a connection into a black hole that is cut after this number of milliseconds, if one is given.
     pub(crate) fn lose(&mut self, session: &Session, cut_after_ms: Option<u64>, step: &mut FaultStep<'_>) {
         let timer = cut_after_ms.map(|ms| step.set_timer(TimerKind::Cut, session.id, ms));
         self.lost.insert(session.id, timer);
@@ -161,7 +162,7 @@ impl Connections {
         step.add(FaultEffect::Wake(session.slot));
     }
 
-    /// Cuts a black hole: its timer has fired.
+    /// Cuts a black hole whose timer has fired.
     pub(crate) fn cut_due(&mut self, client: u64, slot: Option<Slot>, step: &mut FaultStep<'_>) {
         self.lost.insert(client, None);
         slot.into_iter().for_each(|slot| step.add(FaultEffect::CutOff(slot)));
@@ -172,7 +173,7 @@ impl Connections {
         self.lost.contains_key(&client)
     }
 
-    /// Forgets a client that has gone.
+    /// Forgets a client that has disconnected.
     pub(crate) fn forget(&mut self, client: u64, step: &mut FaultStep<'_>) {
         let frozen = self.frozen.remove(&client);
         let lost = self.lost.remove(&client);
@@ -182,7 +183,7 @@ impl Connections {
         self.note_any();
     }
 
-    /// Carries all connections as they are. Exempt clients stay so.
+    /// Removes the faults of all connections. Exempt clients stay exempt.
     pub(super) fn reset(&mut self, step: &mut FaultStep<'_>) {
         let had_any = self.has_any;
         let exempt = std::mem::take(&mut self.exempt);
@@ -202,7 +203,7 @@ impl Connections {
         self.has_any = !(self.frozen.is_empty() && self.lost.is_empty() && self.partitions.is_empty());
     }
 
-    /// Bytes of memory that the partitions take. O(partitions).
+    /// Returns the bytes of memory that the partitions take. O(partitions).
     pub(crate) fn memory(&self) -> usize {
         self.partitions.iter().map(Partition::memory).sum()
     }
@@ -214,7 +215,7 @@ mod tests {
     use crate::clock::{MonotonicTimers, Timers};
     use lockwheel_store::keyspace::Keyspace;
 
-    /// The parts around connections, and what has been done to these so far.
+    /// A fixture: connections with the timers and the keyspace that they need.
     struct Room {
         connections: Connections,
         timers: Timers,
@@ -227,7 +228,7 @@ mod tests {
             Room { connections, timers, keyspace: Keyspace::new(1, 7) }
         }
 
-        /// Changes the connections at this instant; returns the effects.
+        /// Changes the connections at this point in time; returns the effects.
         fn change(
             &mut self,
             now_ms: i64,

@@ -1,4 +1,4 @@
-//! The parts that a request on faults sees, and the effects that it asks for.
+//! The parts of the engine that a fault request can access, and the effects that it asks for.
 
 use super::action::ReplyAction;
 use super::condition::ReplyKind;
@@ -13,43 +13,43 @@ use crate::clock::{Timer, TimerKind};
 use crate::scripts::Scripts;
 use crate::spec::{Args, Command, CommandError, CommandId, CommandTable};
 
-/// The parts of the engine that a request on faults sees. The engine follows what it has changed.
+/// The parts of the engine that a fault request can access. The engine acts on the changes afterwards.
 pub(crate) struct FaultControl<'e> {
     /// The faults.
     pub(crate) faults: &'e mut Faults,
-    /// The clients.
+    /// The sessions of all clients.
     pub(crate) sessions: &'e Sessions,
-    /// The scripts that requests name.
+    /// The script cache.
     pub(crate) scripts: &'e Scripts,
-    /// Every command.
+    /// The table of all commands.
     pub(crate) commands: &'e CommandTable,
-    /// The change that the request makes.
+    /// The change that the request makes, with its effects.
     pub(crate) step: FaultStep<'e>,
 }
 
 impl FaultControl<'_> {
-    /// Cuts all connections but this one and those that rules do not see.
+    /// Cuts all connections except this one and those of exempt clients.
     pub(crate) fn cut_others(&mut self, caller: Slot) {
         let connections = &self.faults.connections;
         let is_spared = |session: &Session| caller == session.slot || connections.is_exempt(session.id);
         self.faults.cut(self.sessions, is_spared, &mut self.step);
     }
 
-    /// Lets nobody in for so many milliseconds, and lets clients in before if they were not. A timer ends that if the
-    /// server is by itself.
+    /// Begins an outage of this number of milliseconds, and ends any current outage before. If the server is alone, a
+    /// timer ends the outage.
     pub(crate) fn begin_outage(&mut self, ms: u64, has_kept_history: bool, is_alone: bool) {
         self.end_outage();
         self.faults.outage.begin(ms, has_kept_history, is_alone, &mut self.step);
     }
 
-    /// Lets clients in again, if they were not.
+    /// Ends the current outage, if there is one, and lets clients in again.
     pub(crate) fn end_outage(&mut self) {
         self.faults.outage.end(&mut self.step);
     }
 
-    /// Makes a black hole of a connection, which is cut after so many milliseconds. That of a server of the same
-    /// process is cut after `patience_ms` at the latest, when a replica would give it up: there is no other sign of its
-    /// silence.
+    /// Turns a connection into a black hole that is cut after this number of milliseconds. If the peer is a server of
+    /// the same process, the connection is cut after `patience_ms` at the latest. A replica would give up then, and it
+    /// has no other sign that its master is silent.
     pub(crate) fn lose_connection(&mut self, slot: Slot, cut_after_ms: Option<u64>, patience_ms: u64) {
         let session = self.sessions.get(slot);
         let cut_after_ms = match session.peer.in_process {
@@ -59,7 +59,7 @@ impl FaultControl<'_> {
         self.faults.connections.lose(session, cut_after_ms, &mut self.step);
     }
 
-    /// Lets these rules act on other replies: the one on which they were to act is never sent.
+    /// Gives the matches of these rules back, since the reply on which they were to act is never sent.
     pub(crate) fn never_answered(&mut self, rules: &[ReplyRule]) {
         if !rules.is_empty() {
             self.faults.rules.give_back(rules);
@@ -67,7 +67,7 @@ impl FaultControl<'_> {
         }
     }
 
-    /// Follows a timer of faults that has fired.
+    /// Handles a fault timer that has fired.
     pub(crate) fn timer_fired(&mut self, timer: Timer) {
         let FaultControl { faults, sessions, step, .. } = self;
         match timer.kind {
@@ -78,9 +78,9 @@ impl FaultControl<'_> {
     }
 }
 
-/// Judgement by the rules. One that acts is counted.
+/// Judgement by the rules. Each action of a rule is counted.
 impl FaultControl<'_> {
-    /// Returns what happens to a request of a session.
+    /// Returns the actions of the rules on a request.
     pub(crate) fn judge(&mut self, slot: Slot, command: &Command, args: Args<'_>) -> Verdict {
         let verdict = self.rules().judge(slot, command, args);
         self.note_spent_rules();
@@ -88,7 +88,7 @@ impl FaultControl<'_> {
         verdict
     }
 
-    /// Returns the error that a command of a transaction is answered instead of being executed, and by which rule.
+    /// Returns the error that replaces the execution of a command in a transaction, with the rule that gives it.
     pub(crate) fn judge_queued(
         &mut self,
         slot: Slot,
@@ -101,14 +101,14 @@ impl FaultControl<'_> {
         Some(judged)
     }
 
-    /// Notes that no rule may act any more, if that is so: judgement only spends rules.
+    /// Records that no rule may act any more, if that is the case. Judging can only use rules up.
     fn note_spent_rules(&mut self) {
         if !self.faults.look_at_rules() {
             self.step.add(FaultEffect::RulesChanged);
         }
     }
 
-    /// Returns what happens to a reply, and by which of the rules that may act on it.
+    /// Returns the action on a reply, with the rule that acts. `rules` are the candidates.
     pub(crate) fn judge_reply(&mut self, rules: &[ReplyRule], reply: &[u8]) -> Option<(RuleId, ReplyAction)> {
         let judged = self.faults.rules.judge_reply(rules, ReplyKind::of(reply));
         self.note_spent_rules();
@@ -116,8 +116,8 @@ impl FaultControl<'_> {
         judged
     }
 
-    /// Takes those clients out of the lists of receivers for whom a rule loses a message to this channel. Returns the
-    /// rule. It may still act until the request has ended: more of its messages may come.
+    /// Removes the clients for which a rule loses a message to this channel from the lists of receivers. Returns the
+    /// rule. The rule stays active until the request has ended, since the request may send more messages.
     pub(crate) fn lose_message(&mut self, channel: &[u8], lists: Vec<&mut Vec<u64>>) -> Option<RuleId> {
         let rule = self.rules().lose_message(channel, lists)?;
         self.hit(Some(rule));
@@ -137,38 +137,39 @@ impl FaultControl<'_> {
     }
 }
 
-/// The end of a request on faults.
+/// The result of a fault request.
 pub(crate) type FaultOutcome = Result<FaultRequest, CommandError>;
 
-/// The effect that a request on faults asks for, beyond what it has changed.
+/// The effect that a fault request asks for, beyond its own changes.
 #[derive(Debug)]
 pub(crate) enum FaultRequest {
     /// Nothing.
     Done,
-    /// The history of locks has the request.
+    /// The history of locks records the request.
     Steered,
-    /// The rules of these names are removed, one by one: what a rule holds goes on while the later ones stand.
+    /// The rules with these names are removed one by one. The requests and replies of a rule are released while the
+    /// later rules still stand.
     Remove(Vec<Box<[u8]>>),
-    /// Requests and replies that a rule holds go on, the longest held first, but no more than `most`.
+    /// Requests and replies that a rule holds are released, the longest held first, up to a limit.
     LetGo {
         /// The rule.
         rule: RuleId,
-        /// The most of them.
+        /// The maximum number of requests and replies to release.
         most: usize,
     },
-    /// All servers of the process carry a fault out.
+    /// All servers of the process apply a fault.
     Broadcast(NodeFault),
-    /// Writes to keys that match the pattern, or all, reach no replica from now on.
+    /// From now on, writes to keys that match the pattern reach no replica. `None` matches all keys.
     Lag(Option<Vec<u8>>),
-    /// A replica takes over, with what it has.
+    /// A replica takes over with the data that it has.
     FailOver(GrantNumbers),
-    /// The server restarts, after so many milliseconds.
+    /// The server restarts.
     Restart {
-        /// The time in which nobody is let in, in milliseconds.
+        /// The time in which no client is let in, in milliseconds.
         down_ms: u64,
-        /// Whether it has kept its data.
+        /// Whether the server keeps its data.
         keeps_data: bool,
-        /// Whether the numbers of grants go on or begin anew.
+        /// Whether grant numbers continue or start again.
         numbers: GrantNumbers,
     },
 }

@@ -1,36 +1,36 @@
-//! The random draws of a rule: they depend on the seed and the rule's name alone, so that another rule shifts nothing.
+//! The random draws of a rule. They depend only on the seed and the rule's name, so other rules do not change them.
 
 use lockwheel_store::keyspace::Rng;
 
-/// A chance, and the draws that decide it.
+/// A probability, and the random draws that decide it.
 #[derive(Clone, Debug)]
 pub(super) struct Draws {
-    /// From 0 to 1.
+    /// The probability, from 0 to 1.
     chance: f64,
     rng: Rng,
 }
 
 impl Draws {
-    /// Those of the rule of this name.
+    /// Creates the draws of the rule with this name.
     pub(super) fn new(chance: f64, seed: u64, name: &[u8]) -> Self {
-        // The numbers of a generator from one seed are unlike those from its neighbour.
+        // Generators with adjacent seeds yield unrelated numbers.
         let mix = |state: u64, byte: &u8| Rng::new(state ^ u64::from(*byte)).next_u64();
         Draws { chance, rng: Rng::new(name.iter().fold(Rng::new(seed).next_u64(), mix)) }
     }
 
-    /// Begins anew with another seed.
+    /// Starts again with another seed.
     pub(super) fn restart(&mut self, seed: u64, name: &[u8]) {
         *self = Draws::new(self.chance, seed, name);
     }
 
-    /// A number from `least` to `most`.
+    /// Returns a random number from `least` to `most`, inclusive.
     pub(super) fn between(&mut self, least: u64, most: u64) -> u64 {
         least.saturating_add(self.rng.below(most.saturating_sub(least).saturating_add(1)))
     }
 
-    /// The next draw.
+    /// Returns the next draw.
     pub(super) fn draw(&mut self) -> bool {
-        /// One more than the largest number of the draw.
+        /// The number of distinct values of a draw.
         const RANGE: u64 = 1 << 53;
         ((self.rng.below(RANGE)) as f64) < self.chance * RANGE as f64
     }

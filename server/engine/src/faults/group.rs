@@ -2,36 +2,36 @@
 
 use lockwheel_store::keyspace::glob;
 
-/// What a group knows of a client.
+/// The properties of a client by which groups select it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Client<'a> {
-    /// Its number.
+    /// The id of the client.
     pub(crate) id: u64,
-    /// Its name.
+    /// The name of the client.
     pub(crate) name: &'a [u8],
-    /// The name of its library.
+    /// The name of the client's library.
     pub(crate) library: &'a [u8],
-    /// Its address, with its port.
+    /// The address of the client, with the port.
     pub(crate) address: &'a str,
 }
 
-/// Some clients.
+/// A set of clients.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Group {
-    /// One.
+    /// The client with this id.
     Id(u64),
-    /// Those whose name matches.
+    /// The clients whose name matches this pattern.
     Name(Box<[u8]>),
-    /// Those whose library's name matches.
+    /// The clients whose library name matches this pattern.
     Library(Box<[u8]>),
-    /// Those with this address, with or without a port.
+    /// The clients with this address, with or without a port.
     Address(Box<[u8]>),
-    /// All.
+    /// All clients.
     All,
 }
 
 impl Group {
-    /// Whether a client belongs to it.
+    /// Whether a client belongs to the group.
     pub(crate) fn has(&self, client: Client<'_>) -> bool {
         match self {
             Group::Id(id) => *id == client.id,
@@ -46,7 +46,7 @@ impl Group {
         }
     }
 
-    /// Bytes of memory that its text takes.
+    /// Returns the bytes of memory that the text of the group takes.
     pub(super) fn text_len(&self) -> usize {
         match self {
             Group::Name(text) | Group::Library(text) | Group::Address(text) => text.len(),

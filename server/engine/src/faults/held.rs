@@ -1,27 +1,27 @@
-//! Requests and replies that a rule holds.
+//! Requests and replies that rules hold.
 
 use super::action::Slices;
 use super::rule::RuleId;
 use crate::clients::{Delivery, Request};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Something of a client that a rule holds.
+/// A request or reply of a client, and the rule that holds it.
 #[derive(Debug)]
 pub(crate) struct Held {
-    /// The rule.
+    /// The rule that holds it.
     pub(crate) rule: RuleId,
-    /// The request or reply that it holds.
+    /// The held request or reply.
     pub(crate) part: HeldPart,
 }
 
-/// A request or a reply that is held.
+/// A held request or reply.
 #[derive(Debug)]
 pub(crate) enum HeldPart {
-    /// The request, which has not been executed.
+    /// A request that has not been executed.
     Request,
-    /// The reply, whole.
+    /// A whole reply.
     Reply(Vec<u8>),
-    /// The pieces of a reply that have not been sent.
+    /// The unsent pieces of a reply.
     Slices(SlicedReply),
 }
 
@@ -38,19 +38,19 @@ pub(crate) struct SlicedReply {
 /// The next bytes of a reply that is sent in pieces.
 #[derive(Debug, PartialEq, Eq)]
 enum Piece<'a> {
-    /// A piece behind which others come after so many milliseconds.
+    /// A piece, and the milliseconds until the next one.
     Next(&'a [u8], u64),
     /// The last piece.
     Last(&'a [u8]),
 }
 
 impl SlicedReply {
-    /// A reply of which nothing has been sent.
+    /// Creates a reply of which nothing has been sent.
     pub(super) fn new(bytes: Vec<u8>, slices: Slices) -> Self {
         SlicedReply { bytes, sent: 0, slices }
     }
 
-    /// Returns the next piece, which is sent now.
+    /// Returns the next piece and counts it as sent.
     fn next_piece(&mut self) -> Piece<'_> {
         let rest = &self.bytes[self.sent..];
         if rest.len() <= self.slices.bytes {
@@ -62,7 +62,7 @@ impl SlicedReply {
 }
 
 impl SlicedReply {
-    /// Sends the next piece to a client. Returns the rest, and after how many milliseconds it goes on.
+    /// Sends the next piece to a client. Returns the rest, and the milliseconds until its first piece is due.
     pub(super) fn send_piece(mut self, delivery: &mut Delivery) -> Option<(SlicedReply, u64)> {
         match self.next_piece() {
             Piece::Last(bytes) => {
@@ -78,7 +78,7 @@ impl SlicedReply {
 }
 
 impl HeldPart {
-    /// Sends what can be sent now of a held reply. Returns the rest, and after how many milliseconds that goes on.
+    /// Sends the part of a held reply that is due. Returns the rest, and the milliseconds until it is due.
     pub(crate) fn send(self, delivery: &mut Delivery) -> Option<(HeldPart, u64)> {
         match self {
             HeldPart::Request => None,
@@ -93,7 +93,7 @@ impl HeldPart {
         }
     }
 
-    /// Bytes of memory that it takes, besides the request.
+    /// Returns the bytes of memory that the part takes, without the request.
     pub(crate) fn memory(&self) -> usize {
         match self {
             HeldPart::Request => 0,
@@ -104,25 +104,25 @@ impl HeldPart {
     }
 }
 
-/// The clients of which rules hold something, and what those have sent that have gone meanwhile.
+/// The clients of which rules hold a request or reply, and the pending requests of those that have disconnected.
 #[derive(Debug, Default)]
 pub(crate) struct HeldClients {
-    /// The clients by rule, in order of arrival.
+    /// The clients of each rule, by order of arrival.
     by_rule: BTreeMap<RuleId, BTreeMap<u64, u64>>,
-    /// The orphans: clients that have closed their connections while a request of theirs was on its way. It still
-    /// arrives, and then the requests that they had sent behind it.
+    /// The orphans: clients that have disconnected while a rule holds a request of theirs. The held request still
+    /// arrives, followed by the requests that the client had sent after it.
     orphans: BTreeMap<u64, VecDeque<Request>>,
 }
 
 impl HeldClients {
-    /// Records that a rule holds something of this client; returns how many the rule holds now.
+    /// Records that a rule holds a request or reply of this client. Returns the number that the rule now holds.
     pub(crate) fn add(&mut self, rule: RuleId, arrival: u64, client: u64) -> usize {
         let clients = self.by_rule.entry(rule).or_default();
         clients.insert(arrival, client);
         clients.len()
     }
 
-    /// Records that a rule holds something of a client no longer.
+    /// Records that a rule no longer holds this request or reply.
     pub(crate) fn remove(&mut self, rule: RuleId, arrival: u64) {
         if let Some(clients) = self.by_rule.get_mut(&rule) {
             clients.remove(&arrival);
@@ -138,7 +138,7 @@ impl HeldClients {
         self.by_rule.is_empty()
     }
 
-    /// Returns how many clients a rule holds something of.
+    /// Returns the number of requests and replies that a rule holds.
     pub(crate) fn count(&self, rule: RuleId) -> usize {
         self.by_rule.get(&rule).map_or(0, BTreeMap::len)
     }
@@ -148,22 +148,22 @@ impl HeldClients {
         self.by_rule.get(&rule).map_or_else(Vec::new, |clients| clients.values().copied().collect())
     }
 
-    /// Returns all clients, by the age of their rules.
+    /// Returns all clients, the oldest rule first.
     pub(super) fn all(&self) -> impl Iterator<Item = u64> {
         self.by_rule.values().flat_map(BTreeMap::values).copied()
     }
 
-    /// Whether a client has gone while a request of it was on its way.
+    /// Whether a client has disconnected while a rule holds its request.
     pub(crate) fn is_orphan(&self, client: u64) -> bool {
         self.orphans.contains_key(&client)
     }
 
-    /// Makes a client an orphan, with the requests that it has sent behind the one that is held.
+    /// Records a disconnected client, with the requests that it has sent after the held one.
     pub(crate) fn add_orphan(&mut self, client: u64, behind: VecDeque<Request>) {
         self.orphans.insert(client, behind);
     }
 
-    /// Removes an orphan; returns the requests that it has sent behind the one that is held.
+    /// Removes an orphan. Returns the requests that it has sent after the held one.
     pub(crate) fn take_orphan(&mut self, client: u64) -> Option<VecDeque<Request>> {
         self.orphans.remove(&client)
     }

@@ -1,4 +1,4 @@
-//! Judgement by the rules: of requests, of commands that a transaction has queued, and of messages with their causes.
+//! Judgement by the rules: of requests, of queued commands of a transaction, and of messages with their causes.
 
 use super::causes::Cause;
 use super::group::{Client, Group};
@@ -10,7 +10,7 @@ use crate::clients::{Request, Sessions, Slot};
 use crate::scripts::Scripts;
 use crate::spec::{Args, Command, CommandId, CommandTable};
 
-/// The rules, with the parts of the engine that they see.
+/// The rules, with the parts of the engine that they need.
 pub(crate) struct RuleJudge<'e> {
     faults: &'e mut Faults,
     sessions: &'e Sessions,
@@ -19,7 +19,7 @@ pub(crate) struct RuleJudge<'e> {
 }
 
 impl<'e> RuleJudge<'e> {
-    /// A judge by these rules.
+    /// Creates a judge that applies these rules.
     pub(crate) fn new(
         faults: &'e mut Faults,
         sessions: &'e Sessions,
@@ -29,13 +29,13 @@ impl<'e> RuleJudge<'e> {
         RuleJudge { faults, sessions, scripts, commands }
     }
 
-    /// Returns what happens to a request of a session.
+    /// Returns the actions of the rules on a request.
     pub(super) fn judge(&mut self, slot: Slot, command: &Command, args: Args<'_>) -> Verdict {
         let subject = subject_of(self.sessions.get(slot), self.scripts, command, args);
         subject.map(|subject| self.faults.rules.judge(&subject)).unwrap_or_default()
     }
 
-    /// Returns the error that a command of a transaction is answered instead of being executed, and by which rule.
+    /// Returns the error that replaces the execution of a command in a transaction, with the rule that gives it.
     pub(super) fn judge_queued(
         &mut self,
         slot: Slot,
@@ -43,7 +43,7 @@ impl<'e> RuleJudge<'e> {
         args: Args<'_>,
     ) -> Option<(RuleId, Box<[u8]>)> {
         let session = self.sessions.get(slot);
-        // What a master has done is done.
+        // A change that the master has made cannot be refused.
         if session.is_master || self.faults.connections.is_exempt(session.id) {
             return None;
         }
@@ -51,8 +51,7 @@ impl<'e> RuleJudge<'e> {
         self.faults.rules.judge_queued(&subject)
     }
 
-    /// Begins a cause of messages: a request begins to run, or a command that another calls. Returns whether rules want
-    /// to know.
+    /// Begins a cause of messages: a request, or a command that another one calls. Returns whether it was recorded.
     pub(crate) fn begin_cause(&mut self, slot: Slot, command: &Command, args: Args<'_>) -> bool {
         let sees_messages = self.faults.sees_messages();
         if sees_messages {
@@ -69,7 +68,7 @@ impl<'e> RuleJudge<'e> {
         self.faults.causes.push(Cause { command: command.id, request, script, is_exempt });
     }
 
-    /// Begins a cause that rules do not see. Returns whether rules want to know.
+    /// Begins a cause that rules ignore. Returns whether it was recorded.
     pub(crate) fn begin_exempt_cause(&mut self, args: Args<'_>) -> bool {
         let command = self.commands.resolve(args).map(|command| command.id);
         let Some(command) = command.filter(|_| self.faults.sees_messages()) else { return false };
@@ -78,26 +77,26 @@ impl<'e> RuleJudge<'e> {
         true
     }
 
-    /// Begins a cause within another: a script or a transaction calls a command. What that sends until
-    /// [`end_cause`](Self::end_cause) is its own.
+    /// Begins a cause within another: a script or a transaction calls a command. Messages up to
+    /// [`end_cause`](Self::end_cause) are attributed to the inner command.
     #[cold]
     pub(crate) fn begin_inner_cause(&mut self, slot: Slot, command: CommandId, args: Args<'_>) {
         let is_exempt = self.faults.causes.is_exempt();
         if self.faults.sees_messages() {
             self.push_cause(slot, self.commands.get(command), args, is_exempt);
         } else {
-            // The rule that wanted to know has gone meanwhile.
+            // The rule that wanted causes has been removed in the meantime.
             let request = Request::new(args.all());
             self.faults.causes.push(Cause { command, request, script: None, is_exempt });
         }
     }
 
-    /// Ends the cause that has begun last: its messages are sent.
+    /// Ends the innermost cause, whose messages have been sent.
     pub(crate) fn end_cause(&mut self) {
         self.faults.causes.pop();
     }
 
-    /// Takes those clients out of the lists of receivers for whom a rule loses a message to this channel. Returns the
+    /// Removes the clients for which a rule loses a message to this channel from the lists of receivers. Returns the
     /// rule.
     pub(super) fn lose_message(&mut self, channel: &[u8], mut lists: Vec<&mut Vec<u64>>) -> Option<RuleId> {
         let all: Vec<u64> = lists.iter().flat_map(|ids| ids.iter().copied()).collect();
@@ -106,7 +105,7 @@ impl<'e> RuleJudge<'e> {
         Some(rule)
     }
 
-    /// Returns the rule by which a message to this channel is lost, for some of these receivers or for all.
+    /// Returns the rule that loses a message to this channel for at least one of these receivers.
     fn loss_of(&mut self, channel: &[u8], receivers: &[u64]) -> Option<RuleId> {
         let Faults { rules, causes, .. } = &mut *self.faults;
         if causes.is_exempt() {
@@ -120,7 +119,7 @@ impl<'e> RuleJudge<'e> {
         causes.with_subjects(self.commands, |subjects| rules.judge_message(channel, subjects, &receives))
     }
 
-    /// Whether a message that this rule loses is lost for a client.
+    /// Whether a client loses a message that this rule affects.
     fn is_lost_for(&self, rule: RuleId, client: u64) -> bool {
         let Some(slot) = self.sessions.find(client) else { return true };
         self.faults.rules.loses_for(rule, Client::of(self.sessions.get(slot)))

@@ -1,7 +1,7 @@
-//! Faults that a test asks for: rules, what they match, what they do, and the random draws between.
+//! Faults that a test injects: rules with their conditions, actions and random draws.
 //!
-//! [`Faults`] has the parts, each of which owns its state. A change of them is a [`FaultStep`], which ends with what
-//! the engine is to do. A rule knows requests as words with a few facts beside them, and its action says what it does.
+//! [`Faults`] holds the parts, each of which owns its state. A change of them is a [`FaultStep`], whose result is the
+//! list of effects that the engine applies. To a rule, a request is a list of arguments with a few facts.
 
 mod action;
 mod causes;

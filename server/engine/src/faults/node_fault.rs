@@ -1,49 +1,50 @@
-//! What a test does to servers that share a process.
+//! Faults of servers that share a process.
 
 use super::partition::Link;
 
-/// Whether the numbers of grants begin anew.
+/// Whether grant numbers start again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum GrantNumbers {
-    /// They go on.
+    /// The numbers continue.
     GoOn,
-    /// They begin anew.
+    /// The numbers start again.
     Restart,
 }
 
-/// Whether the data of a server that is killed stay.
+/// Whether the data of a killed server are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DataFate {
-    /// They are gone, as with a process that has kept nothing.
+    /// The data are lost, as with a process that has stored nothing.
     Lost,
-    /// They stay, with all that replicas have to go on from.
+    /// The data are kept, together with the state that replicas need to continue.
     Kept,
 }
 
-/// A fault of servers that share a process, each by its place.
+/// A fault of servers that share a process. Each server is named by its index.
 #[derive(Debug)]
 pub(crate) enum NodeFault {
-    /// One is killed, and comes back after so many milliseconds, if it does; with its data or without.
+    /// A server is killed. It comes back after `ms` milliseconds, with or without its data. `None`: it does not come
+    /// back.
     Down { node: usize, ms: Option<u64>, data: DataFate },
-    /// One that was killed comes back.
+    /// A killed server comes back.
     Up { node: usize },
-    /// Replicas are told everything so many milliseconds later; none: never.
+    /// Replicas receive every write this number of milliseconds later. `None`: never.
     Lag { ms: Option<u64> },
-    /// A replica takes over as it is: this one, or the first that can.
+    /// A replica takes over as it is: the given one, or the first that can.
     FailOver { node: Option<usize>, numbers: GrantNumbers },
-    /// Some are cut off.
+    /// Some servers are cut off.
     Part { nodes: Vec<usize>, from: Apart, link: Link },
     /// All partitions end.
     Heal,
 }
 
-/// From whom servers are cut off.
+/// The peers from which servers are cut off.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Apart {
-    /// From these servers.
+    /// These servers.
     Nodes(Vec<usize>),
-    /// From all others.
+    /// All other servers.
     Others,
-    /// From their clients.
+    /// The clients of the servers.
     Clients,
 }

@@ -1,9 +1,9 @@
-//! An outage: the server is down, and lets nobody in.
+//! An outage: the server is down and lets no client in.
 
 use super::step::{FaultEffect, FaultStep};
 use crate::clock::{TimerKey, TimerKind};
 
-/// The end of an outage that does not end by itself, in milliseconds of the monotonic clock.
+/// The end of an outage that lasts until it is ended explicitly, in milliseconds of the monotonic clock.
 const FOR_GOOD_MS: i64 = i64::MAX;
 
 /// The outage of the server, if there is one.
@@ -11,15 +11,16 @@ const FOR_GOOD_MS: i64 = i64::MAX;
 pub(crate) struct Outage {
     /// The end of the outage, on the monotonic clock in milliseconds.
     until_ms: Option<i64>,
-    /// The timer of the end, of a server by itself; whoever drives several servers looks after them.
+    /// The timer that ends the outage of a server that runs alone. The driver of several servers ends their outages
+    /// itself.
     timer: Option<TimerKey>,
-    /// Whether the data at the end of the outage are of the history that the server knows.
+    /// Whether the data after the outage belong to the replication history that the server knows.
     has_kept_history: bool,
-    /// Whether the system refuses clients.
+    /// Whether connection attempts are refused.
     are_doors_closed: bool,
-    /// Whether the server is killed as soon as its script has ended.
+    /// Whether the server is killed as soon as its script ends.
     is_dying: bool,
-    /// The client that has killed its own server, and is closed when it has been answered.
+    /// The client that has killed its own server. It is closed once it has its reply.
     killer: Option<u64>,
 }
 
@@ -29,33 +30,34 @@ impl Outage {
         self.until_ms.is_some()
     }
 
-    /// Whether nobody is let in at this instant of the monotonic clock, in milliseconds.
+    /// Whether the server is down at this point in time of the monotonic clock, in milliseconds.
     #[inline]
     pub(crate) fn is_down(&self, now_ms: i64) -> bool {
         self.until_ms.is_some_and(|until_ms| now_ms < until_ms)
     }
 
-    /// Whether the server may come back at this instant of the monotonic clock, in milliseconds.
+    /// Whether a killed server may come back at this point in time of the monotonic clock, in milliseconds.
     pub(crate) fn may_come_up(&self, now_ms: i64) -> bool {
         self.was_killed() && !self.is_down(now_ms)
     }
 
-    /// Returns when the server comes back, on the monotonic clock in milliseconds, if it does so by itself.
+    /// Returns the time at which the server comes back, on the monotonic clock in milliseconds. `None` if the outage
+    /// has no set end.
     pub(crate) fn comes_up_at(&self) -> Option<i64> {
         self.until_ms.filter(|until_ms| *until_ms != FOR_GOOD_MS)
     }
 
-    /// Whether the data at the end of the outage are of the history that the server knows.
+    /// Whether the data after the outage belong to the replication history that the server knows.
     pub(crate) fn has_kept_history(&self) -> bool {
         self.has_kept_history
     }
 
-    /// Forgets that the data are of the history that the server knows.
+    /// Records that the data no longer belong to the replication history that the server knows.
     pub(crate) fn lose_history(&mut self) {
         self.has_kept_history = false;
     }
 
-    /// Begins an outage of so many milliseconds. A timer ends it if the server is by itself.
+    /// Begins an outage of this number of milliseconds. If the server is alone, a timer ends the outage.
     pub(crate) fn begin(
         &mut self,
         ms: u64,
@@ -70,18 +72,18 @@ impl Outage {
         self.follow_doors(step);
     }
 
-    /// Whether replicas are told of nothing any more, since the server is killed when its script has ended.
+    /// Whether the server is killed when its script ends. Replicas receive no more writes then.
     pub(crate) fn is_dying(&self) -> bool {
         self.is_dying
     }
 
-    /// Announces that the server is killed as soon as its script has ended.
+    /// Announces that the server is killed as soon as its script ends.
     pub(crate) fn announce_kill(&mut self) {
         self.is_dying = true;
     }
 
-    /// Begins an outage until an instant of the monotonic clock, in milliseconds: the server is killed, perhaps by a
-    /// client of its own.
+    /// Kills the server until a point in time of the monotonic clock, in milliseconds. `killer` is its own client that
+    /// has asked for that, if any.
     pub(crate) fn kill(
         &mut self,
         until_ms: i64,
@@ -94,31 +96,31 @@ impl Outage {
         self.follow_doors(step);
     }
 
-    /// Whether this client has killed the server and is to be closed. It is forgotten then.
+    /// Whether this client has killed the server and must be closed. Forgets the client.
     pub(crate) fn take_killer(&mut self, client: u64) -> bool {
         self.killer.take_if(|killer| *killer == client).is_some()
     }
 
-    /// Ends the outage, if there is one: clients are let in again.
+    /// Ends the outage, if there is one, and lets clients in again.
     pub(crate) fn end(&mut self, step: &mut FaultStep<'_>) {
         self.until_ms = None;
         step.cancel(self.timer.take());
         self.follow_doors(step);
     }
 
-    /// Ends the outage: its timer has fired.
+    /// Ends an outage whose timer has fired.
     pub(crate) fn expire(&mut self, step: &mut FaultStep<'_>) {
         self.timer = None;
         self.end(step);
     }
 
-    /// Ends the outage, and forgets what is known of it.
+    /// Ends the outage and resets its state.
     pub(super) fn reset(&mut self, step: &mut FaultStep<'_>) {
         self.end(step);
         *self = Outage::default();
     }
 
-    /// Lets the system refuse clients while nobody is let in, and lets them connect otherwise.
+    /// Refuses connections while the server is down, and accepts them otherwise.
     fn follow_doors(&mut self, step: &mut FaultStep<'_>) {
         let are_closed = self.was_killed();
         if are_closed != std::mem::replace(&mut self.are_doors_closed, are_closed) {
@@ -136,7 +138,7 @@ mod tests {
     const CLOSED: [FaultEffect; 1] = [FaultEffect::Doors { are_open: false }];
     const OPEN: [FaultEffect; 1] = [FaultEffect::Doors { are_open: true }];
 
-    /// Changes an outage at the instant 100; returns the effects.
+    /// Changes an outage at the time 100; returns the effects.
     fn change(timers: &mut Timers, change: impl FnOnce(&mut FaultStep<'_>)) -> Vec<FaultEffect> {
         let mut keyspace = Keyspace::new(1, 7);
         let mut step = FaultStep::new(MonotonicTimers::new(100, timers, &mut keyspace));

@@ -1,4 +1,4 @@
-//! The words of a rule.
+//! The grammar and the parser of rules.
 
 use super::action::{Action, Latency, ReplyAction, RequestAction, Slices, Substitute};
 use super::condition::{Conditions, ReplyKind};
@@ -16,7 +16,7 @@ const RESULT_OF_REQUEST: CommandError =
     CommandError::text("ERR RESULT goes with actions on the reply only: this one acts before there is one");
 const NO_ACTION: CommandError = CommandError::text("ERR a rule ends with DO and an action");
 
-/// Gives the full name of a command in lower case.
+/// Resolves the full name of a command in lower case.
 ///
 /// Errors: there is no such command.
 pub(super) type CommandResolver<'a> = dyn Fn(&[u8]) -> Result<String, CommandError> + 'a;
@@ -50,10 +50,10 @@ const CLOSE_AFTER: Symbol = ADD.symbol("CLOSE CLOSEAFTER");
 const CHANGED_ARG: Symbol = ADD.symbol("DO ARG");
 const ADDED: Symbol = ADD.symbol("DO ARG ADD");
 
-/// The words of a rule: its grammar has this many symbols at most.
+/// The parsed words of a rule; its grammar has at most this many symbols.
 type Words<'a> = ParsedArgs<'a, 64>;
 
-/// The words of a rule: those of the request behind the rule's name.
+/// Parses the words of a rule, which follow its name in the request.
 pub(super) fn rule(args: Args<'_>, resolve: &CommandResolver<'_>) -> Result<Parsed, CommandError> {
     let words: Words<'_> = ADD.matched(args).map_err(|mismatch| explained(args, mismatch))?;
     let (conditions, action) = (conditions(&words, resolve)?, action(&words)?);
@@ -67,12 +67,12 @@ pub(super) fn rule(args: Args<'_>, resolve: &CommandResolver<'_>) -> Result<Pars
         drawn.ok_or_else(|| words.wrong(PROB, &WRONG_CHANCE, &"a number from 0 to 1"))
     });
     let (skip, times) = (words.number(SKIP)?.unwrap_or(0), words.number(TIMES)?);
-    // Words are counted from the one behind the name.
+    // The first word behind the name has the index 0.
     let action_at = words.index(DO).map_or(0, |at| at - 2);
     Ok(Parsed { conditions, result, skip, times, chance: chance.transpose()?, action, action_at })
 }
 
-/// The error of words that are no rule.
+/// Returns the error for words that are not a valid rule.
 #[cold]
 fn explained(args: Args<'_>, mismatch: Mismatch) -> CommandError {
     let begins_action = |word: &&str| ["DO", "DROPREQUEST"].contains(word);
@@ -131,9 +131,9 @@ fn reply_action(words: &Words<'_>) -> Result<Option<ReplyAction>, CommandError> 
         return Ok(Some(ReplyAction::Slice(Slices { bytes, every_ms })));
     }
     if let Some(kilobytes) = index(words, BANDWIDTH)? {
-        /// Milliseconds between two pieces: short enough for a client, and not one for each byte.
+        /// The milliseconds between two pieces: short for a client, and long enough not to send single bytes.
         const EVERY_MS: u64 = 10;
-        // A thousand bytes a second are one a millisecond.
+        // A kilobyte a second is a byte a millisecond.
         let bytes = kilobytes.saturating_mul(EVERY_MS as usize);
         return Ok(Some(ReplyAction::Slice(Slices { bytes, every_ms: EVERY_MS })));
     }
@@ -184,7 +184,7 @@ fn latency(words: &Words<'_>, delay: Symbol, jitter: Symbol) -> Result<Option<La
     Ok(words.number(delay)?.map(|ms| Latency { ms, jitter_ms }))
 }
 
-/// An index, or a number of bytes.
+/// Parses an index or a number of bytes.
 fn index(words: &Words<'_>, symbol: Symbol) -> Result<Option<usize>, CommandError> {
     let index = words.number(symbol)?.map(usize::try_from).transpose();
     index.map_err(|_| errors::OUT_OF_RANGE_POSITIVE)

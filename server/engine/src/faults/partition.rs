@@ -1,36 +1,36 @@
-//! Partitions: what a connection carries, and in which direction.
+//! Partitions: the traffic that a connection carries, by direction.
 
 use super::group::{Client, Group};
 
-/// What becomes of the bytes of a connection.
+/// The faults on the traffic of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Link {
-    /// Nothing that the client sends is read; it stays in the network.
+    /// Whether the server reads nothing from the client; the bytes stay in the network.
     pub holds_input: bool,
-    /// Nothing is written to the client; it stays with the server.
+    /// Whether the server writes nothing to the client; the bytes stay in the server.
     pub holds_output: bool,
-    /// What the client sends is read and ignored; what it would be sent is forgotten.
+    /// Whether input is read and ignored, and output is discarded.
     pub is_lost: bool,
-    /// It is the client that stands still, not the network.
+    /// Whether the client is frozen, rather than the network cut.
     pub is_frozen: bool,
 }
 
 impl Link {
-    /// Both directions are held.
+    /// A link that holds both directions.
     pub(crate) const HELD: Link =
         Link { holds_input: true, holds_output: true, is_lost: false, is_frozen: false };
 
-    /// The same of a client that is as a paused process.
+    /// The link of a frozen client, which behaves like a paused process.
     pub(crate) const FROZEN: Link = Link { is_frozen: true, ..Link::HELD };
 
-    /// Whether this request is run if nothing waits before it. One gets through a partition: that which ends it, so
-    /// that a server can be reached again when the client that has asked for the partition is gone.
+    /// Whether this request is executed if no other request waits before it. `FAULT.HEAL` passes a partition. So the
+    /// server can be reached again after the client that has asked for the partition is gone.
     pub fn carries(self, argv: &[impl AsRef<[u8]>]) -> bool {
         let heals = || matches!(argv, [name] if name.as_ref().eq_ignore_ascii_case(b"fault.heal"));
         !self.holds_input || (!self.is_frozen && !self.is_lost && heals())
     }
 
-    /// What is held or lost by either.
+    /// Combines two links: holds and loses the traffic that either holds or loses.
     pub(crate) fn and(self, other: Link) -> Link {
         Link {
             holds_input: self.holds_input | other.holds_input,
@@ -41,25 +41,25 @@ impl Link {
     }
 }
 
-/// Clients from which the server is cut off.
+/// A group of clients from which the server is cut off.
 #[derive(Clone, Debug)]
 pub(crate) struct Partition {
-    /// Who.
+    /// The clients that are cut off.
     pub(crate) group: Group,
-    /// In which direction.
+    /// The affected directions.
     pub(crate) link: Link,
-    /// The client that has asked for it, and is spared.
+    /// The client that has asked for the partition; it stays connected.
     pub(crate) spared: u64,
 }
 
 impl Partition {
-    /// What it does to the connection of a client.
+    /// Returns the effect of the partition on the connection of a client.
     pub(crate) fn link_of(&self, client: Client<'_>) -> Link {
         let is_cut_off = client.id != self.spared && self.group.has(client);
         if is_cut_off { self.link } else { Link::default() }
     }
 
-    /// Bytes of memory that it takes.
+    /// Returns the bytes of memory that the partition takes.
     pub(crate) fn memory(&self) -> usize {
         size_of::<Partition>() + self.group.text_len()
     }

@@ -1,38 +1,38 @@
-//! Actions on replies, carried out on the output of a client.
+//! The actions on replies, applied to the output of a client.
 
 use super::action::{ReplyAction, Substitute};
 use super::held::{HeldPart, SlicedReply};
 use crate::clients::{Closing, OpenReply, Session};
 
-/// The fate of a reply on which a rule has acted.
+/// The result of an action on a reply.
 #[derive(Debug)]
 pub(crate) enum ReplyFate {
-    /// The reply has ended.
+    /// The reply is complete.
     Ended,
-    /// A reply stands where none may be sent.
+    /// A reply was written although none may be sent.
     Refused,
-    /// The reply has ended, and the connection is a black hole from now on.
+    /// The reply is complete, and the connection is a black hole from now on.
     Lost {
-        /// The connection is cut after so many milliseconds.
+        /// The milliseconds until the connection is cut. `None`: it is not cut.
         cut_after_ms: Option<u64>,
     },
-    /// The reply, or the rest of it, is held.
+    /// The reply, or its rest, is held.
     Held {
-        /// The bytes that are held.
+        /// The held part.
         part: HeldPart,
-        /// The time until they are sent, in milliseconds. `None`: until the test lets them go.
+        /// The time until the part is sent, in milliseconds. `None`: until the test releases it.
         delay_ms: Option<u64>,
     },
 }
 
 impl ReplyAction {
-    /// Acts on a reply of a session, which has been written.
+    /// Acts on a written reply of a session.
     pub(crate) fn act(self, session: &mut Session, mut open: OpenReply) -> ReplyFate {
         match self {
             ReplyAction::Drop { cut_after_ms } => {
                 open.truncate(0);
                 session.delivery.end(open, false);
-                // The end of a connection that the server closes is lost with its last reply.
+                // The close of a connection by the server is lost with its last reply.
                 session.closing = session.closing.filter(|how| *how == Closing::Now);
                 ReplyFate::Lost { cut_after_ms }
             }
@@ -59,7 +59,7 @@ impl ReplyAction {
                 open.truncate(if let ReplyAction::Truncate(bytes) = self { bytes } else { 0 });
                 session.delivery.end_last(open);
                 session.close(Closing::AfterOutput);
-                // Everything else that it would be sent comes too late.
+                // Output after the truncated reply is discarded.
                 ReplyFate::Lost { cut_after_ms: None }
             }
             ReplyAction::Delay(_) | ReplyAction::Hold => {
@@ -92,7 +92,7 @@ mod tests {
     use lockwheel_store::memory::MemoryAccount;
     use lockwheel_store::time::Now;
 
-    /// Acts on the reply `+abcd`; returns its fate, and the session with what it has been sent.
+    /// Acts on the reply `+abcd`. Returns the result, and the session with its output.
     fn act(action: ReplyAction) -> (ReplyFate, Sessions) {
         let (mut sessions, account) = (Sessions::default(), MemoryAccount::default());
         let slot = sessions.add(1, |slot| {
@@ -104,7 +104,7 @@ mod tests {
         (action.act(session, open), sessions)
     }
 
-    /// Takes what the session has been sent, and how it is closed.
+    /// Takes the output of the session, and how it is closed.
     fn sent(mut sessions: Sessions) -> (Vec<u8>, Option<Closing>) {
         let (slot, mut output) = (sessions.find(1).expect("it is connected"), Outbox::default());
         let session = sessions.get_mut(slot);

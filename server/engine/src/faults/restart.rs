@@ -1,88 +1,88 @@
-//! Restarts: the steps in which a server takes over, is killed, restarts or comes back.
+//! Restarts: the steps by which a server takes over, is killed, restarts or comes back.
 
 use super::node_fault::{DataFate, GrantNumbers};
 use super::outage::Outage;
 
-/// A step of a server that restarts.
+/// A step of a server restart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum RestartStep {
-    /// The server has neither a master nor replicas any more.
+    /// The server no longer has a master or replicas.
     EndReplication,
-    /// Other nodes of the cluster do not hear of it any more.
+    /// The server leaves the cluster: other nodes no longer hear from it.
     LeaveCluster,
-    /// All connections are cut, but that of one client.
+    /// All connections are cut, except that of one client.
     Cut {
-        /// The client whose connection stays.
+        /// The client that stays connected.
         spared: Option<u64>,
     },
-    /// Its connections to other servers are gone.
+    /// The connections to other servers are forgotten.
     ForgetLinks,
-    /// The history that the data were of is forgotten: a master is asked for all of it.
+    /// The replication history of the data is forgotten. The next synchronization with a master is a full one.
     ForgetHistory,
-    /// It has the ids of another process.
+    /// The server gets the ids of a new process.
     NewIdentity,
-    /// Keys, scripts and functions are gone.
+    /// Keys, scripts and functions are deleted.
     LoseData {
-        /// Whether the history of locks leaves that out: a master has them still.
+        /// Whether the history of locks omits the loss, since a master still has the data.
         as_replica: bool,
     },
-    /// The keys are as when its replica began to lag, and the script cache is empty.
+    /// The keys return to their state at the beginning of the replication lag, and the script cache is emptied.
     GoBack,
-    /// Nobody is let in for so many milliseconds of the monotonic clock.
+    /// The server lets no client in for a number of milliseconds of the monotonic clock.
     BeginOutage {
         /// The duration in milliseconds.
         ms: u64,
-        /// Whether the data are then of the history that the server knows.
+        /// Whether the data then belong to the replication history that the server knows.
         has_kept_history: bool,
     },
-    /// Nobody is let in until an instant of the monotonic clock: the server is killed.
+    /// The server is killed and lets no client in until a point in time of the monotonic clock.
     Kill {
-        /// The instant in milliseconds.
+        /// The point in time in milliseconds.
         until_ms: i64,
-        /// The client that has killed it.
+        /// The client that has killed the server.
         killer: Option<u64>,
-        /// Whether the data are then of the history that the server knows.
+        /// Whether the data then belong to the replication history that the server knows.
         has_kept_history: bool,
     },
     /// Clients are let in again.
     EndOutage,
-    /// The data are no longer of the history that the server knows.
+    /// The data no longer belong to the replication history that the server knows.
     LoseHistory,
-    /// The numbers of grants begin anew.
+    /// Grant numbers start again.
     RestartNumbers,
-    /// It begins as a process does, in the role that it had.
+    /// The server starts as a new process does, in its former role.
     ComeBack,
-    /// It begins as a replica of a master.
+    /// The server starts as a replica of a master.
     Follow {
         /// The host of the master.
         host: String,
         /// The port of the master.
         port: u16,
     },
-    /// All that the steps before have caused is delivered.
+    /// All effects of the earlier steps are delivered.
     Commit,
 }
 
-/// The facts by which a restart is planned.
+/// The facts on which a restart plan depends.
 #[derive(Debug)]
 pub(crate) struct RestartPlanner<'e> {
     /// The outage of the server.
     pub(crate) outage: &'e Outage,
-    /// Whether it is one of several servers of its process.
+    /// Whether the server is one of several in its process.
     pub(crate) is_joined: bool,
-    /// Whether its data are of a history that a master may go on from.
+    /// Whether the data belong to a replication history that a master may continue.
     pub(crate) knows_history: bool,
-    /// The master that it follows, or will follow when it comes back.
+    /// The master of the server, now or after it comes back.
     pub(crate) master: Option<(&'e str, u16)>,
 }
 
 impl RestartPlanner<'_> {
-    /// Plans that a replica takes over with what it has: writes since it began to lag are lost.
+    /// Plans a takeover by a replica with the data that it has. Writes since its lag began are lost.
     pub(crate) fn fail_over(&self, numbers: GrantNumbers) -> Vec<RestartStep> {
         [vec![RestartStep::GoBack], steps_for(numbers)].concat()
     }
 
-    /// Plans a break of so many milliseconds, as behind a broken network or after a restart that has kept everything.
+    /// Plans an interruption of this number of milliseconds, as by a broken network or a restart that keeps all data.
     pub(crate) fn interrupt(&self, down_ms: u64, numbers: GrantNumbers) -> Vec<RestartStep> {
         let was_killed = self.outage.was_killed();
         let has_kept_history = if was_killed { self.outage.has_kept_history() } else { self.knows_history };
@@ -96,7 +96,7 @@ impl RestartPlanner<'_> {
         [vec![step], steps_for(numbers)].concat()
     }
 
-    /// Plans a restart as a process that has kept nothing but its configuration. Nobody is let in for so many
+    /// Plans a restart as a process that has kept only its configuration. The server is down for this number of
     /// milliseconds.
     pub(crate) fn restart_without_data(&self, down_ms: u64, numbers: GrantNumbers) -> Vec<RestartStep> {
         let is_replica = self.master.is_some();
@@ -109,12 +109,12 @@ impl RestartPlanner<'_> {
             0 => RestartStep::EndOutage,
             ms => RestartStep::BeginOutage { ms, has_kept_history: false },
         });
-        // Before it may hear from other servers which numbers they have given.
+        // The numbers are set before other servers can report the numbers that they have given.
         steps.extend(steps_for(numbers));
         if down_ms == 0 && self.outage.was_killed() && self.is_joined {
             steps.extend([RestartStep::LoseHistory, RestartStep::ComeBack]);
         } else if let Some((host, port)) = self.master
-            // One of several servers that is down follows its master when it comes up.
+            // With several servers in the process, a server that is down follows its master once it comes up.
             && (down_ms == 0 || !self.is_joined)
         {
             steps.push(RestartStep::Follow { host: host.to_owned(), port });
@@ -122,17 +122,18 @@ impl RestartPlanner<'_> {
         steps
     }
 
-    /// Plans a crash of the server alone, whose connections have been cut. It restarts after so many milliseconds.
+    /// Plans a crash of one server whose connections have been cut. The server restarts after this number of
+    /// milliseconds.
     pub(crate) fn crash(&self, down_ms: u64) -> Vec<RestartStep> {
         let restart = self.restart_without_data(down_ms, GrantNumbers::GoOn);
         [restart, vec![RestartStep::Commit]].concat()
     }
 
-    /// Plans the end of a process that is killed: connections are gone, but for that of `killer`, which is closed when
-    /// it has been answered. So are the data, unless they are kept. Nobody is let in before an instant of the
-    /// monotonic clock, in milliseconds.
+    /// Plans the end of a killed process. All connections are cut, except that of `killer`, which is closed after its
+    /// reply. The data are lost unless they are kept. The server is down until an instant of the monotonic clock, in
+    /// milliseconds.
     pub(crate) fn kill(&self, until_ms: i64, killer: Option<u64>, data: DataFate) -> Vec<RestartStep> {
-        // Replicas were not told what its last script has changed.
+        // The writes of a script during which the server dies have not reached the replicas.
         let has_kept_history = data == DataFate::Kept && self.knows_history && !self.outage.is_dying();
         let mut steps = vec![
             RestartStep::EndReplication,
@@ -150,7 +151,7 @@ impl RestartPlanner<'_> {
         steps
     }
 
-    /// Plans that a server that was killed comes back.
+    /// Plans the return of a killed server.
     pub(crate) fn come_back(&self) -> Vec<RestartStep> {
         vec![RestartStep::ComeBack, RestartStep::Commit]
     }
@@ -170,7 +171,8 @@ mod tests {
     use crate::clock::{MonotonicTimers, Timers};
     use lockwheel_store::keyspace::Keyspace;
 
-    /// The outage of a server of several that was killed, with what it knew of its history.
+    /// Returns the outage of a killed server, one of several. The argument says whether its data belong to the known
+    /// history.
     fn killed(has_kept_history: bool) -> Outage {
         let (mut outage, mut timers, mut keyspace) =
             (Outage::default(), Timers::default(), Keyspace::new(1, 7));

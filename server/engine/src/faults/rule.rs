@@ -1,59 +1,59 @@
-//! A rule: what it matches, what it does, and how often.
+//! A rule: its conditions, its action, and its counters.
 
 use super::action::{Action, Latency};
 use super::condition::{Conditions, ReplyKind};
 use super::draw::Draws;
 use super::group::Group;
 
-/// The number of a rule, which no other has had.
+/// The number of a rule, never used for another rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct RuleId(pub(super) u64);
 
-/// A rule as it was parsed.
+/// A parsed rule.
 #[derive(Debug)]
 pub(super) struct Parsed {
     pub(super) conditions: Conditions,
-    /// The kind of reply that it wants, if it acts on replies.
+    /// The kind of reply on which the rule acts, if it acts on replies of one kind.
     pub(super) result: Option<ReplyKind>,
-    /// So many matches are let through first.
+    /// The number of first matches that are let through.
     pub(super) skip: u64,
-    /// So many times it acts.
+    /// The maximum number of times that the rule acts.
     pub(super) times: Option<u64>,
-    /// The chance with which it acts, from 0 to 1.
+    /// The probability with which the rule acts, from 0 to 1.
     pub(super) chance: Option<f64>,
     pub(super) action: Action,
-    /// Which of the words its action begins with.
+    /// The index of the first word of the action.
     pub(super) action_at: usize,
 }
 
-/// How often a rule has matched, and what came of it.
+/// The counters of a rule.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
-    /// How often all conditions held.
+    /// The number of times that all conditions held.
     pub(crate) matched: u64,
-    /// How many of these were let through because of SKIP.
+    /// The number of matches let through because of SKIP.
     pub(crate) skipped: u64,
-    /// How many were taken: it has acted on them, or will.
+    /// The number of matches on which the rule has acted or will act.
     pub(crate) taken: u64,
-    /// How often it has acted.
+    /// The number of times that the rule has acted.
     pub(crate) hits: u64,
 }
 
-/// Makes the draws of a rule's jitter others than those of its chance.
+/// The suffix that separates the draws of a rule's jitter from those of its probability.
 const JITTER: &[u8] = b" jitter";
 
 /// A rule.
 #[derive(Debug)]
 pub(crate) struct Rule {
-    /// Its number.
+    /// The number of the rule.
     pub(crate) id: RuleId,
-    /// Its name.
+    /// The name of the rule.
     pub(crate) name: Box<[u8]>,
-    /// Its words, as they were given, behind the name.
+    /// The words of the rule behind its name, as they were given.
     pub(crate) text: Box<[u8]>,
-    /// Where in these its action begins.
+    /// The offset in the text, in bytes, at which the action begins.
     action_at: usize,
-    /// What came of it so far.
+    /// The counters of the rule.
     pub(crate) counts: Counts,
     pub(super) conditions: Conditions,
     pub(super) result: Option<ReplyKind>,
@@ -61,7 +61,7 @@ pub(crate) struct Rule {
     skip: u64,
     times: Option<u64>,
     draws: Option<Draws>,
-    /// The draws of a latency's jitter.
+    /// The random draws of a latency's jitter.
     jitter: Draws,
 }
 
@@ -89,17 +89,17 @@ impl Rule {
         }
     }
 
-    /// How often it can still act; `None` when there is no end to it.
+    /// Returns the number of times that the rule may still act; `None` if there is no limit.
     pub(crate) fn left(&self) -> Option<u64> {
         self.times.map(|times| times - self.counts.taken)
     }
 
-    /// What it does, as it was given.
+    /// Returns the action, as it was given.
     pub(crate) fn action_text(&self) -> &[u8] {
         self.text.get(self.action_at..).unwrap_or_default()
     }
 
-    /// The clients that it names.
+    /// Returns the clients that the rule names.
     pub(crate) fn clients(&self) -> Option<&Group> {
         self.conditions.clients()
     }
@@ -108,7 +108,7 @@ impl Rule {
         self.left() == Some(0)
     }
 
-    /// All conditions hold: whether it acts.
+    /// Counts a match of all conditions. Returns whether the rule acts on it.
     pub(super) fn take(&mut self) -> bool {
         if self.is_over() {
             return false;
@@ -123,7 +123,7 @@ impl Rule {
         takes
     }
 
-    /// A latency as it is this time.
+    /// Returns a latency without jitter, randomly drawn.
     pub(super) fn draw_latency(&mut self, latency: Latency) -> Latency {
         let Latency { ms, jitter_ms } = latency;
         match jitter_ms {

@@ -1,4 +1,4 @@
-//! All rules, oldest first: the first that matches and takes a request acts on it.
+//! All rules, oldest first. The first rule that matches and takes a request acts on it.
 
 use super::action::{Action, ReplyAction, RequestAction};
 use super::condition::{ReplyKind, Subject};
@@ -9,20 +9,20 @@ use crate::spec::syntax::Shown;
 use crate::spec::{Args, CommandError};
 use lockwheel_resp::number;
 
-/// The most rules that there can be.
+/// The maximum number of rules.
 const RULES_MAX: usize = 1000;
 const TOO_MANY: CommandError = CommandError::text("ERR there can be no more than 1000 rules");
 
-/// The most bytes that all rules may take.
+/// The maximum memory of all rules, in bytes.
 const RULES_MAX_BYTES: usize = 1 << 20;
 const TOO_LARGE: CommandError = CommandError::text("ERR all rules can take no more than 1048576 bytes");
 
-/// What rules say of a request before it is executed.
+/// The actions of the rules on a request before it is executed.
 #[derive(Debug, Default)]
 pub(crate) struct Verdict {
-    /// What happens first, or instead, and by which rule.
+    /// The action that precedes or replaces the execution, with its rule.
     pub(crate) act: Option<(RuleId, RequestAction)>,
-    /// The rules that may act on its reply, the first of them that wants it.
+    /// The candidates for the reply. The first one that takes the reply acts.
     pub(crate) on_reply: Vec<ReplyRule>,
 }
 
@@ -30,40 +30,40 @@ pub(crate) struct Verdict {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ReplyRule {
     rule: RuleId,
-    /// Whether it depends on the reply; otherwise it has taken it already.
+    /// Whether the rule decides once the reply is known. Otherwise it has taken the match already.
     depends: bool,
 }
 
 /// All rules.
 #[derive(Debug)]
 pub(crate) struct Rules {
-    /// The oldest first.
+    /// The rules, oldest first.
     rules: Vec<Rule>,
     seed: u64,
     last_id: u64,
-    /// How many rules were removed.
+    /// The number of rules removed so far.
     removals: u64,
-    /// Bytes of memory that they take.
+    /// The bytes of memory that the rules take.
     memory: usize,
 }
 
 impl Rules {
-    /// None, whose draws will come from this seed.
+    /// Creates an empty list of rules, whose draws will come from this seed.
     pub(crate) fn new(seed: u64) -> Self {
         Rules { rules: Vec::new(), seed, last_id: 0, removals: 0, memory: 0 }
     }
 
-    /// The rules, oldest first.
+    /// Returns the rules, oldest first.
     pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = &Rule> {
         self.rules.iter()
     }
 
-    /// The rule of this name. O(rules).
+    /// Returns the rule with this name. O(rules).
     pub(crate) fn find(&self, name: &[u8]) -> Option<&Rule> {
         self.rules.iter().find(|rule| *rule.name == *name)
     }
 
-    /// The rule with this number, if it is still there. O(rules).
+    /// Returns the rule with this number, if it still exists. O(rules).
     pub(crate) fn get(&self, id: RuleId) -> Option<&Rule> {
         self.rules.iter().find(|rule| rule.id == id)
     }
@@ -72,10 +72,10 @@ impl Rules {
         self.rules.iter_mut().find(|rule| rule.id == id)
     }
 
-    /// Adds the rule of a request: its name and its words. `resolve` gives the full name of a command in lower case.
+    /// Adds a rule, given its name and its words. `resolve` returns the full name of a command in lower case.
     ///
     /// # Errors
-    /// When the words are no rule, there is one of this name, or there are too many or too large ones.
+    /// Returns an error if the words are not a rule, the name is taken, or there is no room for another rule.
     pub(crate) fn add(&mut self, args: Args<'_>, resolve: &CommandResolver<'_>) -> Result<(), CommandError> {
         let name = &args[1];
         let parsed = parse::rule(args, resolve)?;
@@ -95,7 +95,7 @@ impl Rules {
         Ok(())
     }
 
-    /// Removes a rule; its number.
+    /// Removes a rule; returns its number.
     pub(crate) fn remove(&mut self, name: &[u8]) -> Option<RuleId> {
         let at = self.rules.iter().position(|rule| *rule.name == *name)?;
         let rule = self.rules.remove(at);
@@ -104,12 +104,12 @@ impl Rules {
         Some(rule.id)
     }
 
-    /// How many rules were removed.
+    /// Returns the number of rules removed so far.
     pub(crate) fn removals(&self) -> u64 {
         self.removals
     }
 
-    /// Draws from this seed from now on, each rule from its beginning.
+    /// Restarts the draws of every rule, and takes those of later rules from this seed too.
     pub(crate) fn set_seed(&mut self, seed: u64) {
         self.seed = seed;
         self.rules.iter_mut().for_each(|rule| rule.restart_draws(seed));
@@ -125,7 +125,7 @@ impl Rules {
         self.rules.iter().any(|rule| !rule.is_over() && rule.action == Action::LosePublish)
     }
 
-    /// What happens to a request.
+    /// Returns the actions of the rules on a request.
     pub(crate) fn judge(&mut self, subject: &Subject<'_>) -> Verdict {
         let mut verdict = Verdict::default();
         for rule in self.rules.iter_mut().filter(|rule| !rule.is_over() && rule.conditions.hold(subject)) {
@@ -156,7 +156,7 @@ impl Rules {
         verdict
     }
 
-    /// The error that a command of a transaction is answered instead of being executed, and by which rule.
+    /// Returns the error that replaces the execution of a command in a transaction, with the rule that gives it.
     pub(crate) fn judge_queued(&mut self, subject: &Subject<'_>) -> Option<(RuleId, Box<[u8]>)> {
         for rule in self.rules.iter_mut().filter(|rule| !rule.is_over()) {
             if let Action::OnRequest(RequestAction::Error(text)) = &rule.action
@@ -171,7 +171,7 @@ impl Rules {
         None
     }
 
-    /// What happens to a reply of this kind, by those rules that may act on it; the first that takes it does.
+    /// Returns the action on a reply of this kind. The first candidate that takes the reply acts.
     pub(crate) fn judge_reply(
         &mut self,
         rules: &[ReplyRule],
@@ -183,7 +183,7 @@ impl Rules {
             let Action::OnReply(action) = &rule.action else { continue };
             let action = action.clone();
             if taken.is_some() {
-                // It comes too late: another has taken the reply.
+                // Another rule has taken the reply, so the match of this one does not count.
                 rule.counts.taken -= u64::from(!candidate.depends);
             } else if !candidate.depends || (rule.result == kind && kind.is_some() && rule.take()) {
                 let action = match action {
@@ -196,7 +196,7 @@ impl Rules {
         taken
     }
 
-    /// The reply on which these rules would have acted is never sent: those that have taken it already have not acted.
+    /// Gives the matches of these rules back, since the reply on which they would have acted is never sent.
     pub(crate) fn give_back(&mut self, rules: &[ReplyRule]) {
         for candidate in rules.iter().filter(|candidate| !candidate.depends) {
             if let Some(rule) = self.get_mut(candidate.rule) {
@@ -205,8 +205,8 @@ impl Rules {
         }
     }
 
-    /// The rule by which a message to this channel is lost, caused by one of these requests or by none. `receives`
-    /// tells whether a group of clients has a receiver.
+    /// Returns the rule that loses a message to this channel. `causes` are the requests that have caused it, if any.
+    /// `receives` tells whether a group of clients has a receiver.
     pub(crate) fn judge_message(
         &mut self,
         channel: &[u8],
@@ -225,25 +225,25 @@ impl Rules {
         None
     }
 
-    /// Whether a message that this rule loses is lost for a client.
+    /// Whether a client loses a message that this rule affects.
     pub(crate) fn loses_for(&self, id: RuleId, client: Client<'_>) -> bool {
         self.get(id).is_some_and(|rule| rule.clients().is_none_or(|group| group.has(client)))
     }
 
-    /// A rule has acted; how often it has now, if it is still there.
+    /// Counts an action of a rule. Returns the new count, if the rule still exists.
     pub(crate) fn count_hit(&mut self, id: RuleId) -> Option<u64> {
         let rule = self.get_mut(id)?;
         rule.counts.hits += 1;
         Some(rule.counts.hits)
     }
 
-    /// Bytes of memory that they take. O(1).
+    /// Returns the bytes of memory that the rules take. O(1).
     pub(crate) fn memory(&self) -> usize {
         self.memory
     }
 }
 
-/// Whether an action can be done to a request at all; a rule does not match another.
+/// Whether an action applies to a request. A rule does not match a request to which its action does not apply.
 fn applies(action: &RequestAction, subject: &Subject<'_>) -> bool {
     match action {
         RequestAction::ForgetScript => subject.script.is_some() && subject.command.starts_with("evalsha"),

@@ -1,4 +1,4 @@
-//! Everything that is kept of faults.
+//! The state of all faults.
 
 use super::causes::Causes;
 use super::connections::Connections;
@@ -11,25 +11,25 @@ use super::step::{FaultEffect, FaultStep};
 use crate::clients::{Closing, Session, Sessions, Slot};
 use crate::spec::{Args, CommandError, CommandTable, Flags, no_such_command};
 
-/// Rules, and what they and the test hold, cut and keep: each part owns its state.
+/// The state of all faults. Each part owns its own state.
 #[derive(Debug)]
 pub(crate) struct Faults {
     /// The rules.
     pub(crate) rules: Rules,
-    /// The clients of which rules hold requests or replies.
+    /// The clients whose requests or replies a rule holds.
     pub(crate) held: HeldClients,
-    /// The connections that are not carried as they are.
+    /// The connections whose traffic a fault affects.
     pub(crate) connections: Connections,
     /// The outage of the server.
     pub(crate) outage: Outage,
-    /// The requests that run, while rules see messages.
+    /// The running requests, recorded while rules see messages.
     pub(super) causes: Causes,
     /// Whether a rule may still act on messages.
     sees_messages: bool,
 }
 
 impl Faults {
-    /// No faults; draws will come from this seed.
+    /// Creates a state without faults. Random draws will come from this seed.
     pub(crate) fn new(seed: u64) -> Self {
         Faults {
             rules: Rules::new(seed),
@@ -47,17 +47,17 @@ impl Faults {
         self.sees_messages
     }
 
-    /// Looks at the rules, since they have come, gone, or acted; returns whether one may still act.
+    /// Updates what depends on the rules after a change of them. Returns whether a rule may still act.
     pub(crate) fn look_at_rules(&mut self) -> bool {
         let any_live = self.rules.any_live();
         self.sees_messages = any_live && self.rules.any_on_messages();
         any_live
     }
 
-    /// Adds the rule of a request: its name and its words.
+    /// Adds a rule, given its name and its words.
     ///
     /// # Errors
-    /// Returns an error if the words are no rule, there is one of this name, or there are too many.
+    /// Returns an error if the words are not a rule, the name is taken, or there are too many rules.
     pub(crate) fn add_rule(
         &mut self,
         commands: &CommandTable,
@@ -79,7 +79,7 @@ impl Faults {
         Ok(())
     }
 
-    /// Removes a rule; what it holds goes on. Returns whether there was one.
+    /// Removes a rule and releases the requests and replies that it holds. Returns whether the rule existed.
     pub(crate) fn remove_rule(&mut self, name: &[u8], step: &mut FaultStep<'_>) -> bool {
         let Some(rule) = self.rules.remove(name) else { return false };
         step.add(FaultEffect::RulesChanged);
@@ -87,42 +87,42 @@ impl Faults {
         true
     }
 
-    /// Lets everything that rules hold go on.
+    /// Releases all requests and replies that rules hold.
     pub(crate) fn let_all_go(&self, step: &mut FaultStep<'_>) {
         self.held.all().for_each(|client| step.add(FaultEffect::GoOn(client)));
     }
 
-    /// Forgets a client that has gone.
+    /// Forgets a client that has disconnected.
     pub(crate) fn forget_client(&mut self, client: u64, step: &mut FaultStep<'_>) {
         self.held.take_orphan(client);
         self.connections.forget(client, step);
     }
 
-    /// Forgets the causes of messages: a request has ended in a panic.
+    /// Forgets the causes of messages after a request has panicked.
     pub(crate) fn forget_causes(&mut self) {
         self.causes.clear();
     }
 
-    /// Whether a session is that of a client; a master's stream is none, nor is an orphan.
+    /// Whether a session belongs to a connected client. The stream of a master and an orphan do not count.
     pub(crate) fn is_client(&self, session: &Session) -> bool {
         let is_there = session.closing != Some(Closing::Now) && !session.is_master;
         is_there && !self.held.is_orphan(session.id)
     }
 
-    /// Whether a client is connected; these sessions of other servers are none, nor is the one of a master's stream.
+    /// Whether a client is connected. The sessions of other servers (`links`) and the stream of a master do not count.
     pub(crate) fn has_clients(&self, sessions: &Sessions, links: &[Slot]) -> bool {
         let slots = sessions.slots().filter(|slot| !links.contains(slot));
         slots.map(|slot| sessions.get(slot)).any(|session| self.is_client(session))
     }
 
-    /// Whether a session is sent nothing any more.
+    /// Whether everything sent to a session is lost.
     #[inline]
     pub(crate) fn is_lost(&self, session: &Session) -> bool {
         self.connections.has_any() && self.connections.is_lost(session)
     }
 
-    /// Disconnects all clients but the spared ones; requests of orphans do not arrive. A server that dies disconnects
-    /// those too that are about to be closed.
+    /// Disconnects all clients except the spared ones. The held requests of orphans are dropped. A dying server also
+    /// disconnects clients that are about to be closed.
     pub(crate) fn cut(
         &self,
         sessions: &Sessions,
@@ -139,7 +139,7 @@ impl Faults {
         }
     }
 
-    /// Disconnects clients but this one, those that are exempt from faults, and the sessions of other servers.
+    /// Disconnects all clients except `but`, exempt clients, and the sessions of other servers.
     pub(crate) fn cut_clients(
         &self,
         sessions: &Sessions,
@@ -150,7 +150,7 @@ impl Faults {
             .for_each(|session| step.add(FaultEffect::CutOff(session.slot)));
     }
 
-    /// Cuts the server off from its clients but this one, and but those that are exempt; returns how many they are now.
+    /// Cuts the server off from its clients, except `spared` and exempt ones. Returns the number of affected clients.
     ///
     /// # Errors
     /// Returns an error if there are too many partitions.
@@ -166,7 +166,7 @@ impl Faults {
         Ok(members)
     }
 
-    /// The sessions of clients but this one, and but those that are exempt.
+    /// Returns the sessions of all clients, except `but` and exempt ones.
     fn clients_but<'a>(
         &'a self,
         sessions: &'a Sessions,
@@ -179,7 +179,7 @@ impl Faults {
         })
     }
 
-    /// Drops what rules hold of other servers of the process, with their connections.
+    /// Drops the held requests and replies of other servers of the process, and closes their connections.
     pub(crate) fn drop_held_of_servers(&self, sessions: &Sessions, step: &mut FaultStep<'_>) {
         let held = self.held.all().filter_map(|client| sessions.find(client));
         for session in held.map(|slot| sessions.get(slot)).filter(|session| session.peer.in_process) {
@@ -191,15 +191,16 @@ impl Faults {
         }
     }
 
-    /// Disconnects orphans and the clients of black holes but `caller`, before everything begins anew: what was lost
-    /// does not come back.
+    /// Disconnects orphans and the clients of black holes, except `caller`, before a reset. So lost traffic does not
+    /// come back.
     pub(crate) fn cut_lost(&self, sessions: &Sessions, caller: Option<Slot>, step: &mut FaultStep<'_>) {
         let is_spared =
             |session: &Session| caller == Some(session.slot) || !self.connections.is_black_hole(session.id);
         self.cut(sessions, is_spared, step);
     }
 
-    /// Begins anew: no rule, every connection carried, no outage. Exempt clients stay so, and what is held stays held.
+    /// Removes all rules, ends the outage, and lets every connection carry its traffic. Exempt clients stay exempt, and
+    /// held requests and replies stay held.
     pub(crate) fn reset(&mut self, seed: u64, step: &mut FaultStep<'_>) {
         self.outage.reset(step);
         self.rules = Rules::new(seed);
@@ -209,7 +210,7 @@ impl Faults {
         self.connections.reset(step);
     }
 
-    /// Bytes of memory that they take, besides what is counted with clients. O(partitions).
+    /// Returns the bytes of memory that the faults take, without those counted with clients. O(partitions).
     pub(crate) fn memory(&self) -> usize {
         self.rules.memory() + self.connections.memory()
     }

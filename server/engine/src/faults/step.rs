@@ -1,41 +1,41 @@
-//! Effects of faults, and the timers that they set.
+//! The effects of changed faults, and the timers that they set.
 
 use super::rule::RuleId;
 use crate::clients::Slot;
 use crate::clock::{MonotonicTimers, TimerKey, TimerKind};
 
-/// Something that the engine does since faults have changed.
+/// An action of the engine that follows a change of faults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FaultEffect {
-    /// Each connection looks anew at what it may read and write.
+    /// Each connection checks again what it may read and write.
     LookAnew,
-    /// One connection looks anew at what it may read and write.
+    /// One connection checks again what it may read and write.
     Wake(Slot),
-    /// A timer is due at once, on frozen clocks too.
+    /// A timer is due immediately, even if the clocks are frozen.
     FireAtOnce,
-    /// Rules have come, gone, or may act no longer.
+    /// Rules were added, were removed, or may no longer act.
     RulesChanged,
     /// A rule has acted.
     Hit {
         /// The rule.
         rule: RuleId,
-        /// The number of times that it has acted now.
+        /// The total number of times that the rule has acted.
         hits: u64,
     },
-    /// A request or reply that a rule holds of a client goes on.
+    /// The held request or reply of a client is released.
     GoOn(u64),
     /// A client is disconnected.
     CutOff(Slot),
-    /// The last request of a client that has gone does not arrive.
+    /// The held request of a disconnected client is dropped.
     DropOrphan(Slot),
-    /// Clients are let in, or are refused by the system.
+    /// Connections are accepted or refused.
     Doors {
-        /// Whether clients are let in.
+        /// Whether connections are accepted.
         are_open: bool,
     },
 }
 
-/// One change of faults: the timers at the present instant, and the effects so far, in order.
+/// A change of faults: the timers at the current time, and the effects so far, in order.
 pub(crate) struct FaultStep<'e> {
     timers: MonotonicTimers<'e>,
     effects: Vec<FaultEffect>,
@@ -57,12 +57,13 @@ impl<'e> FaultStep<'e> {
         self.effects.push(effect);
     }
 
-    /// Returns the instant so many milliseconds from now, on the monotonic clock.
+    /// Returns the instant this number of milliseconds from now, on the monotonic clock.
     pub(super) fn instant_in(&self, ms: u64) -> i64 {
         self.timers.instant_in(ms)
     }
 
-    /// Sets a timer of a client, or of the server (0), that is due in so many milliseconds of the monotonic clock.
+    /// Sets a timer of a client, or of the server (0), that is due in this number of milliseconds of the monotonic
+    /// clock.
     pub(crate) fn set_timer(&mut self, kind: TimerKind, client: u64, ms: u64) -> TimerKey {
         if ms == 0 {
             self.add(FaultEffect::FireAtOnce);

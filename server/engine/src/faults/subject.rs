@@ -1,4 +1,4 @@
-//! A request as rules see it.
+//! The view of a request that rules have.
 
 use super::condition::{Script, Subject};
 use super::group::Client;
@@ -8,7 +8,7 @@ use crate::spec::{Args, Command};
 use lockwheel_scripting::Sha;
 
 impl<'a> Client<'a> {
-    /// Returns what rules know of the client of a session.
+    /// Returns the properties of a session's client that rules can match.
     pub(super) fn of(session: &'a Session) -> Self {
         Client {
             id: session.id,
@@ -19,8 +19,8 @@ impl<'a> Client<'a> {
     }
 }
 
-/// A request of this session, which has passed the checks. `None` when it names a script that is not cached: it will be
-/// refused.
+/// Returns a checked request of this session, as rules see it. `None` if the request names a script that is not cached:
+/// the request will be refused.
 pub(super) fn subject_of<'a>(
     session: &'a Session,
     scripts: &'a Scripts,
@@ -37,7 +37,7 @@ pub(super) fn subject_of<'a>(
     })
 }
 
-/// The channels that a request names.
+/// Returns the channels that a request names.
 pub(super) fn channels_of<'a>(command: &Command, args: Args<'a>) -> Vec<&'a [u8]> {
     match &*command.name {
         "publish" | "spublish" => vec![args.from(1)[0]],
@@ -48,7 +48,7 @@ pub(super) fn channels_of<'a>(command: &Command, args: Args<'a>) -> Vec<&'a [u8]
     }
 }
 
-/// The script that a request runs, if it runs one; `None` when there is no such script.
+/// Returns the script that a request runs, or `Some(None)` if it runs none. `None`: the script is not cached.
 #[expect(clippy::option_option, reason = "most requests run none, and some one that is not there")]
 fn script_of<'a>(scripts: &'a Scripts, command: &Command, args: Args<'a>) -> Option<Option<Script<'a>>> {
     match &*command.name {
