@@ -1,9 +1,9 @@
-//! The end of the stream, kept for replicas that come back.
+//! The end of the stream, kept for replicas that reconnect.
 
 use lockwheel_store::memory::shrink_deque;
 use std::collections::VecDeque;
 
-/// The last bytes of the stream, no more than a limit. Offsets count the bytes of the stream from 1 on.
+/// The last bytes of the stream, up to a limit. Offsets count the bytes of the stream from 1.
 #[derive(Debug)]
 pub(crate) struct Backlog {
     bytes: VecDeque<u8>,
@@ -13,12 +13,12 @@ pub(crate) struct Backlog {
 }
 
 impl Backlog {
-    /// One that begins behind this offset, and keeps so many bytes.
+    /// Creates an empty backlog whose stream continues after this offset. `limit` is in bytes.
     pub(super) fn new(end: i64, limit: usize) -> Self {
         Backlog { bytes: VecDeque::new(), limit, end }
     }
 
-    /// The stream goes on. O(bytes).
+    /// Appends bytes of the stream. O(bytes).
     pub(super) fn append(&mut self, bytes: &[u8]) {
         self.end += bytes.len() as i64;
         let kept = &bytes[bytes.len().saturating_sub(self.limit)..];
@@ -27,12 +27,12 @@ impl Backlog {
         if self.bytes.try_reserve(kept.len()).is_ok() {
             self.bytes.extend(kept);
         } else {
-            // Nothing is kept then, and what comes next begins here.
+            // Without room, nothing is kept, and the next byte becomes the first one.
             self.bytes = VecDeque::new();
         }
     }
 
-    /// Keeps so many bytes from now on. O(bytes).
+    /// Changes the limit, in bytes. O(bytes).
     pub(super) fn set_limit(&mut self, limit: usize) {
         self.limit = limit;
         let excess = self.bytes.len().saturating_sub(limit);
@@ -40,28 +40,28 @@ impl Backlog {
         shrink_deque(&mut self.bytes, limit);
     }
 
-    /// The offset of the first byte that is kept, or of the next to come.
+    /// Returns the offset of the first kept byte; if none is kept, the offset of the next byte of the stream.
     pub(crate) fn first_offset(&self) -> i64 {
         self.end + 1 - self.bytes.len() as i64
     }
 
-    /// The offset of the last byte of the stream.
+    /// Returns the offset of the last byte of the stream.
     pub(super) fn end(&self) -> i64 {
         self.end
     }
 
-    /// How many bytes are kept.
+    /// Returns the number of kept bytes.
     pub(crate) fn len(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Bytes of memory that it takes.
+    /// Returns the bytes of memory that the backlog takes.
     pub(super) fn memory(&self) -> usize {
         self.bytes.capacity()
     }
 
-    /// The stream from the byte at this offset on, in two parts; `None` when some of it is not kept, or it is not there
-    /// yet.
+    /// Returns the stream from the byte at this offset, in two parts. `None` if a part of it is not kept, or if the
+    /// offset lies beyond the end.
     pub(super) fn since(&self, offset: i64) -> Option<(&[u8], &[u8])> {
         let skipped = usize::try_from(offset.checked_sub(self.first_offset())?).ok()?;
         let (one, other) = self.bytes.as_slices();

@@ -1,45 +1,45 @@
-//! The part of the stream that replicas lack which do not keep up. It is kept once for all of them.
+//! The part of the stream that slow replicas still lack, kept once for all of them.
 
 use lockwheel_resp::allocation;
 use lockwheel_store::memory::{BufferBytes, SharedBytes};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Bytes of a complete block.
+/// The size of a complete block, in bytes.
 const BLOCK_BYTES: usize = 64 * 1024;
 
-/// The stream from the first byte on that one of these replicas lacks.
+/// The stream from the first byte that one of the slow replicas lacks.
 #[derive(Debug, Default)]
 pub(crate) struct Behind {
-    /// Complete blocks, the oldest first, each with the length of the stream up to its end.
+    /// The complete blocks, oldest first. Each has the length of the stream up to its end.
     blocks: VecDeque<(u64, SharedBytes)>,
     /// The block that is being filled.
     open: Vec<u8>,
-    /// The lengths of the stream up to the first block, and to the end.
+    /// The length of the stream up to the beginning of the first block, and up to its end.
     begin: u64,
     end: u64,
-    /// The length of the stream when the limits of these replicas were last due.
+    /// The length of the stream when the output limits of these replicas were last due for a check.
     checked_at: u64,
-    /// The lengths of the stream that the replicas have, by their sessions.
+    /// The length of the stream that each replica has, by session.
     replicas: BTreeMap<u64, u64>,
 }
 
 impl Behind {
-    /// Returns the number of replicas that are behind. O(1).
+    /// Returns the number of slow replicas. O(1).
     pub(crate) fn len(&self) -> usize {
         self.replicas.len()
     }
 
-    /// Whether no replica is behind.
+    /// Whether no replica is slow.
     pub(crate) fn is_empty(&self) -> bool {
         self.replicas.is_empty()
     }
 
-    /// Whether a replica is behind.
+    /// Whether this replica is slow.
     pub(crate) fn has(&self, session: u64) -> bool {
         self.replicas.contains_key(&session)
     }
 
-    /// The replicas that are behind.
+    /// Returns the sessions of the slow replicas.
     pub(crate) fn sessions(&self) -> Vec<u64> {
         self.replicas.keys().copied().collect()
     }
@@ -55,26 +55,27 @@ impl Behind {
         self.blocks.len() - self.first_lacked(has) + usize::from(!self.open.is_empty())
     }
 
-    /// The first block that a replica lacks which has so much of the stream.
+    /// Returns the index of the first block that a replica lacks. `has` is the length of the stream that the replica
+    /// has.
     fn first_lacked(&self, has: u64) -> usize {
         self.blocks.partition_point(|(end, _)| *end <= has)
     }
 
-    /// A replica is sent nothing from here on.
+    /// Adds a replica that lacks the stream from its current end.
     pub(crate) fn add(&mut self, session: u64, account: &BufferBytes) {
         self.complete(account);
         self.replicas.insert(session, self.end);
     }
 
-    /// A replica is sent nothing from where another one is that is behind.
+    /// Adds a replica that lacks the stream from the same offset as another slow replica.
     pub(crate) fn add_beside(&mut self, session: u64, other: u64) {
         if let Some(&has) = self.replicas.get(&other) {
             self.replicas.insert(session, has);
         }
     }
 
-    /// The stream goes on; whether the limits of these replicas are due, as they are once a block. Unwinds if there
-    /// is hardly any memory for it: then all these replicas are to be cut. O(bytes).
+    /// Appends bytes of the stream. Returns whether the output limits of the slow replicas are due for a check, which
+    /// happens once a block. Unwinds if memory is short: then all slow replicas must be cut. O(bytes).
     pub(crate) fn append(&mut self, mut bytes: &[u8], account: &BufferBytes) -> bool {
         self.end += bytes.len() as u64;
         while !bytes.is_empty() {
@@ -97,17 +98,17 @@ impl Behind {
         is_due
     }
 
-    /// Ends the block that is being filled.
+    /// Completes the block that is being filled.
     fn complete(&mut self, account: &BufferBytes) {
         if !self.open.is_empty() {
-            // Its end is that of the blocks before it and of its own bytes.
+            // The end of a block is the end of the previous one plus its own length.
             let begin = self.blocks.back().map_or(self.begin, |(end, _)| *end);
             let end = begin + self.open.len() as u64;
             self.blocks.push_back((end, SharedBytes::new(account, std::mem::take(&mut self.open))));
         }
     }
 
-    /// Takes the part of the stream that a replica lacks, which is not behind any more. O(blocks, replicas).
+    /// Returns the part of the stream that a replica lacks. The replica is no longer slow. O(blocks, replicas).
     pub(crate) fn take(&mut self, session: u64, account: &BufferBytes) -> Vec<SharedBytes> {
         let Some(&has) = self.replicas.get(&session) else { return Vec::new() };
         self.complete(account);
@@ -117,7 +118,7 @@ impl Behind {
         lacked
     }
 
-    /// Forgets a replica, and what no other one lacks. O(replicas).
+    /// Forgets a replica, and the part of the stream that no other replica lacks. O(replicas).
     pub(crate) fn remove(&mut self, session: u64) {
         if self.replicas.remove(&session).is_none() {
             return;
@@ -201,7 +202,7 @@ mod tests {
                     }
                 }
                 prop_assert_eq!(behind.sessions(), places.keys().copied().collect::<Vec<_>>());
-                // No more is kept than the replica lacks that is the furthest behind, but for its first block.
+                // Apart from its first block, no more is kept than the slowest replica lacks.
                 let lacked = places.values().min().map_or(0, |place| stream.len() - place);
                 let kept: usize = behind.blocks.iter().map(|(_, block)| block.bytes().len()).sum();
                 prop_assert!(kept + behind.open.len() <= lacked);

@@ -1,12 +1,12 @@
-//! The part of the stream that a replica lacks when it comes. Replicas that come at about the same time share most of
-//! it.
+//! The part of the stream that a replica lacks when it connects. Replicas that connect at about the same time share
+//! most of it.
 
 use super::backlog::Backlog;
 use lockwheel_resp::allocation;
 use lockwheel_store::memory::{BufferBytes, SharedBytes, WeakBytes};
 use std::collections::BTreeMap;
 
-/// Length of a chunk, in bytes.
+/// The length of a chunk, in bytes.
 const CHUNK_BYTES: i64 = 16 * 1024;
 
 /// The stream from an offset to its end.
@@ -16,24 +16,24 @@ pub(crate) struct CatchUp {
     pub(crate) head: Vec<u8>,
     /// The whole chunks.
     pub(crate) chunks: Vec<SharedBytes>,
-    /// The bytes behind them.
+    /// The bytes after the last whole chunk.
     pub(crate) tail: Vec<u8>,
 }
 
 impl CatchUp {
-    /// Its length, in bytes.
+    /// Returns the length in bytes.
     pub(crate) fn len(&self) -> usize {
         let chunks: usize = self.chunks.iter().map(|chunk| chunk.bytes().len()).sum();
         self.head.len() + chunks + self.tail.len()
     }
 }
 
-/// The chunks of the stream that replicas are being sent, by their numbers: each begins at a multiple of its length.
+/// The chunks of the stream that replicas are being sent, by number. Each begins at a multiple of the chunk length.
 #[derive(Debug, Default)]
 pub(super) struct Chunks(BTreeMap<i64, WeakBytes>);
 
 impl Chunks {
-    /// The stream from the byte at this offset on, if all of that is kept. Unwinds if there is no memory for it.
+    /// Returns the stream from the byte at this offset, if all of that is kept. Unwinds if there is no memory for it.
     /// O(bytes).
     pub(super) fn catch_up(
         &mut self,
@@ -65,7 +65,7 @@ impl Chunks {
     }
 }
 
-/// A copy of the stream between two lengths of it, all of which the backlog keeps.
+/// Copies the stream between two lengths of it, all of which the backlog keeps.
 fn copy(backlog: &Backlog, begin: i64, end: i64) -> Vec<u8> {
     let mut bytes = Vec::new();
     let Some((one, other)) = backlog.since(begin + 1) else { return bytes };

@@ -1,35 +1,36 @@
-//! The state of a master's part that is handed over to one of its replicas (FAILOVER).
+//! The state of a coordinated failover: a master hands its role over to a replica (FAILOVER).
 
 use crate::clock::TimerKey;
 
-/// The progress of a hand-over.
+/// The progress of a failover.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CoordinatedFailoverState {
-    /// Nothing is written any more; the heir is to say that it has everything.
+    /// No client can write; the successor must still acknowledge the whole stream.
     WaitsForSync,
-    /// The server is a replica of the heir, which is to become a master.
+    /// The server is a replica of the successor, which is to become a master.
     InProgress,
 }
 
-/// The hand-over of a master's part.
+/// A failover in progress.
 #[derive(Debug)]
 pub(super) struct CoordinatedFailover {
-    /// Its progress.
+    /// The progress of the failover.
     pub(super) state: CoordinatedFailoverState,
-    /// The heir's address; none: whoever has everything first.
+    /// The address of the successor. `None`: the first replica that has the whole stream.
     pub(super) to: Option<(String, u16)>,
-    /// When its time is over the heir takes over with what it has; otherwise the master stays the master.
+    /// Whether the successor takes over with the data that it has when the time is over. Otherwise the master stays the
+    /// master.
     pub(super) is_forced: bool,
-    /// The timer that ends its time, if it has not as long as it needs.
+    /// The timer that limits the failover. `None`: there is no limit.
     pub(super) timeout: Option<TimerKey>,
 }
 
-/// The next step in handing a master's part over.
+/// The next step of a failover.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum FailoverEffect {
-    /// The server becomes a replica of the heir at this address.
+    /// The server becomes a replica of the successor at this address.
     Follow { host: String, port: u16 },
-    /// The hand-over has ended: paused clients go on. `unfollows`: the server is a replica of the heir and stays the
-    /// master.
+    /// The failover has ended, and paused clients resume. `unfollows`: the server is a replica of the successor and
+    /// becomes the master again.
     End { unfollows: bool },
 }

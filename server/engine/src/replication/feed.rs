@@ -1,4 +1,4 @@
-//! What replicas are to be told: the changes of a command, script or transaction, collected until it ends.
+//! The changes of a command, script or transaction, collected for replicas until it ends.
 
 use foldhash::quality::FixedState;
 use lockwheel_resp::{allocation, write_request};
@@ -7,52 +7,53 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::hash::BuildHasher;
 use std::num::NonZeroU64;
 
-/// Bytes around a word of a request, at most.
+/// The maximum number of bytes around a word of a request.
 pub(super) const WORD_FRAME: usize = 32;
 
-/// What has happened to whole databases.
+/// A change of whole databases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Structure {
-    /// All keys of a database are gone.
+    /// All keys of a database were deleted.
     Flushed(usize),
-    /// All keys of all databases are gone.
+    /// All keys of all databases were deleted.
     AllFlushed,
-    /// The keys of two databases have been exchanged.
+    /// The keys of two databases were swapped.
     Swapped(usize, usize),
 }
 
-/// The name of a key.
+/// The database and the name of a key.
 type Place = (usize, Box<[u8]>);
 
-/// All that a command, script or transaction has changed.
+/// All changes of a command, script or transaction.
 ///
-/// A replica gets the last state of each key. It therefore may be told of whole databases first, and of the keys that
-/// have changed since then, by the numbers that their databases have at the end.
+/// A replica gets the last state of each key. So the changes of whole databases come first, then the keys that have
+/// changed since. Keys have the database numbers that hold at the end.
 #[derive(Debug, Default)]
 pub(crate) struct Unit {
-    /// What has happened to whole databases, in order.
+    /// The changes of whole databases, in order.
     pub(crate) structure: Vec<Structure>,
-    /// The keys that have changed, each once, in the order of their first changes.
+    /// The changed keys, each once, in the order of their first changes.
     pub(crate) keys: Vec<Place>,
-    /// Requests that replicas run as they are: messages, libraries of functions.
+    /// Requests that replicas run as they are: messages and function libraries.
     pub(crate) requests: Vec<Vec<u8>>,
-    /// The sessions that have caused it.
+    /// The sessions that have caused the changes.
     pub(crate) by: Vec<u64>,
-    /// The same keys, when they are many, but for those with long names.
+    /// The changed keys with short names, as an index that is built once there are many keys.
     seen: BTreeSet<Place>,
-    /// The places in `keys` of those with long names, by their databases and hashes, when they are many.
+    /// The positions in `keys` of keys with long names, by database and hash. Built once there are many keys.
     long: BTreeMap<(usize, u64), Vec<usize>>,
-    /// A key has changed whose name there was no memory for: replicas cannot be told.
+    /// Whether the name of a changed key found no memory, so that the change cannot be sent.
     pub(crate) is_incomplete: bool,
 }
 
 impl Unit {
-    /// Few keys are compared one by one.
+    /// The maximum number of keys that are compared one by one.
     const FEW: usize = 8;
-    /// Names of more bytes are long. A large number of them does not fit into memory.
+    /// The maximum length of a short name, in bytes. The index holds hashes of longer names, since copies would take
+    /// too much memory.
     const LONG_NAME: usize = 64 << 10;
 
-    /// Whether nothing is in it.
+    /// Whether nothing has changed.
     pub(crate) fn is_empty(&self) -> bool {
         self.structure.is_empty() && self.keys.is_empty() && self.requests.is_empty() && !self.is_incomplete
     }
@@ -80,7 +81,7 @@ impl Unit {
         }
     }
 
-    /// Notes a key with a long name. Names are compared if their hashes are equal.
+    /// Records a key with a long name. Names are compared if their hashes are equal.
     fn changed_long(&mut self, db: usize, key: &[u8]) {
         let hash = |key: &[u8]| FixedState::default().hash_one(key);
         if self.long.is_empty() {
@@ -109,7 +110,7 @@ impl Unit {
         }
     }
 
-    /// Forgets the positions of the keys.
+    /// Forgets the indexes of the keys.
     fn forget_seen(&mut self) {
         self.seen.clear();
         self.long.clear();
@@ -148,7 +149,7 @@ impl Unit {
     }
 }
 
-/// Collects what replicas are to be told, while there is a stream.
+/// The collector of changes for replicas, active while there is a stream.
 #[derive(Debug, Default)]
 pub(crate) struct Feed {
     is_on: bool,
@@ -156,18 +157,18 @@ pub(crate) struct Feed {
 }
 
 impl Feed {
-    /// Returns what has been collected from the changes of a keyspace, if that is collected at all.
+    /// Takes the changes collected from a keyspace. `None`: none are collected.
     pub(crate) fn take_from(keyspace: &mut Keyspace) -> Option<Unit> {
         keyspace.subscriber_itself::<Feed>().map(Feed::take)
     }
 
-    /// Puts back what had been collected, in the place of what has been since: replicas are not told of that.
+    /// Restores the earlier collection and drops the changes since then, which replicas do not receive.
     pub(crate) fn put_back_into(keyspace: &mut Keyspace, before: Option<Unit>) {
         let feed = keyspace.subscriber_itself::<Feed>();
         feed.zip(before).into_iter().for_each(|(feed, before)| feed.unit = before);
     }
 
-    /// Collects the changes of a keyspace from now on, or no longer.
+    /// Starts or stops collecting the changes of a keyspace.
     pub(crate) fn turn_on(keyspace: &mut Keyspace, is_on: bool) {
         match keyspace.subscriber_itself::<Feed>() {
             Some(feed) => feed.turn(is_on),
@@ -181,7 +182,7 @@ impl Feed {
         keyspace.renew_interests();
     }
 
-    /// Adds a request that replicas run as it is, by a session. Returns false if there is no memory for it.
+    /// Adds a request of a session that replicas run as it is. Returns false if there is no memory for it.
     pub(crate) fn add_words(keyspace: &mut Keyspace, words: &[&[u8]], session: u64) -> bool {
         let written = allocation::contain(|| {
             let mut request = Vec::new();
@@ -197,14 +198,14 @@ impl Feed {
         true
     }
 
-    /// Whether there is a stream. [`Keyspace::renew_interests`](lockwheel_store::keyspace::Keyspace) must be called
-    /// then.
+    /// Starts or stops collecting. The caller must then call
+    /// [`Keyspace::renew_interests`](lockwheel_store::keyspace::Keyspace).
     fn turn(&mut self, on: bool) {
         self.is_on = on;
         self.unit = Unit::default();
     }
 
-    /// A request that replicas run as it is, by a session. Whether it is the first of its unit.
+    /// Adds a request of a session that replicas run as it is. Returns whether it is the first of its unit.
     fn add_request(&mut self, request: Vec<u8>, session: u64) -> bool {
         let is_first = self.unit.is_empty();
         self.unit.requests.push(request);
@@ -212,7 +213,7 @@ impl Feed {
         is_first
     }
 
-    /// What has been collected.
+    /// Takes the collected changes.
     fn take(&mut self) -> Unit {
         std::mem::take(&mut self.unit)
     }

@@ -1,4 +1,5 @@
-//! The stream on its way to replicas: one that keeps up is sent it at once, another one when it has read the rest.
+//! The delivery of the stream to replicas. A replica that keeps up gets it at once, a slow one after its earlier
+//! output.
 
 use super::effect::ReplicationEffect;
 use super::last_heard::LinkClocks;
@@ -8,30 +9,30 @@ use crate::clients::{Closing, Session, Sessions, Slot};
 use lockwheel_resp::allocation;
 use lockwheel_store::memory::BufferBytes;
 
-/// A replica that would have more bytes unread than this does not keep up.
+/// The maximum unread output of a replica that keeps up, in bytes.
 const BEHIND_MIN: usize = 64 * 1024;
-/// The request that asks replicas how far they are.
+/// The request that asks replicas for their offsets.
 const GETACK: &[u8] = b"*3\r\n$8\r\nREPLCONF\r\n$6\r\nGETACK\r\n$1\r\n*\r\n";
 /// The request that keeps connections alive.
 const PING: &[u8] = b"*1\r\n$4\r\nPING\r\n";
 
-/// The outcome of sending a replica a part of the stream.
+/// The result of sending a part of the stream to a replica.
 enum Fed {
-    /// Nothing was sent: its connection is ending.
+    /// Nothing was sent: the connection is closing.
     Closing,
-    /// The part was sent. `is_much`: its output is to be checked against its limits.
+    /// The part was sent. `is_much`: the output must be checked against its limits.
     Sent { is_much: bool },
-    /// Nothing was sent: it lacks the stream from here on.
+    /// Nothing was sent: the replica lacks the stream from here on.
     Behind,
-    /// Nothing was sent: the part found no memory.
+    /// Nothing was sent: there was no memory for the part.
     NoMemory,
 }
 
 impl Replication {
-    /// Goes on with the stream by these bytes. A replica that has kept up is sent them; if it does not any more, or
-    /// they are many, it lacks the stream from here on until it has read what it was sent. For all such replicas the
-    /// stream is kept once. Returns what is to be done with replicas, in order. O(replicas that keep up), beside the
-    /// bytes.
+    /// Appends these bytes to the stream, and sends them to each replica that keeps up. A replica becomes slow if too
+    /// much of its output is unread, or if the bytes are many. It lacks the stream from here on until it has read its
+    /// earlier output. The stream is kept once for all slow replicas. Returns the effects on replicas, in order.
+    /// O(replicas that keep up), beside the bytes.
     pub(crate) fn send(
         &mut self,
         bytes: &[u8],
@@ -51,7 +52,7 @@ impl Replication {
         effects
     }
 
-    /// Sends these bytes to all replicas that keep up; returns those that do not any more.
+    /// Sends these bytes to all replicas that keep up. Returns those that have become slow.
     fn send_to_those_keeping_up(
         &mut self,
         bytes: &[u8],
@@ -79,14 +80,13 @@ impl Replication {
                     continue;
                 }
             }
-            // The connection of one that is behind asks for more once it has sent everything.
+            // The connection of a slow replica asks for more once it has sent everything.
             sessions.wake(slot);
         }
         fallen_behind
     }
 
-    /// Keeps a part of the stream, once, for all replicas that do not keep up. Those that have left too much unread
-    /// are cut.
+    /// Keeps a part of the stream once for all slow replicas. Cuts those with too much unread output.
     fn keep_for_those_behind(
         &mut self,
         bytes: &[u8],
@@ -106,13 +106,13 @@ impl Replication {
                     sessions.wake(slot);
                 }
                 (Some(slot), Err(_)) => effects.push(cut_for_lack_of_memory(slot)),
-                // Nothing is kept for a session that has been forgotten.
+                // No part of the stream is kept for a forgotten session.
                 (None, _) => behind.remove(id),
             }
         }
     }
 
-    /// Asks replicas how far they are, unless they have been asked since the stream last went on.
+    /// Asks replicas for their offsets, unless they have been asked since the stream last grew.
     pub(crate) fn ask_replicas(
         &mut self,
         sessions: &mut Sessions,
@@ -126,7 +126,7 @@ impl Replication {
         effects
     }
 
-    /// Keeps the connections of replicas alive, if it is time: the stream has a PING. Servers that share a process need
+    /// Appends a PING to the stream if one is due, so that connections stay alive. Servers that share a process need
     /// none. `now_ms` is in real monotonic milliseconds.
     pub(crate) fn ping_replicas(
         &mut self,
@@ -134,7 +134,7 @@ impl Replication {
         sessions: &mut Sessions,
         account: &BufferBytes,
     ) -> Vec<ReplicationEffect> {
-        // Who has everything when the master's part is handed over must not lack a PING.
+        // During a failover, a PING would put a replica that has the whole stream behind again.
         if self.fails_over()
             || self.replicas.values().all(|replica| replica.heard.is_in_process())
             || now_ms - self.pinged_ms < period_s.saturating_mul(1000)
@@ -145,9 +145,9 @@ impl Replication {
         self.send(PING, sessions, account)
     }
 
-    /// Gives a replica that did not keep up what it lacks, now that it has been sent everything else. One that is being
-    /// disconnected has lost some of that, and gets nothing; one that waits for its snapshot gets that first. Returns
-    /// false if there is no memory for it: then the replica is to be disconnected.
+    /// Sends a slow replica the part that it lacks, after all its earlier output. A replica that is being disconnected
+    /// gets nothing, since it has lost some of that output. A replica that waits for its snapshot gets that first.
+    /// Returns false if there is no memory: the replica must be disconnected.
     pub(crate) fn feed_lacked(&mut self, session: &mut Session, account: &BufferBytes) -> bool {
         let is_behind = self.behind.has(session.id);
         if !is_behind || session.closing == Some(Closing::Now) || self.awaits_snapshot(session.id) {
@@ -162,23 +162,23 @@ impl Replication {
         pushed.is_ok()
     }
 
-    /// Returns the bytes that a client has not been sent; of the stream too, if it is a replica. O(log n).
+    /// Returns the bytes that a client has not been sent, including those of the stream if it is a replica. O(log n).
     pub(crate) fn unsent(&self, session: &Session) -> usize {
         session.delivery.pending() + self.behind.unsent(session.id)
     }
 
-    /// Returns the bytes and the blocks of the stream that are kept for a replica that does not keep up. O(log n).
+    /// Returns the bytes and the blocks of the stream that are kept for a slow replica. O(log n).
     pub(crate) fn lacked(&self, session: u64) -> (usize, usize) {
         (self.behind.unsent(session), self.behind.unsent_blocks(session))
     }
 
-    /// Keeps nothing of the stream any more for a replica that is being disconnected.
+    /// Drops the kept part of the stream for a replica that is being disconnected.
     pub(crate) fn forget_lacked(&mut self, session: u64) {
         self.behind.remove(session);
     }
 
-    /// Looks at replicas: those that say nothing, or do not read, are cut; the output of the others that do not keep up
-    /// is held against its limits, as the stream may not go on.
+    /// Checks the replicas. Silent ones and those that do not read are cut. The output of other slow replicas is
+    /// checked against its limits, since the stream may not grow.
     pub(crate) fn check_replicas(
         &mut self,
         sessions: &Sessions,
@@ -215,7 +215,7 @@ impl Replication {
     }
 }
 
-/// Sends a part of the stream to a replica that has kept up, unless it would have much unread then.
+/// Sends a part of the stream to a replica that has kept up, unless its unread output would become too large.
 fn feed(session: &mut Session, bytes: &[u8]) -> Fed {
     if session.closing == Some(Closing::Now) {
         return Fed::Closing;
@@ -229,7 +229,7 @@ fn feed(session: &mut Session, bytes: &[u8]) -> Fed {
     Fed::Sent { is_much: !session.keeps_up() }
 }
 
-/// The effect on a replica for whose part of the stream there is no memory.
+/// Returns the effect on a replica for which a part of the stream found no memory.
 pub(super) fn cut_for_lack_of_memory(slot: Slot) -> ReplicationEffect {
     log_lack_of_memory();
     ReplicationEffect::Cut(slot)

@@ -1,4 +1,4 @@
-//! A master's part is handed over to one of its replicas (FAILOVER).
+//! The coordinated failover (FAILOVER): a master hands its role over to one of its replicas.
 
 use super::failover::{CoordinatedFailover, CoordinatedFailoverState, FailoverEffect};
 use super::request::FailoverRequest;
@@ -6,24 +6,24 @@ use super::state::Replication;
 use crate::clock::{Timer, TimerKind, Timers};
 use lockwheel_store::keyspace::Order;
 
-/// The name of a replica that is to take over.
+/// Returns the name of the successor for the log.
 fn name_of(replica: Option<&(String, u16)>) -> String {
     replica.map_or_else(|| "any replica".to_owned(), |(host, port)| format!("{host}:{port}"))
 }
 
 impl Replication {
-    /// Whether the master's part is being handed over.
+    /// Whether a failover is in progress.
     pub(crate) fn fails_over(&self) -> bool {
         self.failover.is_some()
     }
 
-    /// Whether the heir is to say that it has everything.
+    /// Whether the successor must still acknowledge the whole stream.
     fn awaits_heir(&self) -> bool {
         let waits = |failover: &CoordinatedFailover| failover.state == CoordinatedFailoverState::WaitsForSync;
         self.failover.as_ref().is_some_and(waits)
     }
 
-    /// The name that INFO has for how far the master's part is handed over.
+    /// Returns the name that INFO has for the progress of the failover.
     pub(crate) fn failover_state(&self) -> &'static str {
         match self.failover.as_ref().map(|failover| failover.state) {
             None => "no-failover",
@@ -32,9 +32,9 @@ impl Replication {
         }
     }
 
-    /// Begins to hand the master's part over to the replica at an address, or to the first that has everything. Until
-    /// then nothing is to be written. When it has not happened in time, from this instant of the monotonic clock on,
-    /// the replica that is forced to takes over with what it has; otherwise the master stays the master.
+    /// Begins a failover to the replica at an address, or to the first one that has the whole stream. No client may
+    /// write until then. The timeout counts from `now_ms`, on the monotonic clock. When it ends, a forced failover
+    /// continues with the data that the replica has. Otherwise the master stays the master.
     pub(crate) fn begin_failover(
         &mut self,
         FailoverRequest { to, timeout_ms, is_forced }: FailoverRequest,
@@ -49,7 +49,7 @@ impl Replication {
         self.failover = Some(CoordinatedFailover { state, to, is_forced, timeout });
     }
 
-    /// Looks whether the heir has everything.
+    /// Checks whether the successor has the whole stream.
     pub(crate) fn look_at_heir(&mut self, timers: &mut Timers) -> Option<FailoverEffect> {
         if !self.awaits_heir() {
             return None;
@@ -67,7 +67,7 @@ impl Replication {
         Some(FailoverEffect::Follow { host, port })
     }
 
-    /// Ends the time for the heir: the timer has fired.
+    /// Ends the time for the successor: the timer has fired.
     pub(crate) fn expire_failover(&mut self, timers: &mut Timers) -> Option<FailoverEffect> {
         let failover = self.failover.as_mut()?;
         failover.timeout = None;
@@ -80,7 +80,7 @@ impl Replication {
         }
     }
 
-    /// Lets the master stay the master, or be it again.
+    /// Aborts the failover: the server stays the master, or becomes it again.
     pub(crate) fn abort_failover(&mut self, why: &str, timers: &mut Timers) -> Option<FailoverEffect> {
         let failover = self.failover.as_ref()?;
         tracing::info!("FAILOVER to {} aborted: {why}", name_of(failover.to.as_ref()));
@@ -89,7 +89,7 @@ impl Replication {
         Some(FailoverEffect::End { unfollows })
     }
 
-    /// Forgets that the master's part is handed over: it has been, or everything begins anew.
+    /// Forgets the failover, which has succeeded or is reset.
     pub(crate) fn end_failover(&mut self, timers: &mut Timers) -> Option<FailoverEffect> {
         let failover = self.failover.take()?;
         failover.timeout.into_iter().for_each(|timeout| timers.cancel(timeout));

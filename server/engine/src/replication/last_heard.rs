@@ -1,64 +1,64 @@
-//! When the other end of a link of replication was last heard.
+//! The time at which the peer of a replication link was last heard.
 
 use crate::clock::EngineClock;
 
-/// An instant on the clocks that links go by, in monotonic milliseconds.
+/// A point in time on the clocks that links use, in monotonic milliseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LinkClocks {
-    /// Real time: for links between processes.
+    /// Real time, for links between processes.
     pub(crate) real_ms: i64,
-    /// The clock that servers of one process share: for links between those.
+    /// The clock that servers of one process share, for links between them.
     pub(crate) shared_ms: i64,
 }
 
 impl LinkClocks {
-    /// Returns the present instant.
+    /// Returns the current time.
     pub(crate) fn of(clock: &EngineClock) -> Self {
         LinkClocks { real_ms: clock.system().monotonic_ms(), shared_ms: clock.now().monotonic_ms() }
     }
 
-    /// Returns the milliseconds of the clock by which the end of the stream is kept without replicas. `is_joined`:
-    /// there are other servers in the process, which share a clock.
+    /// Returns the time that limits how long the backlog is kept without replicas. `is_joined`: the server shares its
+    /// process, and its clock, with others.
     pub(crate) fn alone_ms(self, is_joined: bool) -> i64 {
         if is_joined { self.shared_ms } else { self.real_ms }
     }
 }
 
-/// When the other end of a link was last heard.
+/// The time at which the peer of a link was last heard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LastHeard {
-    /// At this instant of real time.
+    /// The peer was heard at this instant of real time.
     At(i64),
-    /// At every instant: it is a server of this process, and nothing is between the two.
+    /// The peer is always heard: it is a server of this process, and the network between the two works.
     Always,
-    /// A server of this process that was heard until it was cut off, at this instant of the shared clock.
+    /// The peer is a server of this process, heard until it was cut off at this instant of the shared clock.
     Until(i64),
 }
 
 impl LastHeard {
-    /// It is heard now, for the first time.
+    /// Records the first contact with a peer.
     pub(crate) fn first(in_process: bool, now: LinkClocks) -> Self {
         if in_process { LastHeard::Always } else { LastHeard::At(now.real_ms) }
     }
 
-    /// Whether it is a server of this process.
+    /// Whether the peer is a server of this process.
     pub(crate) fn is_in_process(self) -> bool {
         !matches!(self, LastHeard::At(_))
     }
 
-    /// The milliseconds of the clock that the link goes by.
+    /// Returns the milliseconds of the clock that the link uses.
     pub(crate) fn clock_ms(self, now: LinkClocks) -> i64 {
         if self.is_in_process() { now.shared_ms } else { now.real_ms }
     }
 
-    /// Something has come.
+    /// Records that bytes have arrived.
     pub(crate) fn hear(&mut self, now: LinkClocks) {
         if let LastHeard::At(at_ms) = self {
             *at_ms = now.real_ms;
         }
     }
 
-    /// A server of this process is cut off, or is no more.
+    /// Records that a server of this process is cut off, or reachable again.
     pub(crate) fn set_cut(&mut self, is_cut: bool, now: LinkClocks) {
         match self {
             LastHeard::Always if is_cut => *self = LastHeard::Until(now.shared_ms),
@@ -67,7 +67,7 @@ impl LastHeard {
         }
     }
 
-    /// For how many milliseconds nothing has come.
+    /// Returns the milliseconds since the peer was last heard.
     pub(crate) fn silent_ms(self, now: LinkClocks) -> i64 {
         match self {
             LastHeard::At(at_ms) => (now.real_ms - at_ms).max(0),
@@ -76,8 +76,8 @@ impl LastHeard {
         }
     }
 
-    /// Whether it has been silent for longer than a link between processes may be. One within the process is as late
-    /// as a test wants.
+    /// Whether a link between processes has been silent for longer than the timeout. A link within a process never
+    /// times out, since a test may delay it at will.
     pub(crate) fn is_timed_out(self, now: LinkClocks, timeout_ms: i64) -> bool {
         !self.is_in_process() && self.silent_ms(now) > timeout_ms
     }

@@ -1,44 +1,44 @@
-//! What a replica says to its master, and what it hears: bytes in, events and bytes out.
+//! The protocol between a replica and its master: bytes in, events and bytes out.
 
 use super::replid::ReplicationId;
 use super::transfer::{Arrived, Transfer};
 use lockwheel_resp::{Batch, RequestLimits, RequestParser, allocation, write_request};
 use std::collections::VecDeque;
 
-/// With what a replica comes to its master.
+/// The parameters with which a replica connects to its master.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LinkParameters {
-    /// As whom; none: as the default user.
+    /// The user. Empty: the default user.
     pub(crate) user: String,
-    /// Its password; empty: it needs none.
+    /// The password. Empty: no password is sent.
     pub(crate) password: Vec<u8>,
     /// The port that the replica listens on.
     pub(crate) port: u16,
-    /// The address that it announces; empty: that of its connection.
+    /// The announced address. Empty: the address of the connection.
     pub(crate) ip: String,
-    /// The history that it knows, and the first offset that it lacks.
+    /// The history that the replica knows, and the first offset that it lacks.
     pub(crate) knows: Option<(ReplicationId, i64)>,
-    /// What comes is for this replica or its own ones, one of which may be as old as Redis 7.0.
+    /// Whether this replica, or a replica of it, may be as old as Redis 7.0 and needs older forms.
     pub(crate) for_7_0: bool,
-    /// The other one is a replica that is to become the master.
+    /// Whether the peer is a replica that is to become the master (FAILOVER).
     pub(crate) fails_over: bool,
 }
 
-/// How far a link is.
+/// The state of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LinkState {
     /// There is no connection yet.
     Connecting,
-    /// It introduces itself.
+    /// The replica introduces itself.
     Handshake,
-    /// The snapshot is on its way.
+    /// The snapshot is being transferred.
     Sync,
-    /// It follows the stream.
+    /// The replica follows the stream.
     Connected,
 }
 
 impl LinkState {
-    /// As ROLE names it.
+    /// Returns the name in the reply of ROLE.
     pub(crate) fn name(self) -> &'static str {
         match self {
             LinkState::Connecting => "connecting",
@@ -49,27 +49,27 @@ impl LinkState {
     }
 }
 
-/// What has come from the master.
+/// An event on the link to the master.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum LinkEvent {
-    /// A snapshot will come: of this history at this offset.
+    /// A snapshot of this history, up to this offset, will follow.
     FullResync(ReplicationId, i64),
-    /// The stream goes on where the replica has left it; by this name if it has another now.
+    /// The stream continues where the replica has left it. The id is the new name of the history, if it has changed.
     Continue(Option<ReplicationId>),
-    /// The snapshot.
+    /// The snapshot, complete.
     Snapshot(Vec<u8>),
-    /// A request of the stream; no words: only something that keeps the connection alive.
+    /// A request of the stream. Without words, it only keeps the connection alive.
     Request {
-        /// Its words.
+        /// The words of the request.
         words: Vec<Vec<u8>>,
-        /// Its bytes in the stream.
+        /// The bytes of the request in the stream.
         raw: Vec<u8>,
     },
-    /// The link is of no use any more: why.
+    /// The link is unusable for this reason.
     Failed(String),
 }
 
-/// The reply that is awaited.
+/// The next expected reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Awaited {
     Ping,
@@ -80,16 +80,16 @@ enum Awaited {
     Psync,
 }
 
-/// The longest line of a reply.
+/// The maximum length of a reply line, in bytes.
 const MAX_LINE: usize = 4096;
 
-/// A link to a master, from the connection on.
+/// A link to a master, from its connection on.
 #[derive(Debug)]
 pub(crate) struct Link {
     parameters: LinkParameters,
     state: LinkState,
     awaited: VecDeque<Awaited>,
-    /// What has come and was not read yet: lines of replies, then the stream.
+    /// The unread input: lines of replies, then the stream.
     input: Vec<u8>,
     output: Vec<u8>,
     transfer: Transfer,
@@ -100,7 +100,7 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    /// One that waits for its connection.
+    /// Creates a link that waits for its connection.
     pub(crate) fn new(parameters: LinkParameters) -> Self {
         Link {
             parameters,
@@ -116,29 +116,29 @@ impl Link {
         }
     }
 
-    /// How far it is.
+    /// Returns the state of the link.
     pub(crate) fn state(&self) -> LinkState {
         self.state
     }
 
-    /// Whether what comes may have forms that Redis 7.0 cannot read.
+    /// Whether the master may send forms that Redis 7.0 cannot read.
     pub(crate) fn has_newer_forms(&self) -> bool {
         !self.parameters.for_7_0
     }
 
-    /// Bytes of the snapshot that have arrived, and how many there will be if that is known.
+    /// Returns the number of received bytes of the snapshot, and its total size if known.
     pub(crate) fn progress(&self) -> (usize, Option<usize>) {
         self.transfer.progress()
     }
 
-    /// There is a connection.
+    /// Handles the opening of the connection.
     pub(crate) fn opened(&mut self) {
         self.state = LinkState::Handshake;
         tracing::info!("Non blocking connect for SYNC fired the event.");
         self.ask(Awaited::Ping, &[b"PING"]);
     }
 
-    /// Bytes from the master.
+    /// Handles bytes from the master.
     pub(crate) fn received(&mut self, bytes: &[u8]) {
         if self.has_failed {
             return;
@@ -157,23 +157,23 @@ impl Link {
         }
     }
 
-    /// What has happened next.
+    /// Takes the next event.
     pub(crate) fn next_event(&mut self) -> Option<LinkEvent> {
         self.events.pop_front()
     }
 
-    /// What is to be sent.
+    /// Takes the pending output.
     pub(crate) fn take_output(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.output)
     }
 
-    /// Whether it has asked for the stream in vain, up to now.
+    /// Whether the replica has asked for the stream and has not been accepted so far.
     pub(crate) fn asked_in_vain(&self) -> bool {
         self.was_refused
             || (self.state == LinkState::Handshake && self.awaited.front() == Some(&Awaited::Psync))
     }
 
-    /// Says up to which offset the replica has the stream.
+    /// Acknowledges the stream up to this offset.
     pub(crate) fn acknowledge(&mut self, offset: i64) {
         if self.state == LinkState::Connected {
             write_request(&[b"REPLCONF", b"ACK", offset.to_string().as_bytes()], &mut self.output);
@@ -204,7 +204,7 @@ impl Link {
             };
             let line = rest[read..read + length].trim_ascii();
             read += length + 1;
-            // Line ends keep the connection alive while the master prepares its answer.
+            // Empty lines keep the connection alive while the master prepares its reply.
             if !line.is_empty() {
                 self.read_reply(line);
             }
@@ -233,7 +233,7 @@ impl Link {
                 self.introduce();
             }
             Some(Awaited::Auth) if is_error => self.fail(format!("Unable to AUTH to MASTER: {shown}")),
-            // What a master does not know of a replica, it does without.
+            // The handshake ignores what the master does not understand.
             Some(Awaited::Port | Awaited::Address | Awaited::Auth) => {}
             Some(Awaited::Capabilities) => self.ask_for_stream(),
             Some(Awaited::Psync) => self.read_resync(line, shown),

@@ -1,10 +1,10 @@
-//! Both parts of replication: a master's, with its replicas and the stream that it sends them, and a replica's, with
-//! the link to its master.
+//! Both sides of replication. The master's has the replicas and the stream that it sends them. The replica's has the
+//! link to its master.
 //!
-//! The room does not know the engine. [`Replication`] owns the master's part, [`ReplicaLink`] the replica's. Handlers
-//! see both as a [`ReplicationView`] and answer with a [`ReplicationRequest`]. A [`ReplicationControl`] changes both
-//! parts, with the parts of the engine that they see, and ends with [`ReplicationEffect`]s. The conductor in
-//! [`core`](crate::core) carries these out.
+//! This module does not know the engine. [`Replication`] owns the master's side, [`ReplicaLink`] the replica's. Command
+//! handlers see both as a [`ReplicationView`] and return a [`ReplicationRequest`]. A [`ReplicationControl`] changes
+//! both sides, with access to parts of the engine, and returns [`ReplicationEffect`]s. The conductor in
+//! [`core`](crate::core) applies these.
 
 mod backlog;
 mod behind;

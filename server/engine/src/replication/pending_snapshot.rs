@@ -1,7 +1,7 @@
 //! The snapshot that is being made for replicas, and the replicas that wait for it or for the next one.
 //!
-//! The stream from the snapshot's beginning on is kept for the replicas that wait for its end, as for those that do not
-//! keep up. They are sent the snapshot when it is complete, and then the stream.
+//! The stream from the beginning of the snapshot is kept for the waiting replicas, as for slow ones. They are sent the
+//! complete snapshot, then the stream.
 
 use super::effect::ReplicationEffect;
 use super::feeding::cut_for_lack_of_memory;
@@ -17,13 +17,13 @@ use lockwheel_store::memory::{BufferBytes, SharedBytes};
 const KEEP_ALIVE: &[u8] = b"\n";
 
 impl Replication {
-    /// Whether the snapshot that is being made serves such replicas of the present history.
+    /// Whether the snapshot that is being made suits such a replica and belongs to the current history.
     pub(super) fn pending_serves(&self, for_7_0: bool) -> bool {
         let serves = |place: SnapshotPlace| place.id == self.id && place.for_7_0 == for_7_0;
         self.pending.is_some_and(serves) && self.awaits_end().next().is_some()
     }
 
-    /// The replicas that wait for the end of the snapshot that is being made.
+    /// Returns the replicas that wait for the end of the snapshot that is being made.
     fn awaits_end(&self) -> impl Iterator<Item = u64> {
         // The stream is no longer kept for a replica that is being disconnected.
         self.in_state(ReplicaState::AwaitsEnd).filter(|id| self.behind.has(*id))
@@ -33,13 +33,13 @@ impl Replication {
         self.replicas.iter().filter(move |(_, replica)| replica.state == state).map(|(id, _)| *id)
     }
 
-    /// Whether the snapshot of a replica is not complete. O(log n).
+    /// Whether the snapshot of a replica is incomplete. O(log n).
     pub(super) fn awaits_snapshot(&self, session: u64) -> bool {
         self.replicas.get(&session).is_some_and(|replica| replica.state.awaits_snapshot())
     }
 
-    /// Returns the kind of the snapshot that replicas wait for, if none is being made and there is room for it:
-    /// whether it is for replicas that may be as old as Redis 7.0.
+    /// Returns the kind of the snapshot that replicas wait for, if none is being made and there is room for another.
+    /// The kind says whether the replicas may be as old as Redis 7.0.
     pub(super) fn due_snapshot(&mut self) -> Option<bool> {
         if self.pending.is_some() {
             return None;
@@ -49,8 +49,8 @@ impl Replication {
         self.check_room_for_snapshot().is_ok().then_some(for_7_0)
     }
 
-    /// Begins a snapshot of the data as they are now: the replicas that wait for one of this kind are told its place in
-    /// the history. Returns what is to be done with replicas.
+    /// Begins a snapshot of the current data. The replicas that wait for one of this kind learn its place in the
+    /// history. Returns the effects on replicas.
     pub(super) fn begin_pending(
         &mut self,
         for_7_0: bool,
@@ -73,7 +73,7 @@ impl Replication {
         effects
     }
 
-    /// Lets a replica that has come wait for the snapshot that is being made.
+    /// Adds a new replica to those that wait for the snapshot that is being made.
     pub(super) fn join_pending(&mut self, session: u64) {
         let other = self.awaits_end().next();
         if let Some(other) = other {
@@ -81,7 +81,7 @@ impl Replication {
         }
     }
 
-    /// Forgets the snapshot that is being made if no replica waits for it any more; returns whether that is so.
+    /// Forgets the snapshot that is being made if no replica waits for it any longer. Returns whether it did so.
     pub(super) fn give_up_pending(&mut self) -> bool {
         let is_unwanted = self.pending.is_some() && self.awaits_end().next().is_none();
         if is_unwanted {
@@ -90,8 +90,8 @@ impl Replication {
         is_unwanted
     }
 
-    /// Sends the snapshot that was made to the replicas that wait for it; the stream follows. `None`: it could not be
-    /// made, and they are cut. Returns what is to be done with replicas.
+    /// Sends the snapshot to the replicas that wait for it; the stream follows. `None`: the snapshot failed, and the
+    /// replicas are cut. Returns the effects on replicas.
     pub(super) fn end_pending(
         &mut self,
         snapshot: Option<&SharedBytes>,
@@ -117,7 +117,7 @@ impl Replication {
         effects
     }
 
-    /// Records that a replica is sent a snapshot. The stream is kept for it if it lacks any.
+    /// Records that a replica is being sent a snapshot. The replica counts as slow while it lacks a part of the stream.
     fn send_snapshot(&mut self, session: u64, snapshot: &SharedBytes, now: LinkClocks) {
         let Some(replica) = self.replicas.get_mut(&session) else { return };
         let lacked = self.behind.unsent(session);
@@ -130,7 +130,7 @@ impl Replication {
         }
     }
 
-    /// Keeps the connections of replicas alive that wait for a snapshot. Returns what is to be done with replicas.
+    /// Keeps the connections of replicas that wait for a snapshot alive. Returns the effects on replicas.
     pub(super) fn keep_waiting_alive(&self, sessions: &mut Sessions) -> Vec<ReplicationEffect> {
         let mut effects = Vec::new();
         let waiting = self.replicas.iter().filter(|(_, replica)| replica.state.awaits_snapshot());
@@ -141,7 +141,7 @@ impl Replication {
     }
 }
 
-/// Sends a replica what `write` writes. If there is no memory for that, it is to be cut.
+/// Sends a replica the output of `write`. If there is no memory for it, the replica must be cut.
 fn push(
     id: u64,
     sessions: &mut Sessions,

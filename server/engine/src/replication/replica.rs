@@ -1,24 +1,25 @@
-//! What a master knows of one of its replicas.
+//! The state that a master keeps of a replica.
 
 use super::last_heard::{LastHeard, LinkClocks};
 
-/// What a client has told of itself by REPLCONF before it asked for the stream.
+/// The facts that a client has announced with REPLCONF before it asks for the stream.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Announced {
-    /// The port that it listens on; 0: it has not said.
+    /// The listening port of the replica. 0: not announced.
     pub(crate) port: u16,
-    /// Its address, if that is another than its connection's.
+    /// The announced address, if it differs from that of the connection.
     pub(crate) ip: String,
-    /// It reads a snapshot whose end a mark tells (`capa eof`).
+    /// Whether the replica reads a snapshot that ends with a mark (`capa eof`).
     pub(crate) reads_marked: bool,
-    /// It follows when the history gets another name (`capa psync2`).
+    /// Whether the replica accepts a renamed history (`capa psync2`).
     pub(crate) follows_renamed: bool,
-    /// It reads what Redis 7.0 does not have, deadlines of fields among it (`capa rdb-12`): no Redis says so.
+    /// Whether the replica reads forms that Redis 7.0 lacks, such as hash fields with deadlines (`capa rdb-12`). No
+    /// Redis announces this.
     pub(crate) reads_newer_forms: bool,
 }
 
 impl Announced {
-    /// The name of a replica at this address in the log.
+    /// Returns the name of a replica at this address for the log.
     pub(crate) fn name_at(&self, ip: &str) -> String {
         match self.port {
             0 => format!("{ip}:<unknown-replica-port>"),
@@ -27,26 +28,26 @@ impl Announced {
     }
 }
 
-/// How far a replica is.
+/// The synchronization state of a replica.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReplicaState {
-    /// It waits for the beginning of a snapshot: another one is being made.
+    /// The replica waits for a snapshot to begin; another one is being made.
     AwaitsStart,
-    /// It waits for the end of the snapshot that is being made.
+    /// The replica waits for the end of the snapshot that is being made.
     AwaitsEnd,
-    /// It is being sent the snapshot.
+    /// The replica is being sent the snapshot.
     SendBulk,
-    /// It follows the stream.
+    /// The replica follows the stream.
     Online,
 }
 
 impl ReplicaState {
-    /// Whether its snapshot is not complete: it is sent neither that nor the stream.
+    /// Whether the snapshot of the replica is incomplete. The replica is sent neither the snapshot nor the stream.
     pub(crate) fn awaits_snapshot(self) -> bool {
         matches!(self, ReplicaState::AwaitsStart | ReplicaState::AwaitsEnd)
     }
 
-    /// As INFO and ROLE name it.
+    /// Returns the name in the replies of INFO and ROLE.
     pub(crate) fn name(self) -> &'static str {
         match self {
             ReplicaState::AwaitsStart | ReplicaState::AwaitsEnd => "wait_bgsave",
@@ -59,35 +60,35 @@ impl ReplicaState {
 /// A replica.
 #[derive(Clone, Debug)]
 pub(crate) struct Replica {
-    /// What it has told of itself.
+    /// The facts that the replica has announced.
     pub(crate) announced: Announced,
-    /// Where it is: what it has told, or the address of its connection.
+    /// The announced address, or else that of the connection.
     pub(crate) ip: String,
-    /// How far it is.
+    /// The synchronization state.
     pub(crate) state: ReplicaState,
-    /// It says how far it is: one that has asked by SYNC does not.
+    /// Whether the replica acknowledges its offset. A replica that has asked with SYNC does not.
     pub(crate) answers: bool,
-    /// Up to which offset it has the stream, and has it on disk, by what it says.
+    /// The acknowledged offsets of the stream: executed, and on disk.
     pub(crate) acknowledged: i64,
     pub(crate) on_disk: i64,
-    /// When it said that last.
+    /// The time of the last acknowledgement.
     pub(crate) heard: LastHeard,
-    /// How much it had not been sent when that was last looked at.
+    /// The number of unsent bytes at the last check.
     pub(crate) unsent: usize,
-    /// Bytes of its snapshot and of the stream sent with it, until it says that it has read the snapshot.
+    /// The bytes of the snapshot, and of the stream sent with it, until the replica acknowledges the snapshot.
     pub(crate) snapshot: usize,
-    /// The length of the stream when it came, in bytes.
+    /// The length of the stream when the replica connected, in bytes.
     pub(crate) came_at: i64,
 }
 
 impl Replica {
-    /// Its name in the log.
+    /// Returns the name of the replica for the log.
     pub(crate) fn name(&self) -> String {
         self.announced.name_at(&self.ip)
     }
 
-    /// Bytes of [`snapshot`](Replica::snapshot) that may be unread, if so many bytes are unsent and the stream has this
-    /// length. One that never says that it has read it has read what was sent.
+    /// Returns the bytes of [`snapshot`](Replica::snapshot) that may be unread, given the unsent bytes and the length
+    /// of the stream. For a replica that never acknowledges, bytes that were sent count as read.
     pub(crate) fn unread_snapshot(&self, unsent: usize, stream: i64) -> usize {
         if self.answers {
             return self.snapshot;
@@ -96,7 +97,7 @@ impl Replica {
         self.snapshot.min(unsent.saturating_sub(since))
     }
 
-    /// For how many seconds it has said nothing.
+    /// Returns the seconds since the last acknowledgement.
     pub(crate) fn lag_seconds(&self, now: LinkClocks) -> i64 {
         self.heard.silent_ms(now) / 1000
     }

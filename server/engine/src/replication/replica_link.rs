@@ -1,4 +1,4 @@
-//! The replica's part: the link to the master that it follows, and what has come over it.
+//! The replica's side of replication: the link to its master, and the data received over it.
 
 use super::last_heard::{LastHeard, LinkClocks};
 use super::link::{Link, LinkEvent, LinkParameters, LinkState};
@@ -10,55 +10,55 @@ use crate::config::Config;
 use crate::outbound::{Endpoint, OutboundId};
 use lockwheel_resp::allocation;
 
-/// How the error of a command begins for which there is no memory.
+/// The prefix of the error of a command that finds no memory.
 const NO_MEMORY: &[u8] = b"OOM ";
 
 /// The state of a replica's link to its master.
 #[derive(Debug)]
 pub(crate) struct ReplicaLink {
-    /// Where the master is.
+    /// The host of the master.
     host: String,
     port: u16,
-    /// The connection, and what is said over it.
+    /// The connection and its protocol state.
     link: Option<(OutboundId, Link)>,
-    /// The session that runs what the master sends.
+    /// The session that runs the master's requests.
     slot: Slot,
-    /// Whether it may go on from the data that it has: they are of a history, perhaps of its own.
+    /// Whether the data belong to a history, perhaps the server's own, that a master may continue.
     knows_history: bool,
-    /// The history that the snapshot on its way belongs to, and its offset.
+    /// The history and the offset of the snapshot that is being received.
     expected: Option<(ReplicationId, i64)>,
-    /// The part that has come of a transaction that has not ended.
+    /// The received part of a transaction that has not ended.
     unapplied: Vec<u8>,
-    /// Whether Redis 7.0 could not read that.
+    /// Whether the unapplied part has forms that Redis 7.0 cannot read.
     has_newer_forms: bool,
-    /// Whether there was no memory for a request of the master.
+    /// Whether a request of the master found no memory.
     lacks_change: bool,
-    /// The master is told how far this replica is.
+    /// Whether an acknowledgement to the master is due.
     owes_answer: bool,
-    /// When the link was last used.
+    /// The time at which the master was last heard.
     heard: LastHeard,
-    /// Since when it is down, in milliseconds of the clock that it goes by; none: it is not, or has never been up.
+    /// The time since which the link is down, in milliseconds of its clock. `None`: it is up, or never was.
     down_since_ms: Option<i64>,
 }
 
-/// The next step with the bytes that have come from the master.
+/// The next step with the bytes received from the master.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum LinkStep {
-    /// A snapshot is on its way: the master has taken the replica on.
+    /// A snapshot follows: the master has accepted the replica.
     TakenOn,
-    /// The stream goes on where it was left, perhaps under another name.
+    /// The stream continues where it was left, perhaps under another name.
     GoOn(Option<ReplicationId>),
-    /// The snapshot of this history, at this offset, becomes the data.
+    /// The snapshot of this history, up to this offset, replaces the data.
     Load { file: Vec<u8>, id: ReplicationId, offset: i64 },
-    /// A request of the stream is run, if it has words.
+    /// A request of the stream must be run, unless it has no words.
     Run(Vec<Vec<u8>>),
-    /// The link is of no use any more, for this reason.
+    /// The link is unusable for this reason.
     Down(String),
 }
 
 impl ReplicaLink {
-    /// The master at this place, of which nothing has come. `knows_history`: the data are of a history that a master
-    /// may go on from. `slot`: the session that runs what the master sends.
+    /// Creates a link to the master at this address, without a connection. `knows_history`: the data belong to a
+    /// history that a master may continue. `slot`: the session that runs the master's requests.
     pub(crate) fn new(
         (host, port): (String, u16),
         knows_history: bool,
@@ -81,91 +81,91 @@ impl ReplicaLink {
         }
     }
 
-    /// The master's host.
+    /// Returns the host of the master.
     pub(crate) fn host(&self) -> &str {
         &self.host
     }
 
-    /// The master's port.
+    /// Returns the port of the master.
     pub(crate) fn port(&self) -> u16 {
         self.port
     }
 
-    /// The session that runs what the master sends.
+    /// Returns the session that runs the master's requests.
     pub(crate) fn slot(&self) -> Slot {
         self.slot
     }
 
-    /// Whether the data are of a history that a master may go on from.
+    /// Whether the data belong to a history that a master may continue.
     pub(crate) fn knows_history(&self) -> bool {
         self.knows_history
     }
 
-    /// Whether the link was up and is down.
+    /// Whether the link was up and is now down.
     pub(crate) fn was_up(&self) -> bool {
         self.down_since_ms.is_some()
     }
 
-    /// Whether it could go on with its master from where it is. A master that became a replica goes on from its own
-    /// history until a snapshot is on its way.
+    /// Whether the replica can continue with its master from its current offset. A master that became a replica
+    /// continues its own history until a snapshot is being received.
     pub(crate) fn could_go_on(&self) -> bool {
         self.is_connected() || self.was_up() || (self.knows_history && self.expected.is_none())
     }
 
-    /// For how many milliseconds the link has been down, if it is and was up.
+    /// Returns the milliseconds since the link went down. `None`: it is up, or never was.
     pub(crate) fn down_ms(&self, now: LinkClocks) -> Option<i64> {
         Some(self.heard.clock_ms(now) - self.down_since_ms?)
     }
 
-    /// For how many milliseconds nothing has come.
+    /// Returns the milliseconds since the master was last heard.
     pub(crate) fn silent_ms(&self, now: LinkClocks) -> i64 {
         self.heard.silent_ms(now)
     }
 
-    /// Whether the master is heard: the link is up, and nothing is between the two servers.
+    /// Whether the master is heard: the link is up, and the network between the two servers works.
     pub(crate) fn hears_master(&self) -> bool {
         self.is_connected() && !matches!(self.heard, LastHeard::Until(_))
     }
 
-    /// Whether it leads to the master at this address.
+    /// Whether the master has this address.
     pub(crate) fn is_to(&self, host: &str, port: u16) -> bool {
         self.host == host && self.port == port
     }
 
-    /// Bytes of the snapshot that have arrived, and how many there will be if that is known.
+    /// Returns the number of received bytes of the snapshot, and its total size if known.
     pub(crate) fn progress(&self) -> Option<(usize, Option<usize>)> {
         self.link.as_ref().map(|(_, link)| link.progress())
     }
 
-    /// How far the link is; none: there is none.
+    /// Returns the state of the connection, if there is one.
     pub(crate) fn state(&self) -> Option<LinkState> {
         self.link.as_ref().map(|(_, link)| link.state())
     }
 
-    /// Whether what the master does is known at once.
+    /// Whether the link is up, so that the master's changes are known at once.
     pub(crate) fn is_connected(&self) -> bool {
         self.state() == Some(LinkState::Connected) && self.expected.is_none()
     }
 
-    /// Whether the master sends what a replica cannot read that may be as old as Redis 7.0.
+    /// Whether the master may send forms that Redis 7.0 cannot read.
     pub(crate) fn has_newer_forms(&self) -> bool {
         self.link.as_ref().is_some_and(|(_, link)| link.has_newer_forms())
     }
 
-    /// Whether it has asked for the stream in vain, up to now.
+    /// Whether the replica has asked for the stream and has not been accepted so far.
     pub(crate) fn asked_in_vain(&self) -> bool {
         self.link.as_ref().is_some_and(|(_, link)| link.asked_in_vain())
     }
 }
 
-/// The way of a link, from the connection to its end.
+/// The life of a link, from its connection to its end.
 impl ReplicaLink {
-    /// Returns where to connect to, and with what the replica comes there.
+    /// Returns the address to connect to, and the parameters of the handshake.
     pub(crate) fn introduction(&self, history: &Replication, config: &Config) -> (Endpoint, LinkParameters) {
         let endpoint = Endpoint { host: self.host.as_str().into(), port: self.port };
         let parameters = &config.replication;
         let port = match parameters.announce_port {
-            // What INFO shows of the process is told to an engine after it has begun.
+            // An engine learns after its start what INFO shows of the process.
             0 => config.shown_port(),
             port => port,
         };
@@ -183,13 +183,13 @@ impl ReplicaLink {
         (endpoint, parameters)
     }
 
-    /// Waits for a connection.
+    /// Starts to wait for a connection.
     pub(crate) fn connect(&mut self, id: OutboundId, parameters: LinkParameters, now: LinkClocks) {
         self.link = Some((id, Link::new(parameters)));
         self.heard = LastHeard::first(self.heard.is_in_process(), now);
     }
 
-    /// Records that something has happened to a connection; returns whether it is this link's.
+    /// Records activity on a connection. Returns whether the connection belongs to this link.
     pub(crate) fn hear(&mut self, id: OutboundId, now: LinkClocks) -> bool {
         let is_its = self.link.as_ref().is_some_and(|(its, _)| *its == id);
         if is_its {
@@ -198,24 +198,24 @@ impl ReplicaLink {
         is_its
     }
 
-    /// A server of this process is cut off from this one, or no longer: the master, if this is the connection to it.
+    /// Records that a server of this process is cut off, or reachable again, if the connection belongs to this link.
     pub(crate) fn set_cut(&mut self, id: OutboundId, is_cut: bool, now: LinkClocks) {
         if self.link.as_ref().is_some_and(|(its, _)| *its == id) {
             self.heard.set_cut(is_cut, now);
         }
     }
 
-    /// Notes that the connection to the master is open.
+    /// Records that the connection to the master is open.
     pub(crate) fn opened(&mut self) {
         self.link.as_mut().into_iter().for_each(|(_, link)| link.opened());
     }
 
-    /// Bytes from the master.
+    /// Handles bytes from the master.
     pub(crate) fn received(&mut self, bytes: &[u8]) {
         self.link.as_mut().into_iter().for_each(|(_, link)| link.received(bytes));
     }
 
-    /// Returns why the link is down whose connection has ended for this reason of the system.
+    /// Returns the reason for the log when the connection has ended. `reason` is the system's.
     pub(crate) fn reason_of_end(&self, reason: &str) -> String {
         match reason {
             reason if self.state() == Some(LinkState::Connecting) => {
@@ -226,7 +226,7 @@ impl ReplicaLink {
         }
     }
 
-    /// Returns why the link is given up, if nothing has come for too long.
+    /// Returns the reason for giving the link up, if the master has been silent for too long.
     pub(crate) fn timed_out(&self, now: LinkClocks, timeout_ms: i64) -> Option<&'static str> {
         let state = self.state().filter(|_| self.heard.is_timed_out(now, timeout_ms))?;
         Some(match state {
@@ -239,7 +239,7 @@ impl ReplicaLink {
         })
     }
 
-    /// Returns what is to be done next with what has come. Unwinds if there is no memory for it.
+    /// Returns the next step with the received bytes. Unwinds if there is no memory for it.
     pub(crate) fn next_step(&mut self) -> Option<LinkStep> {
         loop {
             let step = match self.link.as_mut()?.1.next_event()? {
@@ -259,7 +259,7 @@ impl ReplicaLink {
         }
     }
 
-    /// Notes a request of the stream, and returns its words if it is to be run.
+    /// Records a request of the stream, and returns its words if it must be run.
     fn receive_request(&mut self, words: Vec<Vec<u8>>, raw: &[u8]) -> Vec<Vec<u8>> {
         allocation::append(&mut self.unapplied, raw);
         self.has_newer_forms |= is_newer_request(&words);
@@ -272,16 +272,16 @@ impl ReplicaLink {
         }
     }
 
-    /// Returns the requests of the stream that have been run since the last call, and whether Redis 7.0 cannot read
-    /// them. `None`: the link is down.
+    /// Returns the requests of the stream executed since the last call, and whether they have forms that Redis 7.0
+    /// cannot read. `None`: there is no connection.
     pub(crate) fn take_applied(&mut self) -> Option<(Vec<u8>, bool)> {
         self.link.as_ref()?;
-        // Between processes that is said once a second.
+        // Between processes, the acknowledgement is sent once a second.
         self.owes_answer |= self.heard.is_in_process();
         Some((std::mem::take(&mut self.unapplied), std::mem::take(&mut self.has_newer_forms)))
     }
 
-    /// Returns what is to be sent to the master, if anything. It is told how far this replica is, if that is due.
+    /// Returns the pending output to the master, with an acknowledgement of this offset if one is due.
     pub(crate) fn take_output(&mut self, offset: i64) -> Option<(OutboundId, Vec<u8>)> {
         let (id, link) = self.link.as_mut()?;
         if std::mem::take(&mut self.owes_answer) {
@@ -291,38 +291,38 @@ impl ReplicaLink {
         (!output.is_empty()).then_some((*id, output))
     }
 
-    /// Tells the master how far this replica is, as is done between processes from time to time.
+    /// Requests the periodic acknowledgement that is sent to a master of another process.
     pub(crate) fn report(&mut self) {
         self.owes_answer |= self.state() == Some(LinkState::Connected) && !self.heard.is_in_process();
     }
 
-    /// A session's command is answered with this error: the session may be that of the master's stream.
+    /// Records the error reply of a command, in case the session is that of the master's stream.
     pub(crate) fn note_error(&mut self, slot: Slot, error: &[u8]) {
         self.lacks_change |= self.slot == slot && error.starts_with(NO_MEMORY);
     }
 
-    /// Whether a request of the stream has not been run to its end, since there was no memory for it.
+    /// Whether a request of the stream was not run completely, for lack of memory.
     pub(crate) fn lacks_change(&self) -> bool {
         self.lacks_change
     }
 
-    /// A request of the stream has not been run, or not to its end. Only a snapshot makes up for that.
+    /// Records that a request of the stream was not run completely. Only a snapshot can repair that.
     pub(crate) fn miss_change(&mut self) {
         (self.knows_history, self.lacks_change) = (false, false);
     }
 
-    /// The snapshot has become the data.
+    /// Records that the snapshot has replaced the data.
     pub(crate) fn loaded(&mut self) {
         self.expected = None;
     }
 
-    /// The data are those of the master.
+    /// Records that the link is up: the data are the master's.
     pub(crate) fn come_up(&mut self) {
         self.down_since_ms = None;
         (self.knows_history, self.owes_answer) = (true, true);
     }
 
-    /// The link is of no use any more; the next one begins soon.
+    /// Records that the link is unusable. The next one begins soon.
     pub(crate) fn go_down(&mut self, now: LinkClocks) {
         if self.state().is_some_and(|state| state != LinkState::Connecting) {
             tracing::info!("Connection with master lost.");
@@ -334,8 +334,8 @@ impl ReplicaLink {
         }
     }
 
-    /// Ends the link, and returns its connection if there is one. What has come of a transaction that has not ended
-    /// comes again.
+    /// Ends the link, and returns its connection if there is one. An incomplete transaction is dropped; the master
+    /// sends it again.
     pub(crate) fn end(&mut self) -> Option<OutboundId> {
         self.unapplied.clear();
         self.has_newer_forms = false;

@@ -1,17 +1,16 @@
-//! A client's wait until replicas have its writes (WAIT, WAITAOF).
+//! The wait of a client until replicas have its writes (WAIT, WAITAOF).
 
 use super::state::Replication;
 use lockwheel_resp::Reply;
 
-/// The number of replicas that a client waits for.
+/// The condition of a client that waits for replicas.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReplicaWait {
-    /// The number of replicas.
+    /// The required number of replicas.
     pub(crate) replicas: usize,
-    /// The offset that they are to have.
+    /// The offset that they must have.
     pub(crate) offset: i64,
-    /// Whether they are to have it on their disks: then two numbers are answered, of which the first is this server's
-    /// own disk.
+    /// Whether they must have the offset on disk. Then the reply has two numbers, the first for this server's own disk.
     pub(crate) on_disk: bool,
 }
 
@@ -34,7 +33,7 @@ impl ReplicaWait {
         is_done
     }
 
-    /// Writes the reply that so many replicas have the offset.
+    /// Writes the reply; `reached` is the number of replicas that have the offset.
     pub(crate) fn answer(self, reached: usize, reply: &mut dyn Reply) {
         if self.on_disk {
             reply.array(2);

@@ -1,37 +1,37 @@
-//! The snapshots that replicas are being sent: one serves all replicas for which the stream since it is kept.
+//! The snapshots that replicas are being sent. A snapshot serves every replica while the stream since it is kept.
 
 use super::replid::ReplicationId;
 use lockwheel_store::memory::{SharedBytes, WeakBytes};
 
-/// Snapshots that may be on their way at a time. Each takes as much memory as the data.
+/// The maximum number of snapshots that are sent at a time. Each takes as much memory as the data.
 pub(crate) const MAX_SNAPSHOTS: usize = 3;
 
-/// Where in the history a snapshot was made, and for which replicas.
+/// The place of a snapshot in the history, and the kind of replicas that it suits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SnapshotPlace {
     /// The name of the history.
     pub(crate) id: ReplicationId,
-    /// Length of the stream, in bytes.
+    /// The length of the stream, in bytes.
     pub(crate) offset: i64,
-    /// A replica as old as Redis 7.0 can read it.
+    /// Whether a replica as old as Redis 7.0 can read the snapshot.
     pub(crate) for_7_0: bool,
 }
 
 impl SnapshotPlace {
-    /// The line that tells a replica the place before it is sent the snapshot.
+    /// Returns the line that announces the place to a replica before the snapshot.
     pub(super) fn announcement(&self) -> String {
         format!("+FULLRESYNC {} {}\r\n", self.id, self.offset)
     }
 }
 
-/// The snapshots that somebody still has to be sent, the oldest first.
+/// The snapshots that are still being sent to a client, oldest first.
 #[derive(Debug, Default)]
 pub(crate) struct Snapshots {
     all: Vec<(SnapshotPlace, WeakBytes)>,
 }
 
 impl Snapshots {
-    /// The newest snapshot for such replicas of this history that was made at this offset or later.
+    /// Returns the newest snapshot of this history for such replicas that was made at this offset or later.
     pub(crate) fn find(
         &mut self,
         id: ReplicationId,
@@ -45,13 +45,13 @@ impl Snapshots {
         found.filter_map(|(place, bytes)| Some((*place, bytes.upgrade()?))).next()
     }
 
-    /// Whether there may be another one.
+    /// Whether there is room for another snapshot.
     pub(crate) fn has_room(&mut self) -> bool {
         self.all.retain(|(_, bytes)| bytes.upgrade().is_some());
         self.all.len() < MAX_SNAPSHOTS
     }
 
-    /// A snapshot was made.
+    /// Adds a snapshot that was made.
     pub(crate) fn add(&mut self, place: SnapshotPlace, bytes: &SharedBytes) {
         self.all.push((place, bytes.downgrade()));
     }

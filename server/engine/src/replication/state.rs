@@ -1,4 +1,4 @@
-//! The state of replication: the history, the stream, the replicas.
+//! The state of replication: the history, the stream, and the replicas.
 
 use super::backlog::Backlog;
 use super::behind::Behind;
@@ -15,77 +15,77 @@ use lockwheel_store::keyspace::Rng;
 use lockwheel_store::memory::{BufferBytes, SharedBytes};
 use std::collections::BTreeMap;
 
-/// How a replica that comes gets what it lacks.
+/// The way in which a new replica gets the data that it lacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Resync {
-    /// The stream from this offset on, which is kept.
+    /// The stream from this offset, which is kept.
     Partial(i64),
     /// A snapshot.
     Full,
 }
 
-/// The numbers of replicas that have come.
+/// The numbers of synchronizations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SyncCounts {
-    /// Replicas that got a snapshot.
+    /// The number of replicas that got a snapshot.
     pub(crate) full: u64,
-    /// Replicas that got the stream alone.
+    /// The number of replicas that got only the stream.
     pub(crate) partial: u64,
-    /// Replicas that asked for the stream alone and got a snapshot.
+    /// The number of replicas that asked for only the stream and got a snapshot.
     pub(crate) refused_partial: u64,
 }
 
-/// What a server knows of the history of its data, and of who follows it.
+/// The history of a server's data, and the replicas that follow it.
 #[derive(Debug)]
 pub(crate) struct Replication {
     /// The name of the history.
     pub(super) id: ReplicationId,
-    /// The name that it had up to an offset: replicas that know it by that name may go on.
+    /// The former name of the history. Replicas that know it by that name may continue.
     pub(super) id2: ReplicationId,
-    /// The first offset that belongs to the new name alone; -1: there is no old one.
+    /// The first offset that is not valid under the former name. -1: there is no former name.
     pub(super) second_offset: i64,
-    /// How many bytes the stream has had.
+    /// The length of the stream, in bytes.
     pub(super) offset: i64,
-    /// Up to which offset the stream changes data; what is behind it asks how far replicas are, and the like.
+    /// The offset of the last change of data in the stream. The rest only asks for offsets and the like.
     pub(super) changed_at: i64,
     backlog: Option<Backlog>,
-    /// Chunks of the stream that are shared by replicas that have come.
+    /// The chunks of the stream that new replicas share.
     chunks: Chunks,
-    /// What clients have told of themselves as replicas.
+    /// The facts that clients have announced as replicas, by session.
     pub(super) announced: BTreeMap<u64, Announced>,
     /// The snapshots that replicas are being sent.
     pub(super) snapshots: Snapshots,
     /// The snapshot that is being made for replicas.
     pub(super) pending: Option<SnapshotPlace>,
-    /// The replicas, by their sessions.
+    /// The replicas, by session.
     pub(super) replicas: BTreeMap<u64, Replica>,
-    /// The stream that replicas lack which do not keep up.
+    /// The part of the stream that slow replicas lack.
     pub(super) behind: Behind,
-    /// The database that replicas have selected; none: the stream must say it.
+    /// The selected database of the stream. `None`: the stream must select one.
     pub(super) selected: Option<usize>,
-    /// The database in which the stream of a master goes on at the offset, when no session runs it.
+    /// The database in which a master's stream continues, while no session runs it.
     pub(super) resumes_in: usize,
-    /// A replica has come that may be as old as Redis 7.0: the stream is for such ones until it begins anew.
+    /// Whether a replica may be as old as Redis 7.0. The stream then uses older forms until it begins again.
     pub(super) for_7_0: bool,
-    /// Up to which offset the stream may have forms that Redis 7.0 cannot read.
+    /// The offset up to which the stream may have forms that Redis 7.0 cannot read.
     newer_until: i64,
-    /// Up to which offset the stream has the writes of a session.
+    /// The offset up to which the stream has the writes of each session.
     pub(super) written: BTreeMap<u64, i64>,
-    /// The offset behind which replicas have last been asked how far they are.
+    /// The offset after which replicas were last asked for their offsets.
     pub(super) asked_at: i64,
-    /// The master's part is handed over.
+    /// The failover in progress, if any.
     pub(super) failover: Option<CoordinatedFailover>,
-    /// Since when there is no replica, in real monotonic milliseconds.
+    /// The time since which there is no replica, in real monotonic milliseconds.
     pub(super) alone_since_ms: Option<i64>,
-    /// When the stream last had something to keep the connections alive, in the same.
+    /// The time of the last PING in the stream, in real monotonic milliseconds.
     pub(super) pinged_ms: i64,
     pub(super) syncs: SyncCounts,
-    /// How often replicas have said how far they are, or have come.
+    /// The number of acknowledgements and of new replicas.
     acknowledgements: u64,
 }
 
 impl Replication {
-    /// The beginning of a history.
+    /// Creates a new history.
     pub(crate) fn new(rng: &mut Rng) -> Self {
         Replication {
             id: ReplicationId::random(rng),
@@ -114,47 +114,47 @@ impl Replication {
         }
     }
 
-    /// The name of the history.
+    /// Returns the name of the history.
     pub(crate) fn id(&self) -> ReplicationId {
         self.id
     }
 
-    /// The name that the history had before.
+    /// Returns the former name of the history.
     pub(crate) fn id2(&self) -> ReplicationId {
         self.id2
     }
 
-    /// The first offset that belongs to the present name alone; -1: there is no earlier one.
+    /// Returns the first offset that is not valid under the former name. -1: there is no former name.
     pub(crate) fn second_offset(&self) -> i64 {
         self.second_offset
     }
 
-    /// The bytes that the stream has had.
+    /// Returns the length of the stream, in bytes.
     pub(crate) fn offset(&self) -> i64 {
         self.offset
     }
 
-    /// The replicas, by the order of their sessions.
+    /// Returns the replicas, ordered by session.
     pub(crate) fn replicas(&self) -> impl ExactSizeIterator<Item = &Replica> {
         self.replicas.values()
     }
 
-    /// The numbers of replicas that have come.
+    /// Returns the numbers of synchronizations.
     pub(crate) fn syncs(&self) -> SyncCounts {
         self.syncs
     }
 
-    /// Returns the facts that a client has told of itself as a replica.
+    /// Returns the facts that a client has announced as a replica.
     pub(crate) fn announced_mut(&mut self, session: u64) -> &mut Announced {
         self.announced.entry(session).or_default()
     }
 
-    /// Whether a client has said that it reads what Redis 7.0 does not have.
+    /// Whether a client has announced that it reads forms that Redis 7.0 lacks.
     pub(crate) fn reads_newer_forms(&self, session: u64) -> bool {
         self.announced.get(&session).is_some_and(|announced| announced.reads_newer_forms)
     }
 
-    /// Gives the history another name, as if the earlier one had never been.
+    /// Gives the history a new name and drops the current one.
     pub(crate) fn change_id(&mut self, rng: &mut Rng) {
         self.id = ReplicationId::random(rng);
     }
@@ -164,17 +164,18 @@ impl Replication {
         self.backlog.is_some()
     }
 
-    /// What is kept of the stream.
+    /// Returns the kept part of the stream.
     pub(crate) fn backlog(&self) -> Option<&Backlog> {
         self.backlog.as_ref()
     }
 
-    /// Bytes of memory that the backlog takes.
+    /// Returns the bytes of memory that the backlog takes.
     pub(crate) fn backlog_memory(&self) -> usize {
         self.backlog.as_ref().map_or(0, Backlog::memory)
     }
 
-    /// A stream begins where the history is now, if there is none; so many bytes of it are kept. Whether it does.
+    /// Begins a stream at the current offset, unless there is one. `kept` is the backlog limit in bytes. Returns
+    /// whether it has begun.
     pub(crate) fn begin_stream(&mut self, kept: usize) -> bool {
         let begins = self.backlog.is_none();
         if begins {
@@ -184,7 +185,7 @@ impl Replication {
         begins
     }
 
-    /// There is no stream any more.
+    /// Ends the stream.
     pub(crate) fn end_stream(&mut self) {
         self.backlog = None;
         self.chunks = Chunks::default();
@@ -193,14 +194,14 @@ impl Replication {
         self.asked_at = -1;
     }
 
-    /// So many bytes of the stream are kept.
+    /// Changes the backlog limit, in bytes.
     pub(crate) fn keep(&mut self, bytes: usize) {
         if let Some(backlog) = &mut self.backlog {
             backlog.set_limit(bytes);
         }
     }
 
-    /// The stream goes on.
+    /// Appends bytes to the stream.
     pub(super) fn append(&mut self, bytes: &[u8]) {
         if let Some(backlog) = &mut self.backlog {
             self.offset += bytes.len() as i64;
@@ -208,23 +209,23 @@ impl Replication {
         }
     }
 
-    /// What the stream has now may have forms that Redis 7.0 cannot read.
+    /// Records that the stream may have forms up to its current end that Redis 7.0 cannot read.
     pub(super) fn note_newer_forms(&mut self) {
         self.newer_until = self.offset;
     }
 
-    /// Whether one that may be as old as Redis 7.0 follows the stream.
+    /// Whether a replica that may be as old as Redis 7.0 follows the stream.
     pub(crate) fn has_older(&self) -> bool {
         self.replicas.values().any(|replica| !replica.announced.reads_newer_forms)
     }
 
-    /// Up to which offset the stream has the writes of a session.
+    /// Returns the offset up to which the stream has the writes of a session.
     pub(crate) fn written_by(&self, session: u64) -> i64 {
         self.written.get(&session).copied().unwrap_or(0)
     }
 
-    /// A session is gone, which may have been a replica's. `alone_ms`: the present instant, if the end of the stream is
-    /// kept without replicas from now on.
+    /// Forgets a session that has ended, which may have been a replica's. `alone_ms`: the current time, from which the
+    /// backlog may be kept without replicas.
     pub(crate) fn leave(&mut self, session: &mut Session, alone_ms: i64) {
         let (id, was_replica) = (session.id, std::mem::take(&mut session.is_replica));
         if let Some(replica) = self.replicas.get(&id) {
@@ -235,7 +236,7 @@ impl Replication {
         }
     }
 
-    /// Forgets a session; returns whether it was a replica's.
+    /// Forgets a session. Returns whether it was a replica's.
     fn forget(&mut self, session: u64) -> bool {
         self.written.remove(&session);
         self.announced.remove(&session);
@@ -243,15 +244,14 @@ impl Replication {
         self.replicas.remove(&session).is_some()
     }
 
-    /// The history gets another name; by the old one it is known up to now.
+    /// Renames the history. The old name stays valid up to the current offset.
     pub(crate) fn rename(&mut self, id: ReplicationId) {
         self.id2 = self.id;
         self.second_offset = self.offset + 1;
         self.id = id;
     }
 
-    /// Begins another history, by a name that nobody has given: the server is a master from now on, at this instant
-    /// without replicas.
+    /// Begins a history with a new name, since the server becomes a master.
     pub(crate) fn begin_as_master(&mut self, rng: &mut Rng) {
         let id = self.another_id(rng);
         tracing::info!(
@@ -262,14 +262,14 @@ impl Replication {
         self.rename(id);
     }
 
-    /// The stream goes on as a master's: it names its database anew. `alone_ms`: the present instant, from which on its
-    /// end is kept without replicas.
+    /// Continues the stream as a master, which must select its database again. `alone_ms`: the current time, from which
+    /// the backlog is kept without replicas.
     pub(crate) fn write_as_master(&mut self, alone_ms: i64) {
         self.selected = None;
         self.alone_since_ms = Some(alone_ms);
     }
 
-    /// A name for a history. A master with the same seed may have given the one that comes first to what is known here.
+    /// Returns an unused name for a history. A master with the same seed may already have used the first candidate.
     fn another_id(&self, rng: &mut Rng) -> ReplicationId {
         loop {
             let id = ReplicationId::random(rng);
@@ -279,21 +279,21 @@ impl Replication {
         }
     }
 
-    /// Another history begins, at this offset.
+    /// Begins another history at this offset.
     pub(crate) fn begin_history(&mut self, id: ReplicationId, offset: i64) {
         (self.id, self.id2, self.second_offset, self.offset) = (id, ReplicationId::NONE, -1, offset);
         (self.newer_until, self.changed_at) = (0, offset);
         self.end_stream();
     }
 
-    /// Another history begins, which nobody knows, at the present offset.
+    /// Begins another history with an unused name, at the current offset.
     pub(crate) fn begin_another_history(&mut self, rng: &mut Rng) {
         let id = self.another_id(rng);
         self.begin_history(id, self.offset);
     }
 
-    /// Ends the stream if it has been kept without replicas for longer than so many seconds; returns whether it has.
-    /// `now_ms` is on the clock that this goes by. 0: it is kept for ever.
+    /// Ends the stream if it has been kept without replicas for more than `ttl_s` seconds. Returns whether it has
+    /// ended. `now_ms` is on the same clock as `alone_since_ms`. If `ttl_s` is 0, the stream never ends.
     pub(crate) fn expire_backlog(&mut self, now_ms: i64, ttl_s: i64, rng: &mut Rng) -> bool {
         let ttl_ms = ttl_s.saturating_mul(1000);
         let is_over = |since_ms: i64| ttl_ms > 0 && now_ms - since_ms > ttl_ms;
@@ -309,51 +309,51 @@ impl Replication {
         true
     }
 
-    /// Lets the stream be written, from its beginning on, for replicas as old as those that follow it, or a new one.
+    /// Sets the form of the stream, from its beginning: `for_7_0` means for replicas as old as Redis 7.0.
     pub(crate) fn write_for(&mut self, for_7_0: bool) {
         self.for_7_0 = for_7_0;
     }
 
-    /// Whether the stream is written for replicas that may be as old as Redis 7.0.
+    /// Whether the stream suits replicas that may be as old as Redis 7.0.
     pub(crate) fn is_for_7_0(&self) -> bool {
         self.for_7_0
     }
 
-    /// Records the database in which the stream of a master goes on, when no session runs it.
+    /// Records the database in which a master's stream continues, while no session runs it.
     pub(crate) fn resume_in(&mut self, db: usize) {
         self.resumes_in = db;
     }
 
-    /// Returns the database in which the stream of a master goes on.
+    /// Takes the database in which a master's stream continues.
     pub(crate) fn take_database(&mut self) -> usize {
         std::mem::take(&mut self.resumes_in)
     }
 
-    /// The stream from the byte at an offset on, if all of that is kept.
+    /// Returns the stream from the byte at an offset, if all of that is kept.
     pub(crate) fn stream_since(&self, offset: i64) -> Option<Vec<u8>> {
         self.backlog.as_ref()?.since(offset).map(joined)
     }
 
-    /// The same, for a replica that comes: most of it is shared. Unwinds if there is no memory for it.
+    /// Returns the stream from an offset for a new replica; most of it is shared. Unwinds if there is no memory for it.
     pub(super) fn catch_up(&mut self, offset: i64, account: &BufferBytes) -> Option<CatchUp> {
         self.chunks.catch_up(self.backlog.as_ref()?, offset, account)
     }
 
-    /// A snapshot that replicas are being sent, if the stream since it is kept.
+    /// Returns a snapshot that replicas are being sent, if the stream since it is kept.
     pub(super) fn snapshot_on_its_way(&mut self, for_7_0: bool) -> Option<(SnapshotPlace, SharedBytes)> {
         let kept = self.backlog.as_ref()?.first_offset() - 1;
-        // One as old as Redis 7.0 gets nothing behind its snapshot that it cannot read.
+        // A replica as old as Redis 7.0 must get no newer forms after its snapshot.
         let first_offset = if for_7_0 { kept.max(self.newer_until) } else { kept };
         self.snapshots.find(self.id, for_7_0, first_offset)
     }
 
-    /// Whether an offset of the history of this name is one of this history too.
+    /// Whether an offset of the history with this name belongs to this history too.
     pub(crate) fn knows(&self, id: ReplicationId, offset: i64) -> bool {
         self.id == id || (self.id2 == id && offset < self.second_offset)
     }
 
-    /// How a replica goes on that knows the history by this name, and wants it from this offset on. One that may be as
-    /// old as Redis 7.0 gets nothing that it cannot read.
+    /// Decides how a replica continues that knows the history by this name and wants it from this offset. A replica
+    /// that may be as old as Redis 7.0 gets no forms that it cannot read.
     pub(super) fn resync(&self, id: &[u8], offset: i64, reads_newer_forms: bool) -> Resync {
         let knows = self.id.is(id) || (self.id2.is(id) && offset <= self.second_offset);
         let goes_on = knows && (reads_newer_forms || offset > self.newer_until);
@@ -361,12 +361,13 @@ impl Replication {
         rest.map_or(Resync::Full, |_| Resync::Partial(offset))
     }
 
-    /// The replicas that follow the stream.
+    /// Returns the replicas that follow the stream.
     pub(crate) fn online(&self) -> impl Iterator<Item = &Replica> {
         self.replicas.values().filter(|replica| replica.state == ReplicaState::Online)
     }
 
-    /// How many replicas have not said that they have all changes. Who never says how far it is does not count.
+    /// Returns the number of replicas that have not acknowledged all changes. A replica that never acknowledges does
+    /// not count.
     pub(crate) fn lagging(&self) -> usize {
         let lags = |replica: &&Replica| {
             replica.state != ReplicaState::Online || replica.acknowledged < self.changed_at
@@ -374,24 +375,24 @@ impl Replication {
         self.replicas.values().filter(|replica| replica.answers).filter(lags).count()
     }
 
-    /// The replicas, by their sessions.
+    /// Returns the sessions of the replicas.
     pub(crate) fn replica_sessions(&self) -> impl Iterator<Item = u64> {
         self.replicas.keys().copied()
     }
 
-    /// Returns the bytes of its snapshot that a replica may not have read, if so many bytes are unsent to it.
+    /// Returns the bytes of its snapshot that a replica may not have read, given its unsent bytes.
     pub(crate) fn unread_snapshot(&self, session: u64, unsent: usize) -> usize {
         self.replicas.get(&session).map_or(0, |replica| replica.unread_snapshot(unsent, self.offset))
     }
 
-    /// A server of this process that is a replica is cut off from this one, or no longer.
+    /// Records that a replica, a server of this process, is cut off or reachable again.
     pub(crate) fn set_cut(&mut self, session: u64, is_cut: bool, now: LinkClocks) {
         if let Some(replica) = self.replicas.get_mut(&session) {
             replica.heard.set_cut(is_cut, now);
         }
     }
 
-    /// The replica at this address.
+    /// Returns the replica at this address.
     pub(crate) fn at(&self, host: &str, port: i64) -> Option<&Replica> {
         let is_there = |replica: &&Replica| {
             replica.ip.eq_ignore_ascii_case(host) && i64::from(replica.announced.port) == port
@@ -399,7 +400,7 @@ impl Replication {
         self.replicas.values().find(is_there)
     }
 
-    /// The address of a replica that has the whole stream: of this one, if one is named.
+    /// Returns the address of a replica that has the whole stream. If an address is given, only that replica counts.
     pub(super) fn synced(&self, address: Option<&(String, u16)>) -> Option<(String, u16)> {
         let mut online = self.online().filter(|replica| replica.acknowledged == self.offset);
         let is_meant = |replica: &Replica| {
@@ -411,34 +412,34 @@ impl Replication {
         Some((synced.ip.clone(), synced.announced.port))
     }
 
-    /// How many replicas have the stream up to an offset.
+    /// Returns the number of replicas that have acknowledged an offset.
     pub(crate) fn acknowledged(&self, offset: i64) -> usize {
         self.online().filter(|replica| replica.acknowledged >= offset).count()
     }
 
-    /// How many have it on disk.
+    /// Returns the number of replicas that have an offset on disk.
     pub(crate) fn on_disk(&self, offset: i64) -> usize {
         self.online().filter(|replica| replica.on_disk >= offset).count()
     }
 
-    /// How many have said within so many seconds that they are there.
+    /// Returns the number of replicas heard within the last `max_lag` seconds.
     pub(crate) fn good(&self, max_lag: i64, now: LinkClocks) -> usize {
         self.online().filter(|replica| replica.lag_seconds(now) <= max_lag).count()
     }
 
-    /// A replica has come.
+    /// Adds a replica.
     pub(super) fn join(&mut self, session: u64, replica: Replica) {
         self.acknowledgements += 1;
         self.alone_since_ms = None;
         self.replicas.insert(session, replica);
     }
 
-    /// How often replicas have said how far they are, or have come.
+    /// Returns the number of acknowledgements and of new replicas.
     pub(crate) fn acknowledgements(&self) -> u64 {
         self.acknowledgements
     }
 
-    /// A replica has the stream up to an offset, and perhaps on disk.
+    /// Records the acknowledged offset of a replica, and the one on disk if given.
     pub(crate) fn acknowledge(
         &mut self,
         session: u64,
@@ -447,7 +448,7 @@ impl Replication {
     ) {
         let Some(replica) = self.replicas.get_mut(&session) else { return };
         self.acknowledgements += 1;
-        // Nobody has what has not been sent.
+        // A replica cannot have bytes that were not sent.
         replica.acknowledged = replica.acknowledged.max(offset.min(self.offset));
         replica.on_disk = replica.on_disk.max(on_disk.unwrap_or(-1));
         replica.heard.hear(now);
@@ -461,7 +462,7 @@ impl Replication {
     }
 }
 
-/// A copy of a part of the stream. Unwinds if there is no memory for it.
+/// Returns a copy of a part of the stream. Unwinds if there is no memory for it.
 fn joined((one, other): (&[u8], &[u8])) -> Vec<u8> {
     let mut bytes = Vec::new();
     allocation::reserve(&mut bytes, one.len() + other.len());

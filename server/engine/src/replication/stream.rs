@@ -1,4 +1,4 @@
-//! Changes as the requests that a replica runs.
+//! The encoding of changes as requests for replicas.
 
 use super::effect::ReplicationEffect;
 use super::feed::{Structure, Unit, WORD_FRAME};
@@ -11,37 +11,37 @@ use lockwheel_store::rdb::{self, payload};
 use lockwheel_store::time::Now;
 use lockwheel_store::values::Value;
 
-/// Writes a part of the stream, from the beginning of a command's effects to their end.
+/// A writer of a part of the stream, for all effects of a command.
 #[derive(Debug, Default)]
 pub(crate) struct StreamWriter {
     bytes: Vec<u8>,
-    /// The database that the replica has selected.
+    /// The selected database of the stream.
     db: Option<usize>,
-    /// Whether values are written without what Redis 7.0 does not have.
+    /// Whether values are written without the forms that Redis 7.0 lacks.
     for_7_0: bool,
     /// Whether a value has a form that Redis 7.0 cannot read.
     has_newer_forms: bool,
 }
 
 impl StreamWriter {
-    /// One that goes on where the replica has selected this database, if it is known. `for_7_0`: one that may be
-    /// as old as Redis 7.0.
+    /// Creates a writer; `db` is the selected database of the stream, if known. `for_7_0`: replicas may be as old as
+    /// Redis 7.0.
     pub(crate) fn new(db: Option<usize>, for_7_0: bool) -> Self {
         StreamWriter { bytes: Vec::new(), db, for_7_0, has_newer_forms: false }
     }
 
-    /// A request.
+    /// Writes a request.
     pub(crate) fn request(&mut self, words: &[&[u8]]) {
         allocation::reserve(&mut self.bytes, words.iter().map(|word| word.len() + WORD_FRAME).sum());
         write_request(words, &mut self.bytes);
     }
 
-    /// A request that is written already.
+    /// Appends a request that is already encoded.
     pub(crate) fn written(&mut self, request: &[u8]) {
         allocation::append(&mut self.bytes, request);
     }
 
-    /// Something has happened to whole databases.
+    /// Writes a change of whole databases.
     pub(crate) fn structure(&mut self, structure: Structure) {
         match structure {
             Structure::AllFlushed => self.request(&[b"FLUSHALL"]),
@@ -56,7 +56,7 @@ impl StreamWriter {
         }
     }
 
-    /// What a key holds now, if anything, and its deadline in wall milliseconds. O(value).
+    /// Writes the value of a key, if there is one, with its deadline in wall-clock milliseconds. O(value).
     pub(crate) fn key(&mut self, (db, key): (usize, &[u8]), value: Option<(&Value, Option<i64>)>) {
         self.select(db);
         let Some((value, deadline_ms)) = value else { return self.request(&[b"DEL", key]) };
@@ -66,7 +66,7 @@ impl StreamWriter {
         };
         self.has_newer_forms |= is_newer(&payload);
         let mut at = Vec::new();
-        // A deadline of 0 would mean that there is none.
+        // In RESTORE, a deadline of 0 means none.
         number::write_i64(deadline_ms.map_or(0, |at_ms| at_ms.max(1)), &mut at);
         self.request(&[b"RESTORE", key, &at, &payload, b"REPLACE", b"ABSTTL"]);
     }
@@ -80,7 +80,7 @@ impl StreamWriter {
 }
 
 impl Replication {
-    /// Returns the requests that replicas are told of what has changed. Unwinds if there is no memory for them.
+    /// Encodes a unit of changes as requests for replicas. Unwinds if there is no memory for them.
     pub(crate) fn write_unit(&self, unit: &Unit, keyspace: &mut Keyspace, now: Now) -> StreamWriter {
         let mut writer = StreamWriter::new(self.selected, self.for_7_0);
         let is_several = unit.structure.len() + unit.keys.len() + unit.requests.len() > 1;
@@ -100,7 +100,7 @@ impl Replication {
         writer
     }
 
-    /// Goes on with the stream by the requests that replicas are told of a unit.
+    /// Appends the encoded requests of a unit to the stream and sends them.
     pub(crate) fn send_unit(
         &mut self,
         unit: &Unit,
@@ -115,7 +115,7 @@ impl Replication {
         effects
     }
 
-    /// Goes on with the stream by these bytes, which change the data, perhaps in forms that Redis 7.0 cannot read.
+    /// Appends these bytes to the stream. They change the data, perhaps in forms that Redis 7.0 cannot read.
     pub(crate) fn send_changes(
         &mut self,
         (bytes, has_newer_forms): (&[u8], bool),
@@ -136,7 +136,7 @@ fn is_newer(payload: &[u8]) -> bool {
     payload::version(payload).is_some_and(|version| version > payload::VERSION_7_0)
 }
 
-/// Whether a request of a stream has one.
+/// Whether a request of a stream has a form that Redis 7.0 cannot read.
 pub(crate) fn is_newer_request(words: &[Vec<u8>]) -> bool {
     matches!(words, [name, _, _, payload, ..] if name.eq_ignore_ascii_case(b"restore") && is_newer(payload))
 }

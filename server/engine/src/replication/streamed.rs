@@ -1,9 +1,9 @@
-//! Requests of a master's stream that say what clients may not.
+//! Requests in a master's stream that differ from those of clients.
 
 use crate::spec::{Args, CommandTable, Flags};
 
-/// Whether a request may come from a master: it changes something, or says which database or transaction the next ones
-/// belong to. What would wait or steer the server is left out.
+/// Whether a request may come from a master. It changes data, or selects the database or the transaction of the next
+/// ones. Requests that block or control the server are excluded.
 pub(crate) fn is_streamed(commands: &CommandTable, args: Args<'_>) -> bool {
     const AROUND: &[&str] = &["select", "multi", "exec", "discard", "ping"];
     commands.resolve(args).is_some_and(|command| {
@@ -13,8 +13,9 @@ pub(crate) fn is_streamed(commands: &CommandTable, args: Args<'_>) -> bool {
     })
 }
 
-/// A request as it is run here. A real master has made of XADD's and XTRIM's `~` a `=` with what it has come to, and
-/// left the `LIMIT` beside it, which is refused to clients: it has no meaning any more.
+/// Returns a request in the form in which it runs here. A real master replaces the `~` of XADD and XTRIM by `=` with
+/// the actual bound, but leaves `LIMIT` in place. Clients may not send that combination; the `LIMIT` has no effect and
+/// is removed.
 pub(crate) fn to_be_run(words: &[Vec<u8>]) -> Vec<&[u8]> {
     let mut argv: Vec<&[u8]> = words.iter().map(Vec::as_slice).collect();
     let is =

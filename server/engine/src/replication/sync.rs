@@ -1,4 +1,4 @@
-//! A client becomes a replica: how it gets what it lacks, and what it is answered.
+//! The synchronization of a client that becomes a replica, and the reply to it.
 
 use super::catch_up::CatchUp;
 use super::last_heard::{LastHeard, LinkClocks};
@@ -12,7 +12,7 @@ use crate::spec::CommandError;
 use lockwheel_store::keyspace::Rng;
 use lockwheel_store::memory::{BufferBytes, SharedBytes};
 
-/// The refusal of a replica that has to wait until others have read their snapshots. Replicas know the word.
+/// The refusal of a replica that must wait until others have read their snapshots. Replicas know the code `LOADING`.
 const MANY_SNAPSHOTS: CommandError =
     CommandError::text("LOADING Too many snapshots are being sent to other replicas, ask again later");
 
@@ -25,52 +25,52 @@ pub(crate) struct Newcomer {
     session: u64,
     announced: Announced,
     ip: String,
-    /// Its name in the log.
+    /// The name of the replica for the log.
     name: String,
     is_in_process: bool,
 }
 
 impl Newcomer {
-    /// Whether it may be as old as Redis 7.0.
+    /// Whether the replica may be as old as Redis 7.0.
     pub(crate) fn is_for_7_0(&self) -> bool {
         !self.announced.reads_newer_forms
     }
 
-    /// Whether it is a server of this process.
+    /// Whether the replica is a server of this process.
     pub(crate) fn is_in_process(&self) -> bool {
         self.is_in_process
     }
 }
 
-/// The way in which a replica gets the part that it lacks.
+/// The way in which a replica gets the data that it lacks.
 #[derive(Debug)]
 pub(crate) enum SyncPlan {
-    /// By the stream alone.
+    /// The stream alone.
     Stream,
-    /// By a snapshot that others are being sent.
+    /// A snapshot that other replicas are being sent.
     Shared(SnapshotPlace, SharedBytes),
-    /// By the snapshot that is being made.
+    /// The snapshot that is being made.
     Pending,
-    /// By a snapshot that is to be made.
+    /// A new snapshot.
     NewSnapshot,
 }
 
-/// The answer to a client that becomes a replica. Empty: it waits for the beginning of its snapshot.
+/// The reply to a client that becomes a replica. It is empty if the client waits for its snapshot to begin.
 #[derive(Debug, Default)]
 pub(crate) struct SyncAnswer {
     head: Vec<u8>,
     snapshot: Option<SharedBytes>,
-    /// The stream behind the snapshot, or behind what the replica has.
+    /// The stream after the snapshot, or after the offset that the replica has.
     stream: CatchUp,
 }
 
 impl SyncAnswer {
-    /// Whether a snapshot is in it.
+    /// Whether the reply has a snapshot.
     pub(crate) fn has_snapshot(&self) -> bool {
         self.snapshot.is_some()
     }
 
-    /// Sends it.
+    /// Sends the reply.
     pub(crate) fn push(&self, delivery: &mut Delivery) {
         delivery.push_bytes(&self.head);
         if let Some(snapshot) = &self.snapshot {
@@ -83,7 +83,7 @@ impl SyncAnswer {
 }
 
 impl Replication {
-    /// Returns what is known of a client that becomes a replica.
+    /// Returns the known facts about a client that becomes a replica.
     pub(crate) fn newcomer(&self, session: &Session) -> Newcomer {
         let announced = self.announced.get(&session.id).cloned().unwrap_or_default();
         let ip = match announced.ip.as_str() {
@@ -95,10 +95,11 @@ impl Replication {
         Newcomer { session: session.id, announced, ip, name, is_in_process: session.peer.in_process }
     }
 
-    /// Decides how a replica gets what it lacks.
+    /// Decides how a replica gets the data that it lacks.
     ///
     /// # Errors
-    /// Returns `LOADING` if too many snapshots are on their way, of which none serves it: it is to ask again.
+    /// Returns `LOADING` if too many snapshots are being sent and none of them suits the replica. The replica retries
+    /// later.
     pub(crate) fn plan_sync(
         &mut self,
         newcomer: &Newcomer,
@@ -110,7 +111,8 @@ impl Replication {
             Resync::Partial(_) => SyncPlan::Stream,
             Resync::Full => match self.snapshot_on_its_way(!reads_newer) {
                 Some((place, snapshot)) => SyncPlan::Shared(place, snapshot),
-                // A server of this process gets its own at once: the order of both does not depend on real time.
+                // A server of this process gets its own snapshot at once, so that the order of events does not depend
+                // on real time.
                 None if !newcomer.is_in_process && self.pending_serves(!reads_newer) => {
                     tracing::info!("Waiting for end of BGSAVE for SYNC");
                     SyncPlan::Pending
@@ -128,15 +130,15 @@ impl Replication {
         Ok(plan)
     }
 
-    /// Refuses a snapshot while too many are on their way.
+    /// Checks that another snapshot may be sent.
     ///
     /// # Errors
-    /// Returns `LOADING` then.
+    /// Returns `LOADING` if too many snapshots are being sent.
     pub(crate) fn check_room_for_snapshot(&mut self) -> Result<(), CommandError> {
         if self.snapshots.has_room() { Ok(()) } else { Err(MANY_SNAPSHOTS) }
     }
 
-    /// Says why a replica gets a snapshot, if it has asked for less.
+    /// Logs the reason for a snapshot if the replica has asked for the stream.
     fn log_full_resync(&self, name: &str, sync: SyncRequest<'_>) {
         match sync.from {
             Some((b"?", _)) | None => tracing::info!("Full resync requested by replica {name}"),
@@ -160,8 +162,8 @@ impl Replication {
         }
     }
 
-    /// Takes a client on as a replica, and returns its answer: the snapshot, if it gets one now, and the stream from
-    /// there on. Unwinds if there is no memory for that.
+    /// Registers a client as a replica. Returns the reply: the snapshot, if it gets one now, and the following stream.
+    /// Unwinds if there is no memory for that.
     pub(crate) fn take_on(
         &mut self,
         newcomer: Newcomer,
@@ -211,7 +213,7 @@ impl Replication {
         self.syncs.refused_partial += u64::from(knew);
     }
 
-    /// The line that tells a replica the place of the snapshot that is being made, if it speaks of places.
+    /// Returns the reply that announces the snapshot that is being made, if the replica uses offsets.
     fn announce_pending(&self, sync: SyncRequest<'_>) -> SyncAnswer {
         let place = self.pending.filter(|_| sync.from.is_some());
         let head = place.map_or_else(String::new, |place| place.announcement());
@@ -255,8 +257,8 @@ impl Replication {
         SyncAnswer { head: head.into_bytes(), snapshot: Some(snapshot), stream }
     }
 
-    /// Begins a stream for a snapshot, if there is none; returns whether it does. What has changed without a stream
-    /// belongs to no history that anybody knows.
+    /// Begins a stream for a snapshot, unless there is one. Returns whether it has begun. Changes made without a stream
+    /// belong to no known history, so a new one begins.
     pub(crate) fn begin_stream_for_snapshot(&mut self, kept: usize, rng: &mut Rng) -> bool {
         if self.has_stream() {
             return false;
@@ -265,8 +267,8 @@ impl Replication {
         self.begin_stream(kept)
     }
 
-    /// Returns the database that a snapshot of these data is followed in. `passed_on`: that of the master's stream, if
-    /// it is passed on as it comes; else the stream says it anew.
+    /// Returns the database in which the stream after a snapshot begins. `passed_on`: the database of the master's
+    /// stream, if that is passed on. Otherwise the stream selects its database again.
     pub(crate) fn database_behind_snapshot(&mut self, passed_on: Option<usize>, for_7_0: bool) -> usize {
         passed_on.unwrap_or_else(|| {
             self.selected = None;
@@ -275,7 +277,7 @@ impl Replication {
         })
     }
 
-    /// Records a snapshot of the data as they are now.
+    /// Records a snapshot of the current data.
     pub(crate) fn add_snapshot(&mut self, file: Vec<u8>, for_7_0: bool, account: &BufferBytes) -> Snapshot {
         let place = SnapshotPlace { id: self.id, offset: self.offset, for_7_0 };
         let snapshot = SharedBytes::new(account, file);
@@ -283,7 +285,8 @@ impl Replication {
         (place, snapshot)
     }
 
-    /// Sends a client a copy of the data, which no stream follows. `tells_offset`: after the place in the history.
+    /// Sends a client a copy of the data, without a following stream. `tells_offset`: the place in the history precedes
+    /// it.
     pub(crate) fn send_copy(
         &mut self,
         file: Vec<u8>,
@@ -292,7 +295,7 @@ impl Replication {
         account: &BufferBytes,
     ) {
         let copy = SharedBytes::new(account, file);
-        // It serves no replica.
+        // The copy cannot serve a replica.
         let place = SnapshotPlace { id: ReplicationId::NONE, offset: -1, for_7_0: true };
         self.snapshots.add(place, &copy);
         let (id, offset, len) = (self.id, self.offset, copy.bytes().len());
@@ -303,7 +306,7 @@ impl Replication {
     }
 }
 
-/// The address without its port.
+/// Returns the address without its port.
 fn address_of(addr: &str) -> String {
     addr.rsplit_once(':').map_or(addr, |(ip, _)| ip).trim_matches(['[', ']']).to_owned()
 }

@@ -1,4 +1,4 @@
-//! Clients and replicas for the tests of this room.
+//! Clients and replicas for the tests of this module.
 
 use super::last_heard::LastHeard;
 use super::replica::{Announced, Replica, ReplicaState};
@@ -6,14 +6,14 @@ use crate::clients::{Peer, Session, Sessions, Slot};
 use lockwheel_store::memory::ClientBytes;
 use lockwheel_store::time::Now;
 
-/// Adds a client with this number.
+/// Adds a client with this id.
 pub(super) fn add_client(sessions: &mut Sessions, id: u64) -> Slot {
     let account = ClientBytes::default();
     let (peer, now) = (Peer::default(), Now::default());
     sessions.add(id, |slot| Session::new(id, slot, peer, Default::default(), now, &account))
 }
 
-/// Returns a replica of another process that follows the stream, and has it up to this offset.
+/// Returns a replica of another process that follows the stream and has acknowledged this offset.
 pub(super) fn online(acknowledged: i64) -> Replica {
     Replica {
         announced: Announced::default(),

@@ -1,18 +1,17 @@
-//! The timer by which both parts of replication are looked at, in real time: for links between processes. Servers that
-//! share a process need none of it.
+//! The timer of the periodic replication checks, in real time. Only links between processes need them.
 
 use crate::clock::{Timer, TimerKey, TimerKind, Timers};
 use lockwheel_store::keyspace::Order;
 
-/// The time between two looks, in milliseconds.
+/// The time between two checks, in milliseconds.
 const PERIOD_MS: i64 = 1000;
 
-/// The timer of the next look, and when it is due, in real monotonic milliseconds.
+/// The timer of the next check, and its due time in real monotonic milliseconds.
 #[derive(Debug, Default)]
 pub(crate) struct ReplicationTimer(Option<(TimerKey, i64)>);
 
 impl ReplicationTimer {
-    /// Lets both parts be looked at within a second from this instant, in this order among all deadlines.
+    /// Schedules a check of both sides within a second from this instant. `order` is its order among all deadlines.
     pub(crate) fn set(&mut self, now_ms: i64, timers: &mut Timers, order: impl FnOnce() -> Order) {
         let in_ms = now_ms + PERIOD_MS;
         if let Some((timer, due_ms)) = self.0 {
@@ -25,14 +24,14 @@ impl ReplicationTimer {
         self.0 = Some((timers.insert(timer, in_ms), in_ms));
     }
 
-    /// Ends the looks at both parts.
+    /// Stops the periodic checks.
     pub(crate) fn cancel(&mut self, timers: &mut Timers) {
         if let Some((timer, _)) = self.0.take() {
             timers.cancel(timer);
         }
     }
 
-    /// Forgets the timer: it has fired.
+    /// Forgets a timer that has fired.
     pub(crate) fn expire(&mut self) {
         self.0 = None;
     }
@@ -43,7 +42,7 @@ mod tests {
     use super::*;
     use lockwheel_store::keyspace::Keyspace;
 
-    /// A timer, the wheel that it is on, and the source of the order.
+    /// A timer, its timer wheel, and the source of the order.
     struct Fixture(ReplicationTimer, Timers, Keyspace);
 
     impl Fixture {
@@ -56,7 +55,7 @@ mod tests {
             timer.set(now_ms, timers, || keyspace.next_order());
         }
 
-        /// Whether the timer fires until this instant.
+        /// Whether the timer fires up to this instant.
         fn fires(&mut self, until_ms: i64) -> bool {
             let timer = self.1.pop_due(true, until_ms);
             timer.is_some_and(|timer| timer.kind == TimerKind::Replication)

@@ -1,42 +1,42 @@
-//! A snapshot on its way from a master: `$` and its length, or a mark that ends it.
+//! A snapshot received from a master: `$` with its length, or with a mark that ends it.
 
 use lockwheel_resp::allocation;
 
-/// How a snapshot ends.
+/// The end of a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
-    /// After so many bytes.
+    /// The snapshot has this many bytes.
     Length(usize),
-    /// With these bytes.
+    /// The snapshot ends with these bytes.
     Mark([u8; 40]),
 }
 
-/// The snapshot that arrives.
+/// The snapshot that is being received.
 #[derive(Debug, Default)]
 pub(super) struct Transfer {
     end: Option<End>,
     bytes: Vec<u8>,
-    /// Bytes in which the mark was looked for.
+    /// The number of bytes in which the mark was searched for.
     searched: usize,
 }
 
-/// What has come of more bytes.
+/// The result of receiving bytes.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Arrived {
     /// The snapshot is not complete.
     Part,
-    /// The snapshot, and what follows it.
+    /// The complete snapshot, and the bytes after it.
     All(Vec<u8>, Vec<u8>),
-    /// The master says that it has none, or what it says is none.
+    /// The master has no snapshot, or its announcement is invalid.
     Failed(String),
 }
 
-/// The longest line that announces a snapshot.
+/// The maximum length of the line that announces a snapshot, in bytes.
 const MAX_LINE: usize = 256;
 const EOF: &[u8] = b"EOF:";
 
 impl Transfer {
-    /// More bytes. Memory grows with what has arrived, never with what was announced.
+    /// Receives bytes. Memory grows with the received bytes, not with the announced size.
     pub(super) fn receive(&mut self, bytes: &[u8]) -> Arrived {
         allocation::append(&mut self.bytes, bytes);
         if self.end.is_none() {
@@ -59,7 +59,7 @@ impl Transfer {
         Arrived::All(std::mem::take(&mut self.bytes), rest)
     }
 
-    /// Bytes that have arrived, and how many there will be if that is known.
+    /// Returns the number of received bytes, and the total size if known.
     pub(super) fn progress(&self) -> (usize, Option<usize>) {
         let total = match self.end {
             Some(End::Length(length)) => Some(length),
@@ -68,7 +68,7 @@ impl Transfer {
         (if self.end.is_some() { self.bytes.len() } else { 0 }, total)
     }
 
-    /// Reads the line that announces the snapshot, if it has come; before it, line ends keep the connection alive.
+    /// Reads the line that announces the snapshot, if complete. Empty lines before it only keep the connection alive.
     fn read_line(&mut self) -> Result<bool, String> {
         let start = self.bytes.iter().position(|byte| *byte != b'\n').unwrap_or(self.bytes.len());
         self.bytes.drain(..start);

@@ -1,4 +1,4 @@
-//! Both parts of replication, to look at, and what follows from them for requests.
+//! A read-only view of both sides of replication, with the resulting rules for requests.
 
 use super::last_heard::LinkClocks;
 use super::replica_link::ReplicaLink;
@@ -7,18 +7,18 @@ use super::state::Replication;
 use crate::clock::EngineClock;
 use crate::config::Config;
 
-/// The extent to which a master has told a replica of its data.
+/// The extent to which a master has sent a replica its data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fed {
-    /// It was not its master.
+    /// The server was not the replica's master.
     Nothing,
-    /// Its history up to this offset.
+    /// The history up to this offset.
     UpTo(i64),
-    /// Not even the beginning: what the replica has is of another history.
+    /// No part: the replica's data belong to another history.
     OfAnother,
 }
 
-/// Both parts of replication, the parameters in force, and the present instant.
+/// Both sides of replication, the parameters in force, and the current time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReplicationView<'e> {
     history: &'e Replication,
@@ -28,7 +28,7 @@ pub(crate) struct ReplicationView<'e> {
 }
 
 impl<'e> ReplicationView<'e> {
-    /// Returns a view of the master's part, and of the replica's if the server is a replica.
+    /// Returns a view of the master's side, and of the replica's side if the server is a replica.
     pub(crate) fn new(
         history: &'e Replication,
         link: Option<&'e ReplicaLink>,
@@ -38,18 +38,18 @@ impl<'e> ReplicationView<'e> {
         ReplicationView { history, link, config, now: LinkClocks::of(clock) }
     }
 
-    /// The history of the data, and the replicas.
+    /// Returns the history of the data, with the replicas.
     pub(crate) fn history(self) -> &'e Replication {
         self.history
     }
 
-    /// The link to the master. `None`: the server is no replica.
+    /// Returns the link to the master. `None`: the server is not a replica.
     pub(crate) fn link(self) -> Option<&'e ReplicaLink> {
         self.link
     }
 
-    /// Returns where the master is that the server follows. When the server was killed, that is the one that it follows
-    /// when it comes back.
+    /// Returns the address of the master that the server follows. For a killed server, that is the master that it
+    /// follows once it comes back.
     pub(crate) fn followed(self, was_killed: bool) -> Option<(&'e str, u16)> {
         if was_killed {
             let [host, port] = &self.config.replication.master[..] else { return None };
@@ -58,12 +58,12 @@ impl<'e> ReplicationView<'e> {
         self.link.map(|link| (link.host(), link.port()))
     }
 
-    /// The parameters in force.
+    /// Returns the parameters in force.
     pub(crate) fn config(self) -> &'e Config {
         self.config
     }
 
-    /// The present instant on the clocks that links go by.
+    /// Returns the current time on the clocks that links use.
     pub(crate) fn now(self) -> LinkClocks {
         self.now
     }
@@ -73,24 +73,25 @@ impl<'e> ReplicationView<'e> {
         self.link.is_some()
     }
 
-    /// Whether changes made here go to replicas.
+    /// Whether writes on this server are sent to replicas.
     pub(crate) fn feeds_replicas(self) -> bool {
         self.link.is_none() && self.history.has_stream()
     }
 
-    /// Whether it is a master, or knows at once what its master does: only then it has what replicas of it follow.
+    /// Whether the server is a master, or is connected to its master. Only then can it serve replicas.
     pub(crate) fn has_its_master(self) -> bool {
         self.link.is_none_or(ReplicaLink::is_connected)
     }
 
-    /// Whether the data are of the history that the server names to a master.
+    /// Whether the data belong to the history that the server names to a master.
     pub(crate) fn knows_its_history(self) -> bool {
         self.link.is_none_or(ReplicaLink::knows_history)
     }
 
-    /// Returns what the server, as a master, has told a replica whose data are those of a history up to an offset.
+    /// Returns the extent to which this server, as a master, has sent its data to a replica. The replica's data belong
+    /// to a history up to an offset.
     pub(crate) fn has_fed(self, id: ReplicationId, offset: i64) -> Fed {
-        // Who hands its part over by FAILOVER follows already.
+        // During a FAILOVER, the old master already follows its successor.
         if !self.feeds_replicas() && !self.history.fails_over() {
             return Fed::Nothing;
         }
@@ -100,23 +101,23 @@ impl<'e> ReplicationView<'e> {
         }
     }
 
-    /// Returns how far the server is in the history of a master's data, if that is what it has.
+    /// Returns the offset of the server in the history of a master, if its data belong to that.
     pub(crate) fn offset_in_history_of(self, master: ReplicationView<'_>) -> Option<i64> {
         let is_follower = self.is_replica() && master.feeds_replicas();
         (is_follower && self.history.id() == master.history.id()).then_some(self.history.offset())
     }
 
-    /// Whether the data may be old, so that requests that would show that are refused.
+    /// Whether the data may be stale, so that requests that would show them are refused.
     pub(crate) fn has_stale_data(self) -> bool {
         !self.has_its_master() && !self.config.replication.serve_stale_data
     }
 
-    /// Whether it is a replica on which clients may only read.
+    /// Whether the server is a replica on which clients may only read.
     pub(crate) fn is_read_only(self) -> bool {
         self.link.is_some() && self.config.replication.read_only
     }
 
-    /// Whether a master lacks good replicas, so that it refuses writes.
+    /// Whether the server is a master that lacks good replicas and therefore refuses writes.
     pub(crate) fn lacks_replicas(self) -> bool {
         let parameters = &self.config.replication;
         self.link.is_none()
@@ -125,7 +126,7 @@ impl<'e> ReplicationView<'e> {
             && self.good_replicas() < parameters.min_to_write.unsigned_abs() as usize
     }
 
-    /// The number of replicas that were heard recently. O(replicas).
+    /// Returns the number of replicas that were heard recently. O(replicas).
     pub(crate) fn good_replicas(self) -> usize {
         self.history.good(self.config.replication.min_max_lag, self.now)
     }

@@ -5,8 +5,7 @@ use crate::spec::{Args, CommandTable};
 use lockwheel_resp::{Batch, RequestLimits, RequestParser};
 
 impl Replication {
-    /// Returns the first keys of what the stream has behind an offset, no more than `most`, each once; and whether that
-    /// is all.
+    /// Returns the distinct keys of the stream after an offset, at most `most`, and whether these are all.
     pub(crate) fn keys_written_since(
         &self,
         offset: i64,

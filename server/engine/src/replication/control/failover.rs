@@ -1,4 +1,4 @@
-//! A hand-over of the master's part (FAILOVER): its steps as effects.
+//! A coordinated failover (FAILOVER): its steps as effects.
 
 use super::super::effect::ReplicationEffect;
 use super::super::failover::FailoverEffect;
@@ -6,14 +6,15 @@ use super::super::request::FailoverRequest;
 use super::ReplicationControl;
 
 impl ReplicationControl<'_> {
-    /// Begins to hand the master's part over: from now on nothing is written.
+    /// Begins a failover. From now on no client can write.
     pub(crate) fn begin_failover(&mut self, request: FailoverRequest) {
         let (now_ms, order) = (self.clock.now().monotonic_ms(), self.keyspace.next_order());
         self.history.begin_failover(request, now_ms, self.clock.timers_mut(), order);
         self.effects.push(ReplicationEffect::PauseWrites(true));
     }
 
-    /// Follows the heir if it has said already that it has everything. Otherwise it is asked to say so at once.
+    /// Follows the successor if it has acknowledged the whole stream. Otherwise asks the replicas for an
+    /// acknowledgement.
     pub(crate) fn look_at_heir_or_ask(&mut self) {
         match self.history.look_at_heir(self.clock.timers_mut()) {
             None => self.ask_replicas(),
@@ -21,25 +22,25 @@ impl ReplicationControl<'_> {
         }
     }
 
-    /// Looks whether the heir has everything.
+    /// Checks whether the successor has the whole stream.
     pub(super) fn look_at_heir(&mut self) {
         let effect = self.history.look_at_heir(self.clock.timers_mut());
         self.go_on_with_failover(effect);
     }
 
-    /// Looks at the time for the heir, which is over.
+    /// Handles the end of the time that the successor has.
     pub(crate) fn expire_failover(&mut self) {
         let effect = self.history.expire_failover(self.clock.timers_mut());
         self.go_on_with_failover(effect);
     }
 
-    /// Lets the master stay the master, or be it again.
+    /// Aborts the failover: the server stays the master, or becomes it again.
     pub(crate) fn abort_failover(&mut self, why: &str) {
         let effect = self.history.abort_failover(why, self.clock.timers_mut());
         self.go_on_with_failover(effect);
     }
 
-    /// Ends the hand-over: the heir is the master, or everything begins anew.
+    /// Ends the failover, since the successor is the master or replication is reset.
     pub(crate) fn end_failover(&mut self) {
         let effect = self.history.end_failover(self.clock.timers_mut());
         self.go_on_with_failover(effect);

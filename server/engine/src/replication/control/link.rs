@@ -1,4 +1,4 @@
-//! The replica's part: the link to the master begins and ends, and the data are those of the master.
+//! The replica's side of replication: the link to the master begins and ends, and the data come from the master.
 
 use super::super::effect::ReplicationEffect;
 use super::super::last_heard::LastHeard;
@@ -9,15 +9,16 @@ use crate::clients::{Peer, Slot};
 use crate::outbound::{OutboundId, Purpose};
 
 impl ReplicationControl<'_> {
-    /// Begins to follow a master, or another one than before: the link to the earlier one ends. Returns the session of
-    /// its stream, which serves the next one.
+    /// Begins to follow a master, and ends the link to an earlier one. Returns the session of the earlier link's
+    /// stream, which the next one reuses.
     pub(crate) fn begin_to_follow(&mut self) -> Option<Slot> {
         self.log_role(true);
         self.end_link()
     }
 
-    /// Makes the server at an address the master. `knows_history`: the data are of a history that a master may go on
-    /// from. `slot`: the session that runs what the master sends. `in_process`: it is a server of this process.
+    /// Makes the server at an address the master. `knows_history`: the data belong to a history that a master may
+    /// continue. `slot`: the session that runs the master's requests. `in_process`: the master is a server of this
+    /// process.
     pub(crate) fn set_master(
         &mut self,
         (host, port): (String, u16),
@@ -31,7 +32,7 @@ impl ReplicationControl<'_> {
         *self.link = Some(ReplicaLink::new((host, port), knows_history, slot, heard));
     }
 
-    /// Begins as the replica of the master that was set: the stream is the master's from now on.
+    /// Begins to replicate from the master that was set. From now on the stream is the master's.
     pub(crate) fn begin_as_replica(&mut self) {
         self.history.begin_stream(self.config.replication.backlog_bytes());
         self.history.write_for(self.history.has_older());
@@ -41,8 +42,8 @@ impl ReplicationControl<'_> {
         self.set_timer();
     }
 
-    /// Ends the link to the master, with the data that there are, and returns the session of its stream. `None`: the
-    /// server is no replica.
+    /// Ends the link to the master and keeps the data. Returns the session of the master's stream, or `None` if the
+    /// server is not a replica.
     pub(crate) fn leave_master(&mut self) -> Option<Slot> {
         let was_connected = self.link.as_ref().is_some_and(ReplicaLink::is_connected);
         let has_cached = self.link.as_ref().is_some_and(ReplicaLink::could_go_on);
@@ -63,7 +64,7 @@ impl ReplicationControl<'_> {
         Some(slot)
     }
 
-    /// Begins as a master, after the session of the earlier master's stream has gone. Its replicas come back, and go on
+    /// Becomes a master, after the session of the earlier master's stream has gone. The replicas reconnect and continue
     /// where they are.
     pub(crate) fn begin_as_master(&mut self) {
         self.config.replication.master.clear();
@@ -75,7 +76,7 @@ impl ReplicationControl<'_> {
         self.rules_changed();
     }
 
-    /// Forgets the master, as everything begins anew; returns the session of its stream, which is to go.
+    /// Forgets the master for a reset. Returns the session of its stream, which must be closed.
     pub(crate) fn forget_master(&mut self) -> Option<Slot> {
         let slot = self.end_link()?;
         *self.link = None;
@@ -84,13 +85,13 @@ impl ReplicationControl<'_> {
         Some(slot)
     }
 
-    /// Cuts all replicas and ends the looks at both parts, as everything begins anew.
+    /// Cuts all replicas and stops the periodic checks, for a reset.
     pub(crate) fn end(&mut self) {
         self.cut_replicas();
         self.timer.cancel(self.clock.timers_mut());
     }
 
-    /// Ends the link to the master, if there is one; the session of the stream stays.
+    /// Ends the link to the master, if there is one. The session of the stream stays.
     fn end_link(&mut self) -> Option<Slot> {
         let link = self.link.as_mut()?;
         let slot = link.slot();
@@ -110,7 +111,8 @@ impl ReplicationControl<'_> {
         link.connect(id, parameters, now);
     }
 
-    /// Connects to the master anew, if the link is down: it may be there again. Returns whether it was down.
+    /// Reconnects to the master if the link is down, since the master may be reachable again. Returns whether it was
+    /// down.
     pub(crate) fn retry_master(&mut self) -> bool {
         let is_down = self.link.as_ref().is_some_and(|link| link.state().is_none());
         if is_down {
@@ -119,8 +121,9 @@ impl ReplicationControl<'_> {
         is_down
     }
 
-    /// Whether the master sends what a replica of this one cannot read that may be as old as Redis 7.0. Then it is
-    /// followed anew, as one by whom such ones are served, and the replica comes back when that is so.
+    /// Whether the master sends forms that a replica of this server cannot read. Such a replica may be as old as Redis
+    /// 7.0. If so, reconnects to the master and asks it for older forms. The replica comes back once the master sends
+    /// these.
     pub(crate) fn master_is_too_new_for(&mut self, reads_newer_forms: bool) -> bool {
         let is_newer = self.link.as_ref().is_some_and(ReplicaLink::has_newer_forms);
         let is_too_new = !reads_newer_forms && is_newer;
@@ -134,7 +137,7 @@ impl ReplicationControl<'_> {
         is_too_new
     }
 
-    /// Gives a silent link to the master up, connects if there is none, or tells the master how far this replica is.
+    /// Gives up a silent link to the master, connects if there is no link, or acknowledges the offset of this replica.
     pub(super) fn look_at_master(&mut self) {
         let (now, timeout_ms) = (self.now(), self.config.replication.timeout.saturating_mul(1000));
         let Some(link) = self.link.as_mut() else { return };
@@ -148,22 +151,22 @@ impl ReplicationControl<'_> {
         self.flush_link();
     }
 
-    /// Records that something has come over a connection. Returns the session of the master's stream if it is that
-    /// one's.
+    /// Records that bytes have arrived on a connection. Returns the session of the master's stream if the connection is
+    /// the one to the master.
     pub(crate) fn hear(&mut self, id: OutboundId) -> Option<Slot> {
         let now = self.now();
         let link = self.link.as_mut()?;
         link.hear(id, now).then_some(link.slot())
     }
 
-    /// Records that the master is cut off from this server of the same process, or no longer, if this is the
-    /// connection to it.
+    /// Records that the network to a server of this process is cut, or works again. Ignores connections to servers
+    /// other than the master.
     pub(crate) fn set_master_cut(&mut self, id: OutboundId, is_cut: bool) {
         let now = self.now();
         self.link.iter_mut().for_each(|link| link.set_cut(id, is_cut, now));
     }
 
-    /// Sends the master what is to be sent.
+    /// Sends pending output to the master.
     pub(crate) fn flush_link(&mut self) {
         let offset = self.history.offset();
         if let Some((id, output)) = self.link.as_mut().and_then(|link| link.take_output(offset)) {
@@ -171,13 +174,14 @@ impl ReplicationControl<'_> {
         }
     }
 
-    /// Gives the link up whose connection has ended for this reason of the system.
+    /// Gives up the link, whose connection has ended. `reason` is the system's.
     pub(crate) fn link_closed(&mut self, reason: &str) {
         let why = self.link.as_ref().map(|link| link.reason_of_end(reason));
         why.into_iter().for_each(|why| self.link_down(&why));
     }
 
-    /// Gives the link up: the next one begins soon. A hand-over ends of which the heir wants to know nothing.
+    /// Gives up the link; the next one begins soon. If the successor of a failover has refused the link, aborts the
+    /// failover instead.
     pub(crate) fn link_down(&mut self, why: &str) {
         let now = self.now();
         let Some(link) = self.link.as_mut() else { return };
@@ -192,8 +196,7 @@ impl ReplicationControl<'_> {
         self.set_timer();
     }
 
-    /// Gives the history the name that it has at the master from now on, if that is another: its replicas come back,
-    /// and learn it.
+    /// Renames the history as the master has named it. If the name is new, the replicas reconnect and learn it.
     pub(crate) fn rename_history(&mut self, id: Option<ReplicationId>) {
         tracing::info!("Successful partial resynchronization with master.");
         if let Some(id) = id.filter(|id| *id != self.history.id()) {
@@ -203,14 +206,14 @@ impl ReplicationControl<'_> {
         }
     }
 
-    /// Goes on with the stream where it was left.
+    /// Continues the stream where it was left.
     pub(crate) fn go_on_with_stream(&mut self) {
         tracing::info!("MASTER <-> REPLICA sync: Master accepted a Partial Resynchronization.");
         self.come_up();
     }
 
-    /// Follows that a snapshot of the master has become the data, of this history at this offset. `selected`: the
-    /// database that its stream goes on in.
+    /// Handles a loaded snapshot of the master, which belongs to this history and ends at this offset. `selected`: the
+    /// database in which the stream continues.
     pub(crate) fn loaded(&mut self, selected: Option<usize>, (id, offset): (ReplicationId, i64)) {
         let Some(link) = self.link.as_mut() else { return };
         let databases = self.keyspace.databases();
@@ -222,21 +225,21 @@ impl ReplicationControl<'_> {
         self.come_up();
     }
 
-    /// The link is up: the data are those of the master, and a hand-over to it has ended.
+    /// Marks the link as up: the data are the master's. A failover to the master has ended.
     fn come_up(&mut self) {
         self.end_failover();
         self.link.iter_mut().for_each(ReplicaLink::come_up);
     }
 
-    /// A request of the stream has not been run, or not to its end, since there is no memory for it. Only a snapshot
-    /// makes up for that.
+    /// Records that a request of the stream was not run completely, for lack of memory. Only a snapshot can repair
+    /// that.
     #[cold]
     pub(crate) fn miss_change(&mut self) {
         self.link.iter_mut().for_each(ReplicaLink::miss_change);
         self.link_down("There is no memory for a change of the master: synchronizing anew");
     }
 
-    /// Passes on the requests of the stream that have been run, as they came; not amid a transaction.
+    /// Passes the executed requests of the stream on to the replicas, unless a transaction is open.
     pub(crate) fn pass_on_stream(&mut self) {
         let Some(link) = self.link.as_mut() else { return };
         if self.sessions.get(link.slot()).multi.is_some() {

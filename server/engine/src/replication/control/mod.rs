@@ -1,4 +1,4 @@
-//! Changes of replication: the parts of the engine that they see, and the effects with which they end.
+//! Changes of replication: the parts of the engine that they access, and their effects.
 
 mod failover;
 mod link;
@@ -20,60 +20,60 @@ use crate::outbound::Outbound;
 use lockwheel_store::keyspace::Keyspace;
 use lockwheel_store::memory::BufferBytes;
 
-/// The target of the events that say, by a field, whether the server is a replica from now on: they are no lines of a
-/// log.
+/// The target of the events that announce a change of role in a field. They are not lines of a log.
 pub const ROLE_CHANGES: &str = "lockwheel::role";
 
-/// Both parts of replication, with the parts of the engine that they see.
+/// Both sides of replication, with the parts of the engine that they access.
 pub(crate) struct ReplicationControl<'e> {
     /// The history of the data, and the replicas.
     pub(crate) history: &'e mut Replication,
-    /// The link to the master. `None`: the server is no replica.
+    /// The link to the master. `None`: the server is not a replica.
     pub(crate) link: &'e mut Option<ReplicaLink>,
-    /// The timer by which both are looked at.
+    /// The timer of the periodic checks of both sides.
     pub(crate) timer: &'e mut ReplicationTimer,
-    /// The clients, which replicas and the master's stream are among.
+    /// The clients, including replicas and the master's stream.
     pub(crate) sessions: &'e mut Sessions,
-    /// The data, for the order of timers, random choices and the changes that replicas are sent.
+    /// The data. They provide the order of timers, random choices, and the changes for replicas.
     pub(crate) keyspace: &'e mut Keyspace,
-    /// The clocks that links go by.
+    /// The clocks that links use.
     pub(crate) clock: &'e mut EngineClock,
-    /// The parameters, of which the address of the master changes.
+    /// The configuration parameters; a change of role changes the address of the master.
     pub(crate) config: &'e mut Config,
     /// The connections to other servers.
     pub(crate) outbound: &'e mut Outbound,
-    /// The account of the stream that replicas share.
+    /// The memory account of the stream that replicas share.
     pub(crate) stream_bytes: &'e BufferBytes,
-    /// Whether the server is one of several of its process.
+    /// Whether the server is one of several in its process.
     pub(crate) is_joined: bool,
     /// The effects of the change, in order.
     pub(crate) effects: Vec<ReplicationEffect>,
 }
 
 impl ReplicationControl<'_> {
-    /// The present instant on the clocks that links go by.
+    /// Returns the current time on the clocks that links use.
     fn now(&self) -> LinkClocks {
         LinkClocks::of(self.clock)
     }
 
-    /// The present instant on the clock by which the end of the stream is kept without replicas, in milliseconds.
+    /// Returns the current time on the clock that limits how long the backlog is kept without replicas, in
+    /// milliseconds.
     fn alone_ms(&self) -> i64 {
         self.now().alone_ms(self.is_joined)
     }
 
-    /// Whether changes made here go to replicas.
+    /// Whether writes on this server are sent to replicas.
     fn feeds_replicas(&self) -> bool {
         ReplicationView::new(self.history, self.link.as_ref(), self.config, self.clock).feeds_replicas()
     }
 
-    /// Follows that there is a stream, or none any more, or another writer of it.
+    /// Handles the begin or end of the stream, or another writer of it.
     pub(crate) fn stream_changed(&mut self) {
         self.effects.push(ReplicationEffect::AudienceChanged);
         let is_on = self.feeds_replicas();
         Feed::turn_on(self.keyspace, is_on);
     }
 
-    /// Follows another role of the server, or other parameters of replication.
+    /// Handles a new role of the server, or new replication parameters.
     pub(crate) fn rules_changed(&mut self) {
         let parameters = &self.config.replication;
         let may_forbid = self.link.is_some() || parameters.min_to_write > 0;
@@ -81,22 +81,22 @@ impl ReplicationControl<'_> {
         self.effects.push(ReplicationEffect::RulesChanged { may_forbid });
     }
 
-    /// Forgets the history that the data were of: a master is asked for all of it.
+    /// Forgets the history of the data. The next synchronization with a master is a full one.
     pub(crate) fn forget_history(&mut self) {
         *self.history = Replication::new(self.keyspace.rng());
         self.stream_changed();
         self.rules_changed();
     }
 
-    /// Lets both parts be looked at within a second, unless they are already.
+    /// Schedules a check of both sides within a second, unless one is scheduled.
     pub(crate) fn set_timer(&mut self) {
         let now_ms = self.clock.system().monotonic_ms();
         let order = || self.keyspace.next_order();
         self.timer.set(now_ms, self.clock.timers_mut(), order);
     }
 
-    /// Begins a look at both parts, whose timer has fired: a silent link to the master is given up, a missing one is
-    /// made, and the master is told how far this replica is; or the connections of replicas are kept alive.
+    /// Begins a periodic check, whose timer has fired. A replica gives up a silent link to its master, opens a missing
+    /// one, and acknowledges its offset. A master keeps the connections of its replicas alive.
     pub(crate) fn begin_look(&mut self) {
         self.timer.expire();
         if self.link.is_some() {
@@ -106,8 +106,8 @@ impl ReplicationControl<'_> {
         }
     }
 
-    /// Goes on with the look: the stream without replicas ends when its time is over, and replicas that say nothing, or
-    /// do not read, are cut.
+    /// Continues the check. The backlog is freed if it has been kept without replicas for too long. Replicas that are
+    /// silent, or do not read, are cut.
     pub(crate) fn look_at_replicas(&mut self) {
         if self.link.is_none() {
             self.look_at_backlog();
@@ -115,7 +115,7 @@ impl ReplicationControl<'_> {
         self.check_replicas();
     }
 
-    /// Ends the look: the next one is within a second, unless there is nothing to look at.
+    /// Ends the check and schedules the next one within a second, unless there is nothing to check.
     pub(crate) fn end_look(&mut self) {
         self.look_for_due_snapshot();
         if self.link.is_some() || self.history.has_stream() || self.history.replicas().len() > 0 {
@@ -123,7 +123,7 @@ impl ReplicationControl<'_> {
         }
     }
 
-    /// Tells the log of the process, if that is one server, which role it has from now on.
+    /// Logs the new role of the server, if it is alone in the process.
     fn log_role(&self, is_replica: bool) {
         if !self.is_joined {
             tracing::info!(target: ROLE_CHANGES, is_replica);

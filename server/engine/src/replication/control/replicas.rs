@@ -1,4 +1,4 @@
-//! The master's part: replicas come and go, and are sent what has changed.
+//! The master's side of replication: replicas connect, disconnect, and receive the changes.
 
 use super::super::effect::ReplicationEffect;
 use super::super::feed::{Feed, Unit};
@@ -12,12 +12,12 @@ use lockwheel_resp::allocation;
 use lockwheel_store::memory::SharedBytes;
 
 impl ReplicationControl<'_> {
-    /// Sends replicas what a command, script or transaction has changed, now that it has ended.
+    /// Sends replicas the changes of a command, script or transaction that has ended.
     pub(crate) fn send_unit(&mut self, unit: &Unit) {
         if unit.is_incomplete {
             return self.break_stream();
         }
-        // Before anything of it has been sent.
+        // The time is read before any part of the unit is sent.
         let now = self.clock.now();
         let written = allocation::contain(|| self.history.write_unit(unit, self.keyspace, now));
         let Ok(written) = written else { return self.break_stream() };
@@ -25,16 +25,16 @@ impl ReplicationControl<'_> {
         self.effects.extend(effects);
     }
 
-    /// Lets replicas run a request of a session as it is, when what runs now has ended: a message, a change of
-    /// libraries.
+    /// Adds a request that replicas run as it is, once the current command has ended. Examples are a message and a
+    /// change of function libraries.
     pub(crate) fn pass_on(&mut self, words: &[&[u8]], session: u64) {
         if self.feeds_replicas() && !Feed::add_words(self.keyspace, words, session) {
             self.break_stream();
         }
     }
 
-    /// Something has changed of which replicas cannot be told. Another history begins, so that each of them gets a
-    /// snapshot: none misses the change.
+    /// Breaks the stream after a change that cannot be sent to replicas. Begins another history, so that each replica
+    /// gets a snapshot and none misses the change.
     #[cold]
     fn break_stream(&mut self) {
         tracing::warn!("There is no memory to tell replicas what has changed: they are to synchronize anew");
@@ -43,10 +43,11 @@ impl ReplicationControl<'_> {
         self.cut_replicas();
     }
 
-    /// Plans how a client that becomes a replica gets what it lacks.
+    /// Decides how a client that becomes a replica gets the data that it lacks.
     ///
     /// # Errors
-    /// Returns `LOADING` if too many snapshots are on their way, of which none serves it: it is to ask again.
+    /// Returns `LOADING` if too many snapshots are being sent and none of them suits the replica. The replica retries
+    /// later.
     pub(crate) fn plan_sync(
         &mut self,
         slot: Slot,
@@ -58,8 +59,8 @@ impl ReplicationControl<'_> {
         Ok((newcomer, plan))
     }
 
-    /// Prepares a snapshot for a replica: the stream begins if there is none. Returns the database in which the stream
-    /// goes on behind the snapshot.
+    /// Prepares a snapshot for a replica, and begins the stream if there is none. Returns the database in which the
+    /// stream continues after the snapshot.
     pub(crate) fn prepare_snapshot(&mut self, for_7_0: bool) -> usize {
         let kept = self.config.replication.backlog_bytes();
         if self.history.begin_stream_for_snapshot(kept, self.keyspace.rng()) {
@@ -71,13 +72,14 @@ impl ReplicationControl<'_> {
             );
         }
         tracing::info!("Starting BGSAVE for SYNC with target: replicas sockets");
-        // The stream of a master is passed on as it comes: its replicas must know where it is.
+        // The stream of a master is passed on unchanged, so replicas must know its current database.
         let passed_on = self.link.as_ref().map(|link| self.sessions.get(link.slot()).db);
         self.history.database_behind_snapshot(passed_on, for_7_0)
     }
 
-    /// Begins the snapshot that replicas wait for, which the caller makes. Returns whether the replicas may be as old
-    /// as Redis 7.0, and the database in which the stream goes on. `None`: no replica waits, or none can be served now.
+    /// Begins the snapshot that replicas wait for; the caller makes it. Returns whether the replicas may be as old as
+    /// Redis 7.0, and the database in which the stream continues. `None`: no replica waits, or no snapshot can be made
+    /// now.
     pub(crate) fn begin_due_snapshot(&mut self) -> Option<(bool, usize)> {
         let for_7_0 = self.due_snapshot()?;
         let db = self.prepare_snapshot(for_7_0);
@@ -91,14 +93,14 @@ impl ReplicationControl<'_> {
         self.history.due_snapshot().filter(|_| self.has_its_master())
     }
 
-    /// Asks for a snapshot if replicas wait for one that can be made.
+    /// Asks for a snapshot if replicas wait for one and it can be made.
     pub(crate) fn look_for_due_snapshot(&mut self) {
         if self.due_snapshot().is_some() {
             self.effects.push(ReplicationEffect::SnapshotDue);
         }
     }
 
-    /// Sends replicas the snapshot that was made for them, and asks how far they are. `None`: it could not be made, and
+    /// Sends replicas the snapshot that was made for them, and asks for their offsets. `None`: the snapshot failed, and
     /// the replicas are cut.
     pub(crate) fn end_snapshot(&mut self, snapshot: Option<&SharedBytes>) {
         let now = self.now();
@@ -112,7 +114,7 @@ impl ReplicationControl<'_> {
         ReplicationView::new(self.history, self.link.as_ref(), self.config, self.clock).has_its_master()
     }
 
-    /// Takes a client on as a replica, and returns its answer. Unwinds if there is no memory for that.
+    /// Registers a client as a replica, and returns the reply to it. Unwinds if there is no memory for that.
     pub(crate) fn take_on(
         &mut self,
         newcomer: Newcomer,
@@ -123,8 +125,7 @@ impl ReplicationControl<'_> {
         self.history.take_on(newcomer, sync, plan, (self.stream_bytes, now))
     }
 
-    /// Follows that a replica was taken on: both parts are looked at from time to time, and a replica with a snapshot
-    /// is asked how far it is.
+    /// Handles a new replica: starts the periodic checks, and asks a replica with a snapshot for its offset.
     pub(crate) fn follow_newcomer(&mut self, has_snapshot: bool) {
         self.set_timer();
         if has_snapshot {
@@ -132,7 +133,7 @@ impl ReplicationControl<'_> {
         }
     }
 
-    /// Asks replicas how far they are, unless they have been asked since the stream last went on.
+    /// Asks replicas for their offsets, unless they have been asked since the stream last grew.
     pub(crate) fn ask_replicas(&mut self) {
         if self.link.is_none() {
             let effects = self.history.ask_replicas(self.sessions, self.stream_bytes);
@@ -140,8 +141,7 @@ impl ReplicationControl<'_> {
         }
     }
 
-    /// Records how far a replica says that it is. It may be the heir of a master that hands its part over, or one for
-    /// which a server waits that is to end.
+    /// Records the acknowledged offset of a replica. A failover or a shutdown may have waited for it.
     pub(crate) fn acknowledge(&mut self, session: u64, has: Acknowledgement) {
         let now = self.now();
         self.history.acknowledge(session, has, now);
@@ -149,7 +149,7 @@ impl ReplicationControl<'_> {
         self.effects.push(ReplicationEffect::ShutdownMayEnd);
     }
 
-    /// Forgets a client that is gone, which may have been a replica.
+    /// Forgets a disconnected client, which may have been a replica.
     pub(crate) fn leave(&mut self, slot: Slot) {
         let alone_ms = self.alone_ms();
         self.history.leave(self.sessions.get_mut(slot), alone_ms);
@@ -160,25 +160,25 @@ impl ReplicationControl<'_> {
         self.effects.push(ReplicationEffect::ShutdownMayEnd);
     }
 
-    /// Cuts all replicas: they come back, and learn what has become of the history.
+    /// Cuts all replicas. They reconnect and learn about the new history.
     pub(crate) fn cut_replicas(&mut self) {
         let slots = self.history.replica_sessions().filter_map(|id| self.sessions.find(id));
         self.effects.extend(slots.map(ReplicationEffect::Cut));
     }
 
-    /// Records that the replica of a session, if it is one, is cut off from this server of the same process, or no
-    /// longer.
+    /// Records that the network to the replica of a session is cut, or works again. The replica is a server of the same
+    /// process.
     pub(crate) fn set_replica_cut(&mut self, slot: Slot, is_cut: bool) {
         let now = self.now();
         self.history.set_cut(self.sessions.get(slot).id, is_cut, now);
     }
 
-    /// Gives the history of the data another name, of which no replica knows.
+    /// Gives the history of the data a new name, unknown to all replicas.
     pub(crate) fn change_history_id(&mut self) {
         self.history.change_id(self.keyspace.rng());
     }
 
-    /// Ends the stream without replicas when its time is over.
+    /// Frees the backlog if it has been kept without replicas for too long.
     pub(super) fn look_at_backlog(&mut self) {
         let (now_ms, ttl_s) = (self.alone_ms(), self.config.replication.backlog_ttl);
         if self.history.expire_backlog(now_ms, ttl_s, self.keyspace.rng()) {
@@ -186,15 +186,15 @@ impl ReplicationControl<'_> {
         }
     }
 
-    /// Keeps the connections of replicas alive, if it is time.
+    /// Sends replicas a PING if one is due.
     pub(super) fn ping_replicas(&mut self) {
         let due = (self.now().real_ms, self.config.replication.ping_period);
         let effects = self.history.ping_replicas(due, self.sessions, self.stream_bytes);
         self.effects.extend(effects);
     }
 
-    /// Cuts replicas that say nothing, or do not read; checks the output of others that do not keep up. The connections
-    /// of those that wait for a snapshot are kept alive.
+    /// Cuts replicas that are silent or do not read, and checks the output of other slow replicas. Keeps the
+    /// connections of replicas that wait for a snapshot alive.
     pub(super) fn check_replicas(&mut self) {
         let effects = self.history.keep_waiting_alive(self.sessions);
         self.effects.extend(effects);

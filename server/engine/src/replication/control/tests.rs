@@ -8,7 +8,7 @@ use crate::clients::Slot;
 use crate::clock::TimerKind;
 use lockwheel_store::time::Now;
 
-/// The parts that a change sees.
+/// The parts of the engine that a change accesses.
 struct Parts {
     history: Replication,
     link: Option<ReplicaLink>,
@@ -38,7 +38,7 @@ impl Parts {
         }
     }
 
-    /// A master with a stream and a replica, which has the number 1.
+    /// Returns a master with a stream and a replica, whose session has the id 1.
     fn master() -> (Self, Slot) {
         let mut parts = Parts::new();
         parts.history.begin_stream(1 << 20);
@@ -47,7 +47,7 @@ impl Parts {
         (parts, slot)
     }
 
-    /// A replica of `m:1`, whose link has not connected yet.
+    /// Returns a replica of `m:1` whose link has not connected yet.
     fn replica() -> (Self, Slot) {
         let mut parts = Parts::new();
         let slot = add_client(&mut parts.sessions, 1);
@@ -79,7 +79,7 @@ impl Parts {
         control.effects
     }
 
-    /// Moves real time to this instant.
+    /// Advances real time to this instant.
     fn pass_until(&mut self, ms: u64) {
         self.clock.go_on_at(Now { wall_us: 1_000_000_000, monotonic_us: ms * 1000 }, 0);
     }

@@ -1,4 +1,4 @@
-//! The stream on its way to replicas, and the effects of sending it.
+//! The delivery of the stream to replicas, and its effects.
 
 use super::super::test_replicas::{add_client, online};
 use super::*;
@@ -31,7 +31,7 @@ impl Master {
         self.history.send(&vec![b'x'; bytes], &mut self.sessions, &self.account)
     }
 
-    /// The bytes that a replica was sent and has not read.
+    /// Returns the number of bytes that a replica has not read yet.
     fn pending(&self, replica: usize) -> usize {
         self.sessions.get(self.slots[replica]).delivery.pending()
     }

@@ -1,4 +1,4 @@
-//! Links by themselves: what is said and heard, in pieces of any size.
+//! Links in isolation: their input and output, split at any position.
 
 use super::*;
 use lockwheel_store::keyspace::Rng;

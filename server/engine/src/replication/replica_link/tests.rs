@@ -1,4 +1,4 @@
-//! The steps that follow when bytes have come from the master.
+//! The steps that follow when bytes arrive from the master.
 
 use super::super::test_replicas::add_client;
 use super::*;
@@ -13,7 +13,7 @@ fn some_id() -> ReplicationId {
     ReplicationId::random(&mut Rng::new(7))
 }
 
-/// A link to a master that has asked for the stream. `knows`: the history that it has a part of.
+/// Returns a link to a master that has asked for the stream. `knows`: the known history, with the first missing offset.
 fn asking(knows: Option<(ReplicationId, i64)>) -> ReplicaLink {
     let slot = add_client(&mut Sessions::default(), 1);
     let mut link = ReplicaLink::new(("m".to_owned(), 1), knows.is_some(), slot, LastHeard::At(0));
