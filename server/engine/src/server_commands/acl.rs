@@ -1,4 +1,4 @@
-//! ACL: users, what they may do, and what was refused to them.
+//! ACL: users, their permissions, and the log of denied requests.
 
 use crate::acl::{
     AclLog, AclView, Denied, Entry, Selector, User, UserEffect, denied, describe_all, has_spaces, merge_words,
@@ -19,7 +19,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[Row::container("acl", -2, ACL)
     .about("server", "6.0.0", "Depends on subcommand.")
     .summary("Users, and what they may do.")];
 
-/// The handler of a command that sees the users, and asks for changes of them.
+/// Wraps the handler of a command that reads users and asks for changes of them.
 const fn users_handler(run: UsersHandler) -> Handler {
     Handler::Part(PartHandler::Users(run))
 }
@@ -157,7 +157,7 @@ const NO_FILE: &str = "ERR This Redis instance is not configured to use an ACL f
 const GENPASS_BITS: &str = "ERR ACL GENPASS argument must be the number of bits for the output password, a positive \
                             number up to 4096";
 
-/// Before 7.0 there were no sets of rights, nor rights to read or write keys alone.
+/// Refuses rules that are unknown before 7.0: selectors, and separate rights to read or write keys.
 fn rules_of_7(args: Args<'_>) -> Option<CommandError> {
     let is_newer =
         |rule: &&&[u8]| matches!(rule, [b'%' | b'(', ..]) || rule.eq_ignore_ascii_case(b"clearselectors");
@@ -330,7 +330,7 @@ fn save(view: AclView<'_>, _: Args<'_>, _: &mut dyn Reply) -> Result<UserEffect,
 }
 
 fn log(log: &mut AclLog, now: Now, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    /// How many entries are told when nothing is said.
+    /// The number of entries shown by default.
     const COUNT: usize = 10;
     let count = match args.len() {
         2 => COUNT,

@@ -1,4 +1,4 @@
-//! CLIENT: what a client can read and change of itself and of others.
+//! CLIENT: the state of a client's own connection and of other clients.
 
 use super::client_filter::Filter;
 use super::client_rows::{ADMIN, row};
@@ -202,7 +202,7 @@ fn id(session: &mut Session, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     Ok(())
 }
 
-/// ON or OFF.
+/// Parses ON or OFF.
 fn switch(args: Args<'_>) -> Result<bool, CommandError> {
     match (args.is(2, "on"), args.is(2, "off")) {
         (true, _) => Ok(true),
@@ -313,13 +313,14 @@ fn kill(
     let by_address = args.len() == 3;
     let filter = if by_address { Filter::of_address(&args[2]) } else { Filter::parse(args, clients.users)? };
     let Session { id: own, peer, .. } = clients.sessions.get(own);
-    // A sentinel of this process kills the clients of a server that it promotes. A test goes on steering that server.
+    // A sentinel of this process kills the clients of a server that it promotes. A test's client stays, so that the
+    // test can go on controlling the server.
     let (own, is_sentinel) = (*own, peer.in_process);
     let is_spared = |id| {
         if id == own { filter.skip_me } else { is_sentinel && clients.faults.connections.is_exempt(id) }
     };
     let is_wanted = |session: &&Session| filter.matches(session) && !is_spared(session.id);
-    // One that is named is found without a look at all others.
+    // A client given by its id is found without a scan of all others.
     let mut wanted: Vec<Slot> = match filter.id {
         Some(id) => clients.find(id).filter(is_wanted).map(|session| session.slot).into_iter().collect(),
         None => clients.listed().filter(is_wanted).map(|session| session.slot).collect(),

@@ -37,7 +37,7 @@ impl ClientType {
 /// A filter of clients: all conditions must hold.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Filter {
-    /// The number of the only client that can pass.
+    /// The id of the only client that can pass.
     pub(super) id: Option<u64>,
     kind: Option<ClientType>,
     addr: Option<String>,
@@ -48,17 +48,17 @@ pub(super) struct Filter {
 }
 
 impl Filter {
-    /// The clients of a type.
+    /// Returns a filter for the clients of a type.
     pub(super) fn of_type(name: &[u8]) -> Result<Self, CommandError> {
         Ok(Filter { kind: Some(ClientType::parse(name)?), ..Filter::default() })
     }
 
-    /// The client that has this address.
+    /// Returns a filter for the client with this address.
     pub(super) fn of_address(addr: &[u8]) -> Self {
         Filter { addr: Some(text(addr)), ..Filter::default() }
     }
 
-    /// CLIENT KILL's options. The last of each kind counts.
+    /// Parses the options of CLIENT KILL. The last option of each kind counts.
     pub(super) fn parse(args: Args<'_>, users: &Users) -> Result<Self, CommandError> {
         let mut filter = Filter { skip_me: true, ..Filter::default() };
         for at in (2..args.len()).step_by(2) {
@@ -94,7 +94,7 @@ impl Filter {
         Ok(())
     }
 
-    /// Whether a client passes the filter, SKIPME apart.
+    /// Whether a client passes the filter, ignoring SKIPME.
     pub(super) fn matches(&self, session: &Session) -> bool {
         self.id.is_none_or(|id| id == session.id)
             && self.kind.is_none_or(|kind| kind == ClientType::of(session))

@@ -1,13 +1,13 @@
-//! What the rows of CLIENT share.
+//! The shared parts of the rows of CLIENT.
 
 use crate::core::Handler;
 use crate::spec::{Flags, Row};
 
 const FLAGS: Flags = Flags::of(&[Flags::NOSCRIPT, Flags::LOADING, Flags::STALE]);
-/// The flags of those that concern other clients.
+/// The flags of the subcommands that affect other clients.
 pub(super) const ADMIN: Flags = Flags::of(&[FLAGS, Flags::ADMIN]);
 
-/// A subcommand, without its texts.
+/// Returns the row of a subcommand, without its texts.
 pub(super) const fn row(name: &'static str, arity: i32, handler: Handler) -> Row<Handler> {
     Row::new(name, arity, handler).flags(&[FLAGS]).categories(&["connection"])
 }

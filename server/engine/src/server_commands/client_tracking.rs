@@ -1,4 +1,4 @@
-//! CLIENT TRACKING and what belongs to it.
+//! CLIENT TRACKING and its related subcommands.
 
 use super::client_rows::row;
 use crate::clients::Session;
@@ -117,7 +117,7 @@ fn option(args: Args<'_>, at: usize) -> Result<TrackingMode, CommandError> {
     found.map(|(_, mode)| mode).ok_or(errors::SYNTAX)
 }
 
-/// The number of a client that there is.
+/// Returns the id of an existing client.
 fn existing_client(tracking: &Tracking<'_>, id: i64) -> Result<u64, CommandError> {
     let found = u64::try_from(id).ok().filter(|&id| tracking.has_client(id));
     found.ok_or(CommandError::text(NO_SUCH_CLIENT))

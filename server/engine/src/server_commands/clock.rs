@@ -11,9 +11,9 @@ use crate::spec::{
 use lockwheel_store::time::Clock;
 use std::time::Duration;
 
-/// Moving time inside a script or a transaction would break its one instant.
+/// Moving time inside a script or a transaction would break the rule that it runs at a single instant.
 const FLAGS: Flags = Flags::of(&[FROM_SCRIPTS, Flags::NOSCRIPT]);
-/// Of those that scripts may call too: the clock moves when the script has ended.
+/// The flags of the commands that scripts may call too. The clock moves when the script has ended.
 const FROM_SCRIPTS: Flags = Flags::of(&[Flags::CONTROL, Flags::NO_MULTI, Flags::LOADING, Flags::STALE]);
 const OUT_OF_RANGE_ERROR: &[&str] =
     &["ERR time is out of range: *", "ERR value is not an integer or out of range: *"];
@@ -115,15 +115,16 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .summary("Explains these commands."),
 ];
 
-/// The order of a command on the clock.
+/// The result of a clock command: its order to the clock.
 type Ordered = Result<ClockOrder, CommandError>;
 
-/// The order to advance the clock.
+/// Returns the order to advance the clock.
 fn order(advance: ClockAdvance) -> ClockOrder {
     ClockOrder::Advance(Box::new(advance))
 }
 
-/// The milliseconds of an advance by a script: other advances may come before it.
+/// The valid values for a script's advance in milliseconds. They have no fixed bound, since other advances may precede
+/// it.
 const IN_RANGE: ValidValues = ValidValues::Value("a number that keeps the clocks within their range");
 const FORWARD_IN_RANGE: ValidValues =
     ValidValues::Value("an integer from 0 on that keeps the clocks within their range");
@@ -136,8 +137,8 @@ fn plan(clock: &mut EngineClock, planned: PlannedAdvance) -> Ordered {
     Ok(ClockOrder::Planned)
 }
 
-/// The error for the milliseconds of a request that are wrong, or by which a clock at `now_ms` would leave its range.
-/// `least` is the lowest number that a request may have.
+/// Returns the error for an invalid number of milliseconds, or one that would move a clock from `now_ms` out of its
+/// range. `least` is the lowest valid number.
 #[cold]
 fn wrong_ms(error: CommandError, from_script: bool, now_ms: i64, least: i64) -> CommandError {
     let valid = match from_script {
@@ -172,7 +173,7 @@ struct AdvanceOptions {
 }
 
 impl AdvanceOptions {
-    /// The options of a request, by the symbols of NOWAKE, SETTLE and LIMIT.
+    /// Parses the options of a request; the symbols are those of NOWAKE, SETTLE and LIMIT.
     fn of(parsed: &ParsedArgs<'_>, [nowake, settle, limit]: [Symbol; 3]) -> Result<Self, CommandError> {
         let limit = parsed.number(limit)?.map_or(Settle::DEFAULT_LIMIT, Duration::from_millis);
         let settle = parsed.number(settle)?.map(|quiet| Settle::new(Duration::from_millis(quiet), limit));
@@ -220,7 +221,7 @@ fn set(clock: &mut EngineClock, _: bool, args: Args<'_>) -> Ordered {
     set.map_err(|error| error.of_argument(1, ValidValues::Integer(0, Clock::MAX_MS)))
 }
 
-/// Changes the clock; then all that is due fires.
+/// Returns the order to change the clock; all due timers fire afterwards.
 fn change(clock: &EngineClock, change: ClockChange) -> Ordered {
     Ok(order(clock.advance_changing(change)?))
 }

@@ -1,4 +1,4 @@
-//! COMMAND: the rows of commands, and where a request's keys are.
+//! COMMAND: the rows of commands, and the keys of a request.
 
 use super::{command_docs, command_info};
 use crate::core::{Handler, ReadingHandler};
@@ -119,7 +119,7 @@ fn info(table: &CommandTable, args: Args<'_>, reply: &mut dyn Reply) -> Outcome 
     }
     reply.array(names.len());
     for name in names {
-        // Before 7.0 a subcommand had no entry.
+        // Before 7.0, a subcommand had no entry.
         let found =
             table.find_full(name).filter(|found| version != Version::V6_2 || !found.name.contains('|'));
         match found {
@@ -152,7 +152,7 @@ fn list(table: &CommandTable, args: Args<'_>, reply: &mut dyn Reply) -> Outcome 
     let commands = table.iter_all();
     let names: Vec<&str> = match wanted {
         None => commands.map(|command| &*command.name).collect(),
-        // Nothing is loaded, so no module has commands.
+        // No modules are loaded, so no module has commands.
         Some(_) if args.is(3, "module") => Vec::new(),
         Some(category) if args.is(3, "aclcat") => {
             let category = Category::find(category);
@@ -191,7 +191,7 @@ fn getkeysandflags(table: &CommandTable, args: Args<'_>, reply: &mut dyn Reply) 
     Ok(())
 }
 
-/// The keys of the request that follows `COMMAND GETKEYS`.
+/// Returns the keys of the request that follows `COMMAND GETKEYS`.
 fn named_keys(table: &CommandTable, args: Args<'_>) -> Result<Vec<Key>, CommandError> {
     let request = Args::new(args.from(2));
     let command = table.resolve(request).filter(|command| is_whole(command, request));
@@ -209,7 +209,7 @@ fn named_keys(table: &CommandTable, args: Args<'_>) -> Result<Vec<Key>, CommandE
     Ok(keys)
 }
 
-/// Whether the request does not name an unknown subcommand.
+/// Whether the request does not name an unknown subcommand of a container.
 fn is_whole(command: &Command, request: Args<'_>) -> bool {
     command.subcommands.is_empty() || request.len() == 1
 }

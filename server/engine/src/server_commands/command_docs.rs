@@ -5,11 +5,11 @@ use crate::spec::syntax::arguments::{self, Argument};
 use crate::spec::{Command, Spec};
 use lockwheel_resp::Reply;
 
-/// Writes the name of a command and the entry of it and its subcommands.
+/// Writes the name of a command, and its entry with those of its subcommands.
 pub(super) fn write(command: &Command, reply: &mut dyn Reply) {
     let row = command.spec;
     let flags = doc_flags(row);
-    // A test parses every synopsis; one that has a mistake is not told.
+    // A test parses every synopsis; an invalid one is left out here.
     let arguments = Syntax::parse(row.syntax).map_or_else(|_| Vec::new(), |syntax| arguments::of(&syntax));
     let texts = [
         ("summary", row.summary),
@@ -43,7 +43,7 @@ fn doc_flags(row: &Spec) -> Vec<&'static str> {
     all.into_iter().filter(|(is_set, _)| *is_set).map(|(_, name)| name).collect()
 }
 
-/// What changed, each with its version; nothing when nothing did.
+/// Writes the changes of a command, each with its version. Writes nothing if there are none.
 fn write_history(row: &Spec, reply: &mut dyn Reply) {
     if row.history.is_empty() {
         return;
@@ -57,7 +57,7 @@ fn write_history(row: &Spec, reply: &mut dyn Reply) {
     }
 }
 
-/// A list of arguments; nothing when there are none.
+/// Writes a list of arguments. Writes nothing if there are none.
 fn write_arguments(arguments: &[Argument<'_>], reply: &mut dyn Reply) {
     if arguments.is_empty() {
         return;
@@ -94,7 +94,7 @@ fn write_argument(argument: &Argument<'_>, reply: &mut dyn Reply) {
     write_arguments(&argument.parts, reply);
 }
 
-/// A set of flags; nothing when there are none.
+/// Writes a set of flags. Writes nothing if there are none.
 fn write_flags(field: &str, flags: &[&str], reply: &mut dyn Reply) {
     if flags.is_empty() {
         return;

@@ -3,7 +3,7 @@
 use crate::spec::{Begin, Command, Find, Flags, KeyFlags, KeySpec, Version};
 use lockwheel_resp::Reply;
 
-/// What flags were not told before 7.0.
+/// The flags that are not shown before 7.0.
 const NEW_IN_7: Flags = Flags::of(&[
     Flags::BLOCKING,
     Flags::NO_MANDATORY_KEYS,
@@ -12,11 +12,11 @@ const NEW_IN_7: Flags = Flags::of(&[
     Flags::ALLOW_BUSY,
 ]);
 
-/// Writes the entry of a command and its subcommands, as this version tells it.
+/// Writes the entry of a command and its subcommands, in the format of this version.
 pub(super) fn write(command: &Command, version: Version, reply: &mut dyn Reply) {
     if version == Version::V6_2 {
         reply.array(7);
-        // Redis has hidden one since.
+        // One flag existed then but has since been hidden.
         return write_oldest(command, command.spec.flags - NEW_IN_7, reply);
     }
     reply.array(10);
@@ -33,7 +33,7 @@ pub(super) fn write(command: &Command, version: Version, reply: &mut dyn Reply) 
     command.subcommands.iter().for_each(|sub| write(sub, version, reply));
 }
 
-/// Writes what an entry has had before 7.0 already, with the flags that are told.
+/// Writes the part of an entry that exists since before 7.0, with the given flags.
 fn write_oldest(command: &Command, told: Flags, reply: &mut dyn Reply) {
     reply.bulk(command.name.as_bytes());
     reply.integer(command.spec.arity.into());
@@ -54,17 +54,18 @@ pub(super) fn write_names<F: Copy>(names: &[(F, &str)], is_told: impl Fn(F) -> b
     told().for_each(|(_, name)| reply.status(name.as_bytes()));
 }
 
-/// The keys of a command in the oldest format of COMMAND: one range.
+/// The keys of a command in the oldest format of COMMAND: a single range.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct KeyRange {
     first: i64,
-    /// Negative: from the end.
+    /// The position of the last key. A negative position counts from the end.
     last: i64,
     step: i64,
 }
 
 impl KeyRange {
-    /// The range that one spec is, or several with a step of 1 that follow each other; others are left out.
+    /// Returns the range of a single spec. For several specs, joins adjacent ranges with a step of 1 and leaves others
+    /// out.
     fn of(specs: &[KeySpec]) -> Self {
         if let [spec] = specs
             && let Some((range, _)) = Self::of_one(spec)
@@ -79,7 +80,7 @@ impl KeyRange {
                 continue;
             }
             whole.first = if whole.first == 0 { range.first } else { whole.first.min(range.first) };
-            // A range to the end is larger than any other.
+            // A range that ends at the last argument includes every other end.
             whole.last = if whole.last < 0 || range.last < 0 {
                 whole.last.min(range.last).max(-1)
             } else {
@@ -90,7 +91,7 @@ impl KeyRange {
         whole
     }
 
-    /// The range of one spec, and the position right before it.
+    /// Returns the range of one spec, and the position before its first key.
     fn of_one(spec: &KeySpec) -> Option<(Self, i64)> {
         let (Begin::Index(first), Find::Range { last, step, .. }) = (spec.begin, spec.find) else {
             return None;

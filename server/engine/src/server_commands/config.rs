@@ -1,4 +1,4 @@
-//! CONFIG: the parameters of the server.
+//! CONFIG: the configuration parameters of the server.
 
 use crate::config::{Config, HostChanges, HostRefusal, Surroundings, system_reason};
 use crate::core::{Call, Engine, Handler, Host};
@@ -90,7 +90,7 @@ fn set(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Repl
     Ok(())
 }
 
-/// The host, as CONFIG SET sees it.
+/// The host, as seen by CONFIG SET.
 struct AroundHost<'a>(&'a dyn Host);
 
 impl Surroundings for AroundHost<'_> {
@@ -103,7 +103,7 @@ impl Surroundings for AroundHost<'_> {
     }
 }
 
-/// The values of parameters that are secrets.
+/// Returns the positions of parameter values that are secrets.
 fn secrets_of_set(args: Args<'_>) -> Vec<usize> {
     let is_secret = |&at: &usize| crate::config::is_secret(&args[at - 1]);
     (3..args.len()).step_by(2).filter(is_secret).collect()

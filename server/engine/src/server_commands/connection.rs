@@ -1,4 +1,4 @@
-//! The commands of a connection itself: AUTH, ECHO, HELLO, PING, QUIT, RESET, SELECT.
+//! The commands of a connection: AUTH, ECHO, HELLO, PING, QUIT, RESET, SELECT.
 
 use crate::acl::{Login, Refused, User};
 use crate::clients::{Closing, Session, Slot, check_client_name};
@@ -80,12 +80,12 @@ const NO_AUTH_FLAGS: Flags =
 const WRONG_PASSWORD: CommandError =
     CommandError::text("WRONGPASS invalid username-password pair or user is disabled.");
 
-/// The words of AUTH behind its name: with too many it is refused before it looks at them.
+/// Returns the positions of the words of AUTH. With too many words, AUTH is refused before they are read.
 fn auth_secrets(args: Args<'_>) -> Vec<usize> {
     (1..args.len()).filter(|_| args.len() <= 3).collect()
 }
 
-/// The names and the passwords of HELLO.
+/// Returns the positions of the names and passwords of HELLO.
 fn hello_secrets(args: Args<'_>) -> Vec<usize> {
     let mut secrets = Vec::new();
     let mut at = 2;
@@ -120,7 +120,7 @@ fn auth(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Rep
 }
 
 impl Engine {
-    /// Logs a client in as a user; `word` is what it asked for that by.
+    /// Logs a client in as a user. `word` names the command that has requested it.
     fn log_in(&mut self, slot: Slot, name: &[u8], password: &[u8], word: &[u8]) -> Result<(), CommandError> {
         match self.users().admit(name, password) {
             Some(id) => {
@@ -157,7 +157,7 @@ fn hello(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Re
         ));
     }
     if protocol == Some(Protocol::Resp2) {
-        // A client without pushes is never told how its waits end.
+        // A client without push messages is not notified of the end of its waits.
         engine.end_tickets(engine.sessions.get(call.slot).id, TicketEnd::GivenUp);
     }
     let release = engine.config.compat.release();
@@ -192,7 +192,7 @@ fn field(reply: &mut dyn Reply, name: &str, value: &str) {
     reply.bulk(value.as_bytes());
 }
 
-/// The options of HELLO.
+/// The parsed options of HELLO.
 #[derive(Default)]
 struct HelloOptions<'a> {
     auth: Option<(&'a [u8], &'a [u8])>,

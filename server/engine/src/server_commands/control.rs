@@ -1,4 +1,4 @@
-//! `CONTROL.*`: a test begins anew on the same server.
+//! `CONTROL.*`: a test resets the server.
 
 use crate::core::{Call, Engine, Handler, OtherClients};
 use crate::spec::{Args, CommandGrammar, Flags, Outcome, ParsedArgs, Row, grammar, symbols};

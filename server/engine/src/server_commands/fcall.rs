@@ -1,4 +1,4 @@
-//! FCALL and FCALL_RO: functions of libraries.
+//! FCALL and FCALL_RO: calls of library functions.
 
 use super::script_rows::{
     NEGATIVE_KEYS, RUNS, TOO_MANY_KEYS, WRITES, check_cluster, inputs, reading, writing,
@@ -34,7 +34,7 @@ fn fcall_ro<'a>(scripts: &mut Scripts, is_node: bool, args: Args<'a>) -> Result<
     function(scripts, is_node, args, true)
 }
 
-/// The function that the first argument names, with its keys and arguments.
+/// Finds the function that the first argument names, with its keys and arguments.
 fn function<'a>(
     scripts: &Scripts,
     is_node: bool,
@@ -49,7 +49,7 @@ fn function<'a>(
     if read_only && !no_writes {
         return Err(CommandError::text(WRITES));
     }
-    // A function always says what it does.
+    // A function always declares its flags.
     let flags = lockwheel_scripting::Flags { shebang: true, ..function.flags };
     Ok(ScriptRun { id: function.id.into(), inputs, rules: ScriptRules::of(flags, no_writes) })
 }

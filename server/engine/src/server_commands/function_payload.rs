@@ -1,4 +1,4 @@
-//! Libraries as FUNCTION DUMP gives them and FUNCTION RESTORE takes them: in Redis' format of stored values.
+//! The payload of FUNCTION DUMP and FUNCTION RESTORE: libraries in Redis' format of stored values.
 
 use crate::scripts::{Libraries, Library};
 use crate::spec::CommandError;
@@ -6,15 +6,15 @@ use lockwheel_store::rdb::file::{early_library, marks};
 use lockwheel_store::rdb::{Corrupt, Reader, Writer, payload};
 use std::borrow::Cow;
 
-/// All libraries as a payload. O(texts).
+/// Encodes all libraries as a payload. O(texts).
 pub(super) fn write(libraries: &Libraries) -> Vec<u8> {
     write_texts(libraries.iter().map(|Library { code, .. }| code.as_ref()), payload::VERSION_7_2)
 }
 
-/// The same libraries as a payload that Redis 7.0 reads too. O(payload).
+/// Encodes the libraries of a payload again, so that Redis 7.0 can read them. O(payload).
 ///
 /// # Errors
-/// The payload is none, or has what is no library.
+/// Returns an error if the payload is invalid, or holds an entry that is not a library.
 pub(super) fn for_7_0(payload: &[u8]) -> Result<Vec<u8>, CommandError> {
     let texts = read(payload)?.collect::<Result<Vec<_>, _>>()?;
     Ok(write_texts(texts.iter().map(Cow::as_ref), payload::VERSION_7_0))
@@ -29,10 +29,10 @@ fn write_texts<'t>(texts: impl Iterator<Item = &'t [u8]>, version: u16) -> Vec<u
     writer.finish(version)
 }
 
-/// The texts in a payload, one after the other, each of which may be wrong.
+/// Returns the texts of a payload in order. Each may be an error.
 ///
 /// # Errors
-/// The payload's footer is.
+/// Returns an error if the footer of the payload is invalid.
 pub(super) fn read(
     payload: &[u8],
 ) -> Result<impl Iterator<Item = Result<Cow<'_, [u8]>, CommandError>>, CommandError> {

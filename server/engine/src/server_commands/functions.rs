@@ -1,4 +1,4 @@
-//! FUNCTION: libraries of functions, and the function that runs.
+//! FUNCTION: libraries of functions, and the running function.
 
 use super::function_payload;
 use crate::core::{self, Handler, LibraryControl, LibraryDone};
@@ -15,9 +15,9 @@ pub(super) const ROWS: &[Row<Handler>] = &[Row::container("function", -2, FUNCTI
     .about("scripting", "7.0.0", "Depends on subcommand.")
     .summary("Looks after libraries of functions.")];
 
-/// What changes the libraries.
+/// The flags of subcommands that change libraries.
 const CHANGE: &[Flags] = &[Flags::NOSCRIPT, Flags::WRITE];
-/// The engine that libraries are written for.
+/// The language engine of all libraries.
 const ENGINE: &[u8] = b"LUA";
 
 const FUNCTION: &[Row<Handler>] = &[
@@ -156,13 +156,13 @@ const FUNCTION: &[Row<Handler>] = &[
         .summary("Explains the subcommands."),
 ];
 
-/// The change of libraries by a command, or the error of the command.
+/// The change of libraries that a command makes, or its error.
 type LibraryOutcome = Result<LibraryDone, CommandError>;
 
-/// The error of a word that means nothing here.
+/// Returns the error for an unknown word.
 fn unknown(what: &str, word: &[u8]) -> CommandError {
     let mut text = [what.as_bytes(), quotable(word)].concat();
-    // Line ends at the end of an error go; those within become spaces.
+    // Line ends at the end of an error are removed; those within become spaces.
     let end = text.iter().rposition(|byte| !matches!(byte, b'\r' | b'\n')).map_or(0, |last| last + 1);
     text.truncate(end);
     CommandError::new(text)
@@ -198,7 +198,7 @@ fn flush(control: LibraryControl<'_>, args: Args<'_>, _: &mut dyn Reply) -> Libr
     Ok(LibraryDone::CHANGED)
 }
 
-/// Reached only when nothing is slow, as SCRIPT KILL.
+/// Replies that there is nothing to kill. As with SCRIPT KILL, this code only runs when no function is slow.
 fn kill(scripts: &mut Scripts, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     scripts.kill(EntryKind::Function)?;
     reply.ok();
@@ -232,21 +232,21 @@ fn restore(control: LibraryControl<'_>, args: Args<'_>, _: &mut dyn Reply) -> Li
     Ok(LibraryDone::Changed { replaced, loaded: None })
 }
 
-/// What a library can ask for while it is loaded: the time, and a line in the log.
+/// The functions available to a library while it is loaded: the time and the log.
 pub(super) struct Loader {
     host: Option<Arc<dyn core::Host>>,
     at_us: u64,
 }
 
 impl Loader {
-    /// A loader at an instant of the system's clocks. Without a host, time stands still.
+    /// Creates a loader at a time of the system's clocks. Without a host, time stands still.
     pub(super) fn new(host: &Option<Arc<dyn core::Host>>, system: Now) -> Self {
         Loader { host: host.clone(), at_us: system.monotonic_us }
     }
 }
 
 impl Host for Loader {
-    /// No library can: it has no function for it.
+    /// Refuses the call. A library that is being loaded cannot call commands.
     fn call(&mut self, _: &[&[u8]], reply: &mut dyn Reply) {
         reply.error(b"ERR This Redis command is not allowed from script");
     }
@@ -277,7 +277,7 @@ fn list(scripts: &mut Scripts, args: Args<'_>, reply: &mut dyn Reply) -> Outcome
             let missing = CommandError::text("ERR library name argument was not given");
             pattern = Some(args.get(at).ok_or(missing)?);
         } else {
-            // Redis leaves the line ends at the end of this one, which all become spaces.
+            // Redis does not trim this error, so line ends at its end become spaces.
             return Err(CommandError::new([b"ERR Unknown argument ", quotable(&args[at])].concat()));
         }
         at += 1;

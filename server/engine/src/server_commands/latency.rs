@@ -1,4 +1,4 @@
-//! LATENCY: what took long, and how long the calls of each command took.
+//! LATENCY: slow events, and the duration of the calls of each command.
 
 use crate::core::{Handler, LatencyView, PartHandler};
 use crate::latency::{self, Advised, Series};
@@ -122,7 +122,8 @@ fn reset(LatencyView { latency, .. }: LatencyView<'_>, args: Args<'_>, reply: &m
     Ok(())
 }
 
-/// Of the commands that are named, or of all; of a container its subcommands. Those never called are left out.
+/// Writes the histograms of the named commands, or of all. A container stands for its subcommands. Commands never
+/// called are left out.
 fn histogram(view: LatencyView<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let commands: Vec<&Arc<Command>> = match args.from(2) {
         [] => view.commands.iter_all().collect(),

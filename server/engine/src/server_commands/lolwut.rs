@@ -12,7 +12,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[Row::new("lolwut", -1, Handler::Engin
     .syntax("[VERSION version]")
     .errors(&["ERR value is not an integer or out of range"])];
 
-/// The drawings of earlier versions are left to them.
+/// Replies with the version. The drawings of Redis' earlier versions are left out.
 fn lolwut(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     if args.is(1, "version") && args.len() > 2 {
         args.int(2)?;

@@ -1,4 +1,4 @@
-//! MEMORY: what keys and the server take.
+//! MEMORY: the memory of keys and of the server.
 
 use super::memory_doctor;
 use super::memory_figures::{MemoryFigures, Overhead};
@@ -78,7 +78,7 @@ fn purge(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -
     Ok(())
 }
 
-/// The fields of MEMORY STATS outside of its databases.
+/// The number of fields of MEMORY STATS, without its databases.
 const FIELDS: usize = 29;
 
 fn stats(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -120,7 +120,7 @@ fn stats(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -
     Ok(())
 }
 
-/// What a database takes besides its keys and values.
+/// Writes the overhead of a database, besides its keys and values.
 fn database(engine: &Engine, db: usize, reply: &mut dyn Reply) {
     let (tables, deadlines) = engine.keyspace.overhead(db);
     reply.bulk(format!("db.{db}").as_bytes());
@@ -149,7 +149,7 @@ fn overhead(reply: &mut dyn Reply, name: &str, overhead: Overhead) {
     difference(reply, &format!("{name}.bytes"), overhead.bytes);
 }
 
-/// O(1): values know what they take.
+/// Replies with the memory of a value. O(1): values keep track of their size.
 fn usage(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     for option in (3..args.len()).step_by(2) {
         if !args.is(option, "samples") || option + 1 == args.len() || args.int(option + 1)? < 0 {

@@ -1,15 +1,15 @@
-//! MEMORY DOCTOR: what takes more memory than it should, in Redis' words.
+//! MEMORY DOCTOR: a report on excessive memory use, in Redis' words.
 
 use super::memory_figures::MemoryFigures;
 use crate::core::Engine;
 
-/// Less than this tells nothing.
+/// The memory in bytes below which there is no diagnosis.
 const LITTLE: u64 = 5 << 20;
-/// The most that clients should take each, on average.
+/// The maximum reasonable memory per client, in bytes on average.
 const CLIENT_MAX: u64 = 200 << 10;
-/// The most that replicas should have left unread each, on average.
+/// The maximum reasonable unread output per replica, in bytes on average.
 const REPLICA_MAX: u64 = 10 << 20;
-/// The most scripts that should be cached.
+/// The maximum reasonable number of cached scripts.
 const SCRIPTS_MAX: usize = 1000;
 
 const EMPTY: &str = "Hi Sam, this instance is empty or is using very little memory, my issues detector can't be used \
@@ -26,7 +26,7 @@ const PEAK: &str = " * Peak memory: In the past this instance used more than 150
      the Redis instance with more data. If the memory peak was only occasional and you want to try to reclaim \
      memory, please try the MEMORY PURGE command, otherwise the only other option is to shutdown and restart the \
      instance.";
-/// What the allocator is called stands between the two.
+/// The name of the allocator stands between the two parts.
 const FRAGMENTATION: [&str; 2] = [
     " * High total RSS: This instance has a memory fragmentation and RSS overhead greater than 1.4 (this means that \
      the Resident Set Size of the Redis process is much larger than the sum of the logical allocations Redis \
@@ -64,7 +64,7 @@ const SCRIPTS: &str = " * Many scripts: There seem to be many cached scripts in 
      LOAD`ed and `EVALSHA`ed. Unless `SCRIPT FLUSH` is called periodically, the scripts' caches may end up consuming \
      most of your memory.";
 
-/// The report on what the server takes now.
+/// Returns the report on the current memory use.
 pub(super) fn report(engine: &Engine) -> String {
     let figures = MemoryFigures::of(engine);
     if figures.total < LITTLE {

@@ -1,37 +1,37 @@
-//! The figures of memory that INFO and MEMORY tell.
+//! The memory figures of INFO and MEMORY.
 
 use crate::core::Engine;
 use crate::statistics::{AllocatorUsage, Usage};
 use lockwheel_store::memory::MemoryUsage;
 
-/// What the server takes by its own account, and what the process around it takes, in bytes.
+/// The memory of the server by its own account, and that of its process, in bytes.
 pub(super) struct MemoryFigures {
-    /// The account, by parts.
+    /// The server's own account, by parts.
     pub(super) account: MemoryUsage,
-    /// All of it.
+    /// The sum of the account.
     pub(super) total: u64,
-    /// The most that it was.
+    /// The peak of the total.
     pub(super) peak: u64,
-    /// What replicas have not read, of the clients' part.
+    /// The unread output of replicas, a part of the clients' memory.
     pub(super) replicas: u64,
-    /// The end of the stream to replicas that is kept.
+    /// The replication backlog.
     pub(super) backlog: u64,
-    /// What of it is not keys and values.
+    /// The part of the total that is not keys and values.
     pub(super) overhead: u64,
-    /// What it was at the start.
+    /// The total at the start.
     pub(super) startup: u64,
-    /// The process.
+    /// The memory of the process.
     pub(super) process: Usage,
-    /// Its allocator.
+    /// The memory of the process's allocator.
     pub(super) allocator: AllocatorUsage,
 }
 
-/// How much larger one size is than another.
+/// The relation of two sizes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Overhead {
-    /// The larger one in terms of the other.
+    /// The first size divided by the second.
     pub(super) ratio: f64,
-    /// Their difference.
+    /// The first size minus the second, in bytes.
     pub(super) bytes: i64,
 }
 
@@ -41,14 +41,14 @@ impl Overhead {
         Overhead { ratio, bytes: outer.wrapping_sub(inner).cast_signed() }
     }
 
-    /// Whether it is more than a tenth, or so much more, and ten megabytes.
+    /// Whether the ratio exceeds this one, and the difference is more than 10 MiB.
     pub(super) fn is_over(self, ratio: f64) -> bool {
         self.ratio > ratio && self.bytes > 10 << 20
     }
 }
 
 impl MemoryFigures {
-    /// Those of now.
+    /// Returns the current figures.
     pub(super) fn of(engine: &Engine) -> Self {
         let process = (engine.environment.identity.process.usage)();
         let account = engine.memory_parts().usage();
@@ -68,47 +68,47 @@ impl MemoryFigures {
         }
     }
 
-    /// What clients take that are no replicas.
+    /// Returns the memory of clients other than replicas.
     pub(super) fn normal_clients(&self) -> u64 {
         (self.account.clients as u64).saturating_sub(self.replicas)
     }
 
-    /// Keys and values.
+    /// Returns the memory of keys and values.
     pub(super) fn dataset(&self) -> u64 {
         self.total - self.overhead
     }
 
-    /// What has come since the start, at least one byte.
+    /// Returns the growth since the start, at least one byte.
     pub(super) fn since_startup(&self) -> u64 {
         self.total.saturating_sub(self.startup).max(1)
     }
 
-    /// How much of what has come since the start are keys and values.
+    /// Returns the percentage of keys and values in the growth since the start.
     pub(super) fn dataset_percent(&self) -> f64 {
         (self.dataset() as f64 * 100.0 / self.since_startup() as f64).min(100.0)
     }
 
-    /// How much of the most that it was it is.
+    /// Returns the total as a percentage of the peak.
     pub(super) fn peak_percent(&self) -> f64 {
         self.total as f64 * 100.0 / self.peak.max(1) as f64
     }
 
-    /// Of the allocator's pages over what is used of them.
+    /// Returns the relation of the allocator's active pages to the allocated bytes.
     pub(super) fn allocator_fragmentation(&self) -> Overhead {
         Overhead::of(self.allocator.active, self.allocator.allocated)
     }
 
-    /// Of all that the allocator keeps over the pages that are used.
+    /// Returns the relation of the allocator's resident memory to its active pages.
     pub(super) fn allocator_rss(&self) -> Overhead {
         Overhead::of(self.allocator.resident, self.allocator.active)
     }
 
-    /// Of the process over its allocator.
+    /// Returns the relation of the process's resident memory to the allocator's.
     pub(super) fn rss_overhead(&self) -> Overhead {
         Overhead::of(self.process.resident, self.allocator.resident)
     }
 
-    /// Of the process over the account.
+    /// Returns the relation of the process's resident memory to the account.
     pub(super) fn fragmentation(&self) -> Overhead {
         Overhead::of(self.process.resident, self.total)
     }

@@ -1,4 +1,4 @@
-//! The commands that see a session or the engine: one file per family, with rows and handlers.
+//! The commands that access a session or the engine. Each family has a file with rows and handlers.
 
 mod acl;
 mod awaits;

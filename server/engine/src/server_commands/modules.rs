@@ -1,4 +1,4 @@
-//! MODULE: there are none, and none can be loaded.
+//! MODULE: no modules are loaded, and none can be.
 
 use crate::config::Config;
 use crate::core::{Call, Engine, Handler};
@@ -11,7 +11,7 @@ const REFUSED: &str = "ERR MODULE command not allowed. If the enable-module-comm
 const NOT_LOADED: &str = "ERR Error loading the extension. Please check the server logs.";
 const NOT_THERE: &str = "ERR Error unloading module: no such module with that name";
 
-/// Changes which modules there are.
+/// The flags of subcommands that load or unload modules.
 const CHANGE: Flags = Flags::of(&[Flags::ADMIN, Flags::NOSCRIPT, Flags::NO_ASYNC_LOADING]);
 
 /// The rows of this file.
@@ -64,14 +64,14 @@ fn list(_: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     Ok(())
 }
 
-/// Refused unless `enable-module-command` allows it for the client.
+/// Refuses the command unless `enable-module-command` allows it for the client.
 fn ensure_allowed(engine: &Engine, call: Call<'_>) -> Outcome {
     let Config { enable_module_command, .. } = engine.config;
     let is_local = engine.sessions().get(call.slot).peer.is_local();
     if enable_module_command.allows(is_local) { Ok(()) } else { Err(CommandError::text(REFUSED)) }
 }
 
-/// No file is a module of this server.
+/// Refuses to load a module, since this server cannot run any.
 fn load(engine: &mut Engine, call: Call<'_>, _: Args<'_>, _: &mut dyn Reply) -> Outcome {
     ensure_allowed(engine, call)?;
     Err(CommandError::text(NOT_LOADED))

@@ -1,4 +1,4 @@
-//! MONITOR: shows a client every call.
+//! MONITOR: streams every call to a client.
 
 use crate::core::{ClientHandler, Handler, Origin};
 use crate::spec::{CommandError, Flags, Outcome, Row};

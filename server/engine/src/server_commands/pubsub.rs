@@ -1,6 +1,6 @@
-//! PUBLISH, SUBSCRIBE and its relatives, those of channels of shards too, PUBSUB.
+//! PUBLISH, SUBSCRIBE, PUBSUB and related commands, including those for shard channels.
 //!
-//! A server by itself is the one shard there is, but channels of shards are apart from the others.
+//! A standalone server is its own only shard. Shard channels are still separate from ordinary channels.
 
 use crate::clients::{SubscriptionKind, Subscriptions};
 use crate::core::{ClientHandler, Handler};
@@ -13,7 +13,7 @@ use lockwheel_store::keyspace::glob;
 const SUBSCRIBE_FLAGS: Flags =
     Flags::of(&[Flags::PUBSUB, Flags::NOSCRIPT, Flags::LOADING, Flags::STALE, Flags::WHILE_SUBSCRIBED]);
 
-/// Channels of shards are found as keys are.
+/// The positions of shard channels, which are hashed like keys.
 const SHARD_CHANNELS: &[KeySpec] = &[KeySpec::range(1, -1, 1, &[KeyFlags::NOT_KEY])];
 
 const SUBSCRIBE: Handler = of_kind(|its, args, reply| join(its, SubscriptionKind::Channel, args, reply));
@@ -23,7 +23,7 @@ const PUNSUBSCRIBE: Handler = of_kind(|its, args, reply| leave(its, Subscription
 const SSUBSCRIBE: Handler = of_kind(|its, args, reply| join(its, SubscriptionKind::Shard, args, reply));
 const SUNSUBSCRIBE: Handler = of_kind(|its, args, reply| leave(its, SubscriptionKind::Shard, args, reply));
 
-/// The handler of a command on subscriptions of one kind.
+/// Returns the handler of a command on subscriptions of one kind.
 const fn of_kind(handler: fn(&mut Subscriptions<'_>, Args<'_>, &mut dyn Reply) -> Outcome) -> Handler {
     Handler::Client(ClientHandler::Subscriptions(handler))
 }
@@ -183,7 +183,7 @@ fn words(kind: SubscriptionKind) -> [&'static [u8]; 2] {
     }
 }
 
-/// Reports a client's number of subscriptions, even to one that wants no replies.
+/// Reports a client's number of subscriptions, even if the client has turned replies off.
 fn confirm(reply: &mut dyn Reply, what: &[u8], name: Option<&[u8]>, count: usize) {
     let muted = reply.mute(false);
     reply.push(3);
@@ -239,7 +239,7 @@ fn shardchannels(pubsub: &PubSub, args: Args<'_>, reply: &mut dyn Reply) -> Outc
     list(pubsub.all_shards(), args, reply)
 }
 
-/// Answers the channels that match the pattern, if there is one.
+/// Replies with the channels that match the pattern, or with all.
 fn list<'a>(channels: impl Iterator<Item = &'a [u8]>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     if args.len() > 3 {
         return Err(unknown_or_arity(args));
@@ -267,7 +267,7 @@ fn shardnumsub(pubsub: &PubSub, args: Args<'_>, reply: &mut dyn Reply) -> Outcom
     Ok(())
 }
 
-/// Answers each channel with its subscribers, flat in RESP3 too.
+/// Replies with each channel and its number of subscribers, as a flat array in RESP3 too.
 fn count_each(args: Args<'_>, subscribers: impl Fn(&[u8]) -> usize, reply: &mut dyn Reply) {
     let channels = args.from(2);
     reply.array(channels.len() * 2);

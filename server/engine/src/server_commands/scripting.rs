@@ -1,4 +1,4 @@
-//! Scripts: EVAL and its relatives, SCRIPT.
+//! Scripts: EVAL and its variants, and SCRIPT.
 
 use super::script_rows::{
     KEYS, KEYS_READ, NEGATIVE_KEYS, RUNS, TOO_MANY_KEYS, WRITES, check_cluster, inputs, reading, writing,
@@ -110,7 +110,7 @@ const SCRIPT: &[Row<Handler>] = &[
         .tips(&["request_policy:all_nodes", "response_policy:all_succeeded"]),
 ];
 
-/// Before 7.0 the first line of a script could not say how it is run: it was Lua, as all others.
+/// Refuses a script with a shebang line, as versions before 7.0 do. There the line was invalid Lua.
 fn first_line_is_lua(script: &[u8]) -> Option<CommandError> {
     let text = "ERR Error compiling script (new function): user_script:1: unexpected symbol near '#'";
     script.starts_with(b"#!").then_some(CommandError::text(text))
@@ -136,7 +136,7 @@ fn evalsha_ro<'a>(
     script(scripts, is_node, args, find, true)
 }
 
-/// Finds the script that the first argument names.
+/// A function that finds the script that the first argument names.
 type Lookup = fn(&mut Runtime, &[u8]) -> Result<ScriptId, CommandError>;
 
 fn intern(runtime: &mut Runtime, body: &[u8]) -> Result<ScriptId, CommandError> {
@@ -147,7 +147,7 @@ fn find(runtime: &mut Runtime, sha: &[u8]) -> Result<ScriptId, CommandError> {
     runtime.find(sha).ok_or(CommandError::text("NOSCRIPT No matching script. Please use EVAL."))
 }
 
-/// The script that the first argument names, with its keys and arguments.
+/// Finds the script that the first argument names, with its keys and arguments.
 fn script<'a>(
     scripts: &mut Scripts,
     is_node: bool,
@@ -166,7 +166,7 @@ fn script<'a>(
     Ok(ScriptRun { id: id.into(), inputs, rules: ScriptRules::of(flags, read_only) })
 }
 
-/// There is no debugger: it can be turned off, and not on.
+/// Accepts turning the debugger off, and refuses turning it on, since there is none.
 fn script_debug(_: &mut Scripts, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     if args.is(2, "no") {
         reply.ok();
@@ -204,8 +204,8 @@ fn script_flush(scripts: &mut Scripts, args: Args<'_>, reply: &mut dyn Reply) ->
     Ok(())
 }
 
-/// Reached only when no script is slow: then there is none to kill. The net room kills a slow one, or the engine's host
-/// does, without waiting for the engine.
+/// Replies that there is no script to kill. This code only runs when no script is slow. The network layer or the
+/// engine's host kills a slow script without waiting for the engine.
 fn script_kill(scripts: &mut Scripts, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     scripts.kill(EntryKind::Script)?;
     reply.ok();

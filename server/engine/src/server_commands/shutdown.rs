@@ -30,7 +30,7 @@ pub(super) const ROWS: &[Row<Handler>] =
             "ERR Errors trying to SHUTDOWN. Check logs.",
         ])];
 
-/// The words of SHUTDOWN.
+/// The options of SHUTDOWN.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct ShutdownOptions {
     save: bool,
@@ -62,7 +62,7 @@ impl ShutdownOptions {
     }
 }
 
-/// Refuses words that SHUTDOWN does not know, for a server that has nothing to save.
+/// Refuses unknown options, for a server that has nothing to save.
 pub(super) fn check(args: Args<'_>) -> Outcome {
     match ShutdownOptions::parse(args)? {
         options if options.abort => Err(NONE_IN_PROGRESS),
@@ -70,7 +70,7 @@ pub(super) fn check(args: Args<'_>) -> Outcome {
     }
 }
 
-/// Parses the words. Nothing is saved unless that is asked for.
+/// Parses the options. Nothing is saved unless an option requests it.
 fn shutdown(args: Args<'_>) -> Result<ShutdownRequest, CommandError> {
     let options = ShutdownOptions::parse(args)?;
     if options.abort {

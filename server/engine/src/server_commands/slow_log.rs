@@ -1,11 +1,11 @@
-//! SLOWLOG: the calls that took long.
+//! SLOWLOG: the log of slow calls.
 
 use crate::core::Handler;
 use crate::slow_log::{Entry, SlowLog};
 use crate::spec::{Args, CommandError, Flags, Outcome, Row, unknown_or_arity};
 use lockwheel_resp::Reply;
 
-/// How many entries SLOWLOG GET returns by default.
+/// The default number of entries of SLOWLOG GET.
 const COUNT: usize = 10;
 const FLAGS: Flags = Flags::of(&[Flags::ADMIN, Flags::LOADING, Flags::STALE]);
 

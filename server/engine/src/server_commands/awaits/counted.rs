@@ -1,4 +1,4 @@
-//! States of the server that are numbers: of clients that wait, listen or are connected, and of calls.
+//! Waits for counts: of blocked, subscribed or connected clients, and of calls.
 
 use super::options::{Comparison, NumberGrammar, Options};
 use super::{NAMED_ERRORS, row};
@@ -81,7 +81,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         ]),
 ];
 
-/// A state that is reached when a number is high enough, or low enough.
+/// A condition on a count.
 #[derive(Debug)]
 struct Number {
     comparison: Comparison,
@@ -89,7 +89,7 @@ struct Number {
     of: Counted,
 }
 
-/// What is counted; keys with their database.
+/// The counted items. A key comes with its database.
 #[derive(Debug)]
 enum Counted {
     Blocked(Option<(usize, Box<[u8]>)>),
@@ -101,7 +101,7 @@ enum Counted {
 }
 
 impl Counted {
-    /// Returns a name that tells the count apart from others.
+    /// Returns a name that distinguishes the counts.
     fn name(&self) -> Vec<u8> {
         format!("{self:?}").into_bytes()
     }
@@ -135,7 +135,7 @@ impl StateAttempt for Number {
     }
 
     fn awaits_count(&self) -> Option<(CountOf, u64)> {
-        // No number of calls falls, unless all begin anew.
+        // A number of calls only falls when the statistics are reset.
         let rises = matches!(self.comparison, Comparison::AtLeast | Comparison::Exactly);
         let of = match &self.of {
             Counted::Calls(commands) => CountOf::Calls(commands.clone()),
@@ -163,7 +163,7 @@ impl StateAttempt for Number {
     }
 }
 
-/// A wait until what is counted compares with a number as the options say.
+/// Creates a wait until a count meets the condition of the options.
 fn until_number(of: Counted, options: &Options<'_>) -> StateWait {
     let Options { comparison, number, limit_ms, .. } = *options;
     StateWait::new(Number { comparison, number, of }, limit_ms)

@@ -1,4 +1,4 @@
-//! `AWAIT.EVENT`: the history of locks has something.
+//! `AWAIT.EVENT`: waits for entries in the history of locks.
 
 use super::FLAGS;
 use super::options::limit_ms;
@@ -37,21 +37,21 @@ pub(super) const ROWS: &[Row<Handler>] =
             "ERR the history of locks is off: *",
         ])];
 
-/// So many entries are wanted; which have been looked at, and how many of them were.
+/// A wait for a number of matching entries, with the progress so far.
 #[derive(Debug)]
 struct Wanted {
     event: HistoryEvent,
     filter: HistoryFilter,
     count: u64,
     seen: Cell<u64>,
-    /// The number of the history that these are of.
+    /// The number of the history to which `seen` and `found` belong.
     history: Cell<u64>,
     found: Cell<u64>,
 }
 
 impl Wanted {
-    /// Looks at the entries since the last look. Returns the number of the last wanted one, once there are enough; a
-    /// later look finds it again. O(n), n these entries.
+    /// Examines the entries added since the last call. Returns the number of the last matching entry once there are
+    /// enough; a later call finds it again. O(n), where n is the number of new entries.
     fn look(&self, view: StateView<'_>) -> Option<u64> {
         let history = HistoryReader::of(view.keyspace)?;
         if self.history.replace(history.number()) != history.number() {
@@ -85,7 +85,7 @@ impl StateAttempt for Wanted {
     }
 }
 
-/// The error for a word that is no event of the history.
+/// Returns the error for a word that is not an event of the history.
 fn no_such_event(name: &[u8]) -> CommandError {
     let known: Vec<&str> = HistoryEvent::ALL.iter().map(|event| event.name()).collect();
     unknown_word("no such event", name, &format!(": there are {}", known.join(", ")), known)

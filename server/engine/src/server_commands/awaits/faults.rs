@@ -41,17 +41,17 @@ const RULE_ERRORS: &[&str] = &[
     "ERR there is no rule *",
 ];
 
-/// What is asked of a rule.
+/// The observed figure of a rule.
 #[derive(Clone, Copy, Debug)]
 enum Asked {
-    /// How often it has acted.
+    /// The number of times that the rule has acted.
     Hits,
-    /// What it holds.
+    /// The number of requests and replies that the rule holds.
     Held,
 }
 
-/// A rule has acted so many times, or holds so many. A rule that is removed meanwhile ends the wait with an error: one
-/// that is added later by this name counts anew.
+/// A condition on a rule: it has acted, or holds requests and replies, a number of times. If the rule is removed, the
+/// wait ends with an error. A later rule with the same name counts from 0.
 #[derive(Debug)]
 struct OfRule {
     name: Box<[u8]>,

@@ -1,4 +1,4 @@
-//! `AWAIT.IDLE`: no client has sent anything for a while.
+//! `AWAIT.IDLE`: waits until no client has sent a command for a while.
 
 use super::options::NumberGrammar;
 use super::{NAMED_ERRORS, row};
@@ -25,23 +25,24 @@ pub(super) const ROWS: &[Row<Handler>] = &[row("await.idle", -2, idle)
     .grammar(IDLE.grammar)
     .errors(NAMED_ERRORS)];
 
-/// No client, or none of these, has sent a command for so long. Milliseconds of the system's monotonic clock.
+/// A condition: no matching client has sent a command for a while. Times are milliseconds of the system's monotonic
+/// clock.
 #[derive(Debug)]
 struct Idle {
     quiet_ms: i64,
     pattern: Option<Box<[u8]>>,
-    /// When the limit ends.
+    /// The time at which the wait ends unsuccessfully.
     limit_at_ms: i64,
-    /// Since when there has been no request that counts, as far as has been looked.
+    /// The time of the last matching request found so far, or the beginning of the wait.
     since_ms: Cell<i64>,
 }
 
-/// With so many waits for silence, one that is put off is looked at again a millisecond later still: however many
-/// there are, they do not keep the server busy.
+/// The number of waits for silence that add a millisecond to the delay before a check is repeated. This bounds the load
+/// of the checks, however many waits there are.
 const LOOKS_PER_MS: usize = 64;
 
 impl Idle {
-    /// Looks at what has been sent since the last look; whether it was quiet for long enough on the way.
+    /// Examines the requests sent since the last call. Returns whether there was a long enough silence in between.
     fn look(&self, view: StateView<'_>) -> bool {
         let matches = self.pattern.as_ref().map(|pattern| |name: &[u8]| glob::matches(pattern, name, false));
         let is_wanted = matches.as_ref().map(|matches| -> &dyn Fn(&[u8]) -> bool { matches });
@@ -52,7 +53,7 @@ impl Idle {
         })
     }
 
-    /// When it has been quiet for long enough, if nothing more is sent.
+    /// Returns the time at which the silence is long enough, if no more requests arrive.
     fn quiet_at_ms(&self) -> i64 {
         self.since_ms.get().saturating_add(self.quiet_ms)
     }

@@ -1,4 +1,4 @@
-//! `AWAIT.KEY`: a key is there, is gone, or is of a type.
+//! `AWAIT.KEY`: waits until a key exists, is gone, or has a type.
 
 use super::FLAGS;
 use super::options::limit_ms;
@@ -33,8 +33,8 @@ pub(super) const ROWS: &[Row<Handler>] = &[Row::new("await.key", -3, Handler::Bl
         "ERR value is out of range, must be positive: *",
     ])];
 
-/// A class of tests that wait for the same state of a key. Each state has a line of its own: where the key is not in
-/// it, all its waiters are skipped at once. None counts as a waiter of a lock.
+/// Returns the class of waits for a state of a key. Each state has its own line in the queue, so that all its waiters
+/// are skipped at once while the key is not in that state. These waiters do not count as waiters of a lock.
 const fn class(name: &'static str, accepts: fn(Option<&Value>) -> bool) -> WaitClass {
     WaitClass { name, line: name, accepts, asking: Asking::All, out_of_turn: None, counts: false }
 }
@@ -42,7 +42,7 @@ const fn class(name: &'static str, accepts: fn(Option<&Value>) -> bool) -> WaitC
 const EXISTS: WaitClass = class("state-exists", |value| value.is_some());
 const GONE_KEY: WaitClass = class("state-gone", |value| value.is_none());
 
-/// The types of keys, as TYPE names them, each with its class.
+/// The types of keys, as TYPE names them, each with its wait class.
 const TYPES: &[(&str, WaitClass); 6] = &[
     ("string", class("state-string", |value| is_of(value, "string"))),
     ("list", class("state-list", |value| is_of(value, "list"))),
@@ -56,7 +56,7 @@ fn is_of(value: Option<&Value>, name: &str) -> bool {
     value.is_some_and(|value| value.type_name() == name)
 }
 
-/// The state that a key is to be in, as the class of the tests for it.
+/// The awaited state of a key, as the class of its waits.
 #[derive(Clone, Copy, Debug)]
 struct State(&'static WaitClass);
 
@@ -73,7 +73,7 @@ impl State {
     }
 }
 
-/// The error for a word that is no type.
+/// Returns the error for a word that is not a type.
 fn no_such_type(name: &[u8]) -> CommandError {
     const KNOWN: &str =
         ": it is string, list, set, zset, hash or stream; without TYPE a key EXISTS or is GONE";

@@ -1,4 +1,4 @@
-//! `AWAIT.*`: a test waits for a state of the server, or of a key, instead of sleeping.
+//! `AWAIT.*`: a test waits for a state of the server or of a key, instead of sleeping.
 
 mod counted;
 mod event;
@@ -20,7 +20,7 @@ const ERRORS: &[&str] = &[
     "ERR value is not an integer or out of range: *",
 ];
 
-/// The errors of those that know clients by names.
+/// The errors of the commands that select clients by name.
 const NAMED_ERRORS: &[&str] = &[
     "ERR syntax error: *",
     "ERR value is out of range, must be positive: *",
@@ -28,7 +28,7 @@ const NAMED_ERRORS: &[&str] = &[
     "ERR the pattern is longer than 4096 bytes",
 ];
 
-/// A row of a command that waits for a state of the server.
+/// Returns the row of a command that waits for a state of the server.
 const fn row(name: &'static str, arity: i32, handler: StateHandler) -> Row<Handler> {
     Row::new(name, arity, Handler::Part(PartHandler::State(handler)))
         .flags(&[FLAGS])
@@ -36,14 +36,14 @@ const fn row(name: &'static str, arity: i32, handler: StateHandler) -> Row<Handl
         .errors(ERRORS)
 }
 
-/// The rows of all of them, a slice per file.
+/// The rows of all `AWAIT` commands, a slice per file.
 pub(super) const COUNTED: &[Row<Handler>] = counted::ROWS;
 pub(super) const FAULTS: &[Row<Handler>] = faults::ROWS;
 pub(super) const KEY: &[Row<Handler>] = key::ROWS;
 pub(super) const EVENT: &[Row<Handler>] = event::ROWS;
 pub(super) const IDLE: &[Row<Handler>] = idle::ROWS;
 
-/// The row of their help.
+/// The row of `AWAIT.HELP`.
 pub(super) const HELP: &[Row<Handler>] = &[Row::help_command("await.help", 1)
     .flags(&[FLAGS])
     .categories(&["control"])

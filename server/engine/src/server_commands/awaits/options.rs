@@ -1,23 +1,23 @@
-//! The options that the commands share.
+//! The options that the `AWAIT` commands share.
 
 use crate::spec::{Args, CommandError, CommandGrammar, ParsedArgs, Symbol, kept_pattern};
 
-/// How long a test waits for a state unless told, in milliseconds of real time.
+/// The default limit of a wait, in milliseconds of real time.
 const DEFAULT_LIMIT_MS: u64 = 5000;
 
-/// Which numbers are meant.
+/// The comparison of a count with the given number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Comparison {
-    /// The number given, or a higher one.
+    /// The number, or a higher one.
     AtLeast,
-    /// EXACT: that number.
+    /// EXACT: exactly the number.
     Exactly,
-    /// ATMOST: that number, or a lower one.
+    /// ATMOST: the number, or a lower one.
     AtMost,
 }
 
 impl Comparison {
-    /// Whether `count` is meant by `number`.
+    /// Whether `count` compares with `number` as required.
     pub(super) fn holds(self, count: u64, number: u64) -> bool {
         match self {
             Comparison::AtLeast => count >= number,
@@ -27,7 +27,7 @@ impl Comparison {
     }
 }
 
-/// What a request asks for. Each command knows some of the options.
+/// The options of a request. Each command accepts some of them.
 #[derive(Debug)]
 pub(super) struct Options<'a> {
     /// The number of clients, calls or milliseconds.
@@ -51,7 +51,7 @@ pub(super) struct NumberGrammar {
 }
 
 impl NumberGrammar {
-    /// The grammar whose number is the argument of this name.
+    /// Returns a grammar; `number` is the name of its argument that holds the number.
     pub(super) const fn of(grammar: &'static CommandGrammar, number: &str) -> Self {
         NumberGrammar {
             grammar,
@@ -64,7 +64,7 @@ impl NumberGrammar {
         }
     }
 
-    /// Reads a request.
+    /// Parses a request.
     pub(super) fn parse<'a>(&self, args: Args<'a>) -> Result<Options<'a>, CommandError> {
         let parsed: ParsedArgs<'_> = self.grammar.parse(args)?;
         let has = |symbol: Option<Symbol>| symbol.is_some_and(|symbol| parsed.has(symbol));
@@ -83,7 +83,7 @@ impl NumberGrammar {
     }
 }
 
-/// How long a request waits, `LIMIT milliseconds`.
+/// Returns the limit of a wait, `LIMIT milliseconds`.
 pub(super) fn limit_ms(args: &ParsedArgs<'_>, limit: Symbol) -> Result<u64, CommandError> {
     Ok(args.number(limit)?.unwrap_or(DEFAULT_LIMIT_MS))
 }

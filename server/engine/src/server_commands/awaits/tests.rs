@@ -1,4 +1,4 @@
-//! Waits of a whole engine.
+//! Tests of waits on a whole engine.
 
 use crate::clients::{Outbox, Peer};
 use crate::config::Config;
@@ -9,7 +9,7 @@ fn at(ms: u64) -> Now {
     Now { wall_us: ms as i64 * 1000, monotonic_us: ms * 1000 }
 }
 
-/// Real milliseconds, whatever the clock that a test turns shows.
+/// The limit is in real milliseconds, independent of the manual clock.
 #[test]
 fn a_wait_without_a_limit_ends_after_five_seconds() {
     for request in [

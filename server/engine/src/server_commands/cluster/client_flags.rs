@@ -1,5 +1,5 @@
-//! ASKING, READONLY, READWRITE: what a client says of its requests. A script's are answered, and change nothing:
-//! neither what the script may do nor what its client has said.
+//! ASKING, READONLY and READWRITE: a client's declarations about its requests. In a script they succeed without an
+//! effect, both on the script and on its client.
 
 use crate::cluster::{ClusterControl, ClusterOutcome, ClusterRequest};
 use crate::spec::Args;

@@ -1,10 +1,10 @@
-//! What other nodes say.
+//! The messages of other nodes.
 
 use crate::cluster::{ClusterControl, ClusterOutcome, ClusterRequest, Message};
 use crate::spec::{Args, CommandError};
 use std::net::IpAddr;
 
-/// A message of a node that is none.
+/// The error for an invalid message.
 const NO_MESSAGE: CommandError = CommandError::text("ERR Invalid message of a node");
 
 pub(super) fn gossip(control: &mut ClusterControl<'_>, args: Args<'_>) -> ClusterOutcome {
@@ -14,7 +14,7 @@ pub(super) fn gossip(control: &mut ClusterControl<'_>, args: Args<'_>) -> Cluste
     Ok(ClusterRequest::Hear { message, ip: ip.to_owned() })
 }
 
-/// Returns the IP address of a peer. A peer over a socket of the file system has none.
+/// Returns the IP address of a peer. A peer on a Unix socket has none.
 fn ip_of(address: &str) -> &str {
     let ip = address.rsplit_once(':').map_or("", |(ip, _)| ip).trim_matches(['[', ']']);
     if ip.parse::<IpAddr>().is_ok() { ip } else { "" }

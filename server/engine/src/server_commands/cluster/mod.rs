@@ -1,4 +1,4 @@
-//! CLUSTER and what else concerns a node of a cluster.
+//! CLUSTER and the other commands of a cluster node.
 
 mod client_flags;
 mod gossip;
@@ -12,11 +12,11 @@ use crate::spec::{Flags, Row};
 
 const DISABLED: &str = "ERR This instance has cluster support disabled";
 
-/// What a node says to everybody.
+/// The flags of commands that any client may use to read the state of the cluster.
 const READ: Flags = Flags::STALE;
-/// What a node says about others.
+/// The flags of commands that read the state of other nodes.
 const NODES: Flags = Flags::of(&[Flags::ADMIN, Flags::STALE]);
-/// What changes the cluster.
+/// The flags of commands that change the cluster.
 const ADMIN: Flags = Flags::of(&[NODES, Flags::NO_ASYNC_LOADING]);
 const RESET: Flags = Flags::of(&[NODES, Flags::NOSCRIPT]);
 const GOSSIP: Flags = Flags::of(&[
@@ -251,7 +251,7 @@ const CLUSTER: &[Row<Handler>] = &[
         .summary("The subcommands of CLUSTER."),
 ];
 
-/// A command that changes the cluster, which only a node of one can do.
+/// Returns the row of a command that changes the cluster; only a cluster node accepts it.
 const fn change(
     name: &'static str,
     arity: i32,
@@ -262,7 +262,7 @@ const fn change(
     row(name, arity, ClusterHandler::Change(handler), since, complexity)
 }
 
-/// A question about the cluster, which only a node of one can answer.
+/// Returns the row of a command that reads the state of the cluster; only a cluster node accepts it.
 const fn report(
     name: &'static str,
     arity: i32,

@@ -1,4 +1,4 @@
-//! Which nodes there are and what they are: MEET, FORGET, REPLICATE, FAILOVER, RESET, and epochs.
+//! The nodes of the cluster and their roles: MEET, FORGET, REPLICATE, FAILOVER, RESET, and epochs.
 
 use crate::cluster::{
     BUS_PORT_DISTANCE, ClusterControl, ClusterOutcome, ClusterReport, ClusterRequest, ClusterView, NODES_MAX,
@@ -8,7 +8,7 @@ use crate::spec::{Args, CommandError, Outcome, errors, quotable};
 use lockwheel_resp::{Reply, number};
 use std::net::IpAddr;
 
-/// The node of this name.
+/// Returns the node with this name.
 pub(super) fn known(view: &ClusterView, id: &[u8]) -> Result<NodeNumber, CommandError> {
     view.find(id).ok_or_else(|| CommandError::new([b"ERR Unknown node ", quotable(id)].concat()))
 }
@@ -96,8 +96,8 @@ pub(super) fn count_failure_reports(
     Ok(())
 }
 
-/// A replica takes over: once it has all that its master has, with FORCE whatever that has, each with the votes of the
-/// masters; with TAKEOVER without asking anybody.
+/// Starts a takeover by a replica. By default, the replica first catches up with its master. FORCE skips that. Both
+/// need the votes of the masters, whereas TAKEOVER asks no node.
 pub(super) fn failover(control: &mut ClusterControl<'_>, args: Args<'_>) -> ClusterOutcome {
     let view = control.cluster.view();
     let (forced, takes_over) = match args.len() {

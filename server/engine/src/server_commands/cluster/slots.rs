@@ -1,4 +1,4 @@
-//! Whose slots are whose: ADDSLOTS, DELSLOTS, SETSLOT, and what is in one.
+//! The assignment of slots: ADDSLOTS, DELSLOTS, SETSLOT, and the keys of a slot.
 
 use super::nodes::known;
 use crate::cluster::{
@@ -36,7 +36,7 @@ fn within(slot: i64) -> Option<u16> {
     u16::try_from(slot).ok().filter(|slot| *slot < SLOTS)
 }
 
-/// Argument `at` as a slot.
+/// Parses argument `at` as a slot.
 fn slot_at(args: Args<'_>, at: usize) -> Result<u16, CommandError> {
     args.get(at).and_then(number::parse_i64).and_then(within).ok_or(INVALID_SLOT)
 }
@@ -57,7 +57,7 @@ pub(super) fn delete_ranges(control: &mut ClusterControl<'_>, args: Args<'_>) ->
     change_ranges(control.cluster, args, false, "cluster|delslotsrange")
 }
 
-/// The slots of a request, each as a range of its own. That one is no slot is told before that another is taken.
+/// Changes the slots of a request, each as a range of its own. All slots are parsed before any of them is checked.
 fn change_each(cluster: &mut Cluster, args: Args<'_>, adds: bool) -> ClusterOutcome {
     let slots = (2..args.len()).map(|at| slot_at(args, at).map(|slot| (slot, slot)));
     let slots = slots.collect::<Result<Vec<_>, _>>()?;
@@ -83,7 +83,7 @@ fn change_ranges(cluster: &mut Cluster, args: Args<'_>, adds: bool, name: &str) 
     change(cluster.view_mut(), &ranges, adds)
 }
 
-/// Whether each of these slots is free, or is not, and has not been named before.
+/// Checks that each of these slots is free (or assigned, to delete it), and is named only once.
 fn check(view: &ClusterView, (first, last): (u16, u16), adds: bool, named: &mut BTreeSet<u16>) -> Outcome {
     for slot in first..=last {
         let text = match view.owner(slot) {
@@ -97,7 +97,7 @@ fn check(view: &ClusterView, (first, last): (u16, u16), adds: bool, named: &mut 
     Ok(())
 }
 
-/// Each of these slots is free, or is not, and is named once.
+/// Assigns these slots to this node, or deletes their assignment. The slots have been checked.
 fn change(view: &mut ClusterView, ranges: &[(u16, u16)], adds: bool) -> ClusterOutcome {
     let to = adds.then_some(view.my_number());
     for slot in ranges.iter().flat_map(|(first, last)| *first..=*last) {
@@ -145,7 +145,7 @@ pub(super) fn set_slot(control: &mut ClusterControl<'_>, args: Args<'_>) -> Clus
         let keys = SlotKeys::in_keyspace(control.keyspace).map_or(0, |keys| keys.of(slot).len());
         let may_replicate = control.config.cluster.allow_replica_migration;
         let has_come = give(view, slot, to, (keys, may_replicate))?;
-        // The others hear of each slot as soon as possible: of the next ones the epoch tells nothing new.
+        // Other nodes must hear of each slot soon, since the epoch changes only for the first of several slots.
         return Ok(if has_come { ClusterRequest::SlotArrived } else { ClusterRequest::ViewChanged });
     } else {
         return Err(CommandError::text(
@@ -155,7 +155,7 @@ pub(super) fn set_slot(control: &mut ClusterControl<'_>, args: Args<'_>) -> Clus
     Ok(ClusterRequest::ViewChanged)
 }
 
-/// The master of this name, to or from which a slot moves.
+/// Returns the master with this name, to or from which a slot moves.
 fn other_end(view: &ClusterView, id: &[u8]) -> Result<NodeNumber, CommandError> {
     let found = view.find(id);
     let unknown = || CommandError::new([b"ERR I don't know about node ", quotable(id)].concat());
@@ -167,8 +167,8 @@ fn master(view: &ClusterView, number: NodeNumber) -> Result<NodeNumber, CommandE
     if is_replica { Err(CommandError::text("ERR Target node is not a master")) } else { Ok(number) }
 }
 
-/// Ends the move of a slot that has so many keys here: SETSLOT NODE. Returns whether the slot has come to this node.
-/// `may_replicate`: a master whose last slot has gone becomes a replica.
+/// Ends the move of a slot: SETSLOT NODE. `keys` is the number of keys of the slot here. Returns whether the slot has
+/// come to this node. `may_replicate`: a master that loses its last slot becomes a replica.
 fn give(
     view: &mut ClusterView,
     slot: u16,

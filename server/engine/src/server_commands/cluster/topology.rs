@@ -1,4 +1,4 @@
-//! What a node tells of the cluster: INFO, NODES, SLOTS, SHARDS and their relatives.
+//! The state of the cluster as a node reports it: INFO, NODES, SLOTS, SHARDS and related subcommands.
 
 use super::nodes::known;
 use crate::cluster::{
@@ -45,7 +45,7 @@ pub(super) fn info(report: ClusterReport<'_>, _: Args<'_>, reply: &mut dyn Reply
     Ok(())
 }
 
-/// How many messages of each kind, and in all.
+/// Writes the number of messages of each kind, and their sum.
 fn write_messages(text: &mut String, what: &str, tally: &Tally) {
     for (kind, count) in by_kind(tally) {
         let _ = write!(text, "cluster_stats_messages_{kind}_{what}:{count}\r\n");
@@ -106,7 +106,7 @@ pub(super) fn slots(report: ClusterReport<'_>, _: Args<'_>, reply: &mut dyn Repl
     Ok(())
 }
 
-/// A node in SLOTS: where clients find it, its name, and what else is known of where it is.
+/// Writes the entry of a node in SLOTS: its endpoint, its name, and its other addresses.
 fn address(config: &Config, node: &Node, reply: &mut dyn Reply) {
     let preferred = config.cluster.preferred_endpoint_type;
     reply.array(4);
@@ -156,7 +156,7 @@ pub(super) fn shards(report: ClusterReport<'_>, _: Args<'_>, reply: &mut dyn Rep
     Ok(())
 }
 
-/// A node in SHARDS.
+/// Writes the entry of a node in SHARDS.
 fn details(config: &Config, node: &Node, offset: u64, reply: &mut dyn Reply) {
     let endpoint = match config.cluster.preferred_endpoint_type {
         EndpointType::Ip => node.ip.as_str(),

@@ -1,4 +1,4 @@
-//! The subcommands of DEBUG that end the server in the midst of its work, or let it run anew.
+//! The subcommands of DEBUG that crash or restart the server.
 
 use super::REFUSED;
 use crate::clients::Closing;
@@ -6,10 +6,10 @@ use crate::config::Permission;
 use crate::core::{Call, Crash, Engine, Stop};
 use crate::spec::{Args, CommandError, Outcome};
 
-/// How a subcommand ends the server, if it is one of those.
+/// Returns the way in which a subcommand ends the server, if it does so.
 ///
 /// # Errors
-/// Returns the error of an integer if the delay of a restart is none.
+/// Returns the error of an integer if the delay of a restart is invalid.
 pub(super) fn named(args: Args<'_>) -> Result<Option<Crash>, CommandError> {
     Ok(Some(match &*args[1].to_ascii_lowercase() {
         b"segfault" => Crash::Segfault,
@@ -22,7 +22,7 @@ pub(super) fn named(args: Args<'_>) -> Result<Option<Crash>, CommandError> {
     }))
 }
 
-/// Ends the server, where `enable-debug-command` is an explicit `yes`. The client is not answered.
+/// Ends the server if `enable-debug-command` is an explicit `yes`. The client gets no reply.
 pub(super) fn crash(engine: &mut Engine, call: Call<'_>, crash: Crash) -> Outcome {
     if engine.config.enable_debug_command != Permission::Yes {
         return Err(CommandError::text(REFUSED));

@@ -1,5 +1,5 @@
-//! DEBUG DIGEST and DEBUG DIGEST-VALUE: SHA-1 of what keys hold, mixed as in Redis, so that equal data have equal
-//! digests on both.
+//! DEBUG DIGEST and DEBUG DIGEST-VALUE: the SHA-1 of values, combined as in Redis. Equal data have equal digests on
+//! both servers.
 
 use crate::core::{Call, Engine};
 use crate::spec::Args;
@@ -9,34 +9,34 @@ use lockwheel_store::values::Value;
 use lockwheel_store::values::stream::StreamId;
 use sha1_smol::Sha1;
 
-/// What is mixed in for a key with a deadline, whatever that is.
+/// The bytes mixed in for a key with a deadline, whatever its deadline.
 const HAS_DEADLINE: &[u8] = b"!!expire!!";
 
-/// A digest that is being made.
+/// A digest that is being computed.
 #[derive(Clone, Copy, Debug, Default)]
 struct Digest([u8; 20]);
 
 impl Digest {
-    /// Adds bytes whose order among others does not matter.
+    /// Adds bytes independently of their order among others.
     fn xor(&mut self, bytes: &[u8]) {
         let added = Sha1::from(bytes).digest().bytes();
         self.0.iter_mut().zip(added).for_each(|(byte, other)| *byte ^= other);
     }
 
-    /// Adds bytes after others.
+    /// Adds bytes after others, so that their order matters.
     fn mix(&mut self, bytes: &[u8]) {
         self.xor(bytes);
         self.0 = Sha1::from(self.0).digest().bytes();
     }
 
-    /// Adds parts that belong together, in their order, as one element among others.
+    /// Adds an element that consists of ordered parts. The order of elements does not matter.
     fn xor_element(&mut self, parts: [&[u8]; 2]) {
         let mut element = Digest::default();
         parts.iter().for_each(|part| element.mix(part));
         self.xor(&element.0);
     }
 
-    /// Adds a value, the number of its type first, and whether its key has a deadline.
+    /// Adds a value: the number of its type, its content, and whether its key has a deadline.
     fn add_value(&mut self, value: &Value, has_deadline: bool) {
         let (kind, add): (u32, fn(&mut Digest, &Value)) = match value {
             Value::Str(_) => (0, add_string),
@@ -100,7 +100,7 @@ fn add_stream(digest: &mut Digest, value: &Value) {
     }
 }
 
-/// Of the whole data.
+/// Replies with the digest of all data.
 pub(super) fn of_all(engine: &mut Engine, call: Call<'_>, reply: &mut dyn Reply) {
     let mut tx = engine.keyspace.tx(call.db, engine.clock().now());
     let mut digest = Digest::default();
@@ -114,7 +114,7 @@ pub(super) fn of_all(engine: &mut Engine, call: Call<'_>, reply: &mut dyn Reply)
 }
 
 fn add_database(digest: &mut Digest, tx: &Tx<'_>) {
-    // There are fewer databases than that.
+    // The number of databases is below the limit of the cast.
     digest.mix(&(tx.db() as u32).to_be_bytes());
     for (key, value) in tx.iter() {
         let mut of_key = Digest::default();
@@ -124,7 +124,7 @@ fn add_database(digest: &mut Digest, tx: &Tx<'_>) {
     }
 }
 
-/// Of single values; zeros for a key that is not there.
+/// Replies with the digests of single values; a missing key has zeros.
 pub(super) fn of_keys(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) {
     let tx = engine.keyspace.tx(call.db, engine.clock().now());
     reply.array(args.from(2).len());

@@ -1,4 +1,4 @@
-//! DEBUG: what tests need.
+//! DEBUG: commands for tests.
 
 mod crash;
 mod digest;
@@ -98,7 +98,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[Row::new("debug", -2, Handler::Engine
         REFUSED,
     ])];
 
-/// Refused unless `enable-debug-command` allows it for the client.
+/// Runs a subcommand of DEBUG, if `enable-debug-command` allows it for the client.
 fn debug(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let local = engine.sessions().get(call.slot).peer.is_local();
     if !engine.config.enable_debug_command.allows(local) {
@@ -150,15 +150,15 @@ fn log(args: Args<'_>, reply: &mut dyn Reply) {
 }
 
 fn sleep(engine: &mut Engine, args: Args<'_>, reply: &mut dyn Reply) {
-    // Text that is no number counts as 0, as in Redis.
+    // Text that is not a number counts as 0, as in Redis.
     let seconds = number::parse_f64(&args[2]).filter(|seconds| *seconds > 0.0).unwrap_or(0.0);
-    // A cast from a float stays within the range of the integer.
+    // A cast from a float saturates at the range of the integer.
     let us = (seconds * 1e6) as u64;
     engine.sleep(us);
     reply.ok();
 }
 
-/// The value of a key, without counting that it was looked at.
+/// Reads the value of a key without counting an access.
 fn peek<T>(
     engine: &mut Engine,
     call: Call<'_>,

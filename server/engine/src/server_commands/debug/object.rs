@@ -1,4 +1,4 @@
-//! DEBUG OBJECT, SDSLEN, HTSTATS and HTSTATS-KEY: how values are kept.
+//! DEBUG OBJECT, SDSLEN, HTSTATS and HTSTATS-KEY: the representation of values.
 
 use super::peek;
 use crate::core::{Call, Engine};
@@ -12,7 +12,8 @@ const NOT_A_STRING: &str = "ERR Not an sds encoded string.";
 const NOT_A_TABLE: &str = "ERR The value stored at the specified key is not represented using an hash table";
 const NO_DATABASE: &str = "ERR Out of range database";
 
-/// How a value is kept, in Redis' form. Where it is does not show: the same requests give the same answers.
+/// Replies with the representation of a value, in Redis' format. The memory address is left out, so that equal requests
+/// get equal replies.
 pub(super) fn object(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let list_max = engine.config.encodings.list_max_listpack_size;
     let tx = engine.keyspace.tx(call.db, engine.clock().now());
@@ -21,7 +22,7 @@ pub(super) fn object(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply:
     let text = peek(engine, call, &args[2], |value| {
         let mut writer = Writer::new();
         rdb::write_value(value, &mut writer);
-        // The type is not counted.
+        // The type byte is not counted.
         let length = writer.written().len() - 1;
         let encoding = value.encoding();
         let mut text = format!(
@@ -44,7 +45,7 @@ pub(super) fn object(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply:
     Ok(())
 }
 
-/// The memory of a key's name and of its string.
+/// Replies with the memory of a key's name and of its string.
 pub(super) fn string_lengths(
     engine: &mut Engine,
     call: Call<'_>,
@@ -69,7 +70,7 @@ pub(super) fn string_lengths(
     Ok(())
 }
 
-/// How many keys a database has.
+/// Replies with the number of keys of a database.
 pub(super) fn table_of_database(
     engine: &mut Engine,
     call: Call<'_>,
@@ -86,7 +87,7 @@ pub(super) fn table_of_database(
     Ok(())
 }
 
-/// How many elements a value has that is kept in a table.
+/// Replies with the number of elements of a value that is stored in a table.
 pub(super) fn table_of_key(
     engine: &mut Engine,
     call: Call<'_>,
@@ -101,7 +102,7 @@ pub(super) fn table_of_key(
     Ok(())
 }
 
-/// The statistics of a table: of its chains there are none.
+/// Returns the statistics of a table. There are no figures on chains, since the tables have none.
 fn statistics(len: usize) -> String {
     let heading = "Hash table 0 stats (main hash table):\n";
     match len {

@@ -5,12 +5,12 @@ use crate::spec::{Args, Outcome, errors};
 use lockwheel_resp::{Reply, allocation};
 use lockwheel_store::values::{Str, Value};
 
-/// The most keys that one call makes: a few seconds' work.
+/// The maximum number of keys per call, about a few seconds' work.
 const KEYS_MAX: usize = 1 << 24;
-/// The most bytes of values.
+/// The maximum total size of the values, in bytes.
 const BYTES_MAX: usize = 4 << 30;
 
-/// Makes keys that are numbered, but for those that are there already. Too many for one call are refused.
+/// Creates numbered keys, except those that exist already. Refuses a call for too many.
 pub(super) fn populate(
     engine: &mut Engine,
     call: Call<'_>,

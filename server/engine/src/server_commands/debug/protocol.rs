@@ -1,4 +1,4 @@
-//! DEBUG PROTOCOL: a value of each type that the protocol has.
+//! DEBUG PROTOCOL: a sample value of each protocol type.
 
 use crate::spec::{Args, CommandError, Outcome};
 use lockwheel_resp::{Protocol, Reply};

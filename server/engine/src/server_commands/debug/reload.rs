@@ -1,4 +1,4 @@
-//! DEBUG RELOAD: the data through the file of a save. DEBUG LOADAOF: every value through its bytes, in memory.
+//! DEBUG RELOAD passes the data through a saved file. DEBUG LOADAOF encodes and decodes every value in memory.
 
 use crate::config::system_reason;
 use crate::core::{Call, Engine, NotSaved};
@@ -14,8 +14,8 @@ const UNREADABLE: &str = "ERR Error trying to load the RDB dump";
 /// The line of the log after every reload.
 const RELOADED: &str = "DB reloaded by DEBUG RELOAD";
 
-/// Saves the data and reads the file, unless the options say that less is to be done. Where the file has just been
-/// written, what it has is there already: each value is put in the place of itself, so that holds of locks stay known.
+/// Saves the data and reads the file, unless an option omits a step. If the file was just written, the data are already
+/// there. Then each value replaces itself, so that lock holds stay known.
 pub(super) fn reload(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let (mut saves, mut mode) = (true, LoadMode { flush: true, merge: false });
     for at in 2..args.len() {
@@ -46,7 +46,7 @@ pub(super) fn reload(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply:
     Ok(())
 }
 
-/// Logs the lines of a load for the file that has just been written, whose keys are there already. O(databases).
+/// Writes the log lines of a load for a file that was just written and is not read. O(databases).
 fn log_as_loaded(keyspace: &Keyspace, used_bytes: usize) {
     let keys = (0..keyspace.databases()).map(|db| keyspace.sizes(db).0).sum::<usize>();
     log_header(b"redis-ver", REDIS_VERSION.as_bytes(), 0);
@@ -55,8 +55,8 @@ fn log_as_loaded(keyspace: &Keyspace, used_bytes: usize) {
     tracing::info!("Done loading RDB, keys loaded: {keys}, keys expired: 0.");
 }
 
-/// Puts what is read in the place of each value. Deadlines stay. Who watches or tracks keys is told as if all had gone,
-/// as in Redis; for others nothing has changed.
+/// Replaces each value by its encoded and decoded copy. Deadlines stay. As in Redis, clients that watch or track keys
+/// are notified as if all had been deleted. Other clients see no change.
 pub(super) fn in_place(engine: &mut Engine, call: Call<'_>, reply: &mut dyn Reply) -> Outcome {
     let mut tx = engine.keyspace.tx(call.db, engine.clock().now());
     for db in 0..tx.databases() {

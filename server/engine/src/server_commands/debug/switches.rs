@@ -1,4 +1,4 @@
-//! The subcommands of DEBUG that switch parts of the server off and on.
+//! The subcommands of DEBUG that switch parts of the server on and off.
 
 use crate::config;
 use crate::core::Engine;
@@ -6,10 +6,10 @@ use crate::spec::{Args, CommandError, Outcome, unknown_or_arity};
 use lockwheel_resp::{Reply, number};
 
 const WRONG_THRESHOLD: &str = "ERR argument must be a memory value bigger than 1 and smaller than 4gb";
-/// Redis keeps as far from 4 GiB.
+/// Redis uses the same distance from 4 GiB.
 const THRESHOLD_MAX: u64 = (1 << 32) - (1 << 20);
 
-/// Does what the words say, or answers that they are unknown.
+/// Runs the subcommand, or replies that it is unknown.
 pub(super) fn switch(engine: &mut Engine, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     match (&*args[1].to_ascii_lowercase(), args.len()) {
         (b"set-active-expire", 3) => engine.switches.expires_actively = is_on(&args[2]),
@@ -19,7 +19,7 @@ pub(super) fn switch(engine: &mut Engine, args: Args<'_>, reply: &mut dyn Reply)
             let threshold = config::size(&args[2]).filter(|bytes| *bytes <= THRESHOLD_MAX);
             threshold.ok_or(CommandError::text(WRONG_THRESHOLD))?;
         }
-        // There is nothing here that these could switch.
+        // These switches have no effect here, since the server lacks the parts.
         (b"pause-cron" | b"dict-resizing", 3) => {}
         (b"replybuffer", 4) if args.is(2, "resizing") => {}
         (b"replybuffer", 4) if args.is(2, "peak-reset-time") => {
@@ -33,7 +33,7 @@ pub(super) fn switch(engine: &mut Engine, args: Args<'_>, reply: &mut dyn Reply)
     Ok(())
 }
 
-/// Whether a number is not 0, read as C's `atoi` reads it: what is no number is 0.
+/// Whether a number is not 0, parsed like C's `atoi`: text that is not a number is 0.
 fn is_on(text: &[u8]) -> bool {
     number::parse_i64(text).unwrap_or(0) != 0
 }

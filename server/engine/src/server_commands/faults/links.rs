@@ -1,4 +1,4 @@
-//! Connections that carry nothing.
+//! Commands that freeze, cut off or lose connections.
 
 use super::nodes::{self, PartitionFrom};
 use super::row;
@@ -43,7 +43,7 @@ impl GroupSymbols {
         }
     }
 
-    /// The group that a request names.
+    /// Returns the group of clients that a request names.
     fn group(&self, parsed: &ParsedArgs<'_>) -> Result<Group, CommandError> {
         let text = |symbol: Symbol| parsed.value(symbol).map(Box::from);
         if let Some(id) = self.id.map(|id| parsed.number(id)).transpose()?.flatten() {
@@ -132,7 +132,7 @@ fn thaw(
     Ok(FaultRequest::Steered)
 }
 
-/// What `IN`, `OUT` or `BOTH`, or nothing, does to connections.
+/// Returns the link that `IN`, `OUT` or `BOTH` (the default) selects.
 fn link(parsed: &ParsedArgs<'_>) -> Link {
     let input = Link { holds_input: true, ..Link::default() };
     let output = Link { holds_output: true, ..Link::default() };

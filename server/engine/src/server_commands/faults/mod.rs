@@ -1,4 +1,4 @@
-//! `FAULT.*`: a test lets go wrong what goes wrong on networks and in servers.
+//! `FAULT.*`: a test injects failures of networks and servers.
 
 mod links;
 mod nodes;

@@ -1,4 +1,4 @@
-//! Servers of one process that are killed, come back, and are cut off.
+//! Commands that kill, revive and cut off servers of a process.
 
 use super::row;
 use crate::core::{FaultCaller, Handler};
@@ -54,24 +54,24 @@ fn up(_: &mut FaultControl<'_>, from: FaultCaller<'_>, args: Args<'_>, _: &mut d
     Ok(FaultRequest::Broadcast(NodeFault::Up { node }))
 }
 
-/// The servers of a list, `0,127.0.0.1:6380`, each once.
+/// Parses a list of servers, such as `0,127.0.0.1:6380`, without duplicates.
 fn servers(member: &TopologyMember, list: &[u8]) -> Result<Vec<usize>, CommandError> {
     let named = list.split(|byte| *byte == b',').map(|word| member.find(word));
     let servers: BTreeSet<usize> = named.collect::<Result<_, _>>()?;
     Ok(servers.into_iter().collect())
 }
 
-/// What some servers are cut off from.
+/// The peers from which servers are cut off.
 pub(super) enum PartitionFrom<'a> {
     /// All servers that are not named.
     Others,
     /// The servers of this list.
     Servers(&'a [u8]),
-    /// Their clients.
+    /// The clients of the servers.
     Clients,
 }
 
-/// Cuts the servers of a list off.
+/// Cuts off the servers of a list.
 pub(super) fn partition(
     member: &TopologyMember,
     list: &[u8],

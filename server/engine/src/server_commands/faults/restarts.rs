@@ -1,4 +1,4 @@
-//! Replicas that lag and take over, and restarts.
+//! Commands for lagging replicas, failovers and restarts.
 
 use super::row;
 use crate::core::{FaultCaller, Handler};
@@ -9,7 +9,7 @@ use crate::spec::{
 };
 use lockwheel_resp::Reply;
 
-/// What lags in a topology is a link, which carries all keys.
+/// In a topology, a whole link lags, with all keys.
 const NO_KEYS: CommandError = CommandError::text(NO_KEYS_ERROR);
 const NO_KEYS_ERROR: &str = "ERR in a topology all keys lag, or none: FAULT.LAG takes no KEY here";
 
@@ -91,7 +91,7 @@ fn lag(_: &mut FaultControl<'_>, from: FaultCaller<'_>, args: Args<'_>, _: &mut 
     Ok(FaultRequest::Lag(pattern.map(<[u8]>::to_vec)))
 }
 
-/// What `TOKENS`, or nothing, does to the numbers of grants.
+/// Returns the effect on grant numbers that `TOKENS`, or its absence, selects.
 fn numbers(begin_anew: bool) -> GrantNumbers {
     if begin_anew { GrantNumbers::Restart } else { GrantNumbers::GoOn }
 }

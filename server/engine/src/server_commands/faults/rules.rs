@@ -1,4 +1,4 @@
-//! The rules, and what they hold.
+//! Commands on rules, and on the requests and replies that these hold.
 
 use super::{FLAGS, row};
 use crate::core::{FaultCaller, Handler};
@@ -133,14 +133,14 @@ fn exempt(
     Ok(FaultRequest::Done)
 }
 
-/// The error of a request for a rule that does not exist.
+/// Returns the error for a rule that does not exist.
 #[cold]
 pub(in crate::server_commands) fn no_such_rule(rules: &Rules, name: &[u8]) -> CommandError {
     let known = rules.iter().filter_map(|rule| std::str::from_utf8(&rule.name).ok());
     unknown_word("there is no rule", name, "", known)
 }
 
-/// The error of a wait for a rule that has been removed meanwhile.
+/// Returns the error for a wait whose rule has been removed.
 #[cold]
 pub(in crate::server_commands) fn removed_rule(name: &[u8]) -> CommandError {
     unknown_word("there is no rule", name, "", [])

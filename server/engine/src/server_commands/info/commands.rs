@@ -1,11 +1,11 @@
-//! INFO's figures of commands: how often they ran and failed, and how long they took.
+//! INFO's statistics of commands: calls, failures and duration.
 
 use super::lines::Lines;
 use crate::config::Config;
 use crate::spec::CommandTable;
 use crate::statistics::Stats;
 
-/// How often commands ran and how long they took, without those that never did.
+/// Writes the calls and the duration of each command that ran at least once.
 pub(super) fn commandstats(commands: &CommandTable, stats: &Stats, lines: &mut Lines) {
     for command in commands.iter_all() {
         let stats = stats.of(command.id);
@@ -24,7 +24,7 @@ pub(super) fn commandstats(commands: &CommandTable, stats: &Stats, lines: &mut L
     }
 }
 
-/// How often replies began with which error code.
+/// Writes the number of error replies by error code.
 pub(super) fn errorstats(stats: &Stats, lines: &mut Lines) {
     for (code, count) in stats.errors() {
         let code = String::from_utf8_lossy(code);
@@ -32,7 +32,7 @@ pub(super) fn errorstats(stats: &Stats, lines: &mut Lines) {
     }
 }
 
-/// How long most calls of each command took, in microseconds, without those that were never called.
+/// Writes the latency percentiles of each called command, in microseconds.
 pub(super) fn latencystats(config: &Config, commands: &CommandTable, stats: &Stats, lines: &mut Lines) {
     if !config.latency_tracking {
         return;

@@ -8,7 +8,7 @@ use crate::statistics::{Rates, Stats, Totals};
 use crate::tracking::Tracker;
 use lockwheel_store::keyspace::Keyspace;
 
-/// The parts that count.
+/// The parts of the engine that have counters.
 pub(super) struct Counters<'e> {
     totals: Totals,
     rates: &'e Rates,
@@ -16,12 +16,12 @@ pub(super) struct Counters<'e> {
     keyspace: &'e Keyspace,
     pubsub: &'e PubSub,
     replication: &'e Replication,
-    /// The present instant by the system's monotonic clock, in microseconds.
+    /// The current time on the system's monotonic clock, in microseconds.
     now_us: u64,
 }
 
 impl<'e> Counters<'e> {
-    /// The counters of an engine.
+    /// Returns the counters of an engine.
     pub(super) fn of(engine: &'e Engine) -> Self {
         Counters {
             totals: engine.observers.totals(&engine.environment.identity),
@@ -35,7 +35,7 @@ impl<'e> Counters<'e> {
     }
 }
 
-/// What has been done since the start, or the last CONFIG RESETSTAT.
+/// Writes the statistics since the start or the last CONFIG RESETSTAT.
 pub(super) fn stats(counters: &Counters<'_>, lines: &mut Lines) {
     let totals = counters.totals;
     work(counters, lines);
@@ -60,11 +60,11 @@ pub(super) fn stats(counters: &Counters<'_>, lines: &mut Lines) {
     lines.zeros(&["reply_buffer_shrinks", "reply_buffer_expands"]);
     turns(counters, lines);
     denied(counters.stats, lines);
-    // Ours: how many waiting clients a key has woken.
+    // A field of this server: the number of waiting clients that a key has woken.
     lines.field("total_unblocked_clients", counters.stats.unblocked_clients);
 }
 
-/// How much of something was done in a second of the last moments.
+/// Returns the recent rate of a total, per second.
 fn rate(counters: &Counters<'_>, of: fn(&Totals) -> u64) -> f64 {
     counters.rates.per_second(counters.now_us, counters.totals, of)
 }
@@ -94,7 +94,7 @@ fn keys(counters: &Counters<'_>, lines: &mut Lines) {
     let counters = &counters.keyspace.counters;
     lines.field("expired_keys", counters.expired_keys);
     lines.field("expired_fields", counters.expired_fields);
-    // No key is there after its deadline.
+    // No key exists after its deadline.
     lines.field("expired_stale_perc", "0.00");
     lines.zeros(&["expired_time_cap_reached_count"]);
     lines.field("expire_cycle_cpu_milliseconds", stats.expire_ns / 1_000_000);
@@ -107,7 +107,7 @@ fn keys(counters: &Counters<'_>, lines: &mut Lines) {
     lines.field("keyspace_misses", counters.keyspace_misses);
 }
 
-/// Clients that were disconnected because they sent or read too much.
+/// Writes the number of clients disconnected because they sent or left unread too much.
 fn refused(stats: &Stats, lines: &mut Lines) {
     lines.field("client_query_buffer_limit_disconnections", stats.query_limit_disconnections);
     lines.field("client_output_buffer_limit_disconnections", stats.output_limit_disconnections);

@@ -1,15 +1,15 @@
-//! The lines that INFO is made of.
+//! The lines of INFO.
 
 use crate::config::Config;
 use crate::server_commands::memory_figures::Overhead;
 use std::fmt::{Display, Write};
 
-/// The text of INFO.
+/// The text of INFO, while it is written.
 #[derive(Default)]
 pub(super) struct Lines(String);
 
 impl Lines {
-    /// What has been written.
+    /// Returns the text written so far.
     pub(super) fn text(&self) -> &str {
         &self.0
     }
@@ -31,25 +31,25 @@ impl Lines {
         self.line(format_args!("{name}:{value}"));
     }
 
-    /// Fields that are always 0 here.
+    /// Writes fields that are always 0 here.
     pub(super) fn zeros(&mut self, names: &[&str]) {
         names.iter().for_each(|name| self.field(name, 0));
     }
 
-    /// How much larger one size is than another.
+    /// Writes the ratio and the difference of two sizes.
     pub(super) fn overhead(&mut self, name: &str, overhead: Overhead) {
         self.field(&format!("{name}_ratio"), format_args!("{:.2}", overhead.ratio));
         self.field(&format!("{name}_bytes"), overhead.bytes);
     }
 
-    /// A number of bytes, also in human-readable form.
+    /// Writes a number of bytes, also in human-readable form.
     pub(super) fn bytes(&mut self, name: &str, bytes: u64) {
         self.field(name, bytes);
         self.field(&format!("{name}_human"), human(bytes));
     }
 }
 
-/// A number of bytes with a unit and two digits behind the point.
+/// Formats a number of bytes with a unit and two decimal places.
 pub(super) fn human(bytes: u64) -> String {
     const UNITS: [(u64, &str); 4] = [(1 << 40, "T"), (1 << 30, "G"), (1 << 20, "M"), (1 << 10, "K")];
     match UNITS.iter().find(|(size, _)| bytes >= *size) {
@@ -58,7 +58,7 @@ pub(super) fn human(bytes: u64) -> String {
     }
 }
 
-/// The value of a parameter, as CONFIG GET shows it.
+/// Returns the value of a parameter, as CONFIG GET shows it.
 pub(super) fn parameter(config: &Config, name: &str) -> String {
     let value = config.get(&[name.as_bytes()]).pop().map(|(_, value)| value).unwrap_or_default();
     String::from_utf8_lossy(&value).into_owned()

@@ -1,4 +1,4 @@
-//! INFO's figures of memory.
+//! INFO's memory figures.
 
 use super::lines::{Lines, human, parameter};
 use crate::config::Config;
@@ -8,7 +8,7 @@ use crate::server_commands::memory_figures::MemoryFigures;
 use crate::statistics::Process;
 use lockwheel_store::keyspace::Keyspace;
 
-/// What the server takes, what it took, and what the process around it takes.
+/// Writes the current and peak memory of the server, and that of its process.
 pub(super) fn memory(
     figures: &MemoryFigures,
     (config, process): (&Config, &Process),
@@ -45,7 +45,7 @@ pub(super) fn memory(
     lines.field("lazyfreed_objects", lazy_free.freed());
 }
 
-/// What scripts and functions take: nothing is known while one runs.
+/// Writes the memory of scripts and functions. While one runs, the figures are unknown.
 fn script_memory(scripts: &Scripts, lines: &mut Lines) {
     let Some(runtime) = scripts.runtime() else { return };
     let libraries = scripts.libraries();
@@ -64,7 +64,7 @@ fn script_memory(scripts: &Scripts, lines: &mut Lines) {
     lines.bytes("used_memory_scripts", (cached + code) as u64);
 }
 
-/// The engine's memory by its own account: of several in a process, each shows its own.
+/// Writes the engine's own account of its memory. Several engines of a process each show their own.
 fn own_memory(figures: &MemoryFigures, lines: &mut Lines) {
     lines.bytes("used_memory_peak", figures.peak);
     lines.field("used_memory_peak_perc", format_args!("{:.2}%", figures.peak_percent()));

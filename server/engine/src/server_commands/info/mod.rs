@@ -1,7 +1,7 @@
 //! INFO: the state of the server, as lines that clients and monitors read.
 //!
-//! The fields are those of Redis 7.2, in its order, and some of our own. Of what this server never does
-//! (defragmentation, forks) they have the values that Redis shows before it has done it.
+//! The fields are those of Redis 7.2, in its order, and some of our own. Features that this server lacks
+//! (defragmentation, forks) show the values that Redis has before their first use.
 
 mod commands;
 mod counters;
@@ -42,13 +42,13 @@ impl Section {
         Section { name, heading, default: true, write }
     }
 
-    /// A section that is shown only where it is named.
+    /// Makes the section appear only where it is named.
     const fn named(self) -> Self {
         Section { default: false, ..self }
     }
 }
 
-/// All sections. Each writer is given the parts that it reads.
+/// All sections. Each writer gets the parts of the engine that it reads.
 const SECTIONS: &[Section] = &[
     Section::new("server", "Server", |engine, lines| {
         let identity = &engine.environment.identity;
@@ -89,21 +89,21 @@ const SECTIONS: &[Section] = &[
 ];
 
 impl Section {
-    /// Whether an argument of INFO asks for it.
+    /// Whether an argument of INFO asks for this section.
     fn is_meant_by(&self, word: &[u8]) -> bool {
         match &*word.to_ascii_lowercase() {
             b"default" => self.default,
-            // `all` is without what modules would add.
+            // `all` excludes sections that modules would add; there are none.
             b"all" | b"everything" => true,
             name => name == self.name.as_bytes(),
         }
     }
 }
 
-/// The sections of a sentinel beside its own.
+/// The general sections that a sentinel shows besides its own.
 const OF_SENTINEL: [&str; 4] = ["server", "clients", "stats", "cpu"];
 
-/// INFO of a sentinel: few sections, and what it watches.
+/// Returns the INFO text of a sentinel: few sections, and the masters that it monitors.
 pub(super) fn text_of_sentinel(engine: &mut Engine, words: &[&[u8]]) -> String {
     let is_meant = |name: &str, section: Option<&Section>| {
         words.is_empty()

@@ -1,9 +1,9 @@
-//! INFO's lines of the server's part in replication.
+//! INFO's replication section.
 
 use super::lines::Lines;
 use crate::replication::{LinkState, ReplicaLink, ReplicaState, ReplicationView};
 
-/// The master, if there is one; the replicas; the history.
+/// Writes the master, if there is one, the replicas, and the history.
 pub(super) fn replication(view: ReplicationView<'_>, lines: &mut Lines) {
     match view.link() {
         None => lines.field("role", "master"),

@@ -1,4 +1,4 @@
-//! INFO's lines of what the server is, and of its clients and keys.
+//! INFO's sections on the server, its clients and its keys.
 
 use super::lines::{Lines, parameter};
 use crate::client_list::ClientList;
@@ -12,7 +12,7 @@ use crate::waits::StateView;
 use lockwheel_store::keyspace::Keyspace;
 use lockwheel_store::time::Now;
 
-/// The server and the process around it.
+/// Writes the facts about the server and its process.
 pub(super) fn server(
     config: &Config,
     identity: &Identity,
@@ -56,14 +56,14 @@ fn times(config: &Config, clock: &EngineClock, lines: &mut Lines) {
 }
 
 fn supervisor(config: &Config) -> String {
-    // Which one there is, the program alone knows.
+    // Only the program knows which supervisor there is.
     match parameter(config, "supervised") {
         word if word == "auto" => "no".to_owned(),
         word => word,
     }
 }
 
-/// Where it listens.
+/// Writes the listening addresses.
 fn listeners(config: &Config, lines: &mut Lines) {
     let bound: String = config.bind.iter().map(|address| format!(",bind={address}")).collect();
     let tcp = (config.port > 0).then(|| format!("name=tcp{bound},port={}", config.port));
@@ -74,7 +74,7 @@ fn listeners(config: &Config, lines: &mut Lines) {
     }
 }
 
-/// The clients.
+/// Writes the figures of clients.
 pub(super) fn clients(clients: ClientList<'_>, state: StateView<'_>, maxclients: usize, lines: &mut Lines) {
     let largest = |of: &dyn Fn(&Session) -> usize| clients.sessions.live().map(of).max().unwrap_or(0);
     lines.field("connected_clients", clients.listed().filter(|client| !client.is_replica).count());
@@ -89,7 +89,7 @@ pub(super) fn clients(clients: ClientList<'_>, state: StateView<'_>, maxclients:
     lines.field("total_blocking_keys_on_nokey", 0);
 }
 
-/// Files of the data.
+/// Writes the figures of persistence.
 pub(super) fn persistence(files: &Persistence, keyspace: &Keyspace, clock: &EngineClock, lines: &mut Lines) {
     lines.zeros(&["loading", "async_loading"]);
     lines.zeros(&["current_cow_peak", "current_cow_size", "current_cow_size_age"]);
@@ -103,7 +103,7 @@ pub(super) fn persistence(files: &Persistence, keyspace: &Keyspace, clock: &Engi
     lines.zeros(&["aof_last_cow_size", "module_fork_in_progress", "module_fork_last_cow_size"]);
 }
 
-/// What is saved just now, and what was.
+/// Writes the progress of a running save, and the results of earlier ones.
 fn saves(saves: &Persistence, keyspace: &Keyspace, clock: &EngineClock, lines: &mut Lines) {
     let progress = keyspace.snapshot_progress().unwrap_or_default();
     let percent = 100.0 * progress.written as f64 / progress.total.max(1) as f64;
@@ -125,7 +125,7 @@ fn saves(saves: &Persistence, keyspace: &Keyspace, clock: &EngineClock, lines: &
     lines.field("rdb_last_load_keys_loaded", saves.loaded.keys);
 }
 
-/// Processor time.
+/// Writes the processor time.
 pub(super) fn cpu(identity: &Identity, lines: &mut Lines) {
     let usage = (identity.process.usage)();
     let seconds = |us: u64| format!("{}.{:06}", us / 1_000_000, us % 1_000_000);
@@ -136,17 +136,17 @@ pub(super) fn cpu(identity: &Identity, lines: &mut Lines) {
     }
 }
 
-/// Whether it is a node of a cluster.
+/// Writes whether the server is a cluster node.
 pub(super) fn cluster(config: &Config, lines: &mut Lines) {
     lines.field("cluster_enabled", u8::from(config.cluster.enabled));
 }
 
-/// The databases that have keys.
+/// Writes the databases that have keys.
 pub(super) fn keyspace(keyspace: &Keyspace, now: Now, lines: &mut Lines) {
     for db in 0..keyspace.databases() {
         let (keys, expires) = keyspace.sizes(db);
         if keys > 0 {
-            // A field of Valkey's, for what Redis 7.2 has not.
+            // A field of Valkey, since Redis 7.2 has none for this.
             let timed = match keyspace.with_timed_fields(db) {
                 0 => String::new(),
                 timed => format!(",keys_with_volatile_items={timed}"),

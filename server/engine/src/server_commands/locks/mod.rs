@@ -1,4 +1,4 @@
-//! Commands on locks that concern other clients than the one that sends them.
+//! Lock commands that affect clients other than the sender.
 
 mod cancel;
 

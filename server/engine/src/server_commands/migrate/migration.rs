@@ -1,34 +1,34 @@
-//! What a request to MIGRATE asks for.
+//! The parsed request of MIGRATE.
 
 use super::errors::SEPARATE_KEYS;
 use crate::spec::{Args, CommandError, atoi, errors};
 use std::time::Duration;
 
-/// Where the keys are in a request that names one of them in front, and where its options begin.
+/// The position of the key in a request that names a single one, and of the first option.
 pub(super) const KEY: usize = 3;
 pub(super) const OPTIONS: usize = 6;
 
-/// The words that are options, and how many arguments each has.
+/// The option words, each with its number of arguments.
 const WORDS: &[(&str, usize)] = &[("copy", 0), ("replace", 0), ("auth", 1), ("auth2", 2)];
 
-/// How many arguments the option has that stands there; `None`: there is none.
+/// Returns the number of arguments of the option at a position; `None` if there is no option.
 pub(super) fn arguments_of(args: Args<'_>, at: usize) -> Option<usize> {
     WORDS.iter().find(|(word, _)| args.is(at, word)).map(|(_, count)| *count)
 }
 
-/// A request, parsed.
+/// A parsed request.
 #[derive(Debug)]
 pub(super) struct Migration<'a> {
     pub(super) host: &'a [u8],
-    /// None when no port can have this number.
+    /// The port. `None`: the number is not a valid port.
     pub(super) port: Option<u16>,
-    /// The keys' database at the target.
+    /// The database of the keys at the target.
     pub(super) db: i64,
-    /// The limit of each wait for the target.
+    /// The time limit of each wait for the target.
     pub(super) timeout: Duration,
-    /// The keys stay here.
+    /// Whether the keys also stay here.
     pub(super) copy: bool,
-    /// Keys of these names at the target are replaced.
+    /// Whether existing keys at the target are replaced.
     pub(super) replace: bool,
     pub(super) user: Option<&'a [u8]>,
     pub(super) password: Option<&'a [u8]>,
@@ -70,7 +70,7 @@ impl<'a> Migration<'a> {
         Ok(request)
     }
 
-    /// Takes an option, whose arguments are there.
+    /// Sets an option, whose arguments are present.
     fn set(&mut self, args: Args<'a>, at: usize) {
         let argv = args.all();
         if args.is(at, "copy") {

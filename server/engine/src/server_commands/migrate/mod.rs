@@ -1,12 +1,12 @@
 //! MIGRATE: moves keys to another server.
 //!
-//! The exchange is waited for, with the engine held, as in Redis: no other request sees a key that is neither wholly
-//! here nor wholly there. If the engine ran on meanwhile, a key that changes would exist twice, with two values; and
-//! if it is a lock, with two holders. A target that does not answer costs everybody the time limit of the request;
-//! so does a server that is its own target.
+//! The engine is held during the exchange, as in Redis. So no other request sees a key that is only partly here or
+//! there. If the engine ran on, a key that changes meanwhile would exist twice, with two values. A lock would even have
+//! two holders. A target that does not answer blocks all clients up to the time limit of the request. So does a server
+//! that is its own target.
 //!
-//! A connection lives as long as the request. Redis keeps it for some seconds, which saves a round trip, and tries
-//! once more when it turns out to be closed: then nobody knows whether the target had already run the first attempt.
+//! A connection lasts as long as the request. Redis keeps it for some seconds, which saves a round trip. If it turns
+//! out to be closed, Redis tries once more, without knowing whether the target has run the first attempt.
 
 mod errors;
 mod migration;
@@ -66,7 +66,8 @@ pub(super) const ROWS: &[Row<Handler>] = &[Row::new("migrate", -6, Handler::Host
         "ERR Target instance replied with error: *",
     ])];
 
-/// The key, or those behind KEYS, beside which there may be none, and of which there may be none.
+/// Returns the single key, or the keys after KEYS. Both forms together are an error and yield no keys, and KEYS may
+/// name none.
 fn find_keys(args: Args<'_>) -> Vec<Key> {
     let mut at = OPTIONS;
     while at < args.len() {
@@ -79,7 +80,7 @@ fn find_keys(args: Args<'_>) -> Vec<Key> {
     args.get(KEY).map(|_| (KEY, MOVED)).into_iter().collect()
 }
 
-/// The arguments of AUTH and AUTH2.
+/// Returns the positions of the arguments of AUTH and AUTH2.
 fn secrets(args: Args<'_>) -> Vec<usize> {
     let (mut found, mut at) = (Vec::new(), OPTIONS);
     while at < args.len() && !args.is(at, "keys") {
@@ -101,7 +102,7 @@ fn migrate(tx: &mut Tx<'_>, host: Option<&dyn Host>, args: Args<'_>, reply: &mut
     let address = port.map(|port| TargetAddress { host: name, port, timeout });
     let connected =
         host.zip(address).ok_or(NotConnected::Unreachable).and_then(|(host, at)| host.connect(at));
-    // Redis learns only when it writes that it was refused.
+    // Redis only notices a refused connection when it writes.
     let mut target = connected.map_err(|failure| match failure {
         NotConnected::Unreachable => CommandError::text(CONNECTING),
         NotConnected::Refused => CommandError::text(WRITING),

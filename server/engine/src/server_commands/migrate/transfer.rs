@@ -8,13 +8,13 @@ use lockwheel_resp::{number, write_request};
 use lockwheel_store::keyspace::Tx;
 use lockwheel_store::rdb;
 
-/// Bytes of requests that are sent together.
+/// The size of a batch of requests, in bytes.
 const BATCH: usize = 64 * 1024;
 
-/// Sends keys that are there, each with the time that it has left, and deletes each here once the target has it.
+/// Sends existing keys, each with its remaining time to live. Deletes each key here once the target has it.
 ///
 /// # Errors
-/// The first error of the target, or that it cannot be talked to; then the keys stay here that it has not said to have.
+/// Returns the first error of the target, or a connection error. Keys that the target has not confirmed stay here.
 pub(super) fn transfer(
     tx: &mut Tx<'_>,
     request: &Migration<'_>,
@@ -45,7 +45,7 @@ fn send(tx: &Tx<'_>, request: &Migration<'_>, keys: &[&[u8]], target: &mut dyn T
 
 fn write_restore(tx: &Tx<'_>, key: &[u8], replace: bool, out: &mut Vec<u8>) {
     let payload = tx.peek(key).map(rdb::dump_for_any).unwrap_or_default();
-    // No time left would be none at all.
+    // A remaining time of 0 would mean no deadline.
     let left_ms = tx.deadline(key).map_or(0, |deadline| deadline.saturating_sub(tx.now().wall_ms()).max(1));
     let ttl = integer(left_ms);
     let restore: &[u8] = if tx.in_cluster() { b"RESTORE-ASKING" } else { b"RESTORE" };
@@ -62,7 +62,7 @@ fn integer(value: i64) -> Vec<u8> {
 fn receive(tx: &mut Tx<'_>, request: &Migration<'_>, keys: &[&[u8]], target: &mut dyn Target) -> Outcome {
     let mut next = || target.receive_line().map_err(|Broken| CommandError::text(READING));
     let mut refused = None;
-    // To AUTH, if that was sent, and to SELECT.
+    // These are the replies to AUTH, if that was sent, and to SELECT.
     for _ in 0..1 + usize::from(request.password.is_some()) {
         let line = next()?;
         refused = refused.or_else(|| error_in(&line));
@@ -84,7 +84,7 @@ fn receive(tx: &mut Tx<'_>, request: &Migration<'_>, keys: &[&[u8]], target: &mu
     failure
 }
 
-/// What is answered to the error in a line of the target, if it is one.
+/// Returns the reply to an error in a line of the target, if the line is an error.
 fn error_in(line: &[u8]) -> Option<CommandError> {
     let text = quotable(line.strip_prefix(b"-")?);
     Some(CommandError::new([OF_TARGET.as_bytes(), text].concat()))

@@ -1,4 +1,4 @@
-//! A file read: all of it becomes keys and libraries, or nothing does.
+//! The loading of a file: either all of it becomes keys and libraries, or nothing does.
 
 use super::super::functions::Loader;
 use super::staged::{Reading, Staged};
@@ -11,24 +11,23 @@ use lockwheel_store::keyspace::Keyspace;
 use lockwheel_store::time::Now;
 use std::io;
 
-/// The line before the reason why a file that ends too early cannot be read.
+/// The log line before the reason why a truncated file cannot be read.
 const SHORT_READ: &str = "Short read or OOM loading DB. Unrecoverable error, aborting now.";
 
-/// What becomes of what there is when a file is read.
+/// The treatment of existing data when a file is loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::server_commands) struct LoadMode {
-    /// It goes; else it stays.
+    /// Whether existing data are deleted first.
     pub(in crate::server_commands) flush: bool,
-    /// What is there too is replaced; else the file is refused.
+    /// Whether existing keys are replaced. Otherwise a file with an existing key is refused.
     pub(in crate::server_commands) merge: bool,
 }
 
 impl Engine {
-    /// Begins with what a file has: the one of this path, or else the one that the configuration names, if there is
-    /// one. O(bytes of the file).
+    /// Loads the file at this path, or else the configured one if it exists, at the start. O(bytes of the file).
     ///
     /// # Errors
-    /// Why it cannot be read, in lines as Redis logs them; then there is nothing.
+    /// Returns the reason why the file cannot be read, in lines as Redis logs them. The server is empty then.
     pub fn begin_with_file(&mut self, path: Option<&str>) -> Result<(), String> {
         let began_ns = self.environment.stopwatch_ns();
         let read = self.environment.files(&self.config).read(path.unwrap_or(&self.config.saves.dbfilename));
@@ -49,7 +48,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Returns the parts that a file is read into.
+    /// Returns the parts of the engine into which a file is loaded.
     pub(crate) fn data_loader(&mut self) -> DataLoader<'_> {
         let library_host = Loader::new(&self.environment.host, self.clock().system());
         let now = self.clock().now();
@@ -58,40 +57,40 @@ impl Engine {
     }
 }
 
-/// The parts that a file is read into.
+/// The parts of the engine into which a file is loaded.
 pub(crate) struct DataLoader<'e> {
     keyspace: &'e mut Keyspace,
     scripts: &'e mut Scripts,
     saves: &'e mut Persistence,
-    /// The host of the code of libraries.
+    /// The host for the code of libraries.
     library_host: Loader,
     now: Now,
 }
 
 impl DataLoader<'_> {
-    /// Replaces all data by those of a master's snapshot. Keys whose deadlines are over stay until the master says that
-    /// they are gone. The database that the stream goes on in, if the snapshot tells. O(its bytes, and what goes).
+    /// Replaces all data by those of a master's snapshot. Expired keys stay until the master deletes them. Returns the
+    /// database in which the stream continues, if the snapshot names it. O(bytes of the file, and the deleted data).
     ///
     /// # Errors
-    /// Why it is refused; then nothing has changed.
+    /// Returns the reason why the snapshot is refused. Nothing has changed then.
     pub(crate) fn replace(&mut self, file: &[u8]) -> Result<Option<usize>, String> {
         self.load_until(file, LoadMode { flush: true, merge: false }, i64::MIN)
     }
 
-    /// Reads a file. O(its bytes, and what goes).
+    /// Loads a file. O(bytes of the file, and the deleted data).
     ///
     /// # Errors
-    /// Why it is refused; then nothing has changed.
+    /// Returns the reason why the file is refused. Nothing has changed then.
     pub(in crate::server_commands) fn load(&mut self, file: &[u8], mode: LoadMode) -> Result<(), String> {
         if mode.flush {
-            // A replica that waits for a snapshot gets what there was: the stream does not tell of the flush.
+            // A replica that waits for a snapshot gets the former data, since the stream does not have the flush.
             self.keyspace.keep_flushed_keys();
         }
         self.load_until(file, mode, self.now.wall_ms()).map(drop)
     }
 
-    /// The same, without keys whose deadlines are over at an instant, in wall milliseconds; the database that a stream
-    /// goes on in, if the file tells.
+    /// Loads a file without the keys that have expired at `now_ms`, in wall-clock milliseconds. Returns the database in
+    /// which a stream continues, if the file names it.
     fn load_until(&mut self, file: &[u8], mode: LoadMode, now_ms: i64) -> Result<Option<usize>, String> {
         let reading = Reading {
             encodings: &self.keyspace.encodings,
@@ -109,7 +108,7 @@ impl DataLoader<'_> {
         self.load_libraries(&staged, mode)?;
         let selected = staged.selected;
         let (changes, loaded) = (self.keyspace.counters.dirty, staged.loaded);
-        // As in Redis, replicas keep what they have.
+        // As in Redis, a load does not change the data of replicas.
         let told = Feed::take_from(self.keyspace);
         self.load_keys(staged, mode);
         Feed::put_back_into(self.keyspace, told);
@@ -119,7 +118,7 @@ impl DataLoader<'_> {
         Ok(selected)
     }
 
-    /// Whether no key of a file is there yet.
+    /// Checks that no key of a file exists already.
     fn check_new(&mut self, staged: &Staged<'_>) -> Result<(), String> {
         let mut tx = self.keyspace.tx(0, self.now);
         for key in &staged.keys {

@@ -1,4 +1,4 @@
-//! SAVE, BGSAVE, LASTSAVE; and BGREWRITEAOF, of which nothing comes.
+//! SAVE, BGSAVE and LASTSAVE, and BGREWRITEAOF, which has no effect.
 
 mod loading;
 mod staged;
@@ -55,7 +55,7 @@ fn save(
     Ok(SaveRequest::AtOnce)
 }
 
-/// In a transaction it begins when that has ended.
+/// Begins a background save; in a transaction, once that has ended.
 fn bgsave(view: SavesView<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Result<SaveRequest, CommandError> {
     if args.len() > 2 || (args.len() == 2 && !args.is(1, "schedule")) {
         return Err(errors::SYNTAX);
@@ -70,7 +70,7 @@ fn bgsave(view: SavesView<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Result<
     }
 }
 
-/// Refuses a save while one in the background is on its way.
+/// Refuses a save while a background save runs.
 fn check_none_runs(saves: &Persistence) -> Outcome {
     if saves.background.is_some() { Err(CommandError::text(IN_PROGRESS)) } else { Ok(()) }
 }

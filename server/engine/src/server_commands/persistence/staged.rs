@@ -1,4 +1,4 @@
-//! What a file has, read as a whole before anything of it is there.
+//! The parsed contents of a file, complete before any of them is applied.
 
 use crate::persistence::Loaded;
 use foldhash::fast::FixedState;
@@ -8,7 +8,7 @@ use lockwheel_store::rdb::file::{Access, FileError, FileReader, Part};
 use lockwheel_store::values::{Encodings, Value};
 use std::borrow::Cow;
 
-/// A key that is to be.
+/// A key that is to be created.
 #[derive(Debug)]
 pub(super) struct StagedKey<'f> {
     pub(super) db: usize,
@@ -19,7 +19,7 @@ pub(super) struct StagedKey<'f> {
 }
 
 impl StagedKey<'_> {
-    /// Its access clock, if the file tells what is measured now.
+    /// Returns the access clock of the key, if the file has the measure that is in use.
     pub(super) fn access_clock(&self, accesses: &Accesses) -> Option<AccessClock> {
         match (self.access, accesses.measure()) {
             (Access::Idle(seconds), Measure::IdleTime) => {
@@ -33,30 +33,30 @@ impl StagedKey<'_> {
     }
 }
 
-/// All that a file has.
+/// The contents of a file.
 #[derive(Debug, Default)]
 pub(super) struct Staged<'f> {
     pub(super) libraries: Vec<Cow<'f, [u8]>>,
     pub(super) keys: Vec<StagedKey<'f>>,
     pub(super) loaded: Loaded,
-    /// The database that a stream of changes goes on in, behind a master's snapshot.
+    /// The database in which a stream continues after a master's snapshot.
     pub(super) selected: Option<usize>,
 }
 
-/// By what a file is read.
+/// The parameters for reading a file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reading<'e> {
     pub(super) encodings: &'e Encodings,
-    /// How many databases there are.
+    /// The number of databases.
     pub(super) databases: usize,
-    /// The present instant.
+    /// The current time, in wall-clock milliseconds.
     pub(super) now_ms: i64,
-    /// Whether a key may be there more than once: the last one counts.
+    /// Whether a key may occur more than once; the last occurrence counts.
     pub(super) may_repeat: bool,
 }
 
 impl<'f> Staged<'f> {
-    /// Reads a file, without keys whose deadlines are over. O(bytes).
+    /// Reads a file, without expired keys. O(bytes).
     pub(super) fn read(file: &'f [u8], reading: Reading<'_>) -> Result<Self, FileError> {
         let mut staged = Staged::default();
         let mut reader = FileReader::new(file)?;
@@ -94,14 +94,14 @@ impl<'f> Staged<'f> {
         }
     }
 
-    /// A key that is there twice.
+    /// Returns a key that occurs twice.
     fn repeated(&self, seed: u64) -> Option<(usize, &[u8])> {
         let mut seen = HashSet::with_capacity_and_hasher(self.keys.len(), FixedState::with_seed(seed));
         self.keys.iter().map(|key| (key.db, &*key.key)).find(|key| !seen.insert(*key))
     }
 }
 
-/// Logs what a file says of itself.
+/// Logs the metadata of a file.
 pub(in crate::server_commands) fn log_header(name: &[u8], value: &[u8], now_ms: i64) {
     let text = String::from_utf8_lossy(value);
     match name {

@@ -1,4 +1,4 @@
-//! REPLCONF, PSYNC and SYNC: a replica introduces itself, and asks for what it lacks.
+//! REPLCONF, PSYNC and SYNC: a replica introduces itself and requests the missing data.
 
 use super::NEITHER_0_NOR_1;
 use crate::clients::Session;
@@ -9,7 +9,7 @@ use crate::replication::{
 use crate::spec::{Args, CommandError, errors, quotable};
 use lockwheel_resp::{Reply, number};
 
-/// What a replica tells is accepted up to what is unknown.
+/// Records the facts that a replica announces, up to the first unknown one.
 pub(super) fn replconf(
     history: &mut Replication,
     session: &mut Session,
@@ -48,7 +48,7 @@ pub(super) fn replconf(
             }
             b"rdb-filter-only" => session.replica.content = content_of(value)?,
             b"version" => {}
-            // Between a master and its replicas these have no answer.
+            // Between a master and its replicas, these have no reply.
             b"ack" => return Ok(acknowledgement(args, at)),
             b"getack" => return Ok(None),
             _ => {
@@ -61,7 +61,7 @@ pub(super) fn replconf(
     Ok(None)
 }
 
-/// Reads up to where a replica has the stream, and perhaps up to where it has it on disk.
+/// Parses the acknowledged offset of a replica, and the one on disk if given.
 fn acknowledgement(args: Args<'_>, at: usize) -> Option<Acknowledgement> {
     let offset = number::parse_i64(&args[at + 1]);
     let has_disk = args.len() > at + 3 && args.is(at + 2, "fack");
@@ -69,7 +69,7 @@ fn acknowledgement(args: Args<'_>, at: usize) -> Option<Acknowledgement> {
     offset.map(|offset| Acknowledgement { offset, on_disk })
 }
 
-/// What the words of a filter let through.
+/// Parses the words of a filter into the contents of a snapshot.
 fn content_of(filter: &[u8]) -> Result<Content, CommandError> {
     let mut content = Content::Nothing;
     for word in filter.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()) {
@@ -118,7 +118,7 @@ pub(super) fn sync<'a>(
     attach(view, session, SyncRequest { from: None, takes_over: false })
 }
 
-/// Refuses a replica while the server does not know what its own master does. A server that takes over has none.
+/// Refuses a replica while the server does not follow its own master's changes. A server that takes over has no master.
 fn attach<'a>(view: ReplicationView<'_>, session: &Session, wanted: SyncRequest<'a>) -> Requested<'a> {
     if session.is_replica {
         return Ok(ReplicationRequest::Nothing);

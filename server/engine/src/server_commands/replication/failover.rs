@@ -1,4 +1,4 @@
-//! FAILOVER: a master hands its part over to a replica.
+//! FAILOVER: a master hands its role over to a replica.
 
 use crate::clients::Session;
 use crate::replication::{FailoverRequest, ReplicaState, ReplicationRequest, ReplicationView, Requested};
@@ -16,7 +16,7 @@ pub(super) const FORCED_WHERE: &str =
 pub(super) const NO_REPLICA: &str = "ERR FAILOVER target HOST and PORT is not a replica.";
 pub(super) const NOT_ONLINE: &str = "ERR FAILOVER target replica is not online.";
 
-/// What a request asks for.
+/// The parsed request.
 #[derive(Debug, Default)]
 struct Asked {
     to: Option<(String, i64)>,

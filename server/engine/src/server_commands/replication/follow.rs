@@ -1,4 +1,4 @@
-//! ROLE and REPLICAOF: whose replica the server is.
+//! ROLE and REPLICAOF: the role of the server, and its master.
 
 use crate::clients::Session;
 use crate::replication::{LinkState, ReplicationRequest, ReplicationView, Requested};

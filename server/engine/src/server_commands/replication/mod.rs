@@ -1,4 +1,4 @@
-//! Replication: whose replica the server is, who its replicas are, and waiting for these.
+//! Replication commands: the server's master, its replicas, and waits for these.
 
 mod attach;
 mod failover;
@@ -12,7 +12,7 @@ use attach::{HEIR_IS_MASTER, OTHER_HISTORY};
 use follow::{BY_A_REPLICA, INVALID_PORT, WHILE_FAILING_OVER};
 use waits::{NO_APPEND_ONLY_FILE, WAIT_ON_REPLICA, WAITAOF_ON_REPLICA};
 
-/// The refusal of a word that is to be 0 or 1.
+/// The error for a word that must be 0 or 1.
 const NEITHER_0_NOR_1: &str = "ERR value is out of range, value must between 0 and 1";
 
 /// The rows of this file.

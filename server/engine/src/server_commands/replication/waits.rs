@@ -1,4 +1,4 @@
-//! WAIT and WAITAOF: until replicas have said that they have a client's writes.
+//! WAIT and WAITAOF: waits until replicas have acknowledged a client's writes.
 
 use super::NEITHER_0_NOR_1;
 use crate::replication::{ReplicaWait, ReplicationView};
@@ -12,7 +12,7 @@ pub(super) const WAIT_ON_REPLICA: &str = "ERR WAIT cannot be used with replica i
 pub(super) const WAITAOF_ON_REPLICA: &str = "ERR WAITAOF cannot be used with replica instances. Please also note that \
                                              writes to replicas are just local and are not propagated.";
 
-/// The condition that a client waits for, and its limit in milliseconds, if there is one.
+/// The awaited condition, and the time limit in milliseconds, if there is one.
 type Awaited = (ReplicaWait, Option<u64>);
 
 pub(super) fn wait(
@@ -26,7 +26,7 @@ pub(super) fn wait(
     }
     let replicas = args.int(1)?;
     let timeout_ms = parse_integer_timeout_ms(&args[2], rule)?;
-    // Redis keeps the lowest 32 bits of the number.
+    // Redis keeps only the lowest 32 bits of the number.
     let replicas = usize::try_from(replicas as i32).unwrap_or(0);
     let offset = view.history().written_by(session);
     Ok((ReplicaWait { replicas, offset, on_disk: false }, timeout_ms))

@@ -1,4 +1,4 @@
-//! What a sentinel is told to do, and asked by others.
+//! Commands that change a sentinel, and queries by other sentinels.
 
 use super::master::{NOT_TEXT, find};
 use crate::sentinel::Sentinel;

@@ -1,4 +1,4 @@
-//! The master that a request names, and the errors of several subcommands.
+//! The lookup of the master that a request names, and the shared errors.
 
 use crate::sentinel::Sentinel;
 use crate::spec::CommandError;

@@ -1,4 +1,4 @@
-//! The commands of a sentinel: SENTINEL, and those that say something else there than on other servers.
+//! The commands of a sentinel: SENTINEL, and those that behave differently there.
 
 mod changes;
 mod master;
@@ -13,7 +13,7 @@ use crate::sentinel_server::SentinelHandler;
 use crate::spec::{Flags, Row};
 use master::{NO_MASTER, NOT_SAVED, NOT_TEXT};
 
-/// The rows of this family, which only a sentinel has.
+/// The rows of this family, present only on a sentinel.
 pub(crate) const ROWS: &[Row<Handler>] = &[Row::container("sentinel", -2, SENTINEL)
     .flags(&[Flags::ADMIN])
     .about("sentinel", "2.8.4", "Depends on subcommand.")

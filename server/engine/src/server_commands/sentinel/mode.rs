@@ -1,4 +1,4 @@
-//! Which commands a sentinel has beside SENTINEL, and those that do something else there.
+//! The commands that a sentinel has besides SENTINEL, and its own handlers for some of them.
 
 use crate::core::{Call, Engine, Handler, PartHandler, Stop};
 use crate::sentinel::Sentinel;
@@ -8,7 +8,7 @@ use crate::server_commands::shutdown;
 use crate::spec::{Args, CommandError, Outcome, Spec};
 use lockwheel_resp::Reply;
 
-/// The commands that a sentinel has as other servers do.
+/// The commands that a sentinel shares with other servers.
 const NAMES: &[&str] = &[
     "acl",
     "auth",
@@ -26,7 +26,7 @@ const NAMES: &[&str] = &[
     "unsubscribe",
 ];
 
-/// What those do that do something else on a sentinel.
+/// The handlers of the commands that behave differently on a sentinel.
 pub(crate) const HANDLERS: &[(&str, Handler)] = &[
     ("info", Handler::Engine(info)),
     ("publish", Handler::Part(PartHandler::Sentinel(publish))),
@@ -34,14 +34,14 @@ pub(crate) const HANDLERS: &[(&str, Handler)] = &[
     ("shutdown", Handler::Engine(shutdown)),
 ];
 
-/// Whether a sentinel has a command: also those that turn its clock.
+/// Whether a sentinel has a command. The clock commands are among them.
 pub(crate) fn is_of_sentinel(spec: &Spec) -> bool {
     NAMES.contains(&spec.name) || spec.name.starts_with("clock.")
 }
 
 const ONLY_HELLO: &str = "ERR Only HELLO messages are accepted by Sentinel instances.";
 
-/// Other sentinels tell of themselves here; nobody is sent it.
+/// Accepts the announcements of other sentinels; there are no subscribers.
 fn publish(sentinel: &mut Sentinel, args: Args<'_>, _: &mut dyn Reply) -> SentinelOutcome {
     if &args[1] != b"__sentinel__:hello" {
         return Err(CommandError::text(ONLY_HELLO));
@@ -65,7 +65,7 @@ fn info(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply)
     Ok(())
 }
 
-/// A sentinel has nothing to save: its file is up to date.
+/// Shuts down a sentinel, which has nothing to save: its file is up to date.
 fn shutdown(engine: &mut Engine, _: Call<'_>, args: Args<'_>, _: &mut dyn Reply) -> Outcome {
     shutdown::check(args)?;
     engine.stop = Some(Stop::Shutdown);

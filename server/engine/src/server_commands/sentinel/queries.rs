@@ -1,4 +1,4 @@
-//! What a sentinel knows.
+//! Queries of a sentinel's state.
 
 use super::master::find;
 use crate::sentinel::{Fields, Sentinel};
@@ -57,7 +57,7 @@ pub(super) fn my_id(sentinel: &mut Sentinel, _: Args<'_>, reply: &mut dyn Reply)
     Ok(SentinelRequest::Answered)
 }
 
-/// There are no scripts.
+/// Replies with an empty array, since there are no scripts.
 pub(super) fn pending_scripts(_: &mut Sentinel, _: Args<'_>, reply: &mut dyn Reply) -> SentinelOutcome {
     reply.array(0);
     Ok(SentinelRequest::Answered)

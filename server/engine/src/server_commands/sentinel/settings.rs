@@ -1,4 +1,4 @@
-//! The parameters of masters and of the sentinel itself, its periods, and the failures of tests.
+//! The parameters of masters and of the sentinel, its periods, and simulated failures.
 
 use super::master::find;
 use crate::sentinel::{Sentinel, SetError};
@@ -12,7 +12,7 @@ const NO_SCRIPT: &str = "ERR Notification script seems non existing or non execu
 const NO_CLIENT_SCRIPT: &str = "ERR Client reconfiguration script seems non existing or non executable";
 const CONFIG_FORM: &str = "ERR Only SENTINEL CONFIG GET <option> / SET <option> <value> are supported.";
 
-/// An error that quotes words of the request.
+/// Returns an error that quotes words of the request.
 fn quoting(parts: &[&[u8]]) -> CommandError {
     CommandError::new(parts.concat())
 }
