@@ -1,4 +1,4 @@
-//! The conductor of advances of the clock: carries out their steps on one engine, or on several that share a clock.
+//! The conductor of clock advances: applies their steps to one engine, or to several that share a clock.
 
 use super::engine::Engine;
 use crate::clock::{AdvanceEvent, AdvanceProgress, AdvanceStep, ClockAdvance, Due, Opening, Situation};
@@ -7,14 +7,14 @@ use lockwheel_store::keyspace::{KeyTimer, Keyspace, Order};
 use lockwheel_store::time::{Clock, ExpiryRule, Now};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-/// Lets what the engines have sent one another arrive.
+/// Delivers the data that the engines have sent one another.
 pub(crate) type Exchange<'a> = dyn FnMut(&mut [&mut Engine]) + 'a;
 
-/// The first deadline of all engines: the place of its engine, its kind, and in how many microseconds it expires.
+/// The first deadline of all engines: the index of its engine, its kind, and the microseconds until it expires.
 type Found = (usize, Due, u64);
 
-/// Advances the clock of all these engines, stopping at each deadline of any of them; as far as the advance goes before
-/// clients are to react. Of deadlines at one instant those of the first engine fire first.
+/// Advances the clock of all these engines, stopping at each deadline of any of them. Stops earlier where clients must
+/// react. If deadlines coincide, those of the first engine fire first.
 pub(crate) fn advance_together(
     nodes: &mut [&mut Engine],
     advance: &mut ClockAdvance,
@@ -34,7 +34,7 @@ pub(crate) fn advance_together(
     }
 }
 
-/// Returns what the engines know. All of them know from now on how often their clock began anew.
+/// Returns the state of the clock on all engines. Afterwards, all engines agree on how often their clock was reset.
 fn situation(nodes: &mut [&mut Engine]) -> Situation {
     let resets = nodes.iter().map(|node| node.clock.resets()).max().unwrap_or(0);
     nodes.iter_mut().for_each(|node| node.clock.set_resets(resets));
@@ -50,7 +50,7 @@ fn situation(nodes: &mut [&mut Engine]) -> Situation {
     }
 }
 
-/// Takes an advance on its way, until it stops.
+/// Continues an advance until it stops.
 fn go_on(
     nodes: &mut [&mut Engine],
     advance: &mut ClockAdvance,
@@ -67,7 +67,7 @@ fn go_on(
     advanced.unwrap_or_else(|panic| resume_unwind(panic))
 }
 
-/// Carries out one step of an advance after the other.
+/// Applies the steps of an advance one by one.
 fn carry_out(
     nodes: &mut [&mut Engine],
     advance: &mut ClockAdvance,
@@ -110,7 +110,7 @@ fn carry_out(
     }
 }
 
-/// Returns the first deadline of all engines, where deadlines expire by this rule; of equal ones that of the first.
+/// Returns the first deadline of all engines under this expiry rule. If deadlines coincide, the first engine's counts.
 fn find(nodes: &mut [&mut Engine], rule: ExpiryRule) -> Option<Found> {
     let of_each = nodes.iter_mut().enumerate().filter_map(|(place, node)| {
         let (first, in_us) = node.schedule().first_reachable(rule)?;
@@ -139,7 +139,7 @@ fn fire(
     }
 }
 
-/// The waiters of a key are retried when an advance by so many microseconds has ended, and not on its way.
+/// Postpones the retry of a key's waiters to the end of an advance by this number of microseconds.
 fn retry_after(keyspace: &mut Keyspace, now: Now, (db, key): (usize, &[u8]), us: u64) {
     let mut tx = keyspace.tx(db, now);
     let end_ms = tx.now().wall_ms().saturating_add_unsigned(us / 1000);
@@ -150,13 +150,13 @@ fn retry_after(keyspace: &mut Keyspace, now: Now, (db, key): (usize, &[u8]), us:
 }
 
 impl Engine {
-    /// Advances both clocks, stopping at each deadline on the way, so that each fires at its own instant; as far as the
-    /// advance goes before clients are to react.
+    /// Advances both clocks, stopping at each deadline on the way, so that each fires at its own instant. Stops earlier
+    /// where clients must react.
     pub fn continue_advance(&mut self, advance: &mut ClockAdvance) -> AdvanceProgress {
         advance_together(&mut [self], advance, &mut |_| ())
     }
 
-    /// Lets everything that recurs for ever go on as if this time had passed, in milliseconds.
+    /// Moves everything that recurs forever ahead, as if this number of milliseconds had passed.
     fn leap_over(&mut self, ms: u64) {
         self.client_timers().renew_leases_for(ms);
         if let Some(sentinel) = &mut self.sentinel {
@@ -167,27 +167,28 @@ impl Engine {
         }
     }
 
-    /// Returns the clock with the parts that follow its moves.
+    /// Returns the clock, with the parts that follow its moves.
     pub(crate) fn clock_moves(&mut self) -> ClockMoves<'_> {
         let is_recorded = self.config.lock_history && self.member.place() == 0;
         ClockMoves { clock: &mut self.clock, keyspace: &mut self.keyspace, is_recorded }
     }
 
-    /// An advance has stopped: amid an instant, where deadlines expire by this rule, or not. What is still due there is
-    /// hidden until the advance goes on.
+    /// Handles the stop of an advance. `amid`: it has stopped within an instant, under this expiry rule. Deadlines that
+    /// are still due are hidden until the advance continues.
     fn stop_advance(&mut self, amid: Option<ExpiryRule>) {
         self.clock.stop_advance(amid);
         let rule = amid.or_else(|| (!self.key_deadlines().expire).then(|| self.clock.rule()));
         self.set_expiry_backlog(rule.map(|rule| rule.until_ms(self.clock.now().wall_ms())));
     }
 
-    /// Lets a server that hung while others advanced the clock go on where theirs is, at this instant of the system's
-    /// clocks. Deadlines that have passed meanwhile are due now, and fire in pieces, as after a hang while time runs.
-    /// If a client of it changed the clock before it hung, all follow that change, from where the others are.
+    /// Moves the clock of a server that hung to where the other servers are, at this time of the system's clocks.
+    /// Deadlines that have passed in the meantime are due now. They fire in pieces, as after a hang while time runs. If
+    /// a client of the server changed the clock before the hang, all servers follow that change, from where the others
+    /// are.
     pub fn catch_up(&mut self, clocks: &Clock, system: Now) {
         let before = self.clock.now();
         if self.clock.amid().is_some() || self.clock.is_behind() {
-            // Its clients have seen that gone; the other clock may have been set back since.
+            // Its clients have seen these keys expire, and the other servers' clock may have been set back since.
             self.fire_due(usize::MAX, self.clock.rule());
         }
         self.clock.catch_up(clocks, system, self.member.has_changed_clock());

@@ -13,7 +13,7 @@ use lockwheel_store::keyspace::{ReadyKey, ticket_of};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 impl Engine {
-    /// Returns the requests that wait, with the parts that are changed when a wait begins or ends.
+    /// Returns the waiting requests, with the parts that change when a wait begins or ends.
     #[inline]
     pub(super) fn wait_control(&mut self) -> WaitControl<'_> {
         WaitControl {
@@ -41,7 +41,7 @@ impl Engine {
         self.watch_idle(slot);
     }
 
-    /// Takes a session out of every queue it waits in.
+    /// Removes a session from every queue in which it waits.
     pub(crate) fn unblock(&mut self, slot: Slot) -> Option<Blocked> {
         let blocked = self.wait_control().take(slot)?;
         let client = self.sessions.get(slot).id;
@@ -57,8 +57,8 @@ impl Engine {
         Some(blocked)
     }
 
-    /// Retries the waiters of signalled keys, in the order of their places, until none is served. Who waits then in a
-    /// cycle that has just been closed waits no longer.
+    /// Retries the waiters of signalled keys, in queue order, until none can be served. Then ends the waits that form a
+    /// newly closed cycle.
     pub(crate) fn serve_ready(&mut self) {
         while {
             while let Some(ready) = self.keyspace.waiters.next_ready() {
@@ -68,7 +68,7 @@ impl Engine {
         } {}
     }
 
-    /// Ends requests that wait in a cycle, with an error. Whether any has ended.
+    /// Ends the requests that wait in a cycle, with an error. Returns whether there were any.
     fn end_closed_cycles(&mut self) -> bool {
         let (mut has_ended, mut checked) = (false, None);
         while let Some((id, error)) = self.wait_control().next_deadlock(&mut checked) {
@@ -94,7 +94,7 @@ impl Engine {
         }
     }
 
-    /// Retries a waiting request; whether it is done.
+    /// Retries a waiting request. Returns whether it is done.
     pub(super) fn retry(&mut self, id: u64) -> bool {
         if let Some(router) = self.router()
             && let Some(error) = self.waits.redirect_of(id, router)
@@ -105,7 +105,7 @@ impl Engine {
             return self.retry_ticket(ticket);
         }
         let Some(slot) = self.sessions.find(id) else { return false };
-        // It stays in its queues meanwhile and so keeps its place; only the request is taken out.
+        // The request keeps its place in the queues meanwhile; only its data are taken out.
         let Some(blocked) = self.waits.remove(id) else { return false };
         self.observers.stats.retried_requests += 1;
         if self.config.lock_history {
@@ -113,7 +113,7 @@ impl Engine {
         }
         let mut open = self.sessions.get_mut(slot).delivery.begin();
         let began_ns = self.clock.reading_ns();
-        // A panic in a command disconnects the client that waits with it, not the one whose request woke it.
+        // A panic in a command disconnects the client that waits with it, not the client that has woken it.
         let asked = catch_unwind(AssertUnwindSafe(|| {
             let argv = blocked.request.argv();
             let protocol = self.sessions.get(slot).protocol;
@@ -140,7 +140,7 @@ impl Engine {
         true
     }
 
-    /// Ends the wait of a client whose reply is written, or which is answered an error.
+    /// Ends the wait of a client whose reply is written, or that gets an error.
     fn end_served(&mut self, slot: Slot, mut open: OpenReply, error: Option<CommandError>, began_ns: u64) {
         let Some(blocked) = self.unblock(slot) else {
             return self.end_contained(slot, open, true);
@@ -205,7 +205,7 @@ impl Engine {
         }
     }
 
-    /// Answers a client whose timeout has passed, unless its wait goes on; its timer has fired.
+    /// Answers a client whose timeout has passed, unless its wait continues. Its timer has fired.
     pub(crate) fn time_out(&mut self, id: u64) {
         let Some(slot) = self.sessions.find(id) else { return };
         self.waits.timer_fired(id);
@@ -213,7 +213,7 @@ impl Engine {
             return self.continue_stopped(AdvanceOwner::Client(id));
         }
         let looks = matches!(self.waits.retry_of(id), Some(Retry::Always(_) | Retry::Reading));
-        // A state of the server may be reached by time alone.
+        // The mere passage of time can establish a state of the server.
         if looks && self.retry(id) {
             return;
         }
@@ -228,7 +228,7 @@ impl Engine {
         }
     }
 
-    /// Ends a client's wait, if it waits, as its timeout would: with a null.
+    /// Ends a client's wait, if there is one, with the null reply of a timeout.
     pub(super) fn end_wait(&mut self, slot: Slot) {
         self.history().left_queue(slot, HistoryCause::Timeout);
         if let Some(blocked) = self.unblock(slot) {
@@ -244,12 +244,12 @@ impl Engine {
         }
     }
 
-    /// CLIENT UNBLOCK: ends a wait as if it had timed out, or with an error. Whether the client was waiting.
+    /// Ends a wait as if it had timed out, or with an error (CLIENT UNBLOCK). Returns whether the client was waiting.
     pub(crate) fn unblock_client(&mut self, id: u64, with_error: bool) -> bool {
         let Some(slot) = self.sessions.find(id) else { return false };
         if !with_error && let Some(advance) = self.clock.awaited_advance(id) {
-            // It goes on as if its limit were over. Its client is answered at its end, if that comes at once, or with a
-            // null.
+            // The advance continues as if its limit were over. Its client gets the result if the advance ends at once,
+            // or else a null.
             advance.unblock();
             self.wait_control().cancel_timeout(id);
             self.continue_stopped(AdvanceOwner::Client(id));
@@ -266,7 +266,8 @@ impl Engine {
         is_blocked
     }
 
-    /// Ends the wait of a client or a ticket with an error, for this cause in the history. Whether it was waiting.
+    /// Ends the wait of a client or a ticket with an error; the history records this cause. Returns whether it was
+    /// waiting.
     pub(crate) fn cancel_wait(&mut self, id: u64, error: &CommandError, cause: HistoryCause) -> bool {
         if let Some(ticket) = ticket_of(id) {
             return self.end_ticket(ticket, TicketEnd::Cancelled(error, cause)).is_some();
@@ -279,7 +280,7 @@ impl Engine {
         true
     }
 
-    /// How often requests that wait have been tried again since the start, whether they were done then or not.
+    /// Returns the number of retries of waiting requests since the start, successful or not.
     pub fn retried_requests(&self) -> u64 {
         self.observers.stats.retried_requests
     }

@@ -1,4 +1,4 @@
-//! Broadcasts: a client's request that all servers of its process carry out. The client waits until that is done.
+//! Broadcasts: a client's request that all servers of its process execute. The client waits until they have.
 
 use super::engine::{Engine, Handler};
 use crate::clients::Closing;
@@ -10,11 +10,11 @@ use crate::waits::Retry;
 use lockwheel_store::keyspace::Keyspace;
 use std::net::SocketAddr;
 
-/// The commands that read the history of locks of all servers.
+/// The commands that read the lock history of all servers.
 pub(super) const OF_HISTORY: &[&str] = &["lock.history", "lock.verify"];
 
 impl Engine {
-    /// Does what another server of the process has done, whose history has it.
+    /// Applies an action of another server of the process. Only that server's history records the action.
     pub(in crate::core) fn as_another_did<T>(&mut self, act: impl FnOnce(&mut Engine) -> T) -> T {
         if !self.member.is_joined() {
             return act(self);
@@ -30,13 +30,13 @@ impl Engine {
         &self.member
     }
 
-    /// The same, to be changed.
+    /// Returns this server as one of several of its process, for changes.
     pub(crate) fn member_mut(&mut self) -> &mut TopologyMember {
         &mut self.member
     }
 
-    /// Makes it the server at `place` of several that share a clock. From now on commands that read the history of
-    /// locks ask all servers.
+    /// Makes this the server at index `place` of several that share a clock. From now on, commands that read the lock
+    /// history ask all servers.
     pub(crate) fn join(&mut self, members: &[MemberAddress], place: usize, stamps: StampSource) {
         self.member.join(members, place, stamps);
         self.configure_ledger();
@@ -50,7 +50,7 @@ impl Engine {
         }
     }
 
-    /// Something from another engine arrives at this instant of the monotonic clock, in milliseconds.
+    /// Expects an arrival from another engine at this time of the monotonic clock, in milliseconds.
     pub(crate) fn look_again_at(&mut self, at_ms: i64) {
         let order = self.keyspace.next_order();
         self.member.expect_arrival(at_ms, order, self.clock.timers_mut());
@@ -81,8 +81,8 @@ impl Engine {
     }
 }
 
-/// The histories of locks of these servers, which somebody reads, on their way into one. Some servers hang, by their
-/// places: what happened there is left out.
+/// Begins to merge the lock histories of these servers for a reader. `hanging` are the indices of hanging servers,
+/// whose events are left out.
 pub(crate) fn read_history(nodes: &mut [&mut Engine], hanging: &[usize]) -> Option<MergingHistory> {
     nodes.iter_mut().for_each(|node| locks::history_is_read(&mut node.keyspace));
     let mut merging = MergingHistory::of(&keep_locks(nodes), nodes.first()?.start.seed)?;
@@ -93,17 +93,17 @@ pub(crate) fn read_history(nodes: &mut [&mut Engine], hanging: &[usize]) -> Opti
     Some(merging)
 }
 
-/// The address of the server at a place, as a server of the same process tells it.
+/// Returns the address of the server at an index, as seen by a server of the same process.
 fn name_of(node: &Engine, place: usize) -> String {
     SocketAddr::new(node.config.loopback(), node.member.addresses()[place].port).to_string()
 }
 
-/// The histories of locks of these servers as one.
+/// Returns the lock histories of these servers merged into one.
 pub(crate) fn merged_history(nodes: &[&mut Engine]) -> Option<MergedHistory> {
     MergedHistory::of(&keep_locks(nodes), nodes.first()?.start.seed)
 }
 
-/// The servers that have locks, and what they are called. A sentinel has none.
+/// Returns the servers that have locks, with their names. A sentinel has none.
 fn keep_locks<'a>(nodes: &'a [&mut Engine]) -> Vec<(&'a Keyspace, String)> {
     let named = |node: &Engine| name_of(node, node.member.place());
     let keep_locks = nodes.iter().filter(|node| node.sentinel.is_none());
@@ -123,7 +123,7 @@ mod tests {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicU64, Ordering};
 
-    /// One of two servers, with a history that has one lock taken.
+    /// Returns one of two servers. Its history has one taken lock.
     fn member() -> Engine {
         let mut config = Config::default();
         config.lock_history = true;
@@ -133,7 +133,7 @@ mod tests {
         engine
     }
 
-    /// Two servers, which have taken so many locks each, in turn.
+    /// Returns two servers that have taken this number of locks each, in turn.
     fn members(locks: usize) -> [Engine; 2] {
         let last = Arc::new(AtomicU64::new(0));
         let mut engines = [0, 1].map(|place| {
@@ -167,15 +167,15 @@ mod tests {
         asked.next().expect("it has asked")
     }
 
-    /// A client asks something of all servers.
+    /// Sends a request of a client to all servers.
     fn ask(engine: &mut Engine, slot: Slot, line: &str) -> BroadcastId {
         let words: Vec<&[u8]> = line.split(' ').map(str::as_bytes).collect();
         engine.execute(slot, &words);
         asked(engine)
     }
 
-    /// The number of pieces in which a request is answered that reads the histories of both servers, and the answer.
-    /// Another client is served in between.
+    /// Returns the number of pieces in which a request reads the histories of both servers, and its reply. Another
+    /// client is served in between.
     fn pieces(engines: &mut [Engine; 2], request: &[&[u8]]) -> (usize, String) {
         let [reader, other] = [(); 2].map(|()| engines[0].connect(Peer::default()));
         let client = engines[0].sessions().get(reader).id;
@@ -199,7 +199,7 @@ mod tests {
         for words in [&["LOCK.HISTORY", "FORMAT", "JSON"][..], &["LOCK.HISTORY"], &["LOCK.VERIFY"]] {
             let request: Vec<&[u8]> = words.iter().map(|word| word.as_bytes()).collect();
             let (pieces, answer) = pieces(&mut engines, &request);
-            // They are merged, and looked at.
+            // The entries are merged and then examined.
             assert!(pieces * 1100 > 2 * 8000, "{words:?}: {pieces}");
             assert!(!answer.contains("lock:between"), "what happens meanwhile is no part of it");
             if words.len() > 1 {
@@ -242,7 +242,7 @@ mod tests {
                 assert!(!engine.unblock_client(client, with_error), "it waits for nothing that may not come");
             }
             assert_eq!(received(&mut engine, waiting), "");
-            // As a reset of the server does.
+            // A reset of the server also ends waits like this.
             engine.end_wait(waiting);
             assert!(!received(&mut engine, waiting).is_empty());
             let asked = ask(&mut engine, waiting, next);

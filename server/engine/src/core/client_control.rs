@@ -1,4 +1,4 @@
-//! Commands on other clients, carried out.
+//! The execution of commands on clients.
 
 use super::call::{Call, Origin};
 use super::engine::Engine;
@@ -12,7 +12,7 @@ use crate::waits::TicketEnd;
 use lockwheel_resp::Reply;
 
 impl Engine {
-    /// Returns the clients, to look at.
+    /// Returns a read-only view of the clients.
     pub(crate) fn client_list(&self) -> ClientList<'_> {
         ClientList {
             sessions: &self.sessions,
@@ -29,7 +29,7 @@ impl Engine {
         }
     }
 
-    /// Calls the handler of a command on clients, and follows.
+    /// Calls the handler of a command on clients and applies its effect.
     #[inline(never)]
     pub(super) fn run_on_client(
         &mut self,
@@ -59,7 +59,7 @@ impl Engine {
             }
             ClientHandler::Monitor(check) => {
                 check(call.origin())?;
-                // A client that is a monitor already is not answered.
+                // A client that is a monitor already gets no reply.
                 if self.set_monitor(call.slot, true) {
                     reply.ok();
                 }
@@ -73,7 +73,7 @@ impl Engine {
         }
     }
 
-    /// Begins anew with a client, as if it had just connected.
+    /// Resets a client to the state of a new connection.
     fn reset_client(&mut self, slot: Slot, reply: &mut dyn Reply) {
         let id = self.sessions.get(slot).id;
         self.sessions.get_mut(slot).unwatch(&mut self.keyspace);
@@ -91,7 +91,7 @@ impl Engine {
         reply.status(b"RESET");
     }
 
-    /// Carries out what a command on clients asks for.
+    /// Applies the effect of a command on clients.
     fn apply_to_clients(&mut self, effect: ClientEffect, caller: Slot, reply: &mut dyn Reply) {
         match effect {
             ClientEffect::None => {}
@@ -119,7 +119,7 @@ mod tests {
     use crate::core::Engine;
     use lockwheel_store::time::Now;
 
-    /// Bytes of the name of a key, and of a message.
+    /// The sizes of a key's name and of a message, in bytes.
     const PARTS: [usize; 2] = [50_000, 100_000];
 
     #[test]

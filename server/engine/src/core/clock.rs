@@ -1,4 +1,4 @@
-//! Orders of clients on the clock, carried out: their waits for an advance, and what follows when they go.
+//! The execution of clock orders: clients' waits for an advance, and the handling of advances without a client.
 
 use super::call::{Call, Origin};
 use super::engine::Engine;
@@ -15,21 +15,21 @@ use lockwheel_resp::Reply;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-/// The error of a request that was in range until another one has changed the clock.
+/// The error for a request that was in range until another client changed the clock.
 const MOVED: &[u8] = b"ERR time is out of range: another client has moved the clock meanwhile";
 
 #[cfg(test)]
 mod tests;
 
-/// The clock, to look at.
+/// Read access to the clock.
 impl Engine {
-    /// The clock.
+    /// Returns the clock.
     pub fn clock(&self) -> &EngineClock {
         &self.clock
     }
 }
 
-/// Orders of commands.
+/// The orders of commands.
 impl Engine {
     /// Runs a command on the clock.
     pub(super) fn run_on_clock(
@@ -42,7 +42,7 @@ impl Engine {
         match run(&mut self.clock, call.origin() == Origin::Script, args)? {
             ClockOrder::Planned => reply.ok(),
             ClockOrder::Advance(advance) => return self.begin_advance(call, advance, reply),
-            // What is due next is of all servers, whose clock is one.
+            // The next deadline of all servers counts, since they share the clock.
             ClockOrder::Inform if self.member.is_joined() => {
                 return Ok(Retry::of_broadcast(self.member.broadcast(call.session, Broadcast::Clock)));
             }
@@ -55,7 +55,7 @@ impl Engine {
         Ok(Flow::Done)
     }
 
-    /// Advances the clock for a client, which waits while others react to that.
+    /// Advances the clock for a client, which waits while other clients react.
     fn begin_advance(
         &mut self,
         call: Call<'_>,
@@ -82,8 +82,8 @@ impl Engine {
         Ok(Wait { real_time: true, ..Wait::new(Retry::Advance, wait_ms, Null::Bulk) }.into())
     }
 
-    /// The whole server sleeps for so many microseconds when the running command has ended, and after what others have
-    /// asked for.
+    /// Makes the whole server sleep for this number of microseconds once the running command has ended. Earlier
+    /// requests for sleep are added up.
     pub(crate) fn sleep(&mut self, us: u64) {
         self.clock.sleep(us);
         let asked_before = match self.stop {
@@ -93,8 +93,8 @@ impl Engine {
         self.stop = Some(Stop::Sleep(asked_before.saturating_add(Duration::from_micros(us))));
     }
 
-    /// A client's script or transaction has ended: advances the clock as it has asked for, once what it did has had its
-    /// effects at its own instant.
+    /// Advances the clock as a client's script or transaction has requested, after it has ended. Its effects are first
+    /// delivered at its own instant.
     #[inline]
     pub(crate) fn advance_as_planned(&mut self, slot: Slot) {
         if self.clock.has_planned() {
@@ -115,7 +115,7 @@ impl Engine {
     }
 
     /// Continues an advance for a client whose request runs. The client counts as active meanwhile, however far the
-    /// clock is advanced. The history names it, whichever client is served on the way.
+    /// clock is advanced. The history attributes the advance to the client, whichever client is served on the way.
     fn advance_for(&mut self, slot: Slot, advance: &mut ClockAdvance) -> AdvanceProgress {
         self.client_timers().cancel_idle(slot);
         self.history().advancing(true);
@@ -127,9 +127,9 @@ impl Engine {
     }
 }
 
-/// Advances that have stopped, and clients that wait for them.
+/// Stopped advances, and the clients that wait for them.
 impl Engine {
-    /// The time has come for an advance that has stopped.
+    /// Continues a stopped advance, whose time has come.
     pub(super) fn continue_stopped(&mut self, owner: AdvanceOwner) {
         if self.member.is_joined() {
             return self.member.ask(TopologyRequest::Advance(owner));
@@ -137,7 +137,7 @@ impl Engine {
         let Some(mut advance) = self.take_advance(owner) else { return };
         match (catch_unwind(AssertUnwindSafe(|| self.continue_advance(&mut advance))), owner) {
             (Ok(progress), _) => self.end_advance(owner, advance, progress),
-            // A panic on the way disconnects the client that advances the clock; it would wait for ever.
+            // A panic disconnects the client that advances the clock, which would otherwise wait forever.
             (Err(_), AdvanceOwner::Client(client)) => {
                 self.history().advancing(false);
                 self.sessions.find(client).into_iter().for_each(|slot| self.cut_off(slot));
@@ -146,7 +146,7 @@ impl Engine {
         }
     }
 
-    /// Takes an advance that has stopped, to continue it. `None`: it goes on already, or a reset has ended it.
+    /// Takes a stopped advance, to continue it. `None`: the advance runs already, or a reset has ended it.
     pub(crate) fn take_advance(&mut self, owner: AdvanceOwner) -> Option<Box<ClockAdvance>> {
         let advance = self.clock.take_advance(owner)?;
         if let AdvanceOwner::Client(client) = owner {
@@ -156,8 +156,8 @@ impl Engine {
         Some(advance)
     }
 
-    /// Such an advance has been continued: it waits on, or its client is answered. Commits nothing: a command of a
-    /// transaction may have continued it.
+    /// Handles a continued advance: either the advance waits again, or its client is answered. Commits nothing, since a
+    /// command of a transaction may have continued the advance.
     pub(crate) fn end_advance(
         &mut self,
         owner: AdvanceOwner,
@@ -172,7 +172,7 @@ impl Engine {
         match (waits, self.sessions.find(client), progress) {
             (Ok(()), Some(slot), AdvanceProgress::WaitUs(us)) => {
                 let Some(advance) = self.clock.awaited_advance(client) else { return };
-                // A client that it has disconnected waits while it only lets others be answered, not while it settles.
+                // A client that its own advance has disconnected may wait between pieces, but not while others settle.
                 if advance.has_killed() && us > 0 {
                     return self.cut_off(slot);
                 }
@@ -182,13 +182,13 @@ impl Engine {
                 self.wait_control().wait_real(client, us.div_ceil(1000));
             }
             (Ok(()), Some(slot), AdvanceProgress::Done) => self.answer_advance(slot),
-            // The client has gone meanwhile, or no longer waits.
+            // The client has disconnected or no longer waits.
             (Err(advance), ..) => self.end_detached_advance(advance, progress),
             (Ok(()), None, _) => {}
         }
     }
 
-    /// The advance of a client has reached its end.
+    /// Answers the client whose advance has ended.
     fn answer_advance(&mut self, slot: Slot) {
         let Some(advance) = self.clock.forget_advance(self.sessions.get(slot).id) else { return };
         if self.unblock(slot).is_none() {
@@ -205,7 +205,7 @@ impl Engine {
         }
     }
 
-    /// An advance without a client has been continued.
+    /// Handles the continued advance of no client.
     pub(crate) fn end_detached_advance(&mut self, advance: Box<ClockAdvance>, progress: AdvanceProgress) {
         if let AdvanceProgress::WaitUs(us) = progress {
             self.clock.detach(advance, us, &mut self.keyspace);

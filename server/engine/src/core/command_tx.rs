@@ -1,4 +1,4 @@
-//! The transaction in which a command runs, and what is reported of a command that does not come to its end.
+//! The transaction in which a command runs, and the report of a command that unwinds.
 
 use crate::spec::{Args, CommandId, CommandTable, Flags, KeyFlags};
 use lockwheel_store::keyspace::Tx;
@@ -7,9 +7,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The transaction of one command.
 ///
-/// A command that unwinds (an allocation has failed, or it has a bug) may have changed some of its keys without
-/// reporting it. Each of them is then reported as changed, and removed if it has been left empty, so that replicas,
-/// watches and caches follow what is there. A command that ends pays nothing for that.
+/// A command that unwinds (on a failed allocation or a bug) may have changed keys without a report. Each of its keys is
+/// then reported as changed, and removed if left empty. So replicas, watches and caches agree with the data. A command
+/// that completes pays nothing for that.
 pub(super) struct CommandTx<'a> {
     tx: Tx<'a>,
     /// The database in which the command began.
@@ -29,7 +29,7 @@ impl<'a> CommandTx<'a> {
     #[inline(always)]
     pub(super) fn run<T>(mut self, run: impl FnOnce(&mut Tx<'a>) -> T) -> T {
         let result = run(&mut self.tx);
-        // Only unwinding drops it.
+        // The value is only dropped by unwinding.
         std::mem::forget(self);
         result
     }
@@ -39,7 +39,7 @@ impl<'a> CommandTx<'a> {
         if !spec.flags.contains(Flags::WRITE) {
             return;
         }
-        // What groups of a stream have been delivered changes, though its entries are only read: XREADGROUP.
+        // XREADGROUP changes the state of consumer groups, although the stream's entries are only read.
         let is_quiet = spec.keys.iter().all(|key| key.flags.contains(KeyFlags::RO));
         let databases = [self.tx.db(), self.db];
         let databases = if databases[0] == databases[1] { &databases[..1] } else { &databases[..] };
@@ -66,7 +66,7 @@ impl<'a> CommandTx<'a> {
 impl Drop for CommandTx<'_> {
     #[cold]
     fn drop(&mut self) {
-        // A second panic while the first one unwinds would end the process.
+        // A second panic during unwinding would abort the process.
         let _panic = catch_unwind(AssertUnwindSafe(|| self.report()));
     }
 }
@@ -82,8 +82,8 @@ mod tests {
     use lockwheel_store::time::Now;
     use lockwheel_store::values::{End, List};
 
-    /// The keys that replicas are told of, and the length of the list at `a`, after a command that has added as many
-    /// elements there when memory ran out.
+    /// Returns the keys reported to replicas, and the length of the list at `a`. The command runs out of memory after
+    /// it has added `added` elements there.
     fn after(argv: &[&[u8]], added: usize) -> (Vec<Vec<u8>>, Option<usize>) {
         let mut engine = Engine::new(Config::default(), 1, Now::default());
         Feed::turn_on(&mut engine.keyspace, true);
@@ -110,12 +110,12 @@ mod tests {
             after(&[b"LMOVE", b"b", b"a", b"LEFT", b"LEFT"], 1),
             (vec![b"b".to_vec(), b"a".to_vec()], Some(1))
         );
-        // What is stored comes from keys that are only read.
+        // The stored elements come from keys that are only read.
         assert_eq!(after(&[b"SDIFFSTORE", b"a", b"b", b"c"], 1), (vec![b"a".to_vec()], Some(1)));
-        // What a group has been delivered is told of without events, and the key stays.
+        // Group deliveries are reported without events, and the key stays.
         let read: &[&[u8]] = &[b"XREADGROUP", b"GROUP", b"g", b"c", b"STREAMS", b"a", b"b", b">", b">"];
         assert_eq!(after(read, 1), (vec![b"a".to_vec(), b"b".to_vec()], Some(1)));
-        // One that only reads has changed nothing.
+        // A command that only reads has changed nothing.
         assert_eq!(after(&[b"LRANGE", b"a", b"0", b"1"], 1), (vec![], Some(1)));
     }
 

@@ -1,4 +1,4 @@
-//! What follows a command: broken transactions, notifications, messages, woken waiters.
+//! The effects of commands: broken transactions, notifications, messages, and served waiters.
 
 use super::engine::Engine;
 use super::hooks::Hook;
@@ -8,7 +8,7 @@ use lockwheel_resp::allocation;
 use lockwheel_store::keyspace::{Effect, EventClasses};
 
 impl Engine {
-    /// Delivers the effects of commands, if there are any, until nothing causes more.
+    /// Delivers the effects of commands, if there are any, until no more arise.
     ///
     /// Does nothing while a script runs: session commands of other clients must not release the script's effects early.
     #[inline]
@@ -25,10 +25,10 @@ impl Engine {
         }
     }
 
-    /// Out of line, so the emptiness check inlines.
+    /// Not inlined, so that the emptiness check is.
     ///
-    /// Goes on until nobody is served who waits for a state: so each who still waits was looked at after the last
-    /// change. This ends, as each round but the last ends a wait and begins none that it could serve.
+    /// Repeats until no waiter for a state is served. So each remaining waiter was checked after the last change. The
+    /// loop ends because each round but the last ends a wait, and begins none that it could serve.
     #[inline(never)]
     fn commit_effects(&mut self) {
         loop {
@@ -48,8 +48,8 @@ impl Engine {
         }
     }
 
-    /// Delivers what a part of a script or a transaction has caused, so that effects do not pile up: a client over its
-    /// output limit is disconnected on the way.
+    /// Delivers the effects of a part of a script or transaction, so that they do not pile up. A client over its output
+    /// limit is disconnected on the way.
     #[inline]
     pub(crate) fn deliver_messages(&mut self) {
         if self.keyspace.has_messages() {

@@ -1,22 +1,22 @@
-//! Requests of HTTP, which web pages may have been tricked into sending.
+//! HTTP requests that web pages may have been tricked into sending.
 
-/// The time after a warning without another one, in milliseconds, as in Redis.
+/// The minimum time between two warnings in milliseconds, as in Redis.
 const QUIET_MS: i64 = 60_000;
 
-/// The first words of such a request.
+/// Whether the first word of a request is one of HTTP.
 pub(super) fn is_cross_protocol(word: &[u8]) -> bool {
     word.eq_ignore_ascii_case(b"post") || word.eq_ignore_ascii_case(b"host:")
 }
 
-/// The warnings of such requests: at most one a minute.
+/// The log of warnings about such requests: at most one a minute.
 #[derive(Debug, Default)]
 pub(super) struct CrossProtocolLog {
-    /// The real time of the last warning.
+    /// The real time of the last warning, in milliseconds.
     warned_at_ms: Option<i64>,
 }
 
 impl CrossProtocolLog {
-    /// Warns of such a request, unless a warning is less than a minute old.
+    /// Logs a warning, unless the last one is less than a minute old.
     #[cold]
     pub(super) fn log(&mut self, now_ms: i64) {
         if self.is_due(now_ms) {
@@ -28,7 +28,7 @@ impl CrossProtocolLog {
         }
     }
 
-    /// Whether a warning is due; then it counts as given.
+    /// Whether a warning is due; records it as given.
     fn is_due(&mut self, now_ms: i64) -> bool {
         let is_due = self.warned_at_ms.is_none_or(|at| now_ms - at > QUIET_MS);
         if is_due {

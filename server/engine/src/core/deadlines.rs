@@ -1,4 +1,4 @@
-//! Deadlines: what has become due fires, on either clock, in order.
+//! Deadlines: due ones fire, on either clock, in order.
 
 use super::engine::Engine;
 use super::hooks::Hook;
@@ -12,8 +12,8 @@ use lockwheel_store::keyspace::waiter_of;
 use lockwheel_store::time::{ExpiryRule, Mode};
 
 impl Engine {
-    /// The system's monotonic instant, in microseconds, at which [`Engine::begin`] must be called at the latest;
-    /// `None` while nothing is pending, or what is pending is on a frozen clock. O(1) amortised.
+    /// Returns the time of the system's monotonic clock, in microseconds, by which [`Engine::begin`] must be called.
+    /// `None` if no deadline is pending, or all are on a frozen clock. O(1) amortised.
     pub(crate) fn next_deadline(&mut self) -> Option<u64> {
         if self.hooks.has(Hook::NextBatch) || (self.limits.evicts() && !self.hooks.has(Hook::Pause)) {
             return Some(self.clock.system().monotonic_us);
@@ -22,7 +22,7 @@ impl Engine {
         self.schedule().next_us(is_joined)
     }
 
-    /// Returns the deadlines, to ask which comes next.
+    /// Returns the deadlines, to find the next one.
     #[inline]
     pub(crate) fn schedule(&mut self) -> Schedule<'_> {
         Schedule {
@@ -41,8 +41,8 @@ impl Engine {
         KeyDeadlines::new(self.switches.expires_actively, are_kept)
     }
 
-    /// Fires what is due at the present instant before a batch: all of it, or while time runs, and after a hang, a
-    /// piece of it. An advance of the clock that has stopped amid that instant fires the rest itself.
+    /// Fires the deadlines due now, before a batch. While time runs, and after a hang, only a piece of them fires. A
+    /// clock advance that has stopped within this instant fires the rest itself.
     pub(crate) fn fire_piece(&mut self) {
         if self.clock.takes_look() {
             self.member.ask(TopologyRequest::Look);
@@ -56,8 +56,8 @@ impl Engine {
         self.clock.note_fired(is_left);
     }
 
-    /// Fires what is due at the present instant, in order, but no more than `most`. What is left is hidden until it
-    /// fires, and [`Engine::next_deadline`] is in the past until then. Returns whether something is left.
+    /// Fires the deadlines due now in order, at most `most`. The rest is hidden until it fires; until then,
+    /// [`Engine::next_deadline`] is in the past. Returns whether any is left.
     pub(super) fn fire_due(&mut self, most: usize, rule: ExpiryRule) -> bool {
         let mut piece = FiringPiece::new(most);
         let mut due = self.schedule().due_now(rule);
@@ -82,8 +82,8 @@ impl Engine {
         due.is_some()
     }
 
-    /// Fires what is due first, after `see` has been called with it, but no more than so many fields of one hash.
-    /// Returns the number of fired deadlines.
+    /// Fires the first due deadline, at most `most` fields of a hash. `see` is called with it before. Returns the
+    /// number of fired deadlines.
     pub(super) fn fire(
         &mut self,
         due: Due,
@@ -98,7 +98,7 @@ impl Engine {
             }
             Due::Fields => {
                 let see = |key: &[u8]| see(Fired::Fields(key));
-                // A whole hash goes at once.
+                // A whole hash is deleted at once.
                 fired = self.keyspace.expire_next_fields(now, rule, most, see).clamp(1, most);
             }
             Due::KeyTimer => {
@@ -142,7 +142,7 @@ impl Engine {
         }
     }
 
-    /// Keys that are due up to this deadline, in wall milliseconds, are left for later; `None`: none is.
+    /// Leaves keys due up to this deadline, in wall-clock milliseconds, for later. `None`: no key is left.
     pub(super) fn set_expiry_backlog(&mut self, until_ms: Option<i64>) {
         self.keyspace.set_expiry_backlog(until_ms);
         self.hooks.set(Hook::Backlog, until_ms.is_some());
@@ -168,7 +168,7 @@ mod tests {
         String::from_utf8_lossy(answer.bytes()).into_owned()
     }
 
-    /// An engine with a client and `keys` keys that are due at 10 ms.
+    /// Returns an engine with a client and `keys` keys that expire at 10 ms.
     fn engine(keys: usize) -> (Engine, Slot) {
         let mut engine = Engine::new(Config::default(), 7, at(0));
         engine.begin(at(0));

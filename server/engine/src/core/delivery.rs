@@ -1,4 +1,4 @@
-//! What the engine sends clients besides the replies to their own requests, and the limits of unread output.
+//! Output to clients beyond the replies to their own requests, and the limits of unread output.
 
 use super::engine::Engine;
 use crate::clients::{Closing, Delivery, Message, OpenReply, Slot, Verdict};
@@ -6,18 +6,18 @@ use crate::config::{Config, OutputLimit};
 use crate::replication::Replication;
 use lockwheel_resp::{Reply, allocation};
 
-/// Output from this many bytes on is counted as it grows; less is counted when it is taken.
+/// The size in bytes from which output is counted as it grows. Smaller output is counted when it is taken.
 const COUNTED: usize = 16 * 1024;
-/// Bytes that a replica may leave unread beside the whole backlog: the line before it, and the stream that comes
-/// meanwhile.
+/// The bytes that a replica may leave unread besides the whole backlog: the reply line before the backlog, and the
+/// stream written meanwhile.
 const BESIDE_BACKLOG: usize = 64 * 1024;
 
 impl Engine {
-    /// Whether a waiting client can still be given something. One that has closed its connection is disconnected, even
-    /// before its connection reads EOF: what it was given would be lost.
+    /// Whether a waiting client can still be served. A client that has closed its connection is disconnected, even
+    /// before its connection reads EOF, since the reply would be lost.
     pub(super) fn is_still_there(&mut self, waiter: u64) -> bool {
         let id = self.keyspace.waiters.tickets.client_of(waiter);
-        // Nothing that a client behind a partition does reaches the server, its close neither.
+        // A partition keeps everything that a client does from the server, including its close.
         if self.sessions.find(id).is_some_and(|slot| self.link(slot).holds_input) {
             return true;
         }
@@ -28,7 +28,7 @@ impl Engine {
         !gone
     }
 
-    /// Answers the request that a session has been waiting with, unless it wants no reply.
+    /// Answers the request with which a session has been waiting, unless the client wants no reply.
     pub(crate) fn answer(&mut self, slot: Slot, write: impl FnOnce(&mut dyn Reply)) {
         let is_lost = self.faults.is_lost(self.sessions.get(slot));
         let session = self.sessions.get_mut(slot);
@@ -40,14 +40,14 @@ impl Engine {
             Ok(Verdict::Send) => self.check_output_limit(slot),
             Ok(Verdict::Drop) => {}
             Ok(Verdict::Refuse) => self.refuse_reply(slot),
-            // A part of the answer may be lost, and the client that is running a command is another one.
+            // A part of the reply may be lost, and the client that is running a command is a different one.
             Err(_) => return self.cut_off(slot),
         }
         self.sessions.wake(slot);
     }
 
-    /// Queues output and wakes the connection. A session that is being disconnected gets none, so that the output of
-    /// one command is bounded by the limits of its receivers.
+    /// Queues a message and wakes the connection. A session that is being disconnected gets none. So the output of a
+    /// command is bounded by the limits of its receivers.
     pub(crate) fn send_message(&mut self, slot: Slot, message: &mut Message<'_>) {
         let is_lost = self.faults.is_lost(self.sessions.get(slot));
         let session = self.sessions.get_mut(slot);
@@ -56,21 +56,21 @@ impl Engine {
         }
         let protocol = session.protocol;
         if allocation::contain(|| session.delivery.push_message(message, protocol)).is_err() {
-            // Its reader does not keep up, and loses the connection rather than a message.
+            // The reader is too slow; it loses its connection rather than a message.
             return self.cut_off(slot);
         }
         self.check_output_limit(slot);
         self.sessions.wake(slot);
     }
 
-    /// Disconnects a client over its output limit: a subscriber, or one that is not authenticated.
+    /// Disconnects a client over its output limit, for example a subscriber or an unauthenticated client.
     pub(crate) fn check_output_limit(&mut self, slot: Slot) {
         if !self.sessions.get_mut(slot).keeps_up() {
             self.check_much_output(slot);
         }
     }
 
-    /// The same for a client that does not keep up, if it is not being closed already.
+    /// Disconnects a slow client over its output limit, unless it is being closed already.
     #[inline(never)]
     pub(crate) fn check_much_output(&mut self, slot: Slot) {
         let session = self.sessions.get(slot);
@@ -92,7 +92,7 @@ impl Engine {
         }
         let limit = match self.config.output_limit(session.is_subscribed()) {
             _ if session.is_replica => replica_limit(&self.replication, &self.config, session.id, pending),
-            // As Redis has it, a monitor is a normal client, which has no limit: it could fill the memory.
+            // In Redis, a monitor is a normal client without a limit, and could fill the memory.
             OutputLimit { hard: 0, soft: 0, .. } if session.is_monitor => self.config.output_limit(true),
             limit => limit,
         };
@@ -110,7 +110,7 @@ impl Engine {
 }
 
 impl Engine {
-    /// Logs and disconnects a client that leaves too much unread, and wakes its connection. Its output is dropped. A
+    /// Logs and disconnects a client with too much unread output, and wakes its connection. The output is dropped. A
     /// replica gets no more of the stream, which would have a gap.
     #[cold]
     pub(super) fn close_over_limit(&mut self, slot: Slot) {
@@ -126,8 +126,8 @@ impl Engine {
         self.sessions.wake(slot);
     }
 
-    /// Ends a reply to a client that need not be the one that is running a command. If there is no memory for what goes
-    /// behind the reply, that client is disconnected.
+    /// Ends a reply to a client, possibly not the one that is running a command. If there is no memory for the output
+    /// after the reply, that client is disconnected.
     pub(super) fn end_contained(&mut self, slot: Slot, reply: OpenReply, is_left_open: bool) {
         if reply.is_refused() {
             return self.refuse_reply(slot);
@@ -135,7 +135,7 @@ impl Engine {
         self.push_contained(slot, |delivery| delivery.end(reply, is_left_open));
     }
 
-    /// Disconnects a replica whose request has caused a reply, as Redis does: that would be a gap in its stream.
+    /// Disconnects a replica whose request has caused a reply, as Redis does. A reply would corrupt its stream.
     #[cold]
     #[inline(never)]
     pub(super) fn refuse_reply(&mut self, slot: Slot) {
@@ -149,8 +149,8 @@ impl Engine {
         self.cut_off(slot);
     }
 
-    /// Changes the output of a client that need not be the one that is running a command. If there is no memory for
-    /// that, the client is disconnected and this returns false.
+    /// Changes the output of a client, possibly not the one that is running a command. If there is no memory,
+    /// disconnects the client and returns false.
     pub(super) fn push_contained(&mut self, slot: Slot, push: impl FnOnce(&mut Delivery)) -> bool {
         let delivery = &mut self.sessions.get_mut(slot).delivery;
         let is_pushed = allocation::contain(|| push(delivery)).is_ok();
@@ -161,13 +161,13 @@ impl Engine {
     }
 }
 
-/// Returns how much a replica may leave unread: the snapshot does not count. As in Redis, a hard limit below the size
-/// of the backlog is that size, with room for [`BESIDE_BACKLOG`].
+/// Returns the limits of unread output for a replica, not counting the snapshot. As in Redis, a hard limit below the
+/// size of the backlog is raised to that, with room for [`BESIDE_BACKLOG`].
 fn replica_limit(replication: &Replication, config: &Config, session: u64, pending: usize) -> OutputLimit {
     let snapshot = replication.unread_snapshot(session, pending);
     let limit = config.client_output_buffer_limit.replica;
     let backlog = usize::try_from(config.replication.backlog_size).unwrap_or(usize::MAX);
-    // A partial resync may send the whole backlog at once.
+    // A partial resynchronization may send the whole backlog at once.
     let resync = backlog.saturating_add(BESIDE_BACKLOG);
     let hard = if limit.hard == 0 { 0 } else { limit.hard.max(resync) };
     let beside = |bytes: usize| if bytes == 0 { 0 } else { bytes.saturating_add(snapshot) };

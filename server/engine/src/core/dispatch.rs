@@ -1,4 +1,4 @@
-//! A request's way through the engine: the checks in Redis' order, then the handler, then its effects.
+//! The execution of a request: the checks in Redis' order, then the handler, then its effects.
 
 use super::call::{Call, Origin};
 use super::command_tx::CommandTx;
@@ -18,37 +18,37 @@ use crate::waits::{Retry, Undone};
 use lockwheel_resp::{Protocol, Reply};
 use lockwheel_scripting::EntryKind;
 
-/// Bytes of a reply that takes long to write.
+/// The size in bytes from which writing a reply takes long.
 const LONG_REPLY: usize = 128 * 1024;
 
-/// A command that is not done yet: what it waits for, and what its handler took so far in nanoseconds.
+/// A command that must wait: its wait, and the nanoseconds that its handler took so far.
 pub(crate) struct Unfinished {
     pub(super) wait: Box<Wait<Retry>>,
     pub(super) took_ns: u64,
 }
 
 impl Unfinished {
-    /// The command with its request, to be kept.
+    /// Returns the command with its request, to be kept until a retry.
     pub(super) fn undone(self, command: CommandId, args: Args<'_>) -> Undone {
         Undone { command, request: Request::new(args.all()), wait: self.wait, took_ns: self.took_ns }
     }
 
-    /// Whether its client goes on meanwhile.
+    /// Whether the client continues meanwhile, with a ticket.
     pub(super) fn by_ticket(&self) -> bool {
         matches!(&self.wait.retry, Retry::OnKeys(on) if on.by_ticket)
     }
 }
 
-/// A client that has sent a request.
+/// The client of a request.
 pub(super) struct Client<'a> {
     pub(super) engine: &'a Engine,
     pub(super) session: &'a Session,
-    /// Whether limits may be set: elsewhere nothing is asked about them.
+    /// Whether memory limits may be set. If not, they are not checked.
     pub(super) limited: bool,
 }
 
 impl Client<'_> {
-    /// Whether there is no memory for what the request brings.
+    /// Whether there is too little memory for the arguments of the request.
     #[inline]
     fn lacks_memory(&self, command: &Command, args: Args<'_>) -> bool {
         if !self.engine.hooks.has(Hook::LargeInput) || self.session.is_master {
@@ -111,14 +111,14 @@ impl Caller for Client<'_> {
     }
 
     fn busy(&self) -> Option<EntryKind> {
-        // The runtime is taken only while a script runs; this request came in through the script's hook.
+        // The runtime is taken only while a script runs. So this request came in through the script's hook.
         let scripts = &self.engine.scripts;
         scripts.is_running().then(|| scripts.control().kind())
     }
 }
 
 impl Engine {
-    /// Runs one request of a session and all it causes. `argv` is not empty.
+    /// Runs one request of a session and delivers all its effects. `argv` is not empty.
     pub fn execute(&mut self, slot: Slot, argv: &[&[u8]]) -> Progress {
         if self.hooks.are_on_requests() {
             return self.execute_hooked(slot, argv);
@@ -126,7 +126,7 @@ impl Engine {
         self.execute_as::<false>(slot, argv)
     }
 
-    /// Runs one request, and all hooks on requests.
+    /// Runs one request with all request hooks.
     #[inline(never)]
     fn execute_hooked(&mut self, slot: Slot, argv: &[&[u8]]) -> Progress {
         if self.hooks.has(Hook::Backlog) {
@@ -135,8 +135,8 @@ impl Engine {
         self.execute_watched(slot, argv)
     }
 
-    /// Runs one request while keys that are due remain. Those that the request names, or its transaction watches,
-    /// expire before it, and their waiters are served first, so arrival order holds. Its client is notified of that
+    /// Runs one request while due keys have not all fired. Due keys that the request names, or its transaction watches,
+    /// expire first, and their waiters are served. So the order of arrival holds. The client is notified of these keys
     /// after the reply.
     #[cold]
     #[inline(never)]
@@ -154,7 +154,7 @@ impl Engine {
         progress
     }
 
-    /// Runs one request, and the hooks on requests that do not depend on deadlines.
+    /// Runs one request with the request hooks that do not depend on deadlines.
     #[inline(never)]
     fn execute_watched(&mut self, slot: Slot, argv: &[&[u8]]) -> Progress {
         if let Some(paused) = self.pause_request(slot, Args::new(argv), false) {
@@ -179,13 +179,14 @@ impl Engine {
         progress
     }
 
-    /// Runs one request as it is, whatever rules say.
+    /// Runs one request without applying fault rules.
     #[inline(never)]
     pub(super) fn execute_request(&mut self, slot: Slot, argv: &[&[u8]]) -> Progress {
         self.execute_as::<true>(slot, argv)
     }
 
-    /// The reply of a request, as rules have let it through: apart from that of most requests, which is inlined.
+    /// Runs a request that rules have let through, and returns its open reply. Not inlined, unlike that of most
+    /// requests.
     #[inline(never)]
     pub(super) fn answer_seen(&mut self, slot: Slot, argv: &[&[u8]]) -> Option<(OpenReply, Progress)> {
         self.answer_request::<true>(slot, argv)
@@ -211,8 +212,8 @@ impl Engine {
         self.settle_request(slot, progress)
     }
 
-    /// Runs one request and gives its reply, which is still to be ended; `None` when the session is being closed. The
-    /// history may be on if the request is `HOOKED`.
+    /// Runs one request and returns its open reply; `None` if the session is being closed. The history may be on only
+    /// if the request is `HOOKED`.
     #[inline(always)]
     fn answer_request<const HOOKED: bool>(
         &mut self,
@@ -228,7 +229,7 @@ impl Engine {
         self.clock.note_request(session.id);
         let protocol = session.protocol;
         let mut open = session.delivery.begin();
-        // Not by a closure, which would not be inlined.
+        // A closure would not be inlined.
         let mut writer = open.writer(protocol);
         let progress = self.dispatch::<HOOKED>(slot, args, &mut writer);
         writer.mute(false);
@@ -241,7 +242,7 @@ impl Engine {
         Some((open, progress))
     }
 
-    /// The reply to a request has ended: all that the request has caused follows.
+    /// Delivers the effects of a request whose reply has ended.
     pub(super) fn finish_request(&mut self, slot: Slot, progress: Progress) -> Progress {
         if !self.sessions.get_mut(slot).keeps_up() {
             self.check_much_output(slot);
@@ -283,7 +284,8 @@ impl Engine {
         if let Some(multi) = &mut session.multi
             && !flags.contains(Flags::UNQUEUED)
         {
-            // As in Redis nothing more is kept of what will not run: EXEC in a cluster asks for the slots of the rest.
+            // As in Redis, only the part that EXEC in a cluster needs is kept of requests that will not run: their
+            // slots.
             if !session.watch_broken && !multi.aborted {
                 multi.has_preconditions |= flags.contains(Flags::PRECONDITION);
                 multi.push(command, Request::new(args.all()));
@@ -310,7 +312,7 @@ impl Engine {
         }
     }
 
-    /// Whether a request may wait; one that may not is answered why.
+    /// Whether a request may wait. Otherwise the client gets the error.
     #[cold]
     fn may_wait(
         &mut self,
@@ -329,8 +331,8 @@ impl Engine {
         }
     }
 
-    /// Answers a request that is not run. An open transaction will then fail as a whole; an EXEC that is refused itself
-    /// discards the transaction.
+    /// Refuses a request. An open transaction will then fail as a whole; an EXEC that is refused itself discards its
+    /// transaction.
     #[cold]
     fn refuse(&mut self, slot: Slot, args: Args<'_>, refusal: Refusal, reply: &mut dyn Reply) {
         if refusal.command.is_none() && is_cross_protocol(&args[0]) {
@@ -344,7 +346,7 @@ impl Engine {
             _ => refusal.error(&self.commands, args),
         };
         self.log_refusal(slot, refusal, args);
-        // A sentinel has none.
+        // A sentinel has no EXEC.
         let is_exec = refusal.command.is_some_and(|id| self.commands.get(id).spec.name == "exec");
         if is_exec && matches!(refusal.reason, Reason::Redirected(_)) {
             self.sessions.get_mut(slot).multi = None;
@@ -365,7 +367,7 @@ impl Engine {
         reply.error(error.as_bytes());
     }
 
-    /// Answers a command that a script or a transaction is not permitted to run.
+    /// Refuses a command that a script or a transaction may not run.
     #[cold]
     pub(crate) fn refuse_call(
         &mut self,
@@ -381,7 +383,7 @@ impl Engine {
         reply.error(error.as_bytes());
     }
 
-    /// Runs a command that has passed the checks. Returns what it waits for, when it is not done and may wait.
+    /// Runs a command that has passed the checks. Returns its wait if the command is not done and may wait.
     ///
     /// Inlined: passing these arguments costs about 30 instructions.
     #[inline(always)]
@@ -401,7 +403,7 @@ impl Engine {
         if self.keyspace.has_overdue() {
             self.keyspace.expire_overdue(self.clock.now(), self.clock.usual_rule());
         }
-        // After its handler, as in Redis: INFO does not count itself, and CONFIG RESETSTAT does.
+        // As in Redis, calls are counted after the handler: INFO does not count itself, CONFIG RESETSTAT does.
         let took_ns = self.clock.lap(began_ns, self.environment.stopwatch_ns());
         self.observers.called(command, took_ns);
         if let Err(error) = outcome {
@@ -417,7 +419,7 @@ impl Engine {
         None
     }
 
-    /// Answers a request whose handler gave an error. Errors of our own commands are explained.
+    /// Replies with the error of a handler. Errors of our own commands get an explanation.
     #[cold]
     fn fail_request(
         &mut self,
@@ -434,7 +436,7 @@ impl Engine {
         reply.error(error.as_bytes());
     }
 
-    /// Calls a handler; one that may wait puts what for into `waits`.
+    /// Calls a handler. A handler that may wait puts its wait into `waits`.
     #[inline(always)]
     pub(super) fn invoke(
         &mut self,
@@ -508,7 +510,7 @@ impl Engine {
     }
 }
 
-/// A handler has answered, or waits.
+/// Handles the result of a handler, which is a reply or a wait.
 #[inline(always)]
 pub(super) fn end_or_wait<R: Into<Retry>>(
     call: Call<'_>,
@@ -522,7 +524,7 @@ pub(super) fn end_or_wait<R: Into<Retry>>(
     Ok(())
 }
 
-/// A command is not done. A script or a transaction never waits, and is answered a null instead.
+/// Records the wait of a command. A script or a transaction never waits, and gets a null instead.
 #[cold]
 #[inline(never)]
 pub(super) fn not_yet<R: Into<Retry>>(

@@ -1,4 +1,4 @@
-//! The [`Engine`] struct, the kinds of command handler, and the [`Host`] that an engine asks for the time.
+//! The [`Engine`] struct, the kinds of command handlers, and the [`Host`] of an engine.
 
 use super::call::Call;
 use super::cross_protocol::CrossProtocolLog;
@@ -44,50 +44,50 @@ use std::sync::Arc;
 pub(crate) type ReadingHandler<Part> = fn(&Part, Args<'_>, &mut dyn Reply) -> Outcome;
 /// The handler of a command that changes one part of the engine.
 pub(crate) type ChangingHandler<Part> = fn(&mut Part, Args<'_>, &mut dyn Reply) -> Outcome;
-/// The handler of a command that changes its session as the parameters allow.
+/// The handler of a command that changes its session depending on the parameters.
 pub(crate) type ConfiguredSessionHandler = fn(&mut Session, &Config, Args<'_>, &mut dyn Reply) -> Outcome;
 /// The handler of a command on the counters of INFO: those of commands and clients, and those of keys.
 pub(crate) type StatisticsHandler = fn(&mut Stats, &mut Counters, Args<'_>, &mut dyn Reply) -> Outcome;
-/// The handler of a command on keys that talks to other servers; without a host there are none.
+/// The handler of a command on keys that connects to other servers. Without a host, there are no other servers.
 pub(crate) type HostedHandler = fn(&mut Tx<'_>, Option<&dyn Host>, Args<'_>, &mut dyn Reply) -> Outcome;
-/// The handler of a command that runs a script or a function: it says which. The flag: the server is a node of a
-/// cluster.
+/// The handler of a command that runs a script or a function; it returns which. The flag says whether the server is a
+/// cluster node.
 pub(crate) type ScriptHandler =
     for<'a> fn(&mut Scripts, bool, Args<'a>) -> Result<ScriptRun<'a>, CommandError>;
-/// The handler of a command that sees the engine.
+/// The handler of a command that has access to the whole engine.
 pub(crate) type EngineHandler = fn(&mut Engine, Call<'_>, Args<'_>, &mut dyn Reply) -> Outcome;
-/// The handler of a command that sees the engine and may wait.
+/// The handler of a command that has access to the whole engine and may wait.
 pub(crate) type BlockingEngineHandler =
     fn(&mut Engine, Call<'_>, Args<'_>, &mut dyn Reply) -> Result<Flow<Retry>, CommandError>;
 
-/// The libraries of functions, with what a library may ask for while it is loaded.
+/// The libraries of functions, with the parts available to a library while it is loaded.
 pub(crate) struct LibraryControl<'e> {
     /// The scripts, with the libraries.
     pub(crate) scripts: &'e mut Scripts,
-    /// The environment, whose host tells the time.
+    /// The environment, whose host provides the time.
     pub(crate) environment: &'e Environment,
     /// The clocks.
     pub(crate) clock: &'e EngineClock,
-    /// Whether replicas are to make the same change.
+    /// Whether replicas must make the same change.
     pub(crate) feeds_replicas: bool,
 }
 
-/// The outcome of a command on libraries.
+/// The result of a command on libraries.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum LibraryDone {
-    /// It has answered, and has changed nothing.
+    /// The command has replied, and has changed nothing.
     Answered,
-    /// It has changed libraries. Replicas run the request, and then it is answered: with the name of a library, or OK.
+    /// The command has changed libraries. Replicas run the request; the reply, the name of a library or OK, follows.
     Changed {
-        /// The word of the request that is another one for replicas, with its place.
+        /// The position and the text of the word that differs for replicas.
         replaced: Option<(usize, Vec<u8>)>,
-        /// The name of the library that it has loaded.
+        /// The name of the loaded library.
         loaded: Option<Vec<u8>>,
     },
 }
 
 impl LibraryDone {
-    /// Libraries were changed: replicas run the request as it is, and the answer is OK.
+    /// A change that replicas make with the same request, with the reply OK.
     pub(crate) const CHANGED: Self = LibraryDone::Changed { replaced: None, loaded: None };
 }
 
@@ -95,68 +95,68 @@ impl LibraryDone {
 pub(crate) type LibraryHandler =
     fn(LibraryControl<'_>, Args<'_>, &mut dyn Reply) -> Result<LibraryDone, CommandError>;
 
-/// What runs a command: each kind sees what its function is given and nothing else of the engine.
+/// The handler of a command. Each kind has access only to the parts of the engine that its function gets.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Handler {
-    /// It sees keys.
+    /// A handler with access to keys.
     Data(DataHandler),
-    /// It sees keys, and may wait.
+    /// A handler with access to keys that may wait.
     BlockingData(BlockingHandler),
-    /// It sees keys, and is told whether it may read those that its request does not name.
+    /// A handler with access to keys that learns whether it may read keys beyond those of its request.
     ReadingAnyKey(ReadingAnyKeyHandler),
-    /// It sees keys, and who listens to which channel.
+    /// A handler with access to keys, and to the subscribers of each channel.
     Listening(ListeningHandler),
-    /// A handler that sees keys, and may read the history in pieces.
+    /// A handler with access to keys that may read the history in pieces.
     OfHistory(HistoryHandler),
     /// A check of a request that reads the histories of all servers of the process.
     HistoryOfAll(fn(Args<'_>) -> Outcome),
-    /// It sees keys, and the host.
+    /// A handler with access to keys and to the host.
     Hosted(HostedHandler),
-    /// It sees its arguments alone.
+    /// A handler that uses only its arguments.
     Stateless(fn(Args<'_>, &mut dyn Reply) -> Outcome),
-    /// It sees its session.
+    /// A handler with access to its session.
     Session(ChangingHandler<Session>),
-    /// It sees its session, and the parameters in force.
+    /// A handler with access to its session and to the parameters in force.
     ConfiguredSession(ConfiguredSessionHandler),
-    /// It sees the parameters in force.
+    /// A handler with access to the parameters in force.
     Config(ReadingHandler<Config>),
-    /// It sees what INFO counts.
+    /// A handler with access to the counters of INFO.
     Statistics(StatisticsHandler),
-    /// It sees the rows of all commands.
+    /// A handler with access to the rows of all commands.
     Commands(ReadingHandler<CommandTable>),
-    /// It sees the subscriptions of channels.
+    /// A handler with access to the subscriptions of channels.
     PubSub(ReadingHandler<PubSub>),
-    /// It sends a message to its receivers: there is no more to the command.
+    /// A message to its receivers; the command does nothing else.
     Publish(Audience),
-    /// It sees the slow log.
+    /// A handler with access to the slow log.
     SlowLog(ChangingHandler<SlowLog>),
-    /// It sees the interpreter.
+    /// A handler with access to the interpreter.
     Scripts(ChangingHandler<Scripts>),
-    /// A handler that sees the libraries of functions, and says what replicas run.
+    /// A handler with access to the libraries of functions; it returns the request that replicas run.
     Libraries(LibraryHandler),
-    /// A handler that says which script or function runs.
+    /// A handler that returns the script or function to run.
     Script(ScriptHandler),
-    /// A handler that sees the clock, and gives an order.
+    /// A handler with access to the clock; it returns an order.
     Clock(ClockHandler),
-    /// A handler that changes its client, or others.
+    /// A handler that changes its own client, or others.
     Client(ClientHandler),
-    /// A handler that sees one part, whose changes the rest of the engine follows.
+    /// A handler with access to one part; the rest of the engine follows its changes.
     Part(PartHandler),
-    /// It sees the engine, for what concerns several of its parts.
+    /// A handler with access to the whole engine, for commands that concern several parts.
     Engine(EngineHandler),
-    /// It sees the engine, and may wait.
+    /// A handler with access to the whole engine that may wait.
     BlockingEngine(BlockingEngineHandler),
 }
 
-/// A whole server but for its sockets.
+/// A whole server, except its sockets.
 pub struct Engine {
     /// The parameters in force.
     pub config: Config,
     /// All databases.
     pub keyspace: Keyspace,
-    /// Every command.
+    /// The table of all commands.
     pub commands: Arc<CommandTable>,
-    /// The handler of each command, by its number.
+    /// The handler of each command, by the command's number.
     pub(super) handlers: PerCommand<Option<Handler>>,
     /// Requests that the emulated older version refuses.
     pub(super) versions: Versions<Handler>,
@@ -164,63 +164,63 @@ pub struct Engine {
     pub(crate) sessions: Sessions,
     /// The subscriptions of channels and patterns.
     pub(crate) pubsub: PubSub,
-    /// Who may do what.
+    /// The users and their permissions.
     pub(super) users: Users,
-    /// What is notified of each call.
+    /// The observers of calls.
     pub(crate) observers: Observers,
-    /// The instant, the clocks that a test moves, and the engine's own timers.
+    /// The current time, the clocks that a test moves, and the engine's own timers.
     pub(super) clock: EngineClock,
-    /// The other servers of its process, and the requests to all of them.
+    /// The other servers of the process, and the broadcasts to all of them.
     pub(super) member: TopologyMember,
-    /// The requests that wait.
+    /// The waiting requests.
     pub(super) waits: Waits,
-    /// The number of the present batch, from 1.
+    /// The number of the current batch, from 1.
     pub(super) batch: u64,
     /// The memory in use, and its peak.
     pub(crate) memory: MemoryAccount,
-    /// The limits of memory.
+    /// The memory limits.
     pub(super) limits: Limits,
     /// The interpreter.
     pub(crate) scripts: Scripts,
-    /// What a test has switched off.
+    /// The parts of the engine that a test has switched off.
     pub(crate) switches: Switches,
-    /// What a test lets go wrong.
+    /// The injected faults.
     pub(super) faults: Faults,
-    /// What is done besides running requests.
+    /// The work done besides running requests.
     pub(super) hooks: Hooks,
     /// The clients that read the history in pieces.
     pub(super) readings: HistoryReadings,
     /// The pauses of clients.
     pub(super) pauses: Pauses,
-    /// The warnings of requests of HTTP.
+    /// The log of cross-protocol (HTTP) requests.
     pub(super) cross_protocol: CrossProtocolLog,
-    /// The end that the server has been told to come to.
+    /// The shutdown of the server.
     pub(super) shutdown: Shutdown,
     /// The connections to other servers.
     pub(super) outbound: Outbound,
     /// The history of the data, and the replicas.
     pub(super) replication: Replication,
-    /// The master, if this is a replica.
+    /// The link to the master, if the server is a replica.
     pub(super) following: Option<ReplicaLink>,
-    /// The timer by which both are looked at.
+    /// The timer of the periodic replication checks.
     pub(super) replication_timer: ReplicationTimer,
-    /// What it watches, if it is a sentinel.
+    /// The sentinel, if the server is one.
     pub(super) sentinel: Option<Box<SentinelServer>>,
-    /// What was saved, and how.
+    /// The state and the results of saves.
     pub(crate) persistence: Persistence,
-    /// What it runs in.
+    /// The environment of the engine.
     pub(crate) environment: Environment,
-    /// What it was made with.
+    /// The initial configuration of the engine.
     pub(super) start: Box<EngineStart>,
-    /// Its cluster, if it is a node of one.
+    /// The cluster, if the server is a cluster node.
     pub(super) cluster: Option<Box<Cluster>>,
-    /// What a command has asked for that stops the whole server, until [`Engine::poll_output`] hands it out.
+    /// The stop of the whole server that a command has requested, until [`Engine::poll_output`] returns it.
     pub(crate) stop: Option<Stop>,
 }
 
 impl Engine {
-    /// An engine with these parameters and commands at this instant of the system's clocks. `seed` decides every random
-    /// choice.
+    /// Creates an engine with these parameters and commands, at this time of the system's clocks. `seed` determines
+    /// every random choice.
     pub(crate) fn with_commands(
         commands: Registration<Handler>,
         config: Config,
@@ -280,7 +280,7 @@ impl Engine {
     }
 }
 
-/// What an engine was made with.
+/// The initial configuration of an engine.
 pub(super) struct EngineStart {
     pub(super) config: Config,
     pub(super) users: Users,
@@ -289,95 +289,95 @@ pub(super) struct EngineStart {
 
 /// The environment in which an engine runs.
 pub(crate) struct Environment {
-    /// What the server calls itself, and the process that it is in.
+    /// The name of the server and its process.
     pub(crate) identity: Identity,
-    /// The host that gives the time, the files and the sockets of clients.
+    /// The host that provides the time, the files and the sockets of clients.
     pub(crate) host: Option<Arc<dyn Host>>,
 }
 
-/// The host of an engine. Without one, the engine knows only the instants it is given, and clients never
+/// The host of an engine. Without a host, the engine knows only the times that its driver passes in, and clients never
 /// disconnect on their own.
 pub trait Host: Send + Sync {
-    /// The system's clocks, now: for what must not wait until the next batch begins.
+    /// Returns the current time of the system's clocks, for uses that cannot wait for the next batch.
     fn now(&self) -> Now;
 
-    /// Nanoseconds of real time since an instant that stays the same, read after each command to tell how long it took.
-    /// It may drift away from [`Host::now`] in the long run.
+    /// Returns the nanoseconds of real time since a fixed instant. Read after each command to measure its duration. The
+    /// value may drift away from [`Host::now`] in the long run.
     fn stopwatch_ns(&self) -> u64;
 
-    /// Parameters or users have changed. What the host decides by without the engine follows at once: a later request
-    /// of the same batch may run a slow script.
+    /// Follows a change of parameters or users. Decisions that the host makes without the engine must change at once,
+    /// since a later request of the same batch may run a slow script.
     fn rules_changed(&self, engine: &Engine) {
         let _decides_nothing = engine;
     }
 
-    /// Called from time to time while a script is slow: runs what other clients ask for in the meantime.
+    /// Runs requests of other clients. Called from time to time while a script is slow.
     fn serve_while_slow(&self, engine: &mut Engine);
 
-    /// Follows parameters that are about to come into force: listens for network clients where they say from now on,
-    /// and nowhere else, and makes connections over TLS as they say.
+    /// Applies parameters that are about to come into force. From now on, the host listens for clients at exactly the
+    /// given addresses, and uses the given TLS settings.
     ///
     /// # Errors
-    /// What of it fails: then nothing has changed.
+    /// Returns the setting that failed. Nothing has changed then.
     fn follow(&self, parameters: &Config, changes: HostChanges) -> Result<(), HostRefusal>;
 
-    /// Lets clients connect over the network from now on, or lets the system refuse them while the ports stay this
-    /// server's. By itself a host has no network.
+    /// Accepts connections over the network from now on, or refuses them while keeping the ports of this server. By
+    /// default, a host has no network.
     fn let_clients_in(&self, are_let_in: bool) {
         let _nowhere = are_let_in;
     }
 
-    /// The path from the root of a directory that is to be worked in; a path is relative to this directory. By itself a
-    /// host has no files, and takes any.
+    /// Returns the absolute path of a directory that becomes the working directory. A path is relative to `directory`.
+    /// By default, a host has no files and accepts any path.
     ///
     /// # Errors
-    /// The system's: it is not there, or is none, or may not be entered.
+    /// Returns the error of the system: the path does not exist, is not a directory, or may not be entered.
     fn enter(&self, directory: &str, path: &str) -> io::Result<String> {
         let _nowhere = directory;
         Ok(path.to_owned())
     }
 
-    /// The bytes of a file; a path is relative to this directory. By itself a host has no files.
+    /// Returns the bytes of a file. A path is relative to this directory. By default, a host has no files.
     ///
     /// # Errors
-    /// The system's.
+    /// Returns the error of the system.
     fn read_file(&self, directory: &str, path: &str) -> io::Result<Vec<u8>> {
         let _nowhere = (directory, path);
         Err(io::ErrorKind::NotFound.into())
     }
 
-    /// Gives a file these bytes as a whole: who reads it meanwhile finds the old ones or the new ones. A path is
-    /// relative to this directory.
+    /// Replaces the content of a file atomically: a concurrent reader finds either the old bytes or the new ones. A
+    /// path is relative to this directory.
     ///
     /// # Errors
-    /// The system's; then the file is as it was.
+    /// Returns the error of the system. The file is unchanged then.
     fn write_file(&self, directory: &str, path: &str, bytes: &[u8]) -> io::Result<()> {
         let _nowhere = (directory, path, bytes);
         Err(io::ErrorKind::NotFound.into())
     }
 
-    /// Writes a file as [`Host::write_file`] does, for whoever reads it when this process has ended: a power failure
-    /// may take it, so nobody waits for the disk.
+    /// Writes a file as [`Host::write_file`] does, but without waiting for the disk. The content survives the end of
+    /// this process, but may be lost in a power failure.
     ///
     /// # Errors
-    /// The system's; then the file is as it was.
+    /// Returns the error of the system. The file is unchanged then.
     fn note_file(&self, directory: &str, path: &str, bytes: &[u8]) -> io::Result<()> {
         self.write_file(directory, path, bytes)
     }
 
-    /// Keeps a file, which is made if it is not there, for this server alone until it ends; [`Host::note_file`] changes
-    /// nothing in that. A path is relative to this directory. By itself a host has no files, and nobody to share them.
+    /// Locks a file for this server until the server ends, and creates the file if it does not exist.
+    /// [`Host::note_file`] keeps the lock. A path is relative to this directory. By default, a host has no files, and
+    /// no other server to share them with.
     ///
     /// # Errors
-    /// The system's; that it would have to wait when another server has the file.
+    /// Returns the error of the system. If another server holds the file, that is the error of a call that would block.
     fn claim_file(&self, directory: &str, path: &str) -> io::Result<()> {
         let _nowhere = (directory, path);
         Ok(())
     }
 
-    /// Writes a file as [`Host::write_file`] does, without the engine waiting for it: then
-    /// [`Engine::written_in_background`] is called with this number and what has come of it. Or what has come of it, if
-    /// the engine has waited.
+    /// Writes a file as [`Host::write_file`] does, but in the background. Afterwards, [`Engine::written_in_background`]
+    /// is called with this number and the result. If the engine has waited, the result is returned here instead.
     fn write_in_background(
         &self,
         directory: &str,
@@ -389,25 +389,24 @@ pub trait Host: Send + Sync {
         Some(self.write_file(directory, path, &bytes))
     }
 
-    /// Whether the client of this session has closed its connection, even if the connection has not read EOF yet. Asked
-    /// before something is given to a waiting client, never on a request's path.
+    /// Whether the client of this session has closed its connection, even if the connection has not read EOF yet.
+    /// Called before a waiting client is served, never while a request runs.
     fn is_gone(&self, session: u64) -> bool;
 
-    /// The number of a session that the engine makes by itself, if the driver gives numbers to sessions: one that no
-    /// other session has had.
+    /// Returns an unused id for a session that the engine itself creates, if the driver assigns the ids of sessions.
     fn session_id(&self) -> Option<u64> {
         None
     }
 
-    /// The address of another machine's name; whoever asks waits for it. By itself a host knows none.
+    /// Returns the address of a host name; the caller waits for it. By default, a host resolves no names.
     fn resolve(&self, name: &str) -> Option<IpAddr> {
         let _unknown = name;
         None
     }
 
-    /// Connects to another server; whoever asks waits for it.
+    /// Connects to another server; the caller waits for it.
     ///
     /// # Errors
-    /// When there is no connection within the time limit.
+    /// Returns an error if there is no connection within the time limit.
     fn connect(&self, address: TargetAddress<'_>) -> Result<Box<dyn Target>, NotConnected>;
 }

@@ -1,5 +1,4 @@
-//! Notes for the history of locks, while it is on: the request that runs and its answer, clients that wait, come and
-//! go, moves of the clock.
+//! Entries for the lock history, if it is on: requests and replies, waits, connections, and moves of the clock.
 
 use super::engine::Engine;
 use super::hooks::Hook;
@@ -15,13 +14,13 @@ use crate::waits::{Blocked, Retry, Waits};
 use lockwheel_store::keyspace::{Actor, Keyspace, WaiterId, ticket_of, waiter_of};
 use lockwheel_store::time::Now;
 
-/// The lines of waits that are for a lock, a semaphore, a latch or a rate; their waiters are recorded.
+/// The wait lines for locks, semaphores, latches and rates, whose waiters are recorded.
 const LINES: &[&str] = &["lock", "semaphore", "latch", "rate"];
-/// Those of whose service no other entry tells.
+/// The wait lines whose served waiters appear in no other entry.
 const UNTOLD_LINES: &[&str] = &["latch", "rate"];
 
 impl Engine {
-    /// Returns a writer of notes for the history.
+    /// Returns a writer of history entries.
     #[inline]
     pub(crate) fn history(&mut self) -> HistoryNotes<'_> {
         HistoryNotes {
@@ -36,7 +35,7 @@ impl Engine {
         }
     }
 
-    /// Makes the parameters of the ledger and the history hold.
+    /// Applies the parameters of the ledger and the history.
     pub(super) fn configure_ledger(&mut self) {
         let config = &self.config;
         let history = config.lock_history.then_some(config.lock_history_max);
@@ -54,7 +53,7 @@ impl Engine {
     }
 }
 
-/// A writer of notes for the history, with the parts of the engine that they are about.
+/// A writer of history entries, with access to the parts that they describe.
 pub(crate) struct HistoryNotes<'e> {
     /// Whether the history is on.
     pub(super) is_on: bool,
@@ -68,13 +67,13 @@ pub(crate) struct HistoryNotes<'e> {
 }
 
 impl HistoryNotes<'_> {
-    /// Notes that a request is about to run; the history is on.
+    /// Records that a request is about to run. The history is on.
     #[cold]
     pub(super) fn request(&mut self, slot: Slot, command: CommandId, args: Args<'_>) {
         self.run(slot, command, args, (0, None));
     }
 
-    /// Notes that a request is about to run, perhaps after it has waited for so long, perhaps by a ticket.
+    /// Records that a request is about to run, possibly after a wait or with a ticket.
     fn run(
         &mut self,
         slot: Slot,
@@ -94,7 +93,7 @@ impl HistoryNotes<'_> {
         locks::request_begins(self.keyspace, request);
     }
 
-    /// Notes that a command of the transaction that runs is about to run, as a request of its own; the history is on.
+    /// Records that a queued command is about to run, as a request of its own. The history is on.
     #[cold]
     pub(crate) fn queued_call(&mut self, slot: Slot, command: CommandId, args: Args<'_>) {
         let of_transaction = locks::recorded_from(self.keyspace);
@@ -102,7 +101,7 @@ impl HistoryNotes<'_> {
         locks::request_goes_on(self.keyspace, of_transaction);
     }
 
-    /// Notes the answer to that command.
+    /// Records the reply to a queued command.
     #[cold]
     pub(crate) fn queued_answer(&mut self, slot: Slot, command: CommandId, args: Args<'_>, reply: &[u8]) {
         if let Some(answer) = Answer::read(reply) {
@@ -110,7 +109,7 @@ impl HistoryNotes<'_> {
         }
     }
 
-    /// Notes the same of a request, unless MULTI only queues it.
+    /// Records that a request is about to run, unless MULTI only queues it.
     #[cold]
     pub(super) fn request_unless_queued(
         &mut self,
@@ -123,7 +122,7 @@ impl HistoryNotes<'_> {
         }
     }
 
-    /// Notes a request that is refused before it runs: later entries are of this request, not of the one before.
+    /// Records a refused request, so that later entries are not attributed to the previous request.
     #[cold]
     pub(super) fn refused_request(&mut self, slot: Slot, command: Option<CommandId>, args: Args<'_>) {
         if let Some(command) = command {
@@ -131,21 +130,21 @@ impl HistoryNotes<'_> {
         }
     }
 
-    /// Notes that a request which has waited, perhaps by a ticket, is about to be tried again.
+    /// Records that a waiting request, possibly with a ticket, is about to be retried.
     #[cold]
     pub(super) fn retry(&mut self, slot: Slot, blocked: &Blocked, ticket: Option<u64>) {
         let waited_ms = (self.now.monotonic_ms() - blocked.since_ms).unsigned_abs();
         self.run(slot, blocked.command, Args::new(&blocked.request.argv()), (waited_ms, ticket));
     }
 
-    /// Notes that it has been tried and waits no longer: it was served, or refused with an error.
+    /// Records that a retried request no longer waits, since it was served or got an error.
     #[cold]
     pub(super) fn retried(&mut self, slot: Slot, is_error: bool) {
         let blocked = self.waits.get(self.sessions.get(slot).id);
         if is_error {
             self.left_queue(slot, HistoryCause::Error);
         } else if let Some(Retry::OnKeys(on)) = blocked.map(|blocked| &blocked.retry)
-            // A conversion to the mode that its owner has come to hold anyway tells of nothing either.
+            // A conversion to a mode that its owner already holds has no other entry either.
             && (UNTOLD_LINES.contains(&on.class.line) || locks::recorded(self.keyspace) == 0)
         {
             self.left_queue(slot, HistoryCause::Served);
@@ -153,7 +152,7 @@ impl HistoryNotes<'_> {
         self.unsent(slot);
     }
 
-    /// Notes that a client has been answered, but does not get that while its connection is not carried.
+    /// Records that a client's reply cannot be sent while a fault affects its connection.
     #[inline]
     pub(super) fn unsent(&mut self, slot: Slot) {
         if self.faults.connections.has_any() && self.is_on {
@@ -165,14 +164,14 @@ impl HistoryNotes<'_> {
         }
     }
 
-    /// Notes the answer to a request; the history is on.
+    /// Records the reply to a request. The history is on.
     #[cold]
     pub(super) fn answer(&mut self, slot: Slot, args: Args<'_>, reply: &[u8]) {
         let session = self.sessions.get(slot);
         if !locks::has_script_acted(self.keyspace, session.db, args, reply)
             && let (Some(answer), None) = (Answer::read(reply), &session.multi)
         {
-            // What is answered an error has perhaps not been run.
+            // A request with an error reply may not have been run.
             let command = match answer {
                 Answer::Error(_) => {
                     self.commands.resolve(args).filter(|command| command.spec.accepts(args.len()))
@@ -194,12 +193,12 @@ impl HistoryNotes<'_> {
         locks::call_ended(&mut tx, name, args, (answer, source));
     }
 
-    /// Notes that a client has begun to wait.
+    /// Records that a client has begun to wait.
     pub(super) fn queued(&mut self, slot: Slot) {
         self.waiter(slot, HistoryEvent::Queued, HistoryCause::None);
     }
 
-    /// Notes that a client waits no longer, without having been served unless that is the cause.
+    /// Records that a client no longer waits. It has been served only if the cause says so.
     pub(super) fn left_queue(&mut self, slot: Slot, cause: HistoryCause) {
         self.waiter(slot, HistoryEvent::LeftQueue, cause);
     }
@@ -211,7 +210,8 @@ impl HistoryNotes<'_> {
         self.wait(self.sessions.get(slot).id, (event, cause), b"");
     }
 
-    /// Notes that a request or a ticket waits no longer and is answered an error; of a deadlock the cycle is named.
+    /// Records that a request or a ticket no longer waits, and gets an error. For a deadlock, the entry names the
+    /// cycle.
     pub(super) fn cancelled(&mut self, waiter: WaiterId, cause: HistoryCause, error: &CommandError) {
         if self.is_on {
             let cycle =
@@ -220,8 +220,8 @@ impl HistoryNotes<'_> {
         }
     }
 
-    /// Notes that the request of a ticket has begun to wait, or with a cause that it waits no longer, without having
-    /// been served.
+    /// Records that the request of a ticket has begun to wait. With a cause, records that it no longer waits, without
+    /// having been served.
     pub(super) fn ticket(&mut self, ticket: u64, left: Option<HistoryCause>) {
         if self.is_on {
             let event = if left.is_some() { HistoryEvent::LeftQueue } else { HistoryEvent::Queued };
@@ -253,7 +253,7 @@ impl HistoryNotes<'_> {
         }
     }
 
-    /// Notes that a client has come, or is gone.
+    /// Records that a client has connected or disconnected.
     pub(super) fn connection(&mut self, slot: Slot, event: HistoryEvent) {
         if !self.is_on || !self.sessions.is_connected(slot) {
             return;
@@ -266,14 +266,14 @@ impl HistoryNotes<'_> {
         }
     }
 
-    /// Notes that the request that runs begins to advance the clock, or has ended that.
+    /// Records that the running request begins or ends an advance of the clock.
     pub(super) fn advancing(&mut self, is_advancing: bool) {
         if self.is_on {
             locks::request_turns(self.keyspace, is_advancing);
         }
     }
 
-    /// Notes that the advance of the clock goes on for which a client waits: that is its request again.
+    /// Records that the clock advance of a waiting client continues, as its request.
     pub(super) fn advance_goes_on(&mut self, client: u64) {
         if self.is_on
             && let (Some(blocked), Some(slot)) = (self.waits.get(client), self.sessions.find(client))

@@ -1,4 +1,4 @@
-//! Clients that wait until they have read the history: when each is served a piece, and what it waits for.
+//! Clients that wait for a reading of the history: their turns, and the state of each.
 
 use super::broadcast::OF_HISTORY;
 use super::call::Call;
@@ -28,13 +28,13 @@ impl Engine {
         Ok(Retry::of_reading(&mut self.readings, call.session))
     }
 
-    /// Serves the next client, if this one has been served and no longer reads the history.
+    /// Serves the next client after this one has finished reading the history.
     pub(super) fn forget_reading(&mut self, client: u64) {
         let Some(next) = self.readings.leave(client) else { return };
         let Some(blocked) = self.waits.get_mut(next) else { return };
         let is_of_all = OF_HISTORY.contains(&self.commands.get(blocked.command).spec.name);
         if self.member.is_joined() && is_of_all && matches!(blocked.retry, Retry::Reading) {
-            // What it reads is of all servers, as it is now.
+            // The next client reads the histories of all servers as they are now.
             blocked.retry = Retry::Broadcast(self.member.broadcast(next, Broadcast::History));
         } else {
             self.wait_control().wait_real(next, 0);

@@ -1,46 +1,46 @@
-//! Hooks: what is done before and after requests and batches, besides running them. One test tells that there is
-//! nothing of it, so that nobody pays for what nobody uses.
+//! Hooks: work before and after requests and batches, besides running them. A single test shows that no hook is set, so
+//! unused features cost nothing.
 
-/// Something that is done besides running requests.
+/// A kind of work besides running requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Hook {
-    /// Rules of faults see requests.
+    /// Fault rules see requests.
     Rules = 1 << 0,
-    /// The history of locks is told of requests.
+    /// The lock history records requests.
     History = 1 << 1,
     /// Clients are paused.
     Pause = 1 << 2,
-    /// A client has said something about its next request by CLIENT CACHING.
+    /// A client has run CLIENT CACHING for its next request.
     Caching = 1 << 3,
-    /// Requests are held against limits of memory.
+    /// Requests are checked against memory limits.
     Limits = 1 << 4,
-    /// Keys that are due may be left: those that a request names go before it.
+    /// Some due keys may not have fired yet: those that a request names expire before it.
     Backlog = 1 << 5,
-    /// Keys have changed that are to be broadcast before the engine waits for more requests.
+    /// Changed keys must be broadcast before the engine waits for more requests.
     Broadcast = 1 << 6,
-    /// The next batch begins with more than its requests: see [`super::Engine::begin`].
+    /// The next batch has extra work at its beginning: see [`super::Engine::begin`].
     NextBatch = 1 << 7,
     /// Replication may forbid requests.
     Replication = 1 << 8,
-    /// Replicas are to be told what has changed, when what runs now has ended.
+    /// Changes must be sent to replicas once the running command has ended.
     Replicate = 1 << 9,
-    /// The server is a node of a cluster: requests are sent where they belong.
+    /// The server is a cluster node: requests may be redirected.
     Cluster = 1 << 10,
-    /// Writes are refused: the last save has failed.
+    /// Writes are refused because the last save has failed.
     NotSaved = 1 << 11,
-    /// The requests that are about to run may be large: there must be memory for what they bring.
+    /// The next requests may be large: memory for their arguments must be checked.
     LargeInput = 1 << 12,
 }
 
-/// Which hooks there are at present.
+/// The hooks that are set.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Hooks(u16);
 
 impl Hooks {
-    /// Those on each request.
+    /// The hooks that act on each request.
     const ON_REQUESTS: u16 = !(Hook::Broadcast as u16 | Hook::NextBatch as u16 | Hook::Replicate as u16);
 
-    /// Adds or removes one.
+    /// Sets or clears a hook.
     #[inline]
     pub(crate) fn set(&mut self, hook: Hook, is_there: bool) {
         match is_there {
@@ -49,13 +49,13 @@ impl Hooks {
         }
     }
 
-    /// Whether one is there.
+    /// Whether a hook is set.
     #[inline(always)]
     pub(crate) fn has(self, hook: Hook) -> bool {
         self.0 & hook as u16 != 0
     }
 
-    /// Whether any is there on each request.
+    /// Whether any hook that acts on each request is set.
     #[inline(always)]
     pub(crate) fn are_on_requests(self) -> bool {
         self.0 & Self::ON_REQUESTS != 0

@@ -8,7 +8,7 @@ use lockwheel_store::time::Now;
 use std::io;
 use std::sync::Arc;
 
-/// The files of a host, by their paths beneath a directory. Without a host there are none.
+/// The files of a host in a directory, by path. Without a host, there are none.
 #[derive(Clone, Copy)]
 pub(crate) struct HostFiles<'e> {
     host: Option<&'e dyn Host>,
@@ -19,37 +19,37 @@ impl HostFiles<'_> {
     /// Returns the bytes of a file.
     ///
     /// # Errors
-    /// The system's; without a host there are no files.
+    /// Returns the error of the system. Without a host, there are no files.
     pub(crate) fn read(self, path: &str) -> io::Result<Vec<u8>> {
         self.present()?.read_file(self.directory, path)
     }
 
-    /// Gives a file these bytes as a whole.
+    /// Replaces the content of a file.
     ///
     /// # Errors
-    /// The system's; without a host there are no files.
+    /// Returns the error of the system. Without a host, there are no files.
     pub(crate) fn write(self, path: &str, bytes: &[u8]) -> io::Result<()> {
         self.present()?.write_file(self.directory, path, bytes)
     }
 
-    /// Gives a file that changes often these bytes as a whole, without waiting for the disk.
+    /// Replaces the content of a file that changes often, without waiting for the disk.
     ///
     /// # Errors
-    /// The system's; without a host there are no files.
+    /// Returns the error of the system. Without a host, there are no files.
     pub(crate) fn note(self, path: &str, bytes: &[u8]) -> io::Result<()> {
         self.present()?.note_file(self.directory, path, bytes)
     }
 
-    /// Keeps a file for this server alone.
+    /// Locks a file for this server.
     ///
     /// # Errors
-    /// As of [`Host::claim_file`].
+    /// Returns the errors of [`Host::claim_file`].
     pub(crate) fn claim(self, path: &str) -> io::Result<()> {
         self.host.map_or(Ok(()), |host| host.claim_file(self.directory, path))
     }
 
-    /// Gives a file these bytes as a whole, as the save with this number wants, without waiting for that. Returns the
-    /// result if it is known already, as of [`Host::write_in_background`].
+    /// Replaces the content of a file in the background, for the save with this number. Returns the result if it is
+    /// known already, as [`Host::write_in_background`] does.
     pub(crate) fn write_in_background(
         self,
         path: &str,
@@ -70,18 +70,18 @@ impl<'e> HostFiles<'e> {
 }
 
 impl Environment {
-    /// Returns the reading of the host's stopwatch, in nanoseconds; it stands still without a host.
+    /// Returns the reading of the host's stopwatch, in nanoseconds. Without a host, it stands still.
     #[inline]
     pub(crate) fn stopwatch_ns(&self) -> u64 {
         self.host.as_ref().map_or(0, |host| host.stopwatch_ns())
     }
 
-    /// Returns the present instant of the system's clocks; without a host, that of the start of the batch.
+    /// Returns the current time of the system's clocks; without a host, the time at the start of the batch.
     pub(crate) fn now(&self, clock: &EngineClock) -> Now {
         self.host.as_ref().map_or(clock.system(), |host| host.now())
     }
 
-    /// Returns the files of the host, beneath the directory of these parameters.
+    /// Returns the files of the host, in the directory of these parameters.
     pub(crate) fn files<'e>(&'e self, config: &'e Config) -> HostFiles<'e> {
         HostFiles { host: self.host.as_deref(), directory: &config.dir }
     }
@@ -93,11 +93,11 @@ impl Engine {
         self.environment.host = Some(host);
     }
 
-    /// Writes the parameters in force into the configuration file, which need not be there any more; `all`: also those
-    /// that are at their defaults.
+    /// Writes the parameters in force into the configuration file, which may no longer exist. `all`: also parameters at
+    /// their defaults.
     ///
     /// # Errors
-    /// The system's; then the file is as it was.
+    /// Returns the error of the system. The file is unchanged then.
     pub(crate) fn rewrite_config(&self, all: bool) -> io::Result<()> {
         let path = &self.config.file;
         let old = self.environment.files(&self.config).read(path).or_else(|error| match error.kind() {

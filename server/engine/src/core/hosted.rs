@@ -1,4 +1,4 @@
-//! Commands that talk to another server through the host: their first arguments say where that listens.
+//! Commands that connect to another server through the host. Their first arguments are its address.
 
 use super::call::Call;
 use super::engine::{Engine, HostedHandler};
@@ -7,8 +7,8 @@ use crate::spec::{Args, Outcome};
 use lockwheel_resp::Reply;
 
 impl Engine {
-    /// Runs such a command. A server of this process that this one is cut off from is not there, as one behind a
-    /// broken network; what others are sent they are told the origin of.
+    /// Runs such a command. A server of this process that is cut off from this one is unreachable, as behind a broken
+    /// network. Other servers learn the origin of the data sent to them.
     pub(super) fn run_hosted(
         &mut self,
         run: HostedHandler,

@@ -1,4 +1,4 @@
-//! The life of an engine and of its clients: batches begin, clients come and go, their output is taken.
+//! The life of an engine and of its clients: batches begin, clients connect and disconnect, their output is taken.
 
 use super::engine::Engine;
 use super::hooks::Hook;
@@ -13,17 +13,17 @@ use crate::waits::TicketEnd;
 use lockwheel_store::time::{Mode, Now};
 
 impl Engine {
-    /// Returns the scripts, with what other threads may see of a running one.
+    /// Returns the scripts, including the state of a running one that other threads may read.
     pub fn scripts(&self) -> &Scripts {
         &self.scripts
     }
 
-    /// Returns what INFO shows of the process around the engine, to be set.
+    /// Returns the process figures of INFO, to be set.
     pub fn process_mut(&mut self) -> &mut Process {
         &mut self.environment.identity.process
     }
 
-    /// Passes changed parameters on, after each CONFIG SET; `before` holds the old ones.
+    /// Applies changed parameters, after each CONFIG SET. `before` holds the old ones.
     pub(crate) fn apply_config(&mut self, before: &Config) {
         if self.config.timeout != before.timeout {
             self.client_timers().timeout_changed();
@@ -61,18 +61,18 @@ impl Engine {
         self.rules_changed();
     }
 
-    /// Counts what has happened to a connection.
+    /// Counts an event of a connection.
     pub fn count_connection_event(&mut self, event: ConnectionEvent) {
         self.observers.stats.count_connection_event(event);
     }
 
-    /// So many requests of a command were answered `BUSY` while a script was slow.
+    /// Counts `count` requests of a command that were refused with `BUSY` while a script was slow.
     pub fn refused_as_busy(&mut self, command: CommandId, count: u64) {
         let busy = self.scripts.busy();
         (0..count).for_each(|_| self.observers.stats.rejected(Some(command), busy.as_bytes()));
     }
 
-    /// Begins a batch at an instant of the system's clocks: fires what is due, or a piece of it when it is much.
+    /// Begins a batch at a time of the system's clocks, and fires due deadlines, or a piece of many.
     pub fn begin(&mut self, system: Now) {
         self.batch += 1;
         self.keyspace.drop_garbage();
@@ -91,7 +91,7 @@ impl Engine {
         }
     }
 
-    /// The beginning of a batch has more to do than its requests: goes on with what was too much for one, and with the
+    /// Does extra work at the beginning of a batch. Continues work that was too much for one batch, and resumes
     /// requests of clients that are no longer paused.
     #[cold]
     fn begin_more(&mut self) {
@@ -101,20 +101,21 @@ impl Engine {
         self.commit();
     }
 
-    /// Whether requests are parked that go on by themselves when their time has come: no client's own batch is to begin
-    /// with one of them, which may be an endless script.
+    /// Whether parked requests will resume by themselves. A client's own batch must not begin with one, which may be an
+    /// endless script.
     #[inline]
     pub fn parks_requests(&self) -> bool {
         self.pauses.has_parked() || !self.faults.held.is_empty()
     }
 
-    /// Whether some of them can go on now.
+    /// Whether some parked requests can resume now.
     #[inline]
     pub fn lets_requests_go_on(&self) -> bool {
         self.pauses.has_ended() && self.pauses.has_parked()
     }
 
-    /// Goes on with a batch at a later instant. What has come due since is hidden, and fires when the next one begins.
+    /// Continues a batch at a later time. Keys that have become due since are hidden, and fire when the next batch
+    /// begins.
     pub fn go_on_at(&mut self, system: Now) {
         self.clock.go_on_at(system, self.environment.stopwatch_ns());
         self.keyspace.go_on_at(self.clock.now(), self.clock.rule());
@@ -123,26 +124,26 @@ impl Engine {
         }
     }
 
-    /// Whether what has run since the batch began, or since the last call, has taken long or written much: then the
-    /// instant is to be read again before the next request.
+    /// Whether the work since the batch began, or since the last call, has taken long or written much. If so, the clock
+    /// must be read again before the next request.
     #[inline]
     pub fn is_stale(&mut self) -> bool {
         self.clock.take_stale()
     }
 
-    /// A new client. The slot is its handle until [`Engine::disconnect`].
+    /// Connects a new client. The slot is its handle until [`Engine::disconnect`].
     pub fn connect(&mut self, peer: Peer) -> Slot {
         let given = self.environment.host.as_ref().and_then(|host| host.session_id());
         self.connect_as(given.unwrap_or_else(|| self.sessions.next_id()), peer)
     }
 
-    /// A new client with a number that no other has had, chosen by the caller, which knows the order of accepted
+    /// Connects a new client with an unused id. The caller chooses the id, since it knows the order of accepted
     /// connections.
     pub fn connect_as(&mut self, id: u64, peer: Peer) -> Slot {
         self.observers.stats.connections_received += 1;
         let login = self.users.first_login();
-        // On frozen clocks nobody is let in only while somebody is connected who can move them, or the server would
-        // never be reached again. That may be a client of another server of the process.
+        // On frozen clocks, an outage lasts only while a client is connected that can move them. Otherwise the server
+        // could never be reached again. That client may be one of another server of the process.
         self.let_in_without_clients();
         let is_refused = self.faults.outage.is_down(self.clock.now().monotonic_ms());
         let (now, account) = (self.clock.now(), &self.memory.clients);
@@ -158,8 +159,8 @@ impl Engine {
         slot
     }
 
-    /// Recovers from a panic in a command of this client: disconnects the client and commits what the command already
-    /// did.
+    /// Recovers from a panic in a command of this client: disconnects the client and commits the command's effects so
+    /// far.
     pub fn recover(&mut self, slot: Slot) {
         self.stop = None;
         self.clock.take_planned();
@@ -171,13 +172,13 @@ impl Engine {
         self.commit();
     }
 
-    /// The client is gone: frees everything that belongs to it, unless a request of it is still on its way.
+    /// Frees everything that belongs to a disconnected client, unless a request of it is still held.
     pub fn disconnect(&mut self, slot: Slot) {
         self.disconnect_behind(slot, Vec::new());
     }
 
-    /// The same of a client that has sent these requests before it went, which have not run: its wait may be over, of
-    /// which its connection has not heard, and behind a request that is still on its way they arrive too.
+    /// Disconnects a client whose last requests have not run. If a request of it is still held, these requests follow
+    /// it. They also run if its wait has ended without its connection noticing.
     pub fn disconnect_behind(&mut self, slot: Slot, requests: Vec<Vec<Vec<u8>>>) {
         let request = |argv: Vec<Vec<u8>>| Request::new(&argv.iter().map(Vec::as_slice).collect::<Vec<_>>());
         let mut behind = requests.into_iter().map(request).collect();
@@ -207,7 +208,7 @@ impl Engine {
         self.commit();
     }
 
-    /// Disconnects a client at once: nothing more is done for it or sent to it.
+    /// Disconnects a client at once: no more requests of it run, and no more output is sent.
     pub(crate) fn cut_off(&mut self, slot: Slot) {
         if self.sessions.get(slot).is_master {
             return self.change_replication(|control| control.link_down("it was cut"));
@@ -229,7 +230,7 @@ impl Engine {
         self.sessions.wake(slot);
     }
 
-    /// Shows a client every call from now on, or no more. Returns whether that has changed.
+    /// Starts or stops showing a client every call. Returns whether that is a change.
     pub(crate) fn set_monitor(&mut self, slot: Slot, is_shown: bool) -> bool {
         let session = self.sessions.get_mut(slot);
         let changes = std::mem::replace(&mut session.is_monitor, is_shown) != is_shown;
@@ -246,7 +247,8 @@ impl Engine {
         self.let_in_without_clients();
     }
 
-    /// Takes the output of a session, and appends it to what `into` holds unwritten; into an empty buffer by a swap.
+    /// Takes the output of a session and appends it to the unwritten output in `into`. An empty buffer is swapped
+    /// instead.
     pub fn take_output(&mut self, slot: Slot, into: &mut Outbox) {
         let session = self.sessions.get_mut(slot);
         if session.is_replica && !self.replication.feed_lacked(session, &self.memory.stream) {
@@ -263,7 +265,7 @@ impl Engine {
         &self.sessions
     }
 
-    /// Returns the sessions, for what their connections note in them.
+    /// Returns the sessions, for the state that their connections keep in them.
     #[inline]
     pub fn sessions_mut(&mut self) -> &mut Sessions {
         &mut self.sessions

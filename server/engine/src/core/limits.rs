@@ -1,4 +1,5 @@
-//! The limits of memory, kept: keys are evicted, clients are disconnected, and the memory of all parts is summed up.
+//! The enforcement of memory limits: keys are evicted, clients are disconnected, and the memory of all parts is added
+//! up.
 
 use super::engine::Engine;
 use super::hooks::Hook;
@@ -8,7 +9,7 @@ use crate::locks;
 use lockwheel_store::memory::{BufferBytes, MemoryUsage};
 
 impl Engine {
-    /// Follows changed parameters. After another value of `maxmemory`, what is too much goes from the next batch on.
+    /// Applies changed parameters. With a new `maxmemory`, eviction begins with the next batch.
     pub(super) fn limits_changed(&mut self, old_maxmemory: u64) {
         let are_set = self.config.maxmemory > 0 || client_limit(&self.config).is_some();
         self.hooks.set(Hook::Limits, are_set);
@@ -30,7 +31,7 @@ impl Engine {
         self.limits.evict_later();
     }
 
-    /// Keeps the limits before a request. While a script runs they stay as they are.
+    /// Enforces the limits before a request. Nothing is evicted while a script runs.
     #[cold]
     #[inline(never)]
     pub(super) fn keep_limits(&mut self) {
@@ -43,34 +44,34 @@ impl Engine {
         }
     }
 
-    /// Whether there are more bytes than `maxmemory` and no key may go.
+    /// Whether memory exceeds `maxmemory` and no key may be evicted.
     #[inline]
     pub(crate) fn is_short_of_memory(&self) -> bool {
         self.limits.is_short_of_memory()
     }
 
-    /// Announces how many bytes of requests have arrived that are about to run. Until the next call, requests are
-    /// checked for the memory that they need if these are many; whoever does not call this has unchecked requests.
+    /// Announces the number of bytes of requests that are about to run. If it is large, requests are checked for the
+    /// memory that they need, until the next call. Without such calls, requests are not checked.
     #[inline]
     pub fn announce_input(&mut self, bytes: usize) {
         self.hooks.set(Hook::LargeInput, bytes > LARGE_INPUT);
     }
 
-    /// Evicts keys until there are no more bytes than `maxmemory`, but no more than may go at once: the rest goes
-    /// before the next batches. None goes while clients are paused.
+    /// Evicts keys until memory is at most `maxmemory`, but only a limited number at once. The rest is evicted before
+    /// the next batches. Nothing is evicted while clients are paused.
     pub(super) fn evict_piece(&mut self) {
         if self.scripts.is_running() {
             return;
         }
         if self.hooks.has(Hook::Pause) {
-            // As in Redis: then nothing is refused either.
+            // As in Redis, no request is refused during a pause either.
             return self.limits.suspend();
         }
         let (limit, now_us) = (self.config.maxmemory, self.clock.system().monotonic_us);
         let leaves_it_to_master = self.following.is_some() && self.config.replication.ignore_maxmemory;
         let mut has_enough = leaves_it_to_master || self.memory_parts().counted(now_us) <= limit;
         if !has_enough && locks::past_bytes(&self.keyspace) > 0 {
-            // The past of locks goes before keys do.
+            // The past of locks is dropped before keys are evicted.
             locks::forget_past(&mut self.keyspace);
             has_enough = self.memory_parts().counted(now_us) <= limit;
         }
@@ -83,7 +84,7 @@ impl Engine {
         }
     }
 
-    /// Evicts keys, and notifies clients; returns whether there is room, or will be when more have gone.
+    /// Evicts keys and notifies clients. Returns whether there is room, or will be after further evictions.
     fn evict_keys(&mut self, now_us: u64) -> bool {
         let mut has_room = false;
         if let Some(policy) = self.config.maxmemory_policy.eviction() {
@@ -102,15 +103,15 @@ impl Engine {
         has_room
     }
 
-    /// Returns the bytes of all clients' buffers, as far as they count towards `maxmemory-clients`, and how many these
-    /// may be before [`Engine::evict_clients`] has to look.
+    /// Returns the bytes of all clients' buffers that count towards `maxmemory-clients`. Also returns their limit,
+    /// above which [`Engine::evict_clients`] must run.
     pub fn client_buffers(&self) -> (BufferBytes, usize) {
         let limit = client_limit(&self.config).map(|limit| limit.saturating_sub(self.sessions.memory()));
         (self.memory.clients.limited.clone(), limit.unwrap_or(usize::MAX))
     }
 
-    /// Disconnects clients until the others take less than `maxmemory-clients`, those that take most first; never those
-    /// that have said CLIENT NO-EVICT. O(1) while they take less.
+    /// Disconnects the largest clients until the others take less than `maxmemory-clients`. Clients with CLIENT
+    /// NO-EVICT are never disconnected. O(1) below the limit.
     pub fn evict_clients(&mut self) {
         let Some(limit) = client_limit(&self.config) else { return };
         if self.memory.clients.limited.get() + self.sessions.memory() < limit {
@@ -151,7 +152,7 @@ impl Engine {
         }
     }
 
-    /// Updates the peak with what the engine takes now.
+    /// Updates the peak with the current memory use.
     #[cold]
     pub(crate) fn look_at_memory(&mut self) -> MemoryUsage {
         let usage = self.memory_parts().usage();

@@ -1,4 +1,4 @@
-//! How a request goes through the engine: the checks, the handler, its effects, blocked clients, and time.
+//! The execution of requests: the checks, the handler, its effects, blocked clients, and time.
 
 mod advance;
 mod blocking;

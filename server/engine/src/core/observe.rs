@@ -1,4 +1,4 @@
-//! What observers get to know of a call that has ended, or has begun to wait.
+//! The reports to observers of calls that have ended, or have begun to wait.
 
 use super::call::{Call, Origin};
 use super::engine::{Engine, Environment};
@@ -12,19 +12,19 @@ use crate::spec::{Args, CommandId, CommandTable, Flags, Spec};
 use crate::waits::{Blocked, Waits};
 use lockwheel_resp::allocation;
 
-/// The address of the client that calls for a script, as Redis shows it.
+/// The address that Redis shows for a call by a script.
 const SCRIPT_ADDR: &str = "?:0";
 
 /// The end of a call.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum CallEnd {
-    /// The call has ended, after so many nanoseconds.
+    /// The call has ended, after this number of nanoseconds.
     Done { took_ns: u64 },
-    /// The call has begun to wait, after so many nanoseconds.
+    /// The call has begun to wait, after this number of nanoseconds.
     Waits { took_ns: u64 },
 }
 
-/// The observers of calls, with the parts that they ask.
+/// The observers of calls, with the parts that they need.
 pub(crate) struct CallObserver<'e> {
     observers: &'e mut Observers,
     waits: &'e mut Waits,
@@ -36,7 +36,7 @@ pub(crate) struct CallObserver<'e> {
 }
 
 impl CallObserver<'_> {
-    /// Records the duration of a request served after a wait: its run time, without the wait.
+    /// Records the duration of a request served after a wait, without the time of the wait.
     pub(super) fn served(&mut self, slot: Slot, blocked: &Blocked, began_ns: u64) {
         let served_ns = self.clock.lap(began_ns, self.environment.stopwatch_ns());
         let took_ns = served_ns + blocked.took_ns;
@@ -48,7 +48,7 @@ impl CallObserver<'_> {
         }
     }
 
-    /// Counts a call that has ended, or has begun to wait, and records it if it took long.
+    /// Counts a call that has ended or begun to wait. Records it if it took long.
     fn ended(&mut self, call: Call<'_>, command: CommandId, args: Args<'_>, end: CallEnd) {
         if let CallEnd::Waits { took_ns } = end {
             self.observers.stats.waits(command, took_ns);
@@ -63,7 +63,7 @@ impl CallObserver<'_> {
         }
     }
 
-    /// Records that something has taken so long that it may be an event of LATENCY.
+    /// Records a duration that may be long enough for an event of LATENCY.
     pub(super) fn note_latency(&mut self, event: Event, took_ns: u64) {
         if took_ns >= self.observers.latency.threshold_ns() {
             let unix_time = self.environment.now(self.clock).wall_second();
@@ -71,7 +71,7 @@ impl CallObserver<'_> {
         }
     }
 
-    /// Adds a call that took long to SLOWLOG, unless its command is never there.
+    /// Adds a slow call to SLOWLOG, unless its command is excluded.
     #[cold]
     fn log_slow(&mut self, call: Call<'_>, command: CommandId, args: Args<'_>, took_ns: u64) {
         let spec = self.commands.get(command).spec;
@@ -88,7 +88,7 @@ impl CallObserver<'_> {
         self.observers.slow_log.add(unix_time, took_ns, &argv, addr, name);
     }
 
-    /// Returns the line that monitors are shown of a call. `None`: there is no memory for the line.
+    /// Returns the line that monitors receive for a call. `None`: there is no memory for the line.
     fn monitor_line(&self, call: Call<'_>, spec: &Spec, args: Args<'_>) -> Option<String> {
         let now = self.clock.read(self.environment.now(self.clock));
         let session = self.sessions.get(call.slot);
@@ -104,7 +104,7 @@ impl CallObserver<'_> {
 }
 
 impl Engine {
-    /// Returns the observers of calls, with the parts that they ask.
+    /// Returns the observers of calls, with the parts that they need.
     pub(super) fn call_observer(&mut self) -> CallObserver<'_> {
         CallObserver {
             observers: &mut self.observers,
@@ -117,7 +117,7 @@ impl Engine {
         }
     }
 
-    /// Tells the observers of a call that has begun to wait, or those that want details of one that has ended.
+    /// Reports a call that has begun to wait, or that has ended and of which an observer wants details.
     #[cold]
     pub(super) fn observe_call(
         &mut self,
@@ -126,7 +126,7 @@ impl Engine {
     ) {
         self.call_observer().ended(call, command, args, end);
         let spec = self.commands.get(command).spec;
-        // Others are not shown, or are shown before what they call.
+        // Other commands are not shown, or are shown before the commands that they call.
         let is_shown = !spec.flags.intersects(Flags::of(&[Flags::SKIP_MONITOR, Flags::ADMIN]));
         if is_shown && !self.observers.monitors().is_empty() {
             self.show_monitors(call, spec, args);
@@ -152,7 +152,7 @@ impl Engine {
         let clients = self.observers.monitors().clients().to_vec();
         match line {
             Some(line) => self.send_to(&clients, line.len(), &|reply| reply.status(line.as_bytes())),
-            // A client that is shown every call but one is not told the truth.
+            // A monitor must not miss a single call, so it is disconnected instead.
             None => {
                 let slots: Vec<Slot> = clients.into_iter().filter_map(|id| self.sessions.find(id)).collect();
                 slots.into_iter().for_each(|slot| self.cut_off(slot));
@@ -161,7 +161,7 @@ impl Engine {
     }
 }
 
-/// The arguments of a request, with a word in the place of each secret.
+/// Returns the arguments of a request, with each secret replaced by a placeholder.
 fn without_secrets<'a>(spec: &Spec, args: Args<'a>) -> Vec<&'a [u8]> {
     let mut argv = args.all().to_vec();
     for secret in spec.secrets.map_or_else(Vec::new, |secrets| secrets(args)) {

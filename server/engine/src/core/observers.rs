@@ -10,31 +10,31 @@ use crate::slow_log::SlowLog;
 use crate::spec::{CommandId, CommandTable};
 use crate::statistics::{Identity, Rates, Stats, Totals};
 
-/// The observers of calls. While none wants details, only the counters are changed.
+/// The observers of calls. While no observer wants details, only the counters change.
 #[derive(Debug)]
 pub(crate) struct Observers {
-    /// What INFO counts.
+    /// The statistics of INFO.
     pub(crate) stats: Stats,
     /// The slow log.
     pub(crate) slow_log: SlowLog,
-    /// How much was done in the last moments.
+    /// The recent rates.
     pub(crate) rates: Rates,
-    /// What took long.
+    /// The slow events.
     pub(crate) latency: Latency,
-    /// Who is shown every call.
+    /// The clients that run MONITOR.
     monitors: Monitors,
-    /// From how many nanoseconds on some observer wants details of a call: one test for all of them.
+    /// The duration in nanoseconds from which an observer wants details of a call: a single test for all observers.
     details_from_ns: u64,
-    /// Clients wait for calls.
+    /// Whether clients wait for calls.
     awaits_calls: bool,
-    /// Clients want the keys that they read to be remembered.
+    /// Whether clients want the keys that they read to be tracked.
     pub(super) remembers_keys: bool,
-    /// What was refused to users.
+    /// The log of requests denied to users.
     pub(crate) acl_log: AclLog,
 }
 
 impl Observers {
-    /// With these parameters.
+    /// Creates the observers with these parameters.
     pub(crate) fn new(config: &Config) -> Self {
         let mut observers = Observers {
             stats: Stats::default(),
@@ -51,7 +51,7 @@ impl Observers {
         observers
     }
 
-    /// Returns the view that LATENCY has, at an instant in seconds of the system's wall clock.
+    /// Returns the view for LATENCY, at a time in seconds of the system's wall clock.
     pub(super) fn latency_view<'e>(
         &'e mut self,
         commands: &'e CommandTable,
@@ -61,7 +61,7 @@ impl Observers {
         LatencyView { latency: &mut self.latency, stats: &self.stats, commands, config, now_s }
     }
 
-    /// Begins anew, with so many clients that have connected; monitors stay.
+    /// Resets the observers, except the monitors. `clients` is the initial number of received connections.
     pub(crate) fn reset(&mut self, config: &Config, clients: u64) {
         let monitors = std::mem::take(&mut self.monitors);
         let Observers { remembers_keys, awaits_calls, .. } = *self;
@@ -70,12 +70,12 @@ impl Observers {
         self.note_wishes();
     }
 
-    /// Returns what has been done since the start.
+    /// Returns the totals since the start.
     pub(crate) fn totals(&self, identity: &Identity) -> Totals {
         Totals { commands: self.stats.commands_processed(), traffic: (identity.process.traffic)() }
     }
 
-    /// Records how much has been done until now.
+    /// Records a sample for the rates.
     #[cold]
     pub(super) fn sample_rates(&mut self, clock: &EngineClock, identity: &Identity) {
         let totals = self.totals(identity);
@@ -90,13 +90,13 @@ impl Observers {
         self.note_wishes();
     }
 
-    /// Calls of these commands on keys like this are counted from now on.
+    /// Starts to count calls of these commands on keys that match the pattern.
     pub(crate) fn count_keys(&mut self, commands: &[CommandId], pattern: &[u8]) {
         self.stats.key_calls.begin(commands, pattern);
         self.note_wishes();
     }
 
-    /// Shows a client every call from now on, or no more.
+    /// Starts or stops showing a client every call.
     pub(crate) fn set_monitor(&mut self, client: u64, is_shown: bool) {
         match is_shown {
             true => self.monitors.add(client),
@@ -105,19 +105,19 @@ impl Observers {
         self.note_wishes();
     }
 
-    /// Who is shown every call.
+    /// Returns the clients that run MONITOR.
     #[inline]
     pub(crate) fn monitors(&self) -> &Monitors {
         &self.monitors
     }
 
-    /// Whether keys that are read are to be remembered from now on.
+    /// Sets whether read keys must be tracked.
     pub(crate) fn remember_keys(&mut self, wanted: bool) {
         self.remembers_keys = wanted;
         self.note_wishes();
     }
 
-    /// Whether clients wait for calls from now on.
+    /// Sets whether clients wait for calls.
     pub(super) fn await_calls(&mut self, is_awaited: bool) {
         if self.awaits_calls != is_awaited {
             self.awaits_calls = is_awaited;
@@ -132,13 +132,13 @@ impl Observers {
         self.details_from_ns = if wants_all { 0 } else { from_ns };
     }
 
-    /// A call has ended, or has begun to wait, after so many nanoseconds.
+    /// Counts a call that has ended, or has begun to wait, after this number of nanoseconds.
     #[inline(always)]
     pub(crate) fn called(&mut self, command: CommandId, took_ns: u64) {
         self.stats.called(command, took_ns);
     }
 
-    /// Whether an observer wants details of a call that took so many nanoseconds.
+    /// Whether an observer wants details of a call that took this number of nanoseconds.
     #[inline]
     pub(crate) fn want_more(&self, took_ns: u64) -> bool {
         took_ns >= self.details_from_ns

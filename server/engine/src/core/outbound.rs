@@ -1,4 +1,4 @@
-//! Connections to other servers: what happens to one is given to the part that it is for.
+//! Connections to other servers: their events are passed to the part that owns them.
 
 use super::engine::Engine;
 use crate::outbound::{Outbound, OutboundEvent, OutboundId, Purpose};
@@ -10,7 +10,7 @@ impl Engine {
         &mut self.outbound
     }
 
-    /// Follows what has happened to a connection. Nothing comes from one that the engine has closed.
+    /// Handles an event of a connection. There are none for a connection that the engine has closed.
     pub fn outbound_event(&mut self, id: OutboundId, event: OutboundEvent<'_>) {
         let has_ended = matches!(event, OutboundEvent::Closed { .. });
         match self.outbound.purpose(id) {

@@ -1,4 +1,4 @@
-//! What the engine wants done outside: one queue, drained after each batch.
+//! The engine's requests to its driver: one queue, drained after each batch.
 
 use super::engine::Engine;
 use super::hooks::Hook;
@@ -7,38 +7,37 @@ use crate::outbound::OutboundId;
 use lockwheel_store::keyspace::Garbage;
 use std::time::Duration;
 
-/// Something that the engine wants its driver to do.
+/// A request of the engine to its driver.
 #[derive(Debug)]
 pub enum Output {
-    /// The whole server sleeps for so long before the effects of the batch show: DEBUG SLEEP.
+    /// The whole server sleeps for this time before the effects of the batch show: DEBUG SLEEP.
     Sleep(Duration),
-    /// The session of this id has output that its own requests did not cause, or its state has changed: it is
-    /// unblocked, or to be closed. Its connection calls [`Engine::take_output`], now or later, and checks
-    /// [`Engine::sessions`].
+    /// The session with this id has output that its own requests did not cause, or a new state: it is unblocked, or
+    /// must be closed. Its connection calls [`Engine::take_output`], now or later, and checks [`Engine::sessions`].
     Session(u64),
-    /// A connection to another server is to be made, written to or closed, as [`Engine::outbound_mut`] says.
+    /// A connection to another server must be opened, written to or closed, according to [`Engine::outbound_mut`].
     Outbound(OutboundId),
-    /// What is to be freed: without the lock, and on another thread if that takes long.
+    /// Memory to free without the lock, and on another thread if that takes long.
     Garbage(Garbage),
     /// The server ends: SHUTDOWN.
     Shutdown,
-    /// The process ends or begins anew, at once. Where it is not this server's alone, [`Engine::crash_alone`] makes
-    /// something of it that concerns only this server.
+    /// The process ends or restarts at once. If the process has other servers, [`Engine::crash_alone`] crashes only
+    /// this one.
     Crash(Crash),
-    /// Nothing more for now. [`Engine::begin`] must be called at this instant at the latest, in microseconds of the
-    /// system's monotonic clock; `None`: not before there is a request.
+    /// There is nothing more for now. [`Engine::begin`] must be called by this time, in microseconds of the system's
+    /// monotonic clock. `None`: it need not be called before there is a request.
     Idle {
-        /// The instant.
+        /// The time by which the next batch must begin.
         deadline_us: Option<u64>,
     },
 }
 
 impl Engine {
-    /// The next thing that the engine wants done. To be called after a batch until it gives [`Output::Idle`].
+    /// Returns the next request to the driver. Call this after a batch until it returns [`Output::Idle`].
     ///
     /// The replies to a session's own requests are not announced here: its connection calls [`Engine::take_output`]
-    /// after running them. All other effects of a batch come from here, in the order in which they are to be done.
-    /// While a script runs only [`Output::Shutdown`] comes: the script's effects show when it ends.
+    /// after running them. All other effects of a batch come from here, in order. While a script runs, only
+    /// [`Output::Shutdown`] comes, since the script's effects show when it ends.
     #[inline]
     pub fn poll_output(&mut self) -> Output {
         let is_script_running = self.scripts.is_running();
@@ -61,8 +60,8 @@ impl Engine {
 }
 
 impl Stop {
-    /// Takes the output that comes before the effects of the batch. While a script runs, nothing but the end of the
-    /// server comes.
+    /// Takes the output that precedes the effects of the batch. While a script runs, only the end of the server is
+    /// returned.
     #[cold]
     fn take_first(stop: &mut Option<Stop>, is_script_running: bool) -> Option<Output> {
         if is_script_running {
@@ -122,7 +121,7 @@ mod tests {
         );
         engine.execute(main, &[b"PUBLISH", b"c", b"m"]);
         assert_eq!(engine.execute(main, &[b"SHUTDOWN"]), Progress::Stop);
-        // Neither has come back for its earlier output: it is not announced again.
+        // Neither session has taken its earlier output, so it is not announced again.
         assert_eq!(drain(&mut engine), ["Shutdown", "Idle { deadline_us: Some(11000) }"]);
     }
 

@@ -1,4 +1,4 @@
-//! Calls of handlers that see one part of the engine: the rest follows what they have changed.
+//! Calls of handlers with access to one part of the engine. The rest of the engine follows the changes.
 
 use super::call::{Call, Origin};
 use super::dispatch::end_or_wait;
@@ -11,7 +11,7 @@ use crate::waits::Retry;
 use lockwheel_resp::Reply;
 
 impl Engine {
-    /// Calls the handler of a part, and follows what it has changed. What it waits for goes into `waits`.
+    /// Calls the handler of a part and applies its effects. The wait of the handler goes into `waits`.
     #[cold]
     #[inline(never)]
     pub(super) fn run_on_part(
@@ -85,7 +85,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Calls the handler of a command on libraries of functions; replicas run what it says.
+    /// Calls the handler of a command on function libraries. Replicas run the request that it returns.
     #[cold]
     #[inline(never)]
     pub(super) fn run_on_libraries(
@@ -102,7 +102,7 @@ impl Engine {
             scripts: &mut self.scripts,
         };
         let LibraryDone::Changed { replaced, loaded } = run(control, args, reply)? else { return Ok(()) };
-        // Before the answer, for which there may be no memory.
+        // Replicas come before the reply, for which there may be no memory.
         let mut words = args.all().to_vec();
         if let Some((at, word)) = &replaced {
             words[*at] = word;

@@ -1,4 +1,4 @@
-//! Handlers that see one part of the engine: they change it, or say what it is to do, and the rest of the engine
+//! Handlers with access to one part of the engine. They change it or return a request, and the rest of the engine
 //! follows.
 
 use super::call::Origin;
@@ -23,10 +23,10 @@ use lockwheel_resp::Reply;
 use lockwheel_store::keyspace::{Keyspace, Rng};
 use lockwheel_store::time::Now;
 
-/// The handler of a command that sees the users, and asks for changes of them.
+/// The handler of a command that reads users and asks for changes of them.
 pub(crate) type UsersHandler = fn(AclView<'_>, Args<'_>, &mut dyn Reply) -> Result<UserEffect, CommandError>;
 
-/// The handler of a command that sees both parts of replication, and asks for changes of them.
+/// The handler of a command that reads both sides of replication and asks for changes of them.
 pub(crate) type ReplicationHandler =
     for<'a> fn(ReplicationView<'_>, &Session, Args<'a>, &mut dyn Reply) -> Requested<'a>;
 /// The handler of REPLCONF.
@@ -36,11 +36,11 @@ pub(crate) type ReplconfHandler = fn(
     Args<'_>,
     &mut dyn Reply,
 ) -> Result<Option<Acknowledgement>, CommandError>;
-/// The handler of a command whose client, a session of this id, waits for replicas.
+/// The handler of a command whose client waits for replicas. The number is the id of its session.
 pub(crate) type ReplicaWaitHandler =
     fn(ReplicationView<'_>, u64, TimeoutRule, Args<'_>) -> Result<(ReplicaWait, Option<u64>), CommandError>;
 
-/// The view that LATENCY has of what took long.
+/// The data that LATENCY reads.
 pub(crate) struct LatencyView<'e> {
     /// The events that took long.
     pub(crate) latency: &'e mut Latency,
@@ -50,7 +50,7 @@ pub(crate) struct LatencyView<'e> {
     pub(crate) commands: &'e CommandTable,
     /// The parameters in force.
     pub(crate) config: &'e Config,
-    /// The present instant, in seconds of the system's wall clock.
+    /// The current time, in seconds of the system's wall clock.
     pub(crate) now_s: i64,
 }
 
@@ -61,9 +61,9 @@ pub(crate) type SavesHandler =
 /// The client of a command on faults.
 #[derive(Clone, Copy)]
 pub(crate) struct FaultCaller<'e> {
-    /// The number of its session.
+    /// The id of its session.
     pub(crate) client: u64,
-    /// Its server, as one of several of the process.
+    /// The server, as one of several of the process.
     pub(crate) member: &'e TopologyMember,
 }
 
@@ -76,34 +76,34 @@ pub(crate) type FaultHandler =
 pub(crate) enum PartHandler {
     /// A handler that changes the pauses of clients.
     Pauses(fn(&mut Pauses, TimeoutRule, Args<'_>, &mut dyn Reply) -> Outcome),
-    /// A handler that sees the users, and asks for changes of them.
+    /// A handler that reads users and asks for changes of them.
     Users(UsersHandler),
-    /// A handler that sees the present instant. Time goes on in slow scripts, so that polling loops end; until then a
-    /// script has one instant.
+    /// A handler that reads the current time. In slow scripts the time advances, so that polling loops end; until then
+    /// a script runs at a single instant.
     Instant(fn(Now, Args<'_>, &mut dyn Reply) -> Outcome),
-    /// A handler that changes the log of what was refused to users.
+    /// A handler that changes the log of denied requests.
     AclLog(fn(&mut AclLog, Now, Args<'_>, &mut dyn Reply) -> Outcome),
-    /// A handler that takes random choices.
+    /// A handler that makes random choices.
     Random(fn(&mut Rng, Args<'_>, &mut dyn Reply) -> Outcome),
-    /// A handler that sees both parts of replication, and asks for changes of them.
+    /// A handler that reads both sides of replication and asks for changes of them.
     Replication(ReplicationHandler),
-    /// A handler that records what a replica tells of itself. It returns how far the replica is, if it says that.
+    /// A handler that records what a replica announces. It returns the replica's offsets if they are acknowledged.
     Replconf(ReplconfHandler),
-    /// A handler that says how many replicas its client waits for, and for how many milliseconds at most.
+    /// A handler that returns the number of replicas for which its client waits, and the limit in milliseconds.
     ReplicaWait(ReplicaWaitHandler),
-    /// A handler that says for which state of the server its client waits.
+    /// A handler that returns the state of the server for which its client waits.
     State(StateHandler),
-    /// A handler that changes faults, and asks for more.
+    /// A handler that changes faults and asks for effects.
     Faults(FaultHandler),
-    /// A handler that answers from what is known of the cluster, or changes it and asks for more.
+    /// A handler that reads or changes the cluster and asks for effects.
     Cluster(ClusterHandler),
-    /// A handler that sees what took long, and may forget it.
+    /// A handler that reads the slow events and may clear them.
     Latency(fn(LatencyView<'_>, Args<'_>, &mut dyn Reply) -> Outcome),
-    /// A handler that sees what was saved, and asks for a save.
+    /// A handler that reads the results of saves and asks for a save.
     Saves(SavesHandler),
-    /// A handler that sees what a sentinel knows, and asks for more.
+    /// A handler that reads or changes the sentinel and asks for effects.
     Sentinel(SentinelHandler),
-    /// A handler that says how the server is to end.
+    /// A handler that returns how the server must end.
     Shutdown(fn(Args<'_>) -> Result<ShutdownRequest, CommandError>),
 }
 
@@ -114,16 +114,16 @@ pub(crate) enum ClientHandler {
     Subscriptions(fn(&mut Subscriptions<'_>, Args<'_>, &mut dyn Reply) -> Outcome),
     /// A handler that changes how its client tracks keys.
     Tracking(fn(&mut Tracking<'_>, &Session, Args<'_>, &mut dyn Reply) -> Outcome),
-    /// A handler that sees its session, and the keyspace to watch keys in it.
+    /// A handler that has access to its session, and to the keyspace for watched keys.
     Watching(fn(&mut Session, &mut Keyspace, Args<'_>, &mut dyn Reply) -> Outcome),
-    /// The command runs the queued requests of its client: there is no more to it.
+    /// The command runs the queued requests of its client and does nothing else.
     Exec,
     /// A handler that gives its client a name.
     Naming(fn(&mut Sessions, Slot, Args<'_>, &mut dyn Reply) -> Outcome),
-    /// A check of a request whose client begins anew.
+    /// A check of a request that resets its client.
     Reset(fn(&Session) -> Outcome),
-    /// A check of a request whose client is shown every call from now on.
+    /// A check of a request that turns its client into a monitor.
     Monitor(fn(Origin) -> Outcome),
-    /// A handler that sees all clients, and asks for something to be done to some.
+    /// A handler that reads all clients and asks for an effect on some.
     List(ClientListHandler),
 }

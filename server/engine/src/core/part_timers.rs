@@ -1,4 +1,4 @@
-//! Timers of parts of the engine that fire.
+//! The timers of parts of the engine.
 
 use super::engine::Engine;
 use crate::clock::{Timer, TimerKind};
@@ -6,7 +6,7 @@ use crate::cluster::Gossip;
 use crate::sentinel::Sentinel;
 
 impl Engine {
-    /// Has the part that a timer is of go on: the timer has fired.
+    /// Passes a fired timer to the part that it belongs to.
     pub(super) fn part_timer_fired(&mut self, timer: Timer) {
         match timer.kind {
             TimerKind::Delay => {
@@ -35,7 +35,7 @@ impl Engine {
             TimerKind::Cluster => {
                 let Some(cluster) = self.cluster.as_deref_mut() else { return };
                 cluster.tick_fired();
-                // A server that was killed looks at nobody, but does so again when it has come back.
+                // A killed server checks nothing now, but does so again once it has come back.
                 if self.faults.outage.was_killed() {
                     return cluster.plan_tick(self.clock.monotonic_timers(&mut self.keyspace));
                 }

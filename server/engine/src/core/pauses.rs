@@ -1,4 +1,4 @@
-//! Pauses on a request's way: requests are parked until the pause ends, and keys do not expire meanwhile.
+//! Pauses of clients: requests are parked until the pause ends, and keys do not expire meanwhile.
 
 use super::dispatch::Client;
 use super::engine::Engine;
@@ -13,8 +13,8 @@ use lockwheel_store::keyspace::Place;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 impl Engine {
-    /// Follows pauses that have begun or ended: keys expire or stay, and parked requests go on when the next batch
-    /// begins.
+    /// Handles the begin or end of a pause. Keys stop or resume expiring, and parked requests resume when the next
+    /// batch begins.
     pub(super) fn follow_pauses(&mut self) {
         let order = || self.keyspace.next_order();
         if !self.pauses.take_change(self.clock.timers_mut(), order) {
@@ -24,25 +24,24 @@ impl Engine {
         if self.pauses.has_ended() {
             self.hooks.set(Hook::NextBatch, true);
         }
-        // Keys that are due stay hidden while clients are paused, and on a replica until its master says that they are
-        // gone.
+        // Due keys stay hidden while clients are paused. On a replica, they do so until the master deletes them.
         self.keyspace.pause_expiry(self.pauses.kind().is_some() || self.following.is_some());
         let until_ms = self.clock.usual_rule().until_ms(self.clock.now().wall_ms());
         self.set_expiry_backlog(Some(until_ms));
     }
 
-    /// Parks a request if its client is paused; `is_seen`: rules have let it through.
+    /// Parks a request if its client is paused. `is_seen`: rules have let the request through.
     #[inline]
     pub(super) fn pause_request(&mut self, slot: Slot, args: Args<'_>, is_seen: bool) -> Option<Progress> {
         let kind = self.pauses.kind()?;
-        // While a script is slow no pause ends, and what is run beside it may be what stops it.
+        // No pause ends while a script is slow, and a request that runs meanwhile may be the one that kills it.
         if self.scripts.is_running() { None } else { self.pause_as(kind, slot, args, is_seen) }
     }
 
     #[cold]
     fn pause_as(&mut self, kind: PauseKind, slot: Slot, args: Args<'_>, is_seen: bool) -> Option<Progress> {
         let session = self.sessions.get(slot);
-        // What replicas say is how far they are.
+        // Replicas only send acknowledgements.
         if session.closing == Some(Closing::Now) || session.is_replica {
             return None;
         }
@@ -74,18 +73,18 @@ impl Engine {
         self.watch_idle(slot);
     }
 
-    /// Runs the requests of clients that are no longer paused, the longest parked first. They are parked again when one
-    /// of them pauses the others.
+    /// Runs the requests of clients that are no longer paused, the longest parked first. If one of them pauses clients
+    /// again, the rest is parked again.
     pub(super) fn resume_paused(&mut self) {
         for client in self.pauses.take_resumed() {
             let Some(slot) = self.sessions.find(client) else { continue };
-            // A panic costs the client whose request it is.
+            // A panic costs the client of the request.
             let ran = catch_unwind(AssertUnwindSafe(|| {
                 let Some(blocked) = self.unblock(slot) else { return };
                 if let Retry::Paused { is_seen: true } = blocked.retry {
                     self.execute_held(slot, blocked.command, &blocked.request);
                 } else {
-                    // What it makes of the server shows in the session, or comes from [`Engine::poll_output`].
+                    // Effects on the server show in the session, or come from [`Engine::poll_output`].
                     let _shown = self.execute(slot, &blocked.request.argv());
                 }
             }));

@@ -1,9 +1,9 @@
-//! Which requests are run: the one decision for clients, transactions and scripts, and for clients while a script is
+//! The decision whether a request is run, for clients, transactions and scripts, and for clients while a script is
 //! slow.
 //!
 //! A request must name a command, have the right number of arguments, and be permitted to its caller. The checks and
-//! their order are those of Redis' `processCommand` and of its scripts, the texts those of each origin. Checks of a
-//! user's keys and channels belong into [`permit`] too.
+//! their order are those of Redis' `processCommand` and of its scripts; the error texts depend on the origin. Checks of
+//! a user's keys and channels are part of [`permit`] too.
 
 use super::call::Origin;
 pub use crate::acl::Denied;
@@ -13,77 +13,78 @@ use crate::spec::{Args, Command, CommandError, CommandId, CommandTable, Flags, V
 use crate::spec::{similar_command, unknown_command, unknown_subcommand, wrong_arity};
 use lockwheel_scripting::EntryKind;
 
-/// The caller of a request, as far as it decides what is run. Defaults permit everything. Each question is asked only
-/// where the answer matters.
+/// The properties of a request's caller that decide whether it is run. The defaults permit everything. Each method is
+/// called only where its answer matters.
 pub trait Caller {
-    /// How its requests come to run.
+    /// The origin of the caller's requests.
     const ORIGIN: Origin;
 
-    /// Whether its client has authenticated, if it must.
+    /// Whether the client has authenticated, or need not.
     fn is_authenticated(&self) -> bool {
         true
     }
 
-    /// Why its user may not make this request.
+    /// Returns the reason why the user may not make this request.
     fn denied(&self, _: &Command, _: Args<'_>) -> Option<Denied> {
         None
     }
 
-    /// Why it is not this node of a cluster that runs the request.
+    /// Returns the redirection if another cluster node must run the request.
     fn redirect(&self, _: &Command, _: Args<'_>) -> Option<Redirect> {
         None
     }
 
-    /// Whether it is a script that may not write.
+    /// Whether the caller is a script that may not write.
     fn is_read_only(&self) -> bool {
         false
     }
 
-    /// Whether it is a script that is refused what is not for scripts.
+    /// Whether the caller is a script that may not run commands forbidden to scripts.
     fn is_restricted(&self) -> bool {
         true
     }
 
-    /// Whether its client is between MULTI and EXEC.
+    /// Whether the client is between MULTI and EXEC.
     fn is_in_transaction(&self) -> bool {
         false
     }
 
-    /// Whether the server has commands that control it.
+    /// Whether the server offers control commands.
     fn has_control(&self) -> bool {
         true
     }
 
-    /// Whether memory is too short for this request.
+    /// Whether there is too little memory for this request.
     fn is_out_of_memory(&self, _: &Command, _: Args<'_>) -> bool {
         false
     }
 
-    /// Why the state of the server forbids this request: what was not saved, or replication.
+    /// Returns the reason why the state of the server forbids this request: a failed save, or replication.
     fn refused_by_state(&self, _: &Command, _: Args<'_>) -> Option<Reason> {
         None
     }
 
-    /// Whether its client is subscribed and speaks RESP2: it can tell messages from the replies to few commands only.
+    /// Whether the client is subscribed and speaks RESP2. It can distinguish messages from the replies to only a few
+    /// commands.
     fn is_subscribed(&self) -> bool {
         false
     }
 
-    /// Whether it is a client that is shown every call.
+    /// Whether the caller is a monitor.
     fn is_monitor(&self) -> bool {
         false
     }
 
-    /// What is slow, if a script or a function is.
+    /// Returns the kind of the slow script or function, if there is one.
     fn busy(&self) -> Option<EntryKind> {
         None
     }
 }
 
-/// The command that a request runs. O(1).
+/// Returns the command that a request runs. O(1).
 ///
 /// # Errors
-/// Why none is run.
+/// Returns a refusal if the request must not run.
 #[inline(always)]
 pub fn decide<'t, C: Caller>(
     caller: &C,
@@ -102,10 +103,10 @@ pub fn decide<'t, C: Caller>(
     Ok(command)
 }
 
-/// Whether the caller may make a request of a command.
+/// Checks that the caller may make a request of a command.
 ///
 /// # Errors
-/// Why not.
+/// Returns a refusal if it may not.
 #[inline(always)]
 pub fn permit<C: Caller>(caller: &C, command: &Command, args: Args<'_>) -> Result<(), Refusal> {
     let refused = |reason| Err(Refusal { origin: C::ORIGIN, reason, command: Some(command.id) });
@@ -150,7 +151,7 @@ pub fn permit<C: Caller>(caller: &C, command: &Command, args: Args<'_>) -> Resul
     Ok(())
 }
 
-/// What is answered to a request that its user may not make, of a command of this name.
+/// Returns the error for a request that its user may not make. `name` is the name of the command.
 fn denied_error(denied: Denied, origin: Origin, name: &str) -> CommandError {
     let text = match (origin, denied) {
         (Origin::Client, Denied::Command) => {
@@ -177,7 +178,7 @@ fn denied_error(denied: Denied, origin: Origin, name: &str) -> CommandError {
     CommandError::text(text)
 }
 
-/// The same for what was queued: then the user's rights were others.
+/// Returns the error for a queued request that the user may no longer make.
 fn denied_in_transaction(denied: Denied) -> CommandError {
     let why = match denied {
         Denied::Command => "no permission to execute the command or subcommand",
@@ -190,7 +191,7 @@ fn denied_in_transaction(denied: Denied) -> CommandError {
     ))
 }
 
-/// What a script was told before 7.0, without the place that came before it.
+/// Returns the error that a script got before 7.0, without the position that preceded it.
 #[cold]
 fn script_error_before_7(error: &CommandError) -> CommandError {
     let text = String::from_utf8_lossy(error.as_bytes());
@@ -205,7 +206,7 @@ fn script_error_before_7(error: &CommandError) -> CommandError {
             "This Redis command is not allowed from scripts".to_owned()
         }
         Some(text) => text.to_owned(),
-        // Errors that have a code of their own kept it, as it is on the wire.
+        // Errors with their own code kept it, as on the wire.
         None => format!("-{text}"),
     })
 }
@@ -216,16 +217,16 @@ const NOT_SAVED: &str = "MISCONF Redis is configured to save RDB snapshots, but 
                          (stop-writes-on-bgsave-error option). Please check the Redis logs for details about the RDB \
                          error.";
 
-/// What a read-only script may not do.
+/// The flags that a read-only script may not use.
 const EFFECTS: Flags = Flags::of(&[Flags::WRITE, Flags::MAY_REPLICATE]);
 
-/// What a monitor may not do: in Redis it is one kind of replica.
+/// The flags that a monitor may not use. In Redis, a monitor is a kind of replica.
 const ON_KEYS: Flags = Flags::of(&[EFFECTS, Flags::READONLY]);
 
-/// Why a request is not run.
+/// The reason of a refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// There is no such command.
+    /// The command does not exist.
     UnknownCommand,
     /// The container has no such subcommand.
     UnknownSubcommand,
@@ -233,29 +234,29 @@ pub enum Reason {
     Arity,
     /// The client has not authenticated.
     NotAuthenticated,
-    /// No script may call it.
+    /// Scripts may not call the command.
     NotFromScripts,
     /// The script may not write.
     ReadOnlyScript,
-    /// It cannot be queued.
+    /// The command cannot be queued.
     InTransaction,
-    /// The server has no commands that control it.
+    /// The server offers no control commands.
     NoControl,
-    /// Its user may not.
+    /// The user may not make the request.
     Denied(Denied),
-    /// Another node of the cluster runs it, or none.
+    /// Another node of the cluster, or none, runs the request.
     Redirected(Redirect),
-    /// There are more bytes than `maxmemory`.
+    /// Memory exceeds `maxmemory`.
     OutOfMemory,
-    /// There is no memory for its arguments.
+    /// There is no memory for the arguments.
     NoMemory,
     /// The last save has failed.
     NotSaved,
-    /// The server is a replica that only its master may change.
+    /// The server is a read-only replica.
     ReadOnlyReplica,
-    /// There are not as many replicas as writes need.
+    /// There are fewer replicas than writes need.
     NotEnoughReplicas,
-    /// The server is a replica without a link to its master, and does not answer from what it has.
+    /// The server is a replica without a link to its master, and does not serve stale data.
     MasterDown,
     /// The client is subscribed, and speaks RESP2.
     Subscribed,
@@ -265,18 +266,18 @@ pub enum Reason {
     Monitor,
 }
 
-/// A request that is not run.
+/// A refused request.
 #[derive(Clone, Copy, Debug)]
 pub struct Refusal {
     pub(super) origin: Origin,
-    /// Why.
+    /// The reason.
     pub reason: Reason,
-    /// The command that it names.
+    /// The command that the request names.
     pub command: Option<CommandId>,
 }
 
 impl Refusal {
-    /// What the caller is answered.
+    /// Returns the error for the caller.
     #[cold]
     pub fn error(self, table: &CommandTable, args: Args<'_>) -> CommandError {
         if self.origin != Origin::Script || table.version() != Version::V6_2 {
@@ -290,8 +291,8 @@ impl Refusal {
         }
     }
 
-    /// The error for a command that does not exist: Redis' text, then the nearest of our own to a mistyped one of them.
-    /// `has_control`: the server has commands that control it.
+    /// Returns the error for an unknown command: Redis' text, and the nearest of our own commands for a mistyped one.
+    /// `has_control`: the server offers control commands.
     #[cold]
     pub(super) fn unknown_command(
         self,
@@ -304,7 +305,7 @@ impl Refusal {
         CommandError::new([self.error(table, args).as_bytes(), similar.trim_start().as_bytes()].concat())
     }
 
-    /// Whether, before 7.0, it was the command itself that found the error of its caller.
+    /// Whether, before 7.0, the command itself detected the error.
     pub(crate) fn is_found_by_command(self, table: &CommandTable) -> bool {
         let of_subcommand = |command| table.get(command).name.contains('|');
         let is_arity = self.reason == Reason::Arity && self.command.is_some_and(of_subcommand);
@@ -342,7 +343,7 @@ impl Refusal {
             }
             (Reason::Monitor, _) => "ERR Replica can't interact with the keyspace",
             (Reason::Busy(kind), _) => return busy_error(kind),
-            // The engine tells of addresses, which it alone knows.
+            // The engine adds the address, which only it knows.
             (Reason::Redirected(redirect), _) => return CommandError::new(redirect.text(|_| String::new())),
             (Reason::Denied(denied), origin) => return denied_error(denied, origin, name),
         };
@@ -364,7 +365,7 @@ mod tests {
         Row::container("box", -2, &[Row::new("open", 3, ())]),
     ]];
 
-    /// A client refused for the last so many of all reasons.
+    /// A client that is refused for each of the last reasons, as many as this number.
     struct Client(usize);
 
     impl Caller for Client {
@@ -391,7 +392,7 @@ mod tests {
         }
     }
 
-    /// A script that is read-only or not.
+    /// A script; the flag says whether it is read-only.
     struct Script(bool);
 
     impl Caller for Script {
@@ -402,7 +403,7 @@ mod tests {
         }
     }
 
-    /// The answer to a request: `ok`, or the error.
+    /// Returns the reply to a request: `ok`, or the error.
     fn answer(caller: &impl Caller, request: &str) -> String {
         let mut registration = Registration::default();
         registration.add(ROWS, |handler| handler);

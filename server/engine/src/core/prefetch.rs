@@ -1,14 +1,14 @@
-//! Fetches what a batch of requests is about to touch into the caches before it runs.
+//! Prefetching: loads the data of a batch of requests into the caches before the batch runs.
 //!
-//! Beyond some ten thousand keys a look-up is spent waiting for memory, three or four times one after another. The keys
-//! of different requests are independent: when they are looked up together beforehand, their waits overlap.
+//! With more than some ten thousand keys, a look-up mostly waits for memory, three or four times in sequence. The keys
+//! of different requests are independent. If they are looked up together beforehand, their waits overlap.
 
 use super::engine::Engine;
 use crate::clients::{Sessions, Slot};
 use crate::spec::{Args, CommandTable};
 use lockwheel_store::keyspace::Keyspace;
 
-/// The keys of a batch that is about to run, to be fetched. It has no side effects.
+/// The keys of a batch that is about to run. Prefetching has no side effects.
 #[derive(Debug)]
 pub struct Prefetch<'e> {
     keyspace: &'e mut Keyspace,
@@ -17,12 +17,12 @@ pub struct Prefetch<'e> {
 }
 
 impl Prefetch<'_> {
-    /// Whether fetching the keys of a batch is worthwhile: they may lie outside the processor's caches. O(1).
+    /// Whether prefetching is worthwhile, since the keys may lie outside the processor's caches. O(1).
     pub fn is_large(&self, slot: Slot) -> bool {
         self.keyspace.is_large(self.sessions.get(slot).db)
     }
 
-    /// Notes the first key of a request that the session is about to run; of scripts too.
+    /// Notes the first key of a request that the session is about to run, including scripts.
     #[inline]
     pub fn note(&mut self, slot: Slot, argv: &[&[u8]]) {
         let args = Args::new(argv);
@@ -33,14 +33,14 @@ impl Prefetch<'_> {
         }
     }
 
-    /// Fetches what has been noted.
+    /// Fetches the noted keys.
     pub fn fetch(&mut self) {
         self.keyspace.fetch();
     }
 }
 
 impl Engine {
-    /// Returns the keys of a batch that is about to run, to be fetched.
+    /// Returns the collector for the keys of a batch that is about to run.
     #[inline]
     pub fn prefetch(&mut self) -> Prefetch<'_> {
         Prefetch { keyspace: &mut self.keyspace, commands: &self.commands, sessions: &self.sessions }

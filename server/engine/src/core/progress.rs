@@ -5,33 +5,33 @@ use std::time::Duration;
 /// Whether a session continues with its next request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
-    /// It does.
+    /// The session continues.
     Continue,
-    /// It waits until it is no longer blocked.
+    /// The session waits until it is no longer blocked.
     Blocked,
-    /// It does not, until [`Engine::poll_output`](super::Engine::poll_output) has been drained: the connection closes,
-    /// or the server sleeps or ends.
+    /// The session does not continue until [`Engine::poll_output`](super::Engine::poll_output) has been drained. The
+    /// connection closes, or the server sleeps or ends.
     Stop,
 }
 
-/// What a command has asked for that stops the whole server.
+/// A stop of the whole server that a command has requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stop {
-    /// For so long.
+    /// The server sleeps for this time.
     Sleep(Duration),
-    /// For good.
+    /// The server shuts down.
     Shutdown,
-    /// In the midst of its work.
+    /// The server crashes.
     Crash(Crash),
 }
 
-/// How DEBUG ends a server in the midst of its work: nothing is saved, and nobody is answered.
+/// The way in which DEBUG crashes a server. Nothing is saved, and no client gets a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Crash {
-    /// Its process ends by the signal of a wrong access to memory.
+    /// The process ends with a segmentation fault signal.
     Segfault,
-    /// Its process ends by the signal of an abort.
+    /// The process ends with an abort signal.
     Abort,
-    /// Its process runs anew, after so many milliseconds.
+    /// The process restarts after this number of milliseconds.
     Restart(u64),
 }

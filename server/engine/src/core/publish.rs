@@ -1,4 +1,4 @@
-//! Messages on their way to subscribers.
+//! The delivery of messages to subscribers.
 
 use super::call::Call;
 use super::engine::Engine;
@@ -34,7 +34,7 @@ impl Engine {
         }
     }
 
-    /// Pushes to a client that speaks RESP3 what concerns it.
+    /// Pushes an event to the client that it concerns, if that client speaks RESP3.
     pub(super) fn push_to(&mut self, id: u64, kind: &str, fields: &[(&str, EventValue)]) {
         let Some(slot) = self.sessions.find(id) else { return };
         let is_lost = self.faults.is_lost(self.sessions.get(slot));
@@ -59,7 +59,7 @@ impl Engine {
             return;
         }
         let session = self.sessions.get_mut(slot);
-        // What was unread before it had any of these pushes is a reply.
+        // Output that was unread before the first of these pushes is a reply.
         session.pushed_bytes = if before == 0 { 0 } else { session.pushed_bytes };
         session.pushed_bytes += session.delivery.pending().saturating_sub(before);
         let limit = self.config.output_limit(true).hard;
@@ -70,8 +70,8 @@ impl Engine {
         self.sessions.wake(slot);
     }
 
-    /// Sends a client's message to its receivers, and answers how many it has. The subscribers of other servers hear it
-    /// too: of all nodes of a cluster, replicas among them, or else of replicas, by the stream.
+    /// Sends a client's message to its receivers and replies with their number. Subscribers at other servers get it
+    /// too: at all nodes of a cluster, including replicas, or else at replicas through the stream.
     pub(super) fn run_publish(
         &mut self,
         audience: Audience,
@@ -94,8 +94,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Sends a message that is the server's own to all who listen to its channel: in a cluster some do at the channel
-    /// of this name that is the slot's alone.
+    /// Sends a message of the server itself to all subscribers of its channel. In a cluster, these include the
+    /// subscribers of the shard channel with this name.
     pub(super) fn publish(&mut self, channel: &[u8], message: &[u8]) {
         self.send_to_receivers(Audience::Everyone, channel, message);
         if self.pubsub.shard_subscribers(channel) > 0 {
@@ -110,7 +110,7 @@ impl Engine {
         }
     }
 
-    /// Sends a message with texts of `len` bytes in all to some sessions.
+    /// Sends a message to some sessions. Its texts have `len` bytes in all.
     pub(super) fn send_to(&mut self, ids: &[u64], len: usize, write: &dyn Fn(&mut dyn Reply)) {
         let account = self.memory.messages.clone();
         let mut message = Message::new(&account, len, ids.len(), write);
@@ -121,7 +121,7 @@ impl Engine {
         }
     }
 
-    /// Changes the subscriptions of a client: counts them, and sees to what depends on there being any.
+    /// Changes the subscriptions of a client, counts them, and updates what depends on them.
     pub(crate) fn change_subscriptions<T>(
         &mut self,
         slot: Slot,
@@ -141,8 +141,7 @@ impl Engine {
         done
     }
 
-    /// Lets those who would send messages know whether there is anybody to receive them: here, at a replica or at
-    /// another node of the cluster.
+    /// Updates whether messages may have receivers: here, at a replica or at another cluster node.
     pub(super) fn note_audience(&mut self) {
         let is_passed_on = self.config.cluster.enabled || self.replication().feeds_replicas();
         let is_heard = is_passed_on || self.pubsub.has_audience() || self.pubsub.shards() > 0;

@@ -1,4 +1,4 @@
-//! Begins anew between two tests: every part of the engine is as at the start.
+//! Reset between two tests: every part of the engine returns to its initial state.
 
 use super::engine::Engine;
 use super::switches::Switches;
@@ -12,22 +12,22 @@ use crate::member::TopologyRequest;
 use crate::replication::Replication;
 use crate::waits::TicketEnd;
 
-/// What becomes of the other clients when an engine begins anew.
+/// The treatment of other clients in a reset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OtherClients {
-    /// They are disconnected.
+    /// The clients are disconnected.
     Disconnected,
-    /// They stay connected and subscribed. Their waits end as if they had timed out, and their WATCH as if a key had
-    /// changed; what they have queued since MULTI stays.
+    /// The clients stay connected and subscribed. Their waits end as if they had timed out, and their WATCH as if a key
+    /// had changed. Their commands queued since MULTI stay.
     Kept,
 }
 
 impl Engine {
-    /// Makes everything as at the start: keys, scripts, functions, what is known of locks, statistics, the slow log,
-    /// random choices, parameters, the wall clock and its mode. The monotonic clock and the numbers of clients go on.
-    /// `caller` stays connected as it is, but for the keys that it watches.
+    /// Restores the initial state. That covers keys, scripts, functions, the state of locks, statistics, the slow log,
+    /// random choices, parameters, and the wall clock with its mode. The monotonic clock and client ids continue.
+    /// `caller` stays connected and unchanged, except its watched keys.
     ///
-    /// When the server cannot listen again where it did at the start, it keeps listening where it does.
+    /// If the server cannot listen at its initial addresses again, it keeps the current ones.
     pub fn reset(&mut self, caller: Option<Slot>, others: OtherClients) {
         self.reset_faults(caller, others);
         self.change_replication(|control| control.end_failover());
@@ -94,7 +94,7 @@ impl Engine {
         }
     }
 
-    /// The users of the start are there again. Clients that stay are those that they were, where these are among them.
+    /// Restores the initial users. Clients that stay keep their user if it is among these.
     fn reset_users(&mut self) {
         let users = self.start.users.clone();
         for slot in self.sessions.slots().collect::<Vec<_>>() {
@@ -107,7 +107,7 @@ impl Engine {
         self.rules_changed();
     }
 
-    /// The parameters of the start are in force again.
+    /// Restores the initial parameters.
     fn reset_config(&mut self) {
         let at_start = self.start.config.clone();
         let before = std::mem::replace(&mut self.config, at_start);

@@ -1,4 +1,4 @@
-//! Saves, carried out: files of the data are written at once, or by the host in the background.
+//! The execution of saves: data files are written at once, or by the host in the background.
 
 use super::engine::Engine;
 use super::hooks::Hook;
@@ -8,12 +8,12 @@ use lockwheel_resp::Reply;
 use lockwheel_store::memory::SharedBytes;
 use std::io;
 
-/// A save has failed; the log says why.
+/// The error of a failed save; the log has the reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NotSaved;
 
 impl Engine {
-    /// Returns the data as they are now, to be written into a file. O(databases).
+    /// Returns the current data for writing into a file. O(databases).
     pub(crate) fn data_file(&self) -> DataFile<'_> {
         DataFile {
             keyspace: &self.keyspace,
@@ -24,10 +24,10 @@ impl Engine {
         }
     }
 
-    /// Writes all keys and libraries into the file that the configuration names. O(data).
+    /// Writes all keys and libraries into the configured file. O(data).
     ///
     /// # Errors
-    /// The system's; then the file is as it was.
+    /// Returns an error, whose reason is logged, if the file cannot be written. The file is unchanged then.
     pub(crate) fn save(&mut self) -> Result<(), NotSaved> {
         let file = self.data_file().write(Content::All);
         let written = self.environment.files(&self.config).write(&self.config.saves.dbfilename, &file);
@@ -35,10 +35,10 @@ impl Engine {
         written.map_err(|_| NotSaved)
     }
 
-    /// Carries out a request of a client for a save.
+    /// Executes a client's request for a save.
     ///
     /// # Errors
-    /// Returns an error if a save at once has failed.
+    /// Returns an error if a foreground save has failed.
     pub(super) fn run_save_request(&mut self, request: SaveRequest, reply: &mut dyn Reply) -> Outcome {
         match request {
             SaveRequest::Nothing => {}
@@ -52,13 +52,13 @@ impl Engine {
         Ok(())
     }
 
-    /// Begins a save in the background. There is none on its way.
+    /// Begins a background save. None is in progress.
     fn begin_background_save(&mut self) {
         let (file, process) = (self.data_file().begin(), self.environment.identity.process.id);
         self.change_saves(|control| control.begin(file, process));
     }
 
-    /// Changes the state of saves, and does what is to be done since it has changed.
+    /// Changes the state of saves and applies the effects.
     pub(crate) fn change_saves(&mut self, change: impl FnOnce(&mut SaveControl<'_>)) {
         let mut control = SaveControl {
             saves: &mut self.persistence,
@@ -88,7 +88,7 @@ impl Engine {
         }
     }
 
-    /// The host has written the file of the save with this number, or could not.
+    /// Handles the result of a file write by the host, for the save with this number.
     pub fn written_in_background(&mut self, serial: u64, result: io::Result<()>) {
         self.change_saves(|control| control.written(serial, &result));
         self.change_replication(|control| control.look_for_due_snapshot());

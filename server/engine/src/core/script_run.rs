@@ -1,4 +1,4 @@
-//! The run of a script or a function: the engine is the host that it calls.
+//! The execution of a script or a function. The engine is the host that it calls.
 
 use super::call::{Call, Origin};
 use super::engine::{Engine, ScriptHandler};
@@ -19,7 +19,7 @@ const STALE: &str = "MASTERDOWN Link with MASTER is down and replica-serve-stale
 const STALE_AND_NOT_ALLOWED: &str = "MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no' \
                                      and 'allow-stale' flag is not set on the script.";
 
-/// Runs the script or function that a request names, and answers its result.
+/// Runs the script or function that a request names, and replies with its result.
 ///
 /// # Errors
 /// Returns an error if the request is wrong, if the script must not run, or `BUSY` while another runs.
@@ -40,7 +40,7 @@ pub(super) fn run(
     if rules.declared && !rules.takes_any_memory && !rules.read_only && engine.is_short_of_memory() {
         return Err(CommandError::text(NEEDS_ALLOW_OOM));
     }
-    // Scripts of a transaction share its instant, but each has its own time before it is slow.
+    // Scripts of a transaction share its instant, but each is timed separately for slowness.
     let began = match call.origin() {
         Origin::Transaction => engine.environment.now(engine.clock()),
         _ => engine.clock().system(),
@@ -53,7 +53,7 @@ pub(super) fn run(
         let mut host = ScriptHost::new(engine, inner, request, kind, rules);
         script.run(run.inputs.keys, run.inputs.arguments, &mut host, reply);
         let errors = host.old_errors + u64::from(host.new_errors);
-        // Up to the end of the last command that it has called: each begins where the one before ends.
+        // The time ends with the last called command, since each command begins where the one before ends.
         engine.observers.stats.nested_ns += engine.clock().reading_ns() - began_ns;
         errors
     })?;
@@ -62,7 +62,7 @@ pub(super) fn run(
     {
         engine.observers.stats.failed_late(command.id, failed);
     }
-    // SELECT in a script affects only the script.
+    // A SELECT in a script does not affect its client.
     engine.sessions.get_mut(call.slot).db = call.db;
     if call.origin() == Origin::Client {
         engine.advance_as_planned(call.slot);
@@ -70,11 +70,11 @@ pub(super) fn run(
     Ok(())
 }
 
-/// Whether replication lets a script run.
+/// Checks whether replication permits a script.
 ///
 /// # Errors
-/// Returns an error if the script may write, and this is a replica, or there are too few replicas; or if what it would
-/// read may be old.
+/// Returns an error if the script may write on a replica or with too few replicas. Also returns an error if the script
+/// would read stale data.
 #[cold]
 fn check_in_replication(replication: ReplicationView<'_>, rules: ScriptRules) -> Outcome {
     let fails = |text| Err(CommandError::text(text));
@@ -93,8 +93,8 @@ fn check_in_replication(replication: ReplicationView<'_>, rules: ScriptRules) ->
     Ok(())
 }
 
-/// Takes the runtime for `run`, and puts it back even after a panic: a bug in a command costs the client that called
-/// it, and does not lose the runtime.
+/// Takes the runtime for `run` and puts it back even after a panic. So a bug in a command costs only the calling
+/// client, not the runtime.
 fn with_runtime<T>(
     engine: &mut Engine,
     run: impl FnOnce(&mut Engine, &mut Runtime) -> T,
@@ -105,14 +105,14 @@ fn with_runtime<T>(
     Ok(ran.unwrap_or_else(|panic| resume_unwind(panic)))
 }
 
-/// A script that calls a command. Its caller has authenticated.
+/// A script that calls a command. Its client has authenticated.
 struct Script<'a> {
     engine: &'a Engine,
     slot: Slot,
     read_only: bool,
     restricted: bool,
     has_control: bool,
-    /// Whether it may not take memory: that is short, and it has written nothing yet.
+    /// Whether the script may not take memory, since memory is short and it has not written yet.
     out_of_memory: bool,
 }
 
@@ -121,7 +121,7 @@ impl Caller for Script<'_> {
 
     #[inline(always)]
     fn denied(&self, command: &Command, args: Args<'_>) -> Option<Denied> {
-        // Mostly nobody is restricted, and whose script it is does not matter.
+        // If no user is restricted, as is common, the script's user does not matter.
         let session = self.engine.users().are_restricted().then(|| self.engine.sessions().get(self.slot))?;
         self.engine.users().denied(session.login, command, args)
     }
@@ -148,22 +148,22 @@ impl Caller for Script<'_> {
     }
 }
 
-/// The engine, as a script sees it.
+/// The engine, as the host of a script.
 struct ScriptHost<'a> {
     engine: &'a mut Engine,
-    /// The session that runs it, for its calls.
+    /// The call that runs the script.
     call: Call<'a>,
-    /// The request that runs it.
+    /// The request that runs the script.
     request: Args<'a>,
     kind: EntryKind,
     rules: ScriptRules,
-    /// Whether it has called a command that writes: it cannot be stopped in the middle for want of memory.
+    /// Whether the script has called a write command. Afterwards it cannot be stopped for lack of memory.
     has_written: bool,
-    /// Whether its last call was refused.
+    /// Whether the last call of the script was refused.
     refused: bool,
-    /// The slot of its keys, in a cluster.
+    /// The slot of the script's keys, in a cluster.
     slot: Option<u16>,
-    /// The script's answer includes errors that no command has given; and how many others.
+    /// Whether the script's reply has errors that no command returned, and the number of other errors.
     new_errors: bool,
     old_errors: u64,
 }
@@ -187,7 +187,7 @@ impl<'a> ScriptHost<'a> {
 }
 
 impl ScriptHost<'_> {
-    /// Returns why a node of a cluster does not run a command that the script calls.
+    /// Returns the reason why a cluster node refuses a command that the script calls.
     #[cold]
     fn refused_in_cluster(&mut self, id: CommandId, args: Args<'_>) -> Option<&'static str> {
         let slot = (!self.rules.crosses_slots).then_some(&mut self.slot);
@@ -220,11 +220,11 @@ impl Host for ScriptHost<'_> {
             return reply.error(error.as_bytes());
         }
         if writes && !self.engine.scripts.control().mark_write() {
-            // SCRIPT KILL has already been answered: the script ends as soon as this returns, whatever the reply.
+            // SCRIPT KILL has been answered, so the script ends as soon as this returns, whatever the reply.
             return reply.null();
         }
         self.has_written |= writes;
-        // The last call may have been SELECT.
+        // The previous call may have been SELECT.
         self.call.db = self.engine.sessions().get(self.call.slot).db;
         let is_cause = self.engine.faults().sees_messages();
         if is_cause {
@@ -277,7 +277,7 @@ impl Host for ScriptHost<'_> {
     fn may_run(&mut self, argv: &[&[u8]]) -> Option<bool> {
         let args = Args::new(argv);
         let command = self.engine.commands.resolve(args)?;
-        // A container by itself is no command, unless nothing follows it.
+        // A container alone is not a command, unless nothing follows it.
         let known = command.subcommands.is_empty() || argv.len() == 1;
         let denied =
             || self.engine.users().denied(self.engine.sessions().get(self.call.slot).login, command, args);

@@ -1,4 +1,4 @@
-//! A server that is a sentinel: what it wants done is done, and what comes over its connections is given to it.
+//! A sentinel in the engine: its requests are executed, and the events of its connections are passed to it.
 
 use super::engine::Engine;
 use super::progress::Stop;
@@ -10,11 +10,11 @@ use crate::sentinel_server::{SentinelEffect, SentinelHandler, SentinelRequest, S
 use crate::spec::{Args, CommandError, Outcome};
 use lockwheel_resp::Reply;
 
-/// The error of a change that does not stand in the file.
+/// The error for a change that could not be saved to the file.
 const NOT_SAVED: CommandError = CommandError::text("ERR Failed to save config file. Check server logs.");
 
 impl Engine {
-    /// Begins to watch, if it is a sentinel: after [`Engine::set_host`].
+    /// Starts monitoring if the server is a sentinel. Called after [`Engine::set_host`].
     pub fn begin_as_sentinel(&mut self) {
         if let (Some(sentinel), Some(host)) = (&mut self.sentinel, self.environment.host.clone()) {
             sentinel.resolve_by(Box::new(move |name| host.resolve(name)));
@@ -31,25 +31,26 @@ impl Engine {
         }
     }
 
-    /// Watches what these lines of a configuration say, each without the word `sentinel`, and looks at it at once;
-    /// what is wrong is left out.
+    /// Monitors the masters in these configuration lines, each without the word `sentinel`, and checks them at once.
+    /// Invalid lines are ignored.
     pub fn watch(&mut self, lines: &[&[&str]]) {
         self.with_sentinel(|state| SentinelServer::watch(state, lines));
     }
 
-    /// Returns the sentinel. `None`: the server is none.
+    /// Returns the sentinel. `None`: the server is not one.
     pub fn sentinel(&self) -> Option<&SentinelServer> {
         self.sentinel.as_deref()
     }
 
-    /// Asks or tells the sentinel something at the present instant, and does what it wants. `None`: there is none.
+    /// Runs `work` on the sentinel at the current time, and executes its requests. `None`: the server is not a
+    /// sentinel.
     pub(crate) fn with_sentinel<T>(&mut self, work: impl FnOnce(&mut Sentinel) -> T) -> Option<T> {
         let done = self.sentinel.as_mut()?.tell(self.clock.now(), work);
         self.follow_sentinel();
         Some(done)
     }
 
-    /// Does what the sentinel wants done, in its order, and writes down what it has come to know.
+    /// Executes the sentinel's requests in order, and saves its new state.
     fn follow_sentinel(&mut self) {
         loop {
             let Some(sentinel) = &mut self.sentinel else { return };
@@ -64,9 +65,9 @@ impl Engine {
         }
     }
 
-    /// Writes what the sentinel knows into the configuration file.
+    /// Writes the sentinel's state into the configuration file.
     fn save_sentinel(&mut self) {
-        // One among the servers of a process has no file, and what it knows is where its engine is.
+        // A sentinel in a process with other servers has no file. Its state lives in its engine.
         let saved = if self.config.file.is_empty() { Ok(()) } else { self.rewrite_config(false) };
         match &saved {
             Ok(()) => tracing::info!("Sentinel new configuration saved on disk"),
@@ -78,10 +79,10 @@ impl Engine {
         self.sentinel.iter_mut().for_each(|sentinel| sentinel.set_saved(saved.is_ok()));
     }
 
-    /// Runs a command on the sentinel, and does what it asks for.
+    /// Runs a command on the sentinel and executes its request.
     ///
     /// # Errors
-    /// Returns the error of the handler, or one if what has changed could not be saved.
+    /// Returns the error of the handler, or an error if the change could not be saved.
     pub(super) fn run_on_sentinel(
         &mut self,
         run: SentinelHandler,

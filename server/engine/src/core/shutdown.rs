@@ -1,5 +1,5 @@
-//! The end of the server, carried out: what [`Shutdown`](crate::shutdown::Shutdown) waits for is asked, and writes are
-//! paused meanwhile.
+//! The shutdown of the server: [`Shutdown`](crate::shutdown::Shutdown) decides what to wait for, and writes are paused
+//! meanwhile.
 
 use super::engine::Engine;
 use super::progress::Stop;
@@ -10,10 +10,10 @@ use crate::waits::Retry;
 use lockwheel_resp::Reply;
 
 impl Engine {
-    /// Carries out SHUTDOWN. A slow script is ended by one that saves nothing only.
+    /// Executes SHUTDOWN. A slow script is only ended by a SHUTDOWN that saves nothing.
     ///
     /// # Errors
-    /// Returns an error if the server goes on, or if there was no end to abort.
+    /// Returns an error if the server stays up, or if there was no shutdown to abort.
     #[cold]
     pub(super) fn run_shutdown(
         &mut self,
@@ -26,7 +26,7 @@ impl Engine {
                 reply.ok();
                 Ok(Flow::Done)
             }
-            // The request came in from within a slow script.
+            // The request came in during a slow script.
             ShutdownRequest::End { without_saving, .. } if self.scripts.is_running() => {
                 if !without_saving {
                     return Err(self.scripts.busy());
@@ -41,8 +41,8 @@ impl Engine {
         }
     }
 
-    /// Ends the server, at once if all replicas have everything; returns whether it does. A server that waits for its
-    /// replicas already goes on to.
+    /// Begins to shut down. The server ends at once if all replicas have the whole stream; returns whether it does. A
+    /// server that already waits for its replicas continues to wait.
     fn shut_down(&mut self, ending: Ending) -> Result<bool, CommandError> {
         if self.shutdown.has_begun() {
             return Ok(false);
@@ -57,7 +57,7 @@ impl Engine {
         }
     }
 
-    /// Changes the end of the server, and follows.
+    /// Changes the shutdown and applies the effects.
     pub(super) fn change_shutdown<T>(&mut self, change: impl FnOnce(&mut ShutdownControl<'_>) -> T) -> T {
         let mut control = ShutdownControl {
             shutdown: &mut self.shutdown,
@@ -74,7 +74,7 @@ impl Engine {
         done
     }
 
-    /// Does what is to be done since the end of the server is near, or is not.
+    /// Applies the effects of a change of the shutdown.
     fn follow_shutdown(&mut self, effects: Vec<ShutdownEffect>) {
         for effect in effects {
             match effect {
@@ -107,7 +107,8 @@ impl Engine {
         }
     }
 
-    /// A signal ends the server, as the configuration says; a second one while it waits for replicas, at once.
+    /// Handles a signal to end the server, as configured. A second signal during the wait for replicas ends the server
+    /// at once.
     pub fn signalled(&mut self, signal: EndSignal) {
         let words = match signal {
             EndSignal::Terminate => &self.config.shutdown.on_sigterm,
@@ -122,7 +123,7 @@ impl Engine {
         self.commit();
     }
 
-    /// Returns the milliseconds until it ends at the latest, if it waits for replicas.
+    /// Returns the maximum milliseconds until the server ends, if it waits for replicas.
     pub(crate) fn shuts_down_in_ms(&self) -> Option<i64> {
         self.shutdown.ends_in_ms(self.clock.system().monotonic_ms())
     }

@@ -1,4 +1,4 @@
-//! Clients of an engine in this process: no socket, no thread, and time that passes only on request.
+//! A simulation of clients in this process, without sockets or threads. Time passes only on request.
 
 use super::engine::{Engine, Host};
 use super::output::Output;
@@ -13,10 +13,10 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// An engine and its clients, driven step by step: the same steps, configuration and seed give the same bytes.
+/// An engine and its clients, driven step by step. The same steps, configuration and seed yield the same bytes.
 ///
-/// It treats the engine as a server does. Requests that a client sends while it is blocked wait until it is served; the
-/// output of [`Engine::poll_output`] is handled after each batch; a deadline fires at its own instant.
+/// The simulation uses the engine as a server does. Requests of a blocked client wait until it is served. The output of
+/// [`Engine::poll_output`] is handled after each batch. A deadline fires at its own instant.
 ///
 /// ```
 /// use lockwheel_engine::config::Config;
@@ -35,23 +35,23 @@ pub struct Simulation {
     /// The system's clocks.
     now: Now,
     clients: BTreeMap<u64, Client>,
-    /// Clients that have closed their connection, while the server has not read EOF yet.
+    /// The clients that have closed their connections, before the server has read EOF.
     gone: BTreeSet<u64>,
     deadline_us: Option<u64>,
     has_ended: bool,
 }
 
-/// One client.
+/// A client.
 #[derive(Debug, Default)]
 struct Client {
-    /// None when the connection is closed.
+    /// The slot of the client. `None` if the connection is closed.
     slot: Option<Slot>,
-    /// What it has sent and the server has not run.
+    /// The sent requests that the server has not run.
     requests: VecDeque<Vec<Vec<u8>>>,
     received: Vec<u8>,
 }
 
-/// What the engine may ask.
+/// The host of the simulated engine.
 struct World {
     now: Now,
     gone: BTreeSet<u64>,
@@ -62,12 +62,12 @@ impl Host for World {
         self.now
     }
 
-    /// No time passes while a command runs.
+    /// Returns a constant during a command, since no time passes.
     fn stopwatch_ns(&self) -> u64 {
         self.now.monotonic_us * 1000
     }
 
-    /// No script is slow.
+    /// Does nothing, since no script is slow.
     fn serve_while_slow(&self, _: &mut Engine) {}
 
     fn follow(&self, _: &Config, _: HostChanges) -> Result<(), HostRefusal> {
@@ -78,14 +78,14 @@ impl Host for World {
         self.gone.contains(&session)
     }
 
-    /// There is no other server.
+    /// Fails, since there is no other server.
     fn connect(&self, _: TargetAddress<'_>) -> Result<Box<dyn Target>, NotConnected> {
         Err(NotConnected::Unreachable)
     }
 }
 
 impl Simulation {
-    /// A server without clients. Its wall clock shows the 1,000,000th second since the epoch.
+    /// Creates a server without clients. Its wall clock shows 1,000,000 seconds since the epoch.
     pub fn new(config: Config, seed: u64) -> Self {
         let now = Now { wall_us: 1_000_000_000_000, monotonic_us: 0 };
         let mut simulation = Simulation {
@@ -100,12 +100,12 @@ impl Simulation {
         simulation
     }
 
-    /// The engine, to look at.
+    /// Returns the engine for inspection.
     pub fn engine(&self) -> &Engine {
         &self.engine
     }
 
-    /// A new client. Its CLIENT ID.
+    /// Connects a new client. Returns its client id.
     pub fn connect(&mut self) -> u64 {
         let slot = self.engine.connect(Peer::default());
         let id = self.engine.sessions().get(slot).id;
@@ -114,48 +114,48 @@ impl Simulation {
         id
     }
 
-    /// A client sends a request: a line of words as at a terminal, quoted where they need it. It runs unless the client
-    /// is blocked.
+    /// Sends a request of a client: a line of words as in a terminal, quoted where needed. The request runs unless the
+    /// client is blocked.
     ///
     /// # Panics
-    /// When there is no such client, or a quote is left open.
+    /// Panics if the client does not exist, or a quote is not closed.
     pub fn send(&mut self, client: u64, line: &str) {
         let words = split_words(line.as_bytes()).expect("each quote is closed");
         self.client(client).requests.push_back(words);
         self.run_batches(VecDeque::from([client]));
     }
 
-    /// What a client was sent and has not read. A disconnected client still reads what it was sent before.
+    /// Returns the unread output of a client. A disconnected client can still read earlier output.
     ///
     /// # Panics
-    /// When there is no such client.
+    /// Panics if the client does not exist.
     pub fn read(&mut self, client: u64) -> String {
         let received = std::mem::take(&mut self.client(client).received);
         String::from_utf8_lossy(&received).into_owned()
     }
 
-    /// [`Simulation::send`], then [`Simulation::read`].
+    /// Calls [`Simulation::send`], then [`Simulation::read`].
     ///
     /// # Panics
-    /// As they do.
+    /// Panics as these two do.
     pub fn ask(&mut self, client: u64, line: &str) -> String {
         self.send(client, line);
         self.read(client)
     }
 
-    /// A client closes its connection. The server can find that out, but does not read EOF before
+    /// Closes the connection of a client. The server can detect the close, but reads EOF only in
     /// [`Simulation::notice`].
     ///
     /// # Panics
-    /// When there is no such client.
+    /// Panics if the client does not exist.
     pub fn close(&mut self, client: u64) {
         self.client(client);
         self.gone.insert(client);
         self.set_world();
     }
 
-    /// The server reads EOF from clients that have closed their connections, and ends their sessions; not from those
-    /// that it reads nothing from.
+    /// Lets the server read EOF from closed connections and end their sessions. Connections whose input is held are
+    /// left out.
     pub fn notice(&mut self) {
         for id in std::mem::take(&mut self.gone) {
             let slot = self.client(id).slot;
@@ -169,10 +169,10 @@ impl Simulation {
         self.run_batches(VecDeque::new());
     }
 
-    /// Whether the server has not closed a client's connection.
+    /// Whether the server has kept a client's connection open.
     ///
     /// # Panics
-    /// When there is no such client.
+    /// Panics if the client does not exist.
     pub fn is_connected(&self, client: u64) -> bool {
         self.clients[&client].slot.is_some()
     }
@@ -182,7 +182,7 @@ impl Simulation {
         self.has_ended
     }
 
-    /// The system's time passes; what becomes due on the way fires at its own instant.
+    /// Advances the system's time. Deadlines on the way fire at their own instants.
     pub fn pass(&mut self, time: Duration) {
         let end_us = self.now.monotonic_us + time.as_micros() as u64;
         while let Some(due_us) = self.deadline_us.filter(|&due_us| due_us <= end_us) {
@@ -212,8 +212,8 @@ impl Simulation {
         self.clients.get_mut(&id).expect("a client that has connected")
     }
 
-    /// Runs a batch of each of these clients, and of those that it unblocks; at least one batch, if need be without a
-    /// client.
+    /// Runs a batch of each of these clients and of those that they unblock. Runs at least one batch, without a client
+    /// if necessary.
     fn run_batches(&mut self, mut ready: VecDeque<u64>) {
         while !self.has_ended {
             self.engine.begin(self.now);
@@ -221,15 +221,15 @@ impl Simulation {
                 self.run(id, &mut ready);
             }
             self.drain(&mut ready);
-            // What is due at once does not wait.
+            // Deadlines due at once do not wait.
             if ready.is_empty() && self.deadline_us.is_none_or(|due_us| due_us > self.now.monotonic_us) {
                 return;
             }
         }
     }
 
-    /// Runs what a client has sent, as far as it may go; it gets another batch when it was stopped by something other
-    /// than a wait.
+    /// Runs a client's requests as far as possible. The client gets another batch if it was stopped by anything but a
+    /// wait.
     fn run(&mut self, id: u64, ready: &mut VecDeque<u64>) {
         let Some(client) = self.clients.get_mut(&id) else { return };
         let Some(slot) = client.slot else { return };
@@ -249,7 +249,7 @@ impl Simulation {
         self.collect(id);
     }
 
-    /// Does what the engine wants done.
+    /// Handles the requests of the engine to its driver.
     fn drain(&mut self, ready: &mut VecDeque<u64>) {
         loop {
             match self.engine.poll_output() {
@@ -258,7 +258,7 @@ impl Simulation {
                     self.collect(id);
                     ready.push_back(id);
                 }
-                // There is no other server.
+                // There are no other servers.
                 Output::Outbound(id) => self.engine.outbound_event(id, OutboundEvent::Closed { reason: "" }),
                 Output::Garbage(garbage) => drop(garbage),
                 Output::Shutdown => self.has_ended = true,
@@ -271,8 +271,8 @@ impl Simulation {
         }
     }
 
-    /// Sends a client what its session holds for it, and closes its connection when the session asks for that; unless
-    /// nothing is to be written to it.
+    /// Sends a client the output of its session, and closes its connection if the session requires that. Does nothing
+    /// if its output is held.
     fn collect(&mut self, id: u64) {
         let Some(client) = self.clients.get_mut(&id) else { return };
         let Some(slot) = client.slot else { return };
@@ -283,7 +283,7 @@ impl Simulation {
         let mut output = Outbox::default();
         self.engine.take_output(slot, &mut output);
         client.received.extend_from_slice(output.bytes());
-        // It is received at once.
+        // The client receives the output at once.
         self.engine.sessions().buffers(slot).set_unwritten(0);
         if closing.is_some() {
             self.disconnect(id);

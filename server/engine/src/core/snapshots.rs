@@ -4,12 +4,12 @@ use super::engine::Engine;
 use crate::locks::{self, LockSnapshot};
 
 impl Engine {
-    /// A lock of database `db` as LOCK.INFO shows it.
+    /// Returns a lock of database `db` as LOCK.INFO shows it.
     ///
-    /// O(n), n the holders, the waiters and the patterns that clients are subscribed to.
+    /// O(n), where n is the number of holders, waiters and subscribed patterns.
     ///
     /// # Panics
-    /// When there is no such database.
+    /// Panics if the database does not exist.
     pub fn lock_snapshot(&mut self, db: usize, key: &[u8]) -> LockSnapshot {
         locks::snapshot(&mut self.keyspace.tx(db, self.clock.now()), &self.pubsub, key)
     }

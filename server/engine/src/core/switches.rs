@@ -1,12 +1,12 @@
-//! What a test has switched by DEBUG.
+//! The parts of the engine that a test has switched with DEBUG.
 
-/// Parts of the engine that a test may switch off.
+/// The parts of the engine that a test may switch off.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Switches {
-    /// Whether keys expire at their deadlines. When they do not, a key that is due is gone for every command, but it
-    /// expires, with its event, only when one names it.
+    /// Whether keys expire at their deadlines. Otherwise, a due key is hidden from every command. It expires, with its
+    /// event, only when a command names it.
     pub(crate) expires_actively: bool,
-    /// Whether scripts are refused the commands that are not for them.
+    /// Whether scripts may not run commands forbidden to scripts.
     pub(crate) restricts_scripts: bool,
 }
 

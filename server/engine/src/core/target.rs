@@ -1,42 +1,42 @@
-//! Another server, to which a command talks through the host.
+//! Another server, to which a command connects through the host.
 
 use std::time::Duration;
 
-/// Where another server listens, and how long each wait for it may take.
+/// The address of another server, with the time limit of each wait for it.
 #[derive(Clone, Copy, Debug)]
 pub struct TargetAddress<'a> {
-    /// A name or an address, as the client has given it.
+    /// A host name or an address, as the client has given it.
     pub host: &'a [u8],
-    /// Its port.
+    /// The port.
     pub port: u16,
-    /// The longest time that connecting takes, and then each part that is sent and each line that is received.
+    /// The time limit for connecting, then for each sent part and for each received line.
     pub timeout: Duration,
 }
 
-/// Why there is no connection.
+/// The reason why there is no connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotConnected {
-    /// There is no such address, or nobody has answered in time.
+    /// The address does not exist, or the connection has timed out.
     Unreachable,
-    /// The other side has refused.
+    /// The other side has refused the connection.
     Refused,
 }
 
-/// A connection has ended, or the time for a part or a line was over.
+/// The error of a connection that has ended or timed out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Broken;
 
-/// A connection to another server, closed when it is dropped. The caller waits in each call.
+/// A connection to another server, closed on drop. The caller waits in each call.
 pub trait Target {
-    /// Sends bytes, in parts of 64 KiB with the time limit for each.
+    /// Sends bytes in parts of 64 KiB, each within the time limit.
     ///
     /// # Errors
-    /// When not all of them can be sent.
+    /// Returns an error if not all bytes can be sent.
     fn send(&mut self, bytes: &[u8]) -> Result<(), Broken>;
 
-    /// Receives a line within the time limit, without its end; of a long one the beginning, up to 1023 bytes.
+    /// Receives a line within the time limit, without its end. A long line is truncated to 1023 bytes.
     ///
     /// # Errors
-    /// When no whole line comes.
+    /// Returns an error if no complete line arrives.
     fn receive_line(&mut self) -> Result<Vec<u8>, Broken>;
 }

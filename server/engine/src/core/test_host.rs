@@ -1,11 +1,11 @@
-//! A host for tests, whose clocks show what a test wants.
+//! A host for tests, whose clocks the test controls.
 
 use super::engine::{Engine, Host};
 use super::target::{NotConnected, Target, TargetAddress};
 use crate::config::{Config, HostChanges, HostRefusal};
 use lockwheel_store::time::Now;
 
-/// A host whose clocks are read by this function.
+/// A host whose clocks are read with this function.
 pub(crate) struct TestHost<F>(pub(crate) F);
 
 impl<F: Fn() -> Now + Send + Sync> Host for TestHost<F> {

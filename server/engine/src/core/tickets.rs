@@ -1,4 +1,4 @@
-//! Requests that wait while their client goes on: it has a ticket, and a push tells it how the wait has ended.
+//! Waits with a ticket: the client continues meanwhile, and a push reports the end of the wait.
 
 use super::engine::Engine;
 use crate::clients::Slot;
@@ -10,8 +10,8 @@ use lockwheel_store::keyspace::{ticket_of, waiter_of};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 impl Engine {
-    /// Lets a request wait until one of its keys is ready or its time is over, while its client goes on: that is
-    /// answered the ticket.
+    /// Lets a request wait until one of its keys is ready or its timeout passes, while its client continues. The client
+    /// gets the ticket as its reply.
     pub(super) fn leave_waiting(&mut self, slot: Slot, undone: Undone, reply: &mut dyn Reply) {
         let client = self.sessions.get(slot).id;
         if self.keyspace.waiters.tickets.count(client) >= MAX_TICKETS {
@@ -26,7 +26,7 @@ impl Engine {
         reply.integer(ticket as i64);
     }
 
-    /// Tries the request of a ticket again; whether it is done.
+    /// Retries the request of a ticket. Returns whether it is done.
     pub(super) fn retry_ticket(&mut self, ticket: u64) -> bool {
         let id = waiter_of(ticket);
         let Some(slot) = self.sessions.find(self.keyspace.waiters.tickets.client_of(id)) else {
@@ -42,7 +42,7 @@ impl Engine {
         }
         let began_ns = self.clock.reading_ns();
         let mut reply = Vec::new();
-        // A panic in a command disconnects the client that waits with it, not the one whose request woke it.
+        // A panic in a command disconnects the client that waits with it, not the client that has woken it.
         let asked = catch_unwind(AssertUnwindSafe(|| {
             let argv = blocked.request.argv();
             self.attempt(slot, &blocked, Args::new(&argv), &mut Writer::new(&mut reply, Protocol::Resp3))
@@ -69,7 +69,7 @@ impl Engine {
         true
     }
 
-    /// Ends the wait of a ticket; its client is told why. Returns its request if it was waiting.
+    /// Ends the wait of a ticket and notifies its client. Returns the request if it was waiting.
     pub(super) fn end_ticket(&mut self, ticket: u64, end: TicketEnd<'_>) -> Option<Blocked> {
         let waiter = waiter_of(ticket);
         match end {
@@ -102,8 +102,8 @@ impl Engine {
         Some(blocked)
     }
 
-    /// Ends the waits of all tickets of a client: as if their time were over when the server begins anew and it stays;
-    /// given up when it is gone, begins anew itself, or gets no pushes any more.
+    /// Ends the waits of all tickets of a client. They time out in a server reset if the client stays. They are given
+    /// up if the client disconnects, resets itself, or no longer gets pushes.
     pub(crate) fn end_tickets(&mut self, client: u64, end: TicketEnd<'_>) {
         if !self.keyspace.waiters.tickets.is_empty() {
             for ticket in self.keyspace.waiters.tickets.of(client) {

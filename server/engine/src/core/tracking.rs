@@ -1,4 +1,4 @@
-//! Client-side caching on a request's way: keys that are read are remembered, and clients are notified of changes.
+//! Client-side caching: read keys are tracked, and clients are notified of changes.
 
 use super::call::Call;
 use super::engine::Engine;
@@ -10,13 +10,13 @@ use lockwheel_resp::Reply;
 use std::collections::BTreeMap;
 
 impl Engine {
-    /// Returns the capability to track keys, for what [`Engine::change_tracking`] need not follow.
+    /// Returns the capability to track keys, for changes without effects for [`Engine::change_tracking`].
     pub(crate) fn tracking(&mut self) -> Tracking<'_> {
         let limit = Limit::new(self.config.tracking_table_max_keys);
         Tracking::new(&mut self.keyspace, &self.sessions, limit, self.start.seed)
     }
 
-    /// Changes which keys clients track, or what they have said about their next requests, and follows.
+    /// Changes the keys that clients track, or their CLIENT CACHING state, and applies the effects.
     pub(crate) fn change_tracking<T>(&mut self, change: impl FnOnce(&mut Tracking<'_>) -> T) -> T {
         let done = change(&mut self.tracking());
         let tracker = self.keyspace.subscriber::<Tracker>();
@@ -31,14 +31,14 @@ impl Engine {
         done
     }
 
-    /// Ends what CLIENT CACHING has said about a request that has ended.
+    /// Ends the CLIENT CACHING state of a request that has ended.
     #[cold]
     pub(super) fn end_caching(&mut self, slot: Slot, request: Args<'_>) {
         let commands = self.commands.clone();
         self.change_tracking(|tracking| tracking.end_caching(slot, &commands, request));
     }
 
-    /// A command has run, or has begun to wait: remembers the keys that it has read, if its client tracks them.
+    /// Tracks the keys that a command has read, if its client wants that. The command has ended, or has begun to wait.
     pub(super) fn remember_keys(&mut self, call: Call<'_>, command: CommandId, args: Args<'_>) {
         let command = self.commands.get(command).clone();
         if self.tracking().remember((call.session, call.called_by), &command, args) {
@@ -46,14 +46,14 @@ impl Engine {
         }
     }
 
-    /// Notifies clients that a key has changed, or that all are gone.
+    /// Notifies clients that a key has changed, or that all keys are gone.
     pub(super) fn invalidate(&mut self, clients: &[u64], key: Option<&[u8]>) {
         let clients = self.tracking().notified_now(clients, key);
         self.send_invalidation(&clients, &Invalidation::of(key));
     }
 
-    /// Notifies clients: each itself, or the one that it redirects to. A client that learns that its redirection is
-    /// broken may be disconnected by that, which breaks the redirections to it: those clients learn it too. O(clients).
+    /// Notifies each client, or the one to which it redirects. A client that learns of a broken redirection may be
+    /// disconnected by the message. That breaks the redirections to it, and those clients are notified too. O(clients).
     fn send_invalidation(&mut self, clients: &[u64], invalidation: &Invalidation<'_>) {
         let tell_broken = |engine: &mut Self, id: u64, redirect: u64| {
             engine.send_to(&[id], 0, &|reply: &mut dyn Reply| write_broken_redirect(redirect, reply));
@@ -86,7 +86,7 @@ impl Engine {
         self.send_to(&receivers, invalidation.len(), &write);
     }
 
-    /// Notifies clients of the keys with their prefixes that have changed.
+    /// Notifies clients of changed keys that have their prefixes.
     #[cold]
     pub(super) fn broadcast_changes(&mut self) {
         self.hooks.set(Hook::Broadcast, false);
@@ -122,7 +122,7 @@ mod tests {
             engine.sessions().buffers(slot).set_unwritten(0);
         }
         engine.disconnect(gone);
-        // The next message is too much for the second one.
+        // The next message exceeds the limit of the second client.
         engine.execute(second, &[b"ECHO", &[b'x'; 3980]]);
         assert_eq!(engine.sessions().get(second).closing(), None);
         engine.execute(writer, &[b"SET", b"key", b"value"]);

@@ -1,4 +1,4 @@
-//! EXEC: runs what a client has queued since MULTI.
+//! EXEC: runs the commands that a client has queued since MULTI.
 
 use super::call::{Call, Origin};
 use super::engine::Engine;
@@ -14,7 +14,7 @@ const NO_MEMORY: &str = "EXECABORT Transaction discarded because of: OOM Insuffi
 /// Runs the transaction that a client has queued.
 ///
 /// # Errors
-/// Returns an error if there is none, or the transaction is discarded.
+/// Returns an error if there is no transaction, or it is discarded.
 #[inline(never)]
 pub(super) fn exec(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let session = engine.sessions.get_mut(call.slot);
@@ -29,7 +29,7 @@ pub(super) fn exec(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &
     outcome
 }
 
-/// Runs what a client has queued, unless a watched key has changed or it must not run.
+/// Runs the queued commands, unless a watched key has changed or the transaction must not run.
 fn run_transaction(engine: &mut Engine, call: Call<'_>, multi: &Multi, reply: &mut dyn Reply) -> Outcome {
     let session = engine.sessions().get(call.slot);
     let broken = session.watch_broken;
@@ -95,7 +95,7 @@ impl Caller for Transaction<'_> {
     }
 }
 
-/// Runs a queued request. Its permission is checked again: the client's user may have changed.
+/// Runs a queued request. Its permission is checked again, since the client's user may have changed.
 fn run_queued(
     engine: &mut Engine,
     (slot, watched): (Slot, &Watched),
@@ -116,8 +116,8 @@ fn run_queued(
     }
 }
 
-/// Runs those of the queued requests that must succeed before the transaction runs; the error of the first that fails.
-/// A request that may not run at all is refused in its turn.
+/// Runs the queued requests that must succeed before the transaction runs. Returns the error of the first that fails. A
+/// request that may not run at all is refused later, in its turn.
 #[cold]
 fn check_preconditions(engine: &mut Engine, slot: Slot, multi: &Multi) -> Outcome {
     let db = engine.sessions().get(slot).db;
@@ -126,7 +126,7 @@ fn check_preconditions(engine: &mut Engine, slot: Slot, multi: &Multi) -> Outcom
     checked
 }
 
-/// Runs each precondition in the database that the transaction has selected until then. That database stays selected.
+/// Runs each precondition in the database that the transaction has selected by then. That database stays selected.
 fn check_each_precondition(engine: &mut Engine, slot: Slot, multi: &Multi) -> Outcome {
     for (command, request) in multi.queue() {
         let queued = engine.commands.get(*command);
@@ -152,7 +152,7 @@ fn check_each_precondition(engine: &mut Engine, slot: Slot, multi: &Multi) -> Ou
     Ok(())
 }
 
-/// The database that a queued SELECT will select, if it may run and names one.
+/// Returns the database that a queued SELECT will select, if it may run and names one.
 fn will_select(engine: &Engine, slot: Slot, select: &Command, request: &Request) -> Option<usize> {
     let argv = request.argv();
     let args = Args::new(&argv);
@@ -160,7 +160,7 @@ fn will_select(engine: &Engine, slot: Slot, select: &Command, request: &Request)
     engine.config.selected(args).ok()
 }
 
-/// The rest of a transaction in which a client has killed itself: it runs, but without replies.
+/// Runs the rest of a transaction in which a client has killed itself, without replies.
 #[cold]
 fn run_unanswered(
     engine: &mut Engine,

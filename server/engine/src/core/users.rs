@@ -1,5 +1,4 @@
-//! Users on a request's way: what they may do is asked, refusals are logged, and clients of changed users are
-//! disconnected.
+//! Users: permissions are checked, refusals are logged, and clients of changed users are disconnected.
 
 use super::call::Origin;
 use super::engine::Engine;
@@ -18,7 +17,7 @@ impl Engine {
         &self.users
     }
 
-    /// Writes into the log that a request was denied, if that is why it was refused.
+    /// Logs a refused request in the ACL log, if it was denied to the user.
     #[cold]
     pub(super) fn log_refusal(&mut self, slot: Slot, refusal: Refusal, request: Args<'_>) {
         let (Reason::Denied(denied), Some(command)) = (refusal.reason, refusal.command) else { return };
@@ -32,7 +31,7 @@ impl Engine {
         self.log_refused(slot, (refused, object), user, refusal.origin);
     }
 
-    /// Writes into the log that a user was refused something, or somebody could not log in as it.
+    /// Logs a request that was denied to a user, or a failed login, in the ACL log.
     #[cold]
     pub(crate) fn log_refused(
         &mut self,
@@ -63,11 +62,11 @@ impl Engine {
         self.observers.acl_log.add(entry, self.config.acllog_max_len);
     }
 
-    /// Carries out what a command of ACL asks for. The client that has sent it is disconnected after its reply, if it
-    /// is to be.
+    /// Applies the effect of an ACL command. If the client that has sent it must be disconnected, that happens after
+    /// its reply.
     ///
     /// # Errors
-    /// Returns an error if the file of users cannot be read or written.
+    /// Returns an error if the ACL file cannot be read or written.
     #[cold]
     pub(super) fn change_users(
         &mut self,
@@ -111,17 +110,17 @@ impl Engine {
         Ok(())
     }
 
-    /// The host follows what has changed.
+    /// Notifies the host of a change of parameters or users.
     pub(super) fn rules_changed(&self) {
         if let Some(host) = &self.environment.host {
             host.rules_changed(self);
         }
     }
 
-    /// Reads the users of the file that the configuration names, if it names one, and begins with them.
+    /// Reads the users from the configured ACL file, if there is one, and starts with them.
     ///
     /// # Errors
-    /// Returns why it cannot, in Redis' words.
+    /// Returns the reason if the file cannot be used, in Redis' words.
     pub fn begin_with_users_file(&mut self) -> Result<(), String> {
         if self.config.aclfile.is_empty() {
             return Ok(());
@@ -140,7 +139,7 @@ impl Engine {
     }
 }
 
-/// A file of users.
+/// An ACL file.
 struct UsersFile<'e> {
     files: HostFiles<'e>,
     path: &'e str,
@@ -148,12 +147,12 @@ struct UsersFile<'e> {
 }
 
 impl<'e> UsersFile<'e> {
-    /// The file that the configuration names.
+    /// Returns the configured ACL file.
     fn new(files: HostFiles<'e>, config: &'e Config, commands: &'e CommandTable) -> Self {
         UsersFile { files, path: &config.aclfile, setting: config.rule_setting(commands) }
     }
 
-    /// Reads the users of the file.
+    /// Reads the users from the file.
     fn read(&self) -> Result<Users, Vec<u8>> {
         let path = self.path;
         let text = self.files.read(path).map_err(|error| {
@@ -162,7 +161,7 @@ impl<'e> UsersFile<'e> {
         acl::read_users(&text, path, self.setting)
     }
 
-    /// Writes users to the file. The log says why if it cannot.
+    /// Writes users to the file. A failure is logged.
     fn write(&self, users: &Users) -> Outcome {
         let lines = acl::describe_all(users, self.setting);
         let text: Vec<u8> = lines.iter().flat_map(|line| [&**line, b"\n"].concat()).collect();

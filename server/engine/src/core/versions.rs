@@ -1,4 +1,4 @@
-//! Commands as an older version has them: requests that only newer ones take are refused before the handler.
+//! Commands of an emulated older version: requests that only newer versions accept are refused before the handler.
 
 use super::call::Call;
 use super::engine::{Engine, Handler};
@@ -7,18 +7,18 @@ use crate::waits::Retry;
 use lockwheel_resp::Reply;
 
 impl Engine {
-    /// How the version reads timeouts that begin now.
+    /// Returns the version's rule for timeouts that begin now.
     pub(crate) fn timeout_rule(&self) -> TimeoutRule {
         TimeoutRule { now: self.clock.now(), takes_far: self.keyspace.far_timeouts }
     }
 
-    /// Refuses from now on what of the requests of these commands is newer than the version.
+    /// Starts to refuse requests of these commands that are newer than the version.
     pub(crate) fn refuse_newer(&mut self, newer: Vec<(CommandId, Newer)>) {
         self.versions = Versions::new(newer, &mut self.handlers, Handler::BlockingEngine(run_checked));
     }
 }
 
-/// Runs a command that takes less than in the newest version, unless its version refuses the request.
+/// Runs a command with restricted arguments, unless the version refuses the request.
 fn run_checked(
     engine: &mut Engine,
     call: Call<'_>,

@@ -15,7 +15,7 @@ fn ask(engine: &mut Engine, slot: Slot, request: &str) -> String {
     read(engine, slot)
 }
 
-/// The whole output of a client.
+/// Returns the whole output of a client.
 fn read(engine: &mut Engine, slot: Slot) -> String {
     let mut output = Outbox::default();
     engine.take_output(slot, &mut output);
@@ -23,7 +23,7 @@ fn read(engine: &mut Engine, slot: Slot) -> String {
     String::from_utf8_lossy(output.bytes()).into_owned()
 }
 
-/// An engine with a frozen clock, and the client that turns it.
+/// Returns an engine with a frozen clock, and the client that advances it.
 fn frozen() -> (Engine, Slot) {
     let mut engine = Engine::new(Config::default(), 7, at(0));
     engine.begin(at(0));
@@ -32,14 +32,14 @@ fn frozen() -> (Engine, Slot) {
     (engine, main)
 }
 
-/// Turns the clock. How many deadlines fired.
+/// Advances the clock. Returns the number of fired deadlines.
 fn advance(engine: &mut Engine, main: Slot, ms: u64) -> u64 {
     let reply = ask(engine, main, &format!("CLOCK.ADVANCE {ms}"));
     let fired = reply.split("fired\r\n:").nth(1).and_then(|rest| rest.lines().next());
     fired.and_then(|fired| fired.parse().ok()).unwrap_or_else(|| panic!("{reply}"))
 }
 
-/// The woken clients, in order.
+/// Returns the woken clients, in order.
 fn woken(engine: &mut Engine) -> Vec<u64> {
     let next = || match engine.poll_output() {
         Output::Session(id) => Some(id),
@@ -162,7 +162,7 @@ fn a_thousand_idle_clients_are_closed_in_the_order_in_which_they_came() {
     let (mut engine, main) = frozen();
     ask(&mut engine, main, "CONFIG SET timeout 60");
     let slots: Vec<Slot> = (0..1000).map(|_| engine.connect(Peer::default())).collect();
-    // What was a request's own does not count among those that are woken.
+    // The effects of earlier requests do not count as wake-ups.
     woken(&mut engine);
     assert_eq!(advance(&mut engine, main, 60_000), 1000);
     let woken = woken(&mut engine);
@@ -206,7 +206,7 @@ fn who_still_reads_its_output_is_not_idle() {
     assert!(is_closed(&engine, reader), "it has read nothing since");
 }
 
-/// A client that has left 5,000 bytes unread at 0 ms, of real time, where 4,000 are allowed for two seconds.
+/// Returns a client with 5,000 unread bytes at 0 ms of real time. It may have 4,000 for two seconds.
 fn with_unread_output() -> (Engine, Slot, Slot) {
     let (mut engine, main) = frozen();
     engine.execute(main, &[b"CONFIG", b"SET", b"client-output-buffer-limit", b"normal 0 4000 2"]);

@@ -1,4 +1,4 @@
-//! Advances in pieces, and one that panics on its way.
+//! Tests of advances in pieces, and of panics during an advance.
 
 use crate::clients::{Closing, Outbox, Peer, Slot};
 use crate::clock::AdvanceProgress;
@@ -23,7 +23,7 @@ fn ask(engine: &mut Engine, slot: Slot, request: &str) -> String {
     String::from_utf8_lossy(output.bytes()).into_owned()
 }
 
-/// The client that advances the clock does not wait for ever, and what has fired has fired.
+/// The client that advances the clock does not wait forever, and fired deadlines stay fired.
 #[test]
 fn a_panic_while_clients_settle_disconnects_the_client_that_advances_the_clock() {
     let mut config = Config::default();
@@ -35,7 +35,7 @@ fn a_panic_while_clients_settle_disconnects_the_client_that_advances_the_clock()
     ask(&mut engine, mover, "CLOCK.FREEZE");
     ask(&mut engine, mover, "SET a 1 PX 10");
     ask(&mut engine, mover, "SET b 1 PX 20");
-    // Its clocks can be read three times: when each piece begins, and when the first one has ended.
+    // The clocks can be read three times: at the beginning of each piece, and at the end of the first one.
     let left = AtomicU32::new(3);
     engine.set_host(Arc::new(TestHost(move || {
         assert!(left.fetch_sub(1, Ordering::Relaxed) > 0, "the clocks are worn out");
@@ -52,10 +52,10 @@ fn a_panic_while_clients_settle_disconnects_the_client_that_advances_the_clock()
     assert_eq!(ask(&mut engine, other, "DBSIZE"), ":0\r\n");
 }
 
-/// The most deadlines that fire in one piece.
+/// The maximum number of deadlines that fire in one piece.
 const PIECE: usize = 131_072;
 
-/// An engine on frozen clocks with so many keys that are due in 10 ms, and two clients.
+/// Returns an engine on frozen clocks, with this number of keys that expire in 10 ms, and two clients.
 fn frozen(keys: usize) -> (Engine, [Slot; 2]) {
     let mut engine = Engine::new(Config::default(), 7, at(0));
     engine.begin(at(0));
@@ -95,11 +95,11 @@ fn what_is_due_at_one_instant_fires_in_pieces_that_let_others_be_answered() {
     assert_eq!((engine.keyspace.timers(), engine.keyspace.has_expiry_backlog()), (1, false));
 }
 
-/// A deadline takes long when many listen to its event.
+/// A deadline takes long if many clients listen to its event.
 #[test]
 fn a_piece_ends_after_a_second_too() {
     let (mut engine, [mover, other]) = frozen(1000);
-    // The clock moves on by 100 ms whenever it is read, which is once in 16 deadlines.
+    // Each reading of the clock, once in 16 deadlines, moves it by 100 ms.
     let ms = AtomicU64::new(1);
     engine.set_host(Arc::new(TestHost(move || at(ms.fetch_add(100, Ordering::Relaxed)))));
     assert_eq!(ask(&mut engine, mover, "CLOCK.ADVANCE 100"), "");
@@ -160,7 +160,7 @@ fn clients_settle_at_the_end_of_a_piece_too() {
     assert_eq!(engine.clock().now().monotonic_ms(), 30);
 }
 
-/// An advance whose limit is over is not one piece from then on.
+/// An advance does not become a single piece once its limit is over.
 #[test]
 fn an_advance_that_no_longer_settles_still_lets_others_be_answered() {
     let (mut engine, [mover, other]) = frozen(PIECE + 10);
@@ -174,7 +174,7 @@ fn an_advance_that_no_longer_settles_still_lets_others_be_answered() {
     assert!(ask(&mut engine, mover, "PING").contains("settled\r\n:0\r\n"));
 }
 
-/// The transaction of the client that unblocks it is atomic all the same.
+/// The transaction of the client that unblocks it stays atomic.
 #[test]
 fn an_advance_that_ends_within_a_transaction_serves_no_waiter_before_its_end() {
     let (mut engine, [mover, other]) = frozen(0);
@@ -191,7 +191,7 @@ fn an_advance_that_ends_within_a_transaction_serves_no_waiter_before_its_end() {
     assert!(engine.sessions().get(waiter).is_blocked());
 }
 
-/// Its wait for the others to settle is over with it, and no other wait.
+/// Only its wait for the others to settle ends, and no other wait.
 #[test]
 fn a_client_that_advances_the_clock_is_unblocked_at_once_and_the_advance_goes_on() {
     let (mut engine, [mover, other]) = frozen(PIECE + 10);
@@ -213,7 +213,7 @@ fn a_client_that_advances_the_clock_is_unblocked_at_once_and_the_advance_goes_on
     assert_eq!(engine.next_deadline(), None);
 }
 
-/// One lets clients react for long; the other has been left amid an instant.
+/// One advance waits long for clients to react; the other has stopped within an instant.
 #[test]
 fn advances_whose_clients_are_gone_go_on_each_at_its_own_time() {
     let (mut engine, [settling, other]) = frozen(PIECE + 10);
@@ -232,7 +232,7 @@ fn advances_whose_clients_are_gone_go_on_each_at_its_own_time() {
     assert_eq!((engine.clock().now().monotonic_ms(), engine.next_deadline()), (1100, None));
 }
 
-/// A key that a jump of the clock passes is hidden until it fires, and others are answered meanwhile.
+/// A key that a jump of the clock passes is hidden until it fires. Other clients are served meanwhile.
 #[test]
 fn what_a_change_of_the_clock_passes_fires_in_pieces() {
     let changes = [
@@ -247,7 +247,7 @@ fn what_a_change_of_the_clock_passes_fires_in_pieces() {
         if request == "CLOCK.FREEZE" {
             ask(&mut engine, mover, "CLOCK.RESUME");
             engine.fire_due(0, engine.clock.rule());
-            // Here the keys are not over yet: they are when the clock stands.
+            // The keys have not expired yet; they do once the clock is frozen.
             engine.go_on_at(Now { wall_us: 10_400, monotonic_us: 10_400 });
         } else {
             engine.go_on_at(at(11));
@@ -273,7 +273,7 @@ fn a_jump_of_the_clock_by_a_script_is_one_step() {
     assert_eq!(ask(&mut engine, other, "DBSIZE"), ":0\r\n");
 }
 
-/// Keys that expire only when they are named are hidden after an advance, too.
+/// Keys that expire only when they are named are also hidden after an advance.
 #[test]
 fn what_an_advance_has_passed_is_hidden_while_nothing_expires_by_itself() {
     for request in ["CLOCK.STEP 10", "CLOCK.ADVANCE 10"] {
@@ -284,7 +284,7 @@ fn what_an_advance_has_passed_is_hidden_while_nothing_expires_by_itself() {
     }
 }
 
-/// Deadlines that others have seen pass stay passed, however the clock is set back before all have fired.
+/// Deadlines that clients have seen pass stay passed, even if the clock is set back before all have fired.
 #[test]
 fn what_an_advance_has_passed_stays_gone_when_another_client_sets_the_clock_back() {
     let moves = [
@@ -329,7 +329,7 @@ fn a_script_sets_the_clock_back_after_all_that_is_due() {
     assert_eq!(ask(&mut engine, mover, "PING"), ":10\r\n+PONG\r\n");
 }
 
-/// The process itself takes it to its end, in a loop of its own.
+/// The process itself drives the advance to its end, in its own loop.
 #[test]
 fn a_reset_ends_an_advance_of_the_process_itself() {
     let (mut engine, [_, other]) = frozen(PIECE + 10);

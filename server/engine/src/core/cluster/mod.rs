@@ -1,4 +1,4 @@
-//! A node of a cluster, joined to the engine: the node is told what happens, and the rest of the engine follows it.
+//! A cluster node in the engine: the node receives events, and the rest of the engine applies its effects.
 
 mod requests;
 mod view;
@@ -9,12 +9,12 @@ use crate::pauses::PauseKind;
 use crate::pubsub::Audience;
 
 impl Engine {
-    /// Whether it is a node of a cluster.
+    /// Whether the server is a cluster node.
     pub(crate) fn is_node(&self) -> bool {
         self.cluster.is_some()
     }
 
-    /// Tells the node something at the present instant, and follows. `None`: this is no node.
+    /// Passes an event to the node at the current time and applies the effects. `None`: the server is not a node.
     pub(crate) fn with_gossip<T>(
         &mut self,
         work: impl FnOnce(&mut Gossip, &mut ClusterView) -> T,
@@ -23,14 +23,14 @@ impl Engine {
         let replication = (&self.replication, self.following.as_ref());
         let done = cluster.tell(Facts::of_server(&self.config, replication, self.clock.now()), work);
         self.follow_node();
-        // It may have come to know its first other node.
+        // The node may have met its first other node.
         if let Some(cluster) = self.cluster.as_deref_mut() {
             cluster.plan_tick(self.clock.monotonic_timers(&mut self.keyspace));
         }
         Some(done)
     }
 
-    /// Does what the node wants done, in its order.
+    /// Applies the effects that the node asks for, in order.
     fn follow_node(&mut self) {
         loop {
             let Some(cluster) = self.cluster.as_deref_mut() else { return };

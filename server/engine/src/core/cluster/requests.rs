@@ -1,4 +1,4 @@
-//! Requests in a cluster: where they belong, and commands on the cluster itself.
+//! Requests in a cluster: their routing, and commands on the cluster itself.
 
 use super::super::call::{Call, Origin};
 use super::super::engine::Engine;
@@ -12,15 +12,15 @@ use crate::spec::{Args, CommandError, Outcome};
 use lockwheel_resp::Reply;
 
 impl Engine {
-    /// Returns what tells where requests belong, if this is a node of a cluster.
+    /// Returns the router of requests, if the server is a cluster node.
     pub(crate) fn router(&self) -> Option<RequestRouter<'_>> {
         let cluster = self.cluster.as_deref()?;
         let (commands, scripts, keyspace) = (&*self.commands, &self.scripts, &self.keyspace);
         Some(RequestRouter { cluster, config: &self.config, commands, scripts, keyspace })
     }
 
-    /// Sends clients that wait for a key whose slot is not this node's any more where it is. When the node is about to
-    /// follow a master, that ends all waits, in its own words.
+    /// Redirects clients that wait for a key whose slot has left this node. A node that is about to follow a master
+    /// ends all waits anyway, with its own error.
     pub(super) fn redirect_waiting(&mut self) {
         let Some(router) = self.router() else { return };
         if router.cluster.master_to_follow(self.following.as_ref()).is_some() {
@@ -32,10 +32,11 @@ impl Engine {
         }
     }
 
-    /// Runs a command on the cluster, and follows.
+    /// Runs a command on the cluster and applies its request.
     ///
     /// # Errors
-    /// Returns the error of the handler, or one if this is no node of a cluster, or its view could not be saved.
+    /// Returns the error of the handler. Also returns an error if the server is not a node, or its view could not be
+    /// saved.
     pub(in super::super) fn run_on_cluster(
         &mut self,
         handler: ClusterHandler,
@@ -74,7 +75,7 @@ impl Engine {
         }
     }
 
-    /// Does what a command of a session on the cluster asks for, and answers.
+    /// Applies the request of a session's cluster command, and replies.
     fn follow_cluster_request(
         &mut self,
         request: ClusterRequest,

@@ -1,4 +1,4 @@
-//! The view of a node: its beginning, and what follows a change of it, in [`Engine::cluster_changed`].
+//! The view of a node: its beginning, and the effects of its changes, in [`Engine::cluster_changed`].
 
 use super::super::engine::Engine;
 use super::super::hooks::Hook;
@@ -9,11 +9,11 @@ use crate::locks::HistoryCause;
 use lockwheel_resp::Reply;
 
 impl Engine {
-    /// Becomes a node of a cluster, if the configuration says so: after the keys of the start have been read.
-    /// O(keys + slots).
+    /// Becomes a cluster node if the configuration says so. Called after the initial keys have been read. O(keys +
+    /// slots).
     ///
     /// # Errors
-    /// Why the file of the view is refused, in lines as Redis logs them, with the line that is wrong.
+    /// Returns the reason why the view file is refused, with the invalid line, in lines as Redis logs them.
     pub fn begin_as_node(&mut self) -> Result<(), String> {
         if !self.config.cluster.enabled {
             return Ok(());
@@ -43,8 +43,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Knows from now on, and after [`Engine::reset`], the cluster that a plan says, of which this is the node at a
-    /// place, from 0. Nothing is said to the others before [`Engine::contact_nodes`].
+    /// Uses the cluster of a plan from now on, and after [`Engine::reset`]. `me` is the index of this node in the plan,
+    /// from 0. The other nodes receive nothing before [`Engine::contact_nodes`].
     pub fn join_cluster(&mut self, plan: &ClusterPlan, me: usize) {
         let seed = self.keyspace.rng().next_u64();
         if let Some(cluster) = &mut self.cluster {
@@ -52,7 +52,7 @@ impl Engine {
         }
     }
 
-    /// Makes the acquaintance of the other nodes that it knows of, and follows its master.
+    /// Contacts the other known nodes, and follows the master.
     pub fn contact_nodes(&mut self) {
         if let Some(cluster) = &mut self.cluster {
             cluster.announce(&self.config);
@@ -60,12 +60,12 @@ impl Engine {
         self.cluster_changed();
     }
 
-    /// Tells the other nodes how this one is, also that its data are complete.
+    /// Sends the other nodes the state of this node, including that its data are complete.
     pub fn tell_nodes(&mut self) {
         self.with_gossip(Gossip::tell_all);
     }
 
-    /// Forgets what was heard of other nodes, and what became of the view. Returns the state before.
+    /// Forgets the state heard from other nodes, and resets the view. Returns the state before.
     pub(in super::super) fn begin_view_anew(&mut self) -> Option<Cluster> {
         self.with_gossip(Gossip::end);
         let cluster = self.cluster.as_deref_mut()?;
@@ -73,10 +73,10 @@ impl Engine {
         Some(cluster.begin_anew(seed, self.clock.monotonic_timers(&mut self.keyspace)))
     }
 
-    /// The view is as at the start, since another node of the process has begun anew: what nodes with later views
-    /// told that one would take its part from it. Data stay, but for keys of slots that are another's again.
+    /// Resets the view to the one at the start, since another node of the process was reset. That node would lose its
+    /// role to nodes that announce later views. Data stay, except keys of slots that belong to other nodes again.
     pub(crate) fn return_to_first_view(&mut self) {
-        // Among them are messages of nodes that were not heard before.
+        // Messages of nodes that were not heard before are among the held ones.
         self.change_faults(|control, _| {
             control.faults.drop_held_of_servers(control.sessions, &mut control.step);
         });
@@ -93,15 +93,15 @@ impl Engine {
         self.commit();
     }
 
-    /// Follows a change of the view: whether the cluster serves requests is found out, the view is saved, clients that
-    /// listen to channels of slots that are gone, or wait for their keys, are told, and replication and the connections
-    /// to other nodes follow. O(slots + waiting clients).
+    /// Applies a change of the view. Determines whether the cluster serves requests, and saves the view. Clients that
+    /// use shard channels of lost slots, or wait for their keys, are notified. Replication and the connections to other
+    /// nodes follow. O(slots + waiting clients).
     pub(crate) fn cluster_changed(&mut self) {
         self.view_changed();
         self.with_gossip(Gossip::sync);
     }
 
-    /// Does the same, but for the connections to other nodes.
+    /// Applies a change of the view, without the connections to other nodes.
     pub(super) fn view_changed(&mut self) {
         let Some(abandoned) = self.cluster.as_deref_mut().map(Cluster::refresh) else { return };
         let (cluster, files) = (self.cluster.as_deref(), self.environment.files(&self.config));
@@ -117,7 +117,7 @@ impl Engine {
         self.follow_master_of_view();
     }
 
-    /// Follows the master that the view names, or nobody.
+    /// Follows the master that the view names, or no master.
     pub(in super::super) fn follow_master_of_view(&mut self) {
         let view = self.cluster.as_deref().map(Cluster::view);
         if self.following.is_some() && view.is_some_and(|view| !view.me().is_replica()) {
@@ -130,7 +130,7 @@ impl Engine {
         }
     }
 
-    /// Ends the subscriptions of channels of these slots, and says so.
+    /// Ends the subscriptions of channels in these slots, and notifies the subscribers.
     fn end_channels(&mut self, slots: &[u16]) {
         let all = self.pubsub.all_shards().filter(|channel| slots.contains(&slot_of(channel)));
         let channels: Vec<Box<[u8]>> = all.map(Box::from).collect();

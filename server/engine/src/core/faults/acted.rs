@@ -1,4 +1,4 @@
-//! Notes of faults for the history of locks.
+//! Entries on faults for the lock history.
 
 use super::super::history::HistoryNotes;
 use crate::clients::Slot;
@@ -6,24 +6,24 @@ use crate::faults::RuleId;
 use crate::locks::{self, Happening, HistoryEvent};
 use crate::spec::{Args, CommandId};
 
-/// The most keys that an entry of the history names.
+/// The maximum number of keys in an entry of the history.
 pub(super) const MAX_NAMED_KEYS: usize = 100;
 
-/// What a rule has acted on.
+/// The target of a rule's action.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::core) enum ActedOn<'a> {
     /// A request that is about to run.
     Request(Slot, CommandId, Args<'a>),
-    /// The reply of one that has run.
+    /// The reply of a request that has run.
     Reply(Slot, CommandId, Args<'a>),
-    /// A command of the transaction that runs.
+    /// A command of the running transaction.
     Queued(Slot, CommandId, Args<'a>),
-    /// A message of the request that runs.
+    /// A message of the running request.
     Message,
 }
 
 impl HistoryNotes<'_> {
-    /// A test has steered faults by this request.
+    /// Records a fault request of a test.
     pub(in crate::core) fn steering(&mut self, args: Args<'_>) {
         if self.is_on {
             let mut text = args.all().join(&b' ');
@@ -32,8 +32,8 @@ impl HistoryNotes<'_> {
         }
     }
 
-    /// The replica at this place had not been told of these keys; `is_all`: there are no more. Of more than an entry
-    /// names the first.
+    /// Records keys that the replica at this index has not received. `is_all`: there are no more keys. If there are too
+    /// many for an entry, only the first are named.
     pub(crate) fn lost_keys(&mut self, replica: usize, mut keys: Vec<Vec<u8>>, is_all: bool) {
         let is_all = is_all && keys.len() <= MAX_NAMED_KEYS;
         keys.truncate(MAX_NAMED_KEYS);
@@ -48,13 +48,13 @@ impl HistoryNotes<'_> {
         self.fault(&text);
     }
 
-    /// Adds an entry of a fault that no client's request has met.
+    /// Records a fault that no client's request has met.
     fn fault(&mut self, text: &[u8]) {
         let what = Happening { client: Some(0), text, ..Happening::new(HistoryEvent::Fault, b"", b"") };
         locks::happened(self.keyspace, self.now, what);
     }
 
-    /// A rule has acted, on the first key of a command. All acts pass here.
+    /// Records an action of a rule, with the first key of the command. Every action is recorded here.
     #[cold]
     pub(in crate::core) fn rule_acted(&mut self, rule: RuleId, on: ActedOn<'_>) {
         if !self.is_on {

@@ -1,4 +1,4 @@
-//! Changes of faults, and what the engine does since they have changed.
+//! Changes of faults, and the engine's reaction.
 
 use super::super::call::Call;
 use super::super::engine::Engine;
@@ -13,18 +13,18 @@ use crate::waits::{CountOf, Retry};
 use lockwheel_resp::Reply;
 
 impl Engine {
-    /// Returns what is kept of faults.
+    /// Returns the state of all faults.
     #[inline]
     pub(crate) fn faults(&self) -> &Faults {
         &self.faults
     }
 
-    /// Returns the rules, with the parts that they see.
+    /// Returns the rules, with the parts of the engine that they need.
     pub(crate) fn rule_judge(&mut self) -> RuleJudge<'_> {
         RuleJudge::new(&mut self.faults, &self.sessions, &self.scripts, &self.commands)
     }
 
-    /// Changes faults, and follows.
+    /// Changes faults and applies the effects.
     pub(crate) fn change_faults<T>(
         &mut self,
         change: impl FnOnce(&mut FaultControl<'_>, &TopologyMember) -> T,
@@ -39,7 +39,7 @@ impl Engine {
         done
     }
 
-    /// Does what is to be done since faults have changed.
+    /// Applies the effects of a change of faults.
     fn follow_faults(&mut self, effects: Vec<FaultEffect>) {
         for effect in effects {
             match effect {
@@ -71,7 +71,7 @@ impl Engine {
     /// Runs a command on faults.
     ///
     /// # Errors
-    /// Returns the error of the handler, or one if a fault concerns several servers and there is one alone.
+    /// Returns the error of the handler. Also returns an error if a fault needs several servers and there is only one.
     pub(in crate::core) fn run_on_faults(
         &mut self,
         run: FaultHandler,
@@ -127,8 +127,7 @@ impl Engine {
         Ok(Flow::Done)
     }
 
-    /// Begins anew: no rule, nothing held, every connection carried. A black hole is cut, because what was lost on it
-    /// does not come back. Exempt clients stay so.
+    /// Removes all faults. Black holes are cut, since lost traffic does not come back. Exempt clients stay exempt.
     pub(in crate::core) fn reset_faults(&mut self, caller: Option<Slot>, others: OtherClients) {
         if others == OtherClients::Kept {
             self.change_faults(|control, _| control.faults.let_all_go(&mut control.step));

@@ -1,4 +1,4 @@
-//! Requests and replies that are held, until their time has come or the test lets them go.
+//! Held requests and replies, until their time has come or the test releases them.
 
 use super::super::engine::Engine;
 use super::super::hooks::Hook;
@@ -12,8 +12,8 @@ use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 impl Engine {
-    /// Holds a client's request or reply, for so many milliseconds or until it is let go; what the client sends behind
-    /// it waits too.
+    /// Holds a client's request or reply for this number of milliseconds, or until it is released. Later requests of
+    /// the client wait too.
     pub(super) fn park_held(
         &mut self,
         slot: Slot,
@@ -37,7 +37,7 @@ impl Engine {
         self.watch_idle(slot);
     }
 
-    /// What is held of a client goes on; whether something was.
+    /// Releases the held request or reply of a client. Returns whether there was one.
     pub(in crate::core) fn go_on(&mut self, client: u64) -> bool {
         let Some(slot) = self.sessions.find(client).filter(|_| self.waits.is_held(client)) else {
             return false;
@@ -46,7 +46,7 @@ impl Engine {
         if behind.is_some() {
             self.sessions.set_gone(slot, false);
         }
-        // A panic costs the client whose request it is, not who lets it go.
+        // A panic costs the client of the request, not the client that releases it.
         let went_on = catch_unwind(AssertUnwindSafe(|| {
             let Some(blocked) = self.unblock(slot) else { return };
             let Retry::Held(Held { rule, part }) = blocked.retry else { return };
@@ -66,7 +66,7 @@ impl Engine {
             self.sessions.wake(slot);
             return true;
         };
-        // Requests that a client that has gone had sent behind the held one arrive after that.
+        // Requests that a disconnected client has sent after the held one now follow.
         let behind = self.run_behind(slot, behind);
         if self.waits.is_held(client) {
             self.sessions.set_gone(slot, true);
@@ -77,8 +77,8 @@ impl Engine {
         true
     }
 
-    /// Runs requests of a client that has gone, up to one that is held or has to wait: who waits and has gone is served
-    /// no more. What is left.
+    /// Runs the requests of a disconnected client, up to one that is held or must wait. A waiting client that has
+    /// disconnected is not served. Returns the remaining requests.
     pub(in crate::core) fn run_behind(
         &mut self,
         slot: Slot,
@@ -98,7 +98,7 @@ impl Engine {
         requests
     }
 
-    /// Runs a request that was held, unless its client is paused meanwhile.
+    /// Runs a released request, unless its client has been paused in the meantime.
     pub(in crate::core) fn execute_held(&mut self, slot: Slot, command: CommandId, request: &Request) {
         let argv = request.argv();
         let args = Args::new(&argv);
@@ -107,7 +107,7 @@ impl Engine {
         }
         let command = self.commands.get(command).clone();
         let has_cause = self.rule_judge().begin_cause(slot, &command, args);
-        // What it makes of the server shows in the session, or comes from [`Engine::poll_output`].
+        // Effects on the server show in the session, or come from [`Engine::poll_output`].
         let _shown = self.execute_request(slot, &argv);
         if self.hooks.has(Hook::Caching) {
             self.end_caching(slot, args);
@@ -117,8 +117,8 @@ impl Engine {
         }
     }
 
-    /// A client has closed its connection. A request of it that is held was on its way before, and so were those behind
-    /// it: the session stays until they have arrived. Whether that is so.
+    /// Handles the close of a connection whose request is held. The request and those after it were sent before the
+    /// close, so the session stays until they have run. Returns whether that is the case.
     pub(in crate::core) fn outlives_connection(&mut self, slot: Slot, behind: VecDeque<Request>) -> bool {
         let session = self.sessions.get_mut(slot);
         let id = session.id;

@@ -1,11 +1,11 @@
-//! Connections that are frozen, cut off or lost.
+//! Frozen, cut-off and lost connections.
 
 use super::super::engine::Engine;
 use crate::clients::Slot;
 use crate::faults::Link;
 
 impl Engine {
-    /// What becomes of the bytes of a session's connection. O(1) while all are carried as they are.
+    /// Returns how a session's connection carries its bytes. O(1) while no fault affects a connection.
     #[inline]
     pub fn link(&self, slot: Slot) -> Link {
         if self.faults.connections.has_any() {
@@ -15,9 +15,9 @@ impl Engine {
         }
     }
 
-    /// While a script runs: ends all partitions before the FAULT.HEAL that waits for its end. A client that connects
-    /// from now on may kill the script, which nobody could before. What becomes of the bytes of each client, by its
-    /// id; of none if no script runs.
+    /// Ends all partitions early while a script runs, since FAULT.HEAL would wait for its end. So a client that
+    /// connects from now on can kill the script. Returns the link of each client by its id, or nothing if no script
+    /// runs.
     pub fn heal_ahead(&mut self) -> Vec<(u64, Link)> {
         if !self.scripts.is_running() {
             return Vec::new();

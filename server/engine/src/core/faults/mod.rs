@@ -1,7 +1,7 @@
-//! How faults reach a request's way: before its handler, at its reply, at messages, and on connections.
+//! The points at which faults act: before the handler of a request, at its reply, at messages, and on connections.
 //!
-//! [`Faults`](crate::faults::Faults) is what the engine keeps of them. While no rule can act and no connection is held,
-//! each seam tests one flag of it.
+//! [`Faults`](crate::faults::Faults) holds the state. While no rule can act and no connection is held, each point only
+//! tests one flag.
 
 mod acted;
 mod conductor;

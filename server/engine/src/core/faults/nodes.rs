@@ -1,4 +1,4 @@
-//! Parts of a server that others of its process see when one of them fails.
+//! The parts of a server that other servers of its process access when one of them fails.
 
 use super::super::engine::Engine;
 use super::acted::MAX_NAMED_KEYS;
@@ -6,18 +6,18 @@ use crate::locks::Grants;
 use crate::persistence::KeyDumps;
 
 impl Engine {
-    /// Returns the numbers of grants, and the holds that other servers have granted.
+    /// Returns the grant numbers, and the lock holds granted by other servers.
     pub(crate) fn grants(&mut self) -> Grants<'_> {
         Grants::new(&mut self.keyspace, self.clock.now())
     }
 
-    /// Returns the keys with their values as in a dump.
+    /// Returns the keys with their values in dump format.
     pub(crate) fn key_dumps(&mut self) -> KeyDumps<'_> {
         KeyDumps::new(&mut self.keyspace, self.clock.now())
     }
 
-    /// Writes into the history of locks, while it is on, that the replica at this place had not been told of what is
-    /// behind an offset of the stream.
+    /// Records in the lock history, if it is on, the keys that the replica at this index has not received. These are
+    /// the keys written after an offset of the stream.
     pub(crate) fn note_lost_writes(&mut self, replica: usize, offset: i64) {
         if self.config.lock_history {
             let (keys, is_all) = self.replication.keys_written_since(offset, &self.commands, MAX_NAMED_KEYS);

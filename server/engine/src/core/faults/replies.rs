@@ -1,4 +1,4 @@
-//! Replies on their way to a client, as rules want them.
+//! Replies on which rules act.
 
 use super::super::engine::Engine;
 use super::super::progress::Progress;
@@ -10,7 +10,7 @@ use crate::waits::Blocked;
 use lockwheel_resp::{Reply, allocation};
 
 impl Engine {
-    /// Runs a request on whose reply one of these rules may act.
+    /// Runs a request on whose reply these rules may act.
     pub(super) fn execute_for_reply(
         &mut self,
         slot: Slot,
@@ -35,13 +35,13 @@ impl Engine {
         let progress = self.finish_request(slot, progress);
         match self.sessions.get(slot).blocked {
             true => Progress::Blocked,
-            // What is behind a lost reply is lost.
+            // Later traffic of a lost connection is lost too.
             false if self.faults.is_lost(self.sessions.get(slot)) => Progress::Stop,
             false => progress,
         }
     }
 
-    /// Answers a request that has waited, as rules want its reply.
+    /// Answers a waiting request, applying rules to the reply.
     pub(in crate::core) fn answer_blocked(
         &mut self,
         slot: Slot,
@@ -68,15 +68,16 @@ impl Engine {
         self.sessions.wake(slot);
     }
 
-    /// The client that waits, if it does, is gone: rules that were to act on its reply may act on another.
+    /// Gives up the wait of a disconnected client, if there is one. Rules that were to act on its reply may act on
+    /// another.
     pub(in crate::core) fn give_up_wait(&mut self, slot: Slot) {
         if let Some(blocked) = self.unblock(slot) {
             self.change_faults(|control, _| control.never_answered(&blocked.on_reply));
         }
     }
 
-    /// Ends a reply as the first of these rules wants that takes it. Without memory for that, its client is
-    /// disconnected; that need not be the one that is running a command.
+    /// Ends a reply as the first of these rules that takes it requires. Without memory for that, the client is
+    /// disconnected. It may not be the client that is running a command.
     pub(in crate::core) fn end_reply(
         &mut self,
         slot: Slot,

@@ -1,4 +1,4 @@
-//! Requests on their way to a handler, as rules see them.
+//! Requests on which rules act.
 
 use super::super::call::Call;
 use super::super::dispatch::Client;
@@ -15,7 +15,8 @@ use lockwheel_resp::Writer;
 use std::sync::Arc;
 
 impl Client<'_> {
-    /// Returns the command of a request, if rules see it: it reaches a handler now, and does not control the server.
+    /// Returns the command of a request that rules see. Rules see requests that reach a handler now and do not control
+    /// the server.
     fn command_seen(&self, args: Args<'_>) -> Option<Arc<Command>> {
         if self.session.closing == Some(Closing::Now) {
             return None;
@@ -27,11 +28,11 @@ impl Client<'_> {
     }
 }
 
-/// Milliseconds of a day.
+/// The milliseconds of a day.
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
 impl Engine {
-    /// Runs a request of a session while rules may act on it.
+    /// Runs a request of a session on which rules may act.
     #[cold]
     #[inline(never)]
     pub(in crate::core) fn execute_seen(&mut self, slot: Slot, argv: &[&[u8]]) -> Progress {
@@ -53,12 +54,12 @@ impl Engine {
         if has_cause {
             self.rule_judge().end_cause();
         }
-        // Others may wait for a rule to act.
+        // Other clients may wait for a rule to act.
         self.commit();
         progress
     }
 
-    /// Does what rules say.
+    /// Applies the actions of rules to a request.
     fn obey(&mut self, slot: Slot, command: &Command, args: Args<'_>, verdict: Verdict) -> Progress {
         let Some((rule, action)) = verdict.act else {
             return match verdict.on_reply.is_empty() {
@@ -120,7 +121,7 @@ impl Engine {
         }
     }
 
-    /// Answers an error instead of executing a request. An EXEC discards its transaction, as when it is refused.
+    /// Replies with an error instead of executing a request. As in a refusal, EXEC discards its transaction.
     fn answer_error(&mut self, slot: Slot, command: &Command, text: &[u8]) -> Progress {
         if command.name == "exec" {
             self.sessions.get_mut(slot).multi = None;
@@ -137,7 +138,8 @@ impl Engine {
         Progress::Continue
     }
 
-    /// Executes a request without an answer, and once more with one; when it has to wait, after that.
+    /// Executes a request first without a reply, then once more with one. If it must wait, the second run follows its
+    /// wait.
     fn execute_twice(&mut self, slot: Slot, rule: RuleId, command: CommandId, args: Args<'_>) -> Progress {
         let session = self.sessions.get(slot);
         let (id, call, protocol) = (session.id, Call::by(session), session.protocol);
@@ -161,8 +163,8 @@ impl Engine {
         self.execute_request(slot, args.all())
     }
 
-    /// A request that is to be executed twice has waited, and been answered once: nobody reads that. It is executed
-    /// again in a batch of its own, since it may run a script.
+    /// Executes a request a second time after its wait has ended; the reply of the first run is dropped. The second run
+    /// is in its own batch, since it may run a script.
     pub(in crate::core) fn answered_once(
         &mut self,
         slot: Slot,
@@ -178,7 +180,7 @@ impl Engine {
         }
     }
 
-    /// The error that a rule answers a command of a transaction instead of having it executed.
+    /// Returns the error of a rule that replaces the execution of a command in a transaction.
     pub(crate) fn error_for_queued(
         &mut self,
         slot: Slot,

@@ -1,4 +1,4 @@
-//! Servers that take over, are killed, restart or come back: the steps of a plan are carried out.
+//! Takeovers, kills, restarts and returns of servers: the steps of a plan are applied.
 
 use super::super::engine::Engine;
 use super::super::progress::{Crash, Stop};
@@ -11,7 +11,7 @@ use crate::persistence::have_same_dump;
 use lockwheel_store::keyspace::{Actor, Keyspace};
 
 impl Engine {
-    /// Carries out the steps of a plan, for this actor if a client has asked for them.
+    /// Applies the steps of a plan. `by` is the client that has asked for them, if any.
     pub(crate) fn restart(
         &mut self,
         by: Option<&Actor<'_>>,
@@ -65,7 +65,7 @@ impl Engine {
         }
     }
 
-    /// Comes back as a process that begins: in the role that it had.
+    /// Comes back as a new process, in the former role.
     fn come_back(&mut self) {
         self.change_faults(|control, _| control.end_outage());
         if let Some((host, port)) = self.config.replication.master_address() {
@@ -83,11 +83,12 @@ impl Engine {
         }
     }
 
-    /// Carries out a crash of this server alone: it ends as if its process had ended, or restarts.
+    /// Crashes this server alone: it ends as if its process had ended, or restarts.
     pub fn crash_alone(&mut self, crash: Crash) {
         match crash {
             Crash::Restart(down_ms) => {
-                // Before the plan: the end of a connection may end a failover, and with it the role of a replica.
+                // The connections are cut before planning, since their end may end a failover and so the role of a
+                // replica.
                 self.take_restart_step(&Actor::ENGINE, RestartStep::Cut { spared: None });
                 self.restart(None, |planner| planner.crash(down_ms));
             }
@@ -95,9 +96,8 @@ impl Engine {
         }
     }
 
-    /// Kills the script that runs, ahead of the server, whose [`RestartStep::Kill`] waits for its end. Neither its
-    /// changes nor its answer go anywhere, as of a process that is killed. Returns whether there is one: the caller
-    /// ends it.
+    /// Kills the running script before the server is killed, since [`RestartStep::Kill`] waits for its end. Its changes
+    /// and its reply are dropped, as in a killed process. Returns whether a script runs; the caller must end it.
     pub fn die_ahead(&mut self) -> bool {
         let caller = self.sessions.slots().find(|slot| self.scripts.run_for(*slot));
         if let Some(slot) = caller {
@@ -109,7 +109,7 @@ impl Engine {
         caller.is_some()
     }
 
-    /// Loses keys, scripts and functions, as with the process; what a replica had its master has still.
+    /// Deletes keys, scripts and functions, as with the process. The master of a replica still has them.
     fn lose_data(&mut self, actor: &Actor<'_>, is_replica: bool) {
         self.keyspace.end_lag();
         let now = self.clock.now();
@@ -125,8 +125,8 @@ impl Engine {
         self.scripts.reset(&self.config, seed);
     }
 
-    /// A client has left. While nobody is let in, and the clock stands, it may have been the last that could move it:
-    /// without one, clients are let in again.
+    /// Handles the disconnection of a client during an outage. If the clock is frozen and no client is left to move it,
+    /// ends the outage.
     pub(in crate::core) fn let_in_without_clients(&mut self) {
         let is_down = self.faults.outage.is_down(self.clock.now().monotonic_ms());
         if is_down && !self.clock.runs() {

@@ -1,4 +1,4 @@
-//! Changes of replication, and what the engine does since it has changed.
+//! Changes of replication, and the engine's reaction.
 
 use super::super::engine::Engine;
 use super::super::hooks::Hook;
@@ -6,12 +6,12 @@ use crate::member::{Promotion, TopologyRequest};
 use crate::replication::{Feed, ReplicationControl, ReplicationEffect, ReplicationView};
 
 impl Engine {
-    /// Both parts of replication, to look at.
+    /// Returns a read-only view of both sides of replication.
     pub(crate) fn replication(&self) -> ReplicationView<'_> {
         ReplicationView::new(&self.replication, self.following.as_ref(), &self.config, &self.clock)
     }
 
-    /// Changes replication, and follows.
+    /// Changes replication and applies the effects.
     pub(crate) fn change_replication<T>(
         &mut self,
         change: impl FnOnce(&mut ReplicationControl<'_>) -> T,
@@ -35,7 +35,7 @@ impl Engine {
         done
     }
 
-    /// Does what is to be done since replication has changed.
+    /// Applies the effects of a change of replication.
     fn follow_replication(&mut self, effects: Vec<ReplicationEffect>) {
         for effect in effects {
             match effect {
@@ -66,7 +66,7 @@ impl Engine {
         }
     }
 
-    /// Tells replicas what a command, script or transaction has changed, now that it has ended.
+    /// Sends replicas the changes of a command, script or transaction that has ended.
     #[cold]
     pub(in crate::core) fn replicate(&mut self) {
         self.hooks.set(Hook::Replicate, false);
@@ -76,7 +76,8 @@ impl Engine {
         }
     }
 
-    /// Replicas run a request as it is when what runs now has ended: a message, a change of libraries.
+    /// Sends replicas a request that they run as it is, once the running command has ended: a message or a change of
+    /// libraries.
     pub(crate) fn replicate_request(&mut self, words: &[&[u8]], session: u64) {
         if self.replication().feeds_replicas() {
             self.change_replication(|control| control.pass_on(words, session));

@@ -1,4 +1,4 @@
-//! Replication joined to the engine: what its two parts see, and the effects of their changes, carried out.
+//! Replication in the engine: access to both sides, and the effects of their changes.
 
 mod conductor;
 mod requests;

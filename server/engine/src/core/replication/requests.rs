@@ -1,4 +1,4 @@
-//! Requests of clients on replication, carried out.
+//! The execution of clients' replication requests.
 
 use super::super::call::Call;
 use super::super::engine::Engine;
@@ -10,7 +10,7 @@ use lockwheel_resp::{Reply, allocation};
 use lockwheel_store::keyspace::FlushedKeys;
 
 impl Engine {
-    /// Carries out a request on replication.
+    /// Executes a replication request.
     ///
     /// # Errors
     /// Returns an error if a client cannot become a replica now.
@@ -50,14 +50,14 @@ impl Engine {
         Ok(())
     }
 
-    /// A client becomes a replica, after the server has taken its part over if it is the master.
+    /// Turns a client into a replica. If the client is the server's master, the server first takes over.
     fn run_sync(&mut self, sync: SyncRequest<'_>, call: Call<'_>, args: Args<'_>) -> Outcome {
         if sync.takes_over {
             self.unfollow_master();
             let client = self.client_list().asking(call.slot, args);
             tracing::info!("MASTER MODE enabled (failover request from '{client}')");
         }
-        // A client that asks by SYNC looks at the stream, and does not ask again.
+        // A client that uses SYNC only reads the stream and does not ask again.
         let reads_newer_forms = self.replication.reads_newer_forms(call.session);
         if sync.from.is_some()
             && self.change_replication(|control| control.master_is_too_new_for(reads_newer_forms))
@@ -67,16 +67,17 @@ impl Engine {
         self.attach_replica(call.slot, sync)
     }
 
-    /// A client becomes a replica: it gets what it lacks, and then the stream. O(a piece of the data) if a snapshot
-    /// begins; O(data) if it is for a server of this process.
+    /// Turns a client into a replica, which gets the missing data and then the stream. O(a piece of the data) if a
+    /// snapshot begins; O(data) for a server of this process.
     ///
     /// # Errors
-    /// Returns `LOADING` if too many snapshots are on their way, of which none serves it: it is to ask again.
+    /// Returns `LOADING` if too many snapshots are being sent and none of them suits the replica. The replica retries
+    /// later.
     fn attach_replica(&mut self, slot: Slot, sync: SyncRequest<'_>) -> Outcome {
         self.replicate();
         let (newcomer, plan) = self.change_replication(|control| control.plan_sync(slot, sync))?;
         let plan = match plan {
-            // A server of this process gets it now: the order of what both do does not depend on real time.
+            // A server of this process gets its snapshot now, so that the order of events does not depend on real time.
             SyncPlan::NewSnapshot if newcomer.is_in_process() => {
                 let for_7_0 = newcomer.is_for_7_0();
                 let db = self.change_replication(|control| control.prepare_snapshot(for_7_0));
@@ -88,7 +89,7 @@ impl Engine {
         };
         let is_new = matches!(plan, SyncPlan::NewSnapshot);
         let answer = self.change_replication(|control| control.take_on(newcomer, sync, plan));
-        // Nothing but the stream is sent from now on.
+        // From now on, only the stream is sent.
         self.end_tickets(self.sessions.get(slot).id, TicketEnd::GivenUp);
         let session = self.sessions.get_mut(slot);
         session.is_replica = true;
@@ -107,8 +108,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Begins the snapshot that replicas wait for, unless one is on its way, or a save, or a script runs: then it is
-    /// tried again. O(a piece).
+    /// Begins the snapshot that replicas wait for. If a snapshot or save is in progress, or a script runs, a later call
+    /// tries again. O(a piece).
     pub(in crate::core) fn begin_replica_snapshot(&mut self) {
         if self.persistence.background.is_some() || self.scripts.is_running() {
             return;
@@ -118,17 +119,17 @@ impl Engine {
         let Some((for_7_0, db)) = due else { return };
         let file = allocation::contain(|| self.data_file().begin_for_replica(for_7_0, db));
         let Ok(file) = file else { return self.change_replication(|control| control.end_snapshot(None)) };
-        // The stream of a replica is its master's, which does not tell of what is flushed here.
+        // The stream of a replica comes from its master and does not include local flushes.
         let flushed =
             if self.replication().is_replica() { FlushedKeys::Written } else { FlushedKeys::LeftOut };
         let process = self.environment.identity.process.id;
         self.change_saves(|control| control.begin_for_replicas(file, flushed, process));
     }
 
-    /// Sends a client a copy of the data or of a part of them, which no stream follows.
+    /// Sends a client a copy of the data or of a part of them, without a following stream.
     ///
     /// # Errors
-    /// Returns `LOADING` if too many snapshots are on their way.
+    /// Returns `LOADING` if too many snapshots are being sent.
     fn send_copy(&mut self, slot: Slot, tells_offset: bool) -> Outcome {
         self.replication.check_room_for_snapshot()?;
         let file = self.data_file().write(self.sessions.get(slot).replica.content);

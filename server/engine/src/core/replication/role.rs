@@ -1,4 +1,4 @@
-//! The part that the server has in replication: it becomes a replica, or a master again.
+//! The role of the server in replication: it becomes a replica, or a master again.
 
 use super::super::engine::Engine;
 use crate::clients::{Closing, Peer, Slot};
@@ -6,12 +6,12 @@ use crate::locks::{HistoryCause, sessions};
 use crate::spec::CommandError;
 use crate::waits::TicketEnd;
 
-/// The error of requests that waited at a master, which serves them no more as a replica.
+/// The error for requests that waited on a master that has become a replica.
 const UNBLOCKED: &str =
     "UNBLOCKED force unblock from blocking operation, instance state changed (master -> replica?)";
 
 impl Engine {
-    /// Becomes the replica that the configuration says, if any.
+    /// Becomes a replica if the configuration says so.
     pub(in crate::core) fn begin_replication(&mut self) {
         if let Some((host, port)) = self.config.replication.master_address() {
             self.follow(host, port, false);
@@ -19,22 +19,21 @@ impl Engine {
         self.change_replication(|control| control.rules_changed());
     }
 
-    /// Becomes the replica of a master, and is that again after [`Engine::reset`].
+    /// Becomes the replica of a master, also after each [`Engine::reset`].
     pub fn begin_as_replica_of(&mut self, host: &str, port: u16) {
         self.follow(host.to_owned(), port, false);
         self.start.config.replication.master.clone_from(&self.config.replication.master);
         self.commit();
     }
 
-    /// Returns the host and the port of the master that it begins as a replica of. `None`: it begins as a master, or
-    /// as a node of a cluster.
+    /// Returns the host and the port of the initial master. `None`: the server begins as a master, or as a cluster
+    /// node.
     pub(crate) fn first_master(&self) -> Option<(String, u16)> {
         self.start.config.replication.master_address()
     }
 
-    /// Returns to the role that it began with, since another server of the process has begun anew. A failover of its
-    /// own ends. Its data stay until a master sends others. Nodes of a cluster have
-    /// [`Engine::return_to_first_view`] for that.
+    /// Returns to the initial role, since another server of the process was reset. A failover of this server ends. Its
+    /// data stay until a master sends others. Cluster nodes use [`Engine::return_to_first_view`] instead.
     pub(crate) fn return_to_first_role(&mut self) {
         self.change_replication(|control| control.end_failover());
         if self.is_node() || self.config.replication.master == self.start.config.replication.master {
@@ -47,7 +46,7 @@ impl Engine {
         self.commit();
     }
 
-    /// Becomes the replica of a master, or of another one than before.
+    /// Becomes the replica of a master, possibly of a new one.
     pub(crate) fn follow_master(&mut self, host: String, port: u16) {
         let knows_history = self.replication().knows_its_history();
         if self.following.is_none() {
@@ -59,8 +58,8 @@ impl Engine {
         self.follow(host, port, knows_history);
     }
 
-    /// Begins to follow a master. `knows_history`: its data are of a history that a master may go on from; those of a
-    /// server that begins are not.
+    /// Begins to follow a master. `knows_history`: the data belong to a history that a master may continue. The data of
+    /// a starting server do not.
     pub(in crate::core) fn follow(&mut self, host: String, port: u16, knows_history: bool) {
         self.replicate();
         let slot = self.change_replication(|control| control.begin_to_follow());
@@ -70,14 +69,13 @@ impl Engine {
             control.set_master((host, port), knows_history, slot, in_process);
         });
         self.unblock_for_replica();
-        // A replica neither renews what its clients lease nor gives it back. That is the new master's, until its time
-        // is over.
+        // A replica neither renews nor releases its clients' leases. The new master owns them until they expire.
         self.sessions.take_leaving();
         sessions::drop_all(&mut self.keyspace, self.clock.now());
         self.change_replication(|control| control.begin_as_replica());
     }
 
-    /// Is nobody's replica any more. Its replicas come back, and go on where they are.
+    /// Stops being a replica. The server's own replicas reconnect and continue where they are.
     pub(crate) fn unfollow_master(&mut self) {
         if let Some(slot) = self.change_replication(|control| control.leave_master()) {
             self.disconnect(slot);
@@ -85,7 +83,7 @@ impl Engine {
         }
     }
 
-    /// Everything begins anew: there is no master and no replica.
+    /// Ends replication for a reset: there is no master and no replica.
     pub(in crate::core) fn end_replication(&mut self) {
         if let Some(slot) = self.change_replication(|control| control.forget_master()) {
             self.disconnect(slot);
@@ -93,20 +91,20 @@ impl Engine {
         self.change_replication(|control| control.end());
     }
 
-    /// A session that runs what the master sends.
+    /// Creates a session that runs the master's requests.
     fn new_stream_session(&mut self, host: &str, port: u16) -> Slot {
         let slot = self.connect(Peer { addr: format!("{host}:{port}"), ..Peer::default() });
         self.sessions.trust(slot);
         let session = self.sessions.get_mut(slot);
         session.is_master = true;
-        // A master that goes on with its stream does not say again which database that is in.
+        // A master that continues its stream does not select the database again.
         session.db = self.replication.take_database();
         session.delivery.mode.turn_off();
         self.watch_idle(slot);
         slot
     }
 
-    /// Ends all waits for keys. A client that waits is closed after its error; that of a ticket stays.
+    /// Ends all waits for keys. A waiting client gets an error and is closed; a client with a ticket stays.
     fn unblock_for_replica(&mut self) {
         let error = CommandError::text(UNBLOCKED);
         for ticket in self.keyspace.waiters.tickets.all() {

@@ -1,4 +1,4 @@
-//! What replication forbids, and what of the engine depends on being a replica.
+//! The requests that replication forbids, and the parts of the engine that depend on being a replica.
 
 use super::super::engine::Engine;
 use super::super::hooks::Hook;
@@ -9,7 +9,7 @@ use crate::scripts::Scripts;
 use crate::spec::{Args, Command, CommandTable, Flags};
 
 impl Engine {
-    /// Why what was not saved, or replication, forbids a request: of a client, or of a script of one.
+    /// Returns why a failed save, or replication, forbids a request of a client or of its script.
     #[inline(always)]
     pub(crate) fn refused_by_state(
         &self,
@@ -25,7 +25,7 @@ impl Engine {
         request.refusal(self.replication(), self.hooks.has(Hook::NotSaved))
     }
 
-    /// Whether replication may forbid anything.
+    /// Whether replication may forbid any request.
     #[inline(always)]
     pub(crate) fn is_ruled_by_replication(&self) -> bool {
         self.hooks.has(Hook::Replication)
@@ -42,7 +42,8 @@ struct RuledRequest<'a> {
 }
 
 impl RuledRequest<'_> {
-    /// Returns why replication forbids it, or that the last save has failed. `are_saves_failing`: that forbids writes.
+    /// Returns the reason if replication, or a failed save, forbids the request. `are_saves_failing`: writes are
+    /// refused.
     #[cold]
     #[inline(never)]
     fn refusal(&self, replication: ReplicationView<'_>, are_saves_failing: bool) -> Option<Reason> {
@@ -50,7 +51,7 @@ impl RuledRequest<'_> {
             return None;
         }
         let (writes, is_refused_replica) = (self.writes(), replication.is_read_only());
-        // A script is told first that it runs on a replica.
+        // In a script, the error of a replica takes precedence.
         let is_told_first = !(is_refused_replica && self.scripts.is_running());
         if are_saves_failing && is_told_first && (writes || self.is_ping()) {
             return Some(Reason::NotSaved);
@@ -66,12 +67,12 @@ impl RuledRequest<'_> {
         (replication.has_stale_data() && self.lacks_stale()).then_some(Reason::MasterDown)
     }
 
-    /// Whether it is a client's PING, whose answer tells whether the server does all that it should.
+    /// Whether the request is a client's PING, whose reply tells whether the server is healthy.
     fn is_ping(&self) -> bool {
         self.command.name == "ping" && !self.scripts.is_running()
     }
 
-    /// Whether it writes: for a script that declares its flags, they say.
+    /// Whether the request writes. A script with declared flags is judged by these.
     fn writes(&self) -> bool {
         self.any(|command, args| {
             let declared = self.scripts.declared_flags(command.spec.name, args);
@@ -79,7 +80,7 @@ impl RuledRequest<'_> {
         })
     }
 
-    /// Whether it may not be answered from data that may be old.
+    /// Whether the request must not be answered from stale data.
     fn lacks_stale(&self) -> bool {
         self.any(|command, args| {
             let declared = self.scripts.declared_flags(command.spec.name, args);
@@ -87,7 +88,7 @@ impl RuledRequest<'_> {
         })
     }
 
-    /// Whether this holds of the request; of EXEC, if it does of what is queued.
+    /// Whether a property holds for the request, or for EXEC, for any queued one.
     fn any(&self, is: impl Fn(&Command, Args<'_>) -> bool) -> bool {
         let queued = self.session.multi.as_ref().filter(|_| self.command.name == "exec");
         let queued = queued.map_or(&[][..], |multi| multi.queue());

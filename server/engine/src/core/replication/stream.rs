@@ -1,4 +1,4 @@
-//! The stream of a master on its way into the data: the snapshot is loaded, requests are run.
+//! The stream of a master: its snapshot is loaded, its requests are run.
 
 use super::super::engine::Engine;
 use crate::clients::Slot;
@@ -9,7 +9,7 @@ use crate::spec::Args;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 impl Engine {
-    /// Follows an event of the connection to the master.
+    /// Handles an event of the connection to the master.
     pub(in crate::core) fn master_link(&mut self, id: OutboundId, event: OutboundEvent<'_>) {
         let Some(slot) = self.change_replication(|control| control.hear(id)) else { return };
         if let OutboundEvent::Closed { reason } = event {
@@ -23,7 +23,7 @@ impl Engine {
         self.commit();
     }
 
-    /// Goes on with what has come.
+    /// Handles the received data.
     fn follow_link(&mut self, event: OutboundEvent<'_>) {
         match (self.following.as_mut(), event) {
             (Some(following), OutboundEvent::Opened) => following.opened(),
@@ -44,7 +44,7 @@ impl Engine {
         }
     }
 
-    /// The snapshot is complete: all of it becomes the data, or nothing of it.
+    /// Loads a complete snapshot: either all of it replaces the data, or nothing does.
     fn take_snapshot(&mut self, file: &[u8], (id, offset): (ReplicationId, i64)) {
         tracing::info!("MASTER <-> REPLICA sync: Flushing old data");
         tracing::info!("MASTER <-> REPLICA sync: Loading DB in memory");
@@ -60,7 +60,7 @@ impl Engine {
         }
     }
 
-    /// Runs a request of the stream, if it has words, and passes it on as it came.
+    /// Runs a request of the stream, if it has words, and passes it on unchanged.
     fn run_streamed(&mut self, words: &[Vec<u8>]) {
         let Some(slot) = self.following.as_ref().map(ReplicaLink::slot) else { return };
         if let Some(name) = words.first() {
@@ -74,7 +74,7 @@ impl Engine {
         self.change_replication(|control| control.pass_on_stream());
     }
 
-    /// Runs a request of the master. What is over is for the master to say.
+    /// Runs a request of the master. Keys expire only when the master says so.
     fn run_as_master(&mut self, slot: Slot, argv: &[&[u8]]) {
         let hidden = self.keyspace.set_expiry_backlog(None);
         finally(

@@ -1,4 +1,4 @@
-//! A master and a replica in one process, with a connection that a seed cuts into pieces and cuts off.
+//! A master and a replica in one process. The connection is split and cut as a seed decides.
 
 mod unread;
 
@@ -11,19 +11,19 @@ use lockwheel_store::keyspace::Rng;
 use lockwheel_store::time::Now;
 use std::collections::VecDeque;
 
-/// When the wall clocks begin.
+/// The initial time of the wall clocks.
 const START_US: i64 = 1_000_000_000_000;
-/// The longest time to live of a key.
+/// The maximum time to live of a key.
 const LONGEST_MS: u64 = 50;
 
-/// The connection between both, as the test has it.
+/// The connection between the two, held by the test.
 struct Wire {
     id: OutboundId,
     slot: Slot,
-    /// What the replica has sent and the master has not read.
+    /// The bytes from the replica that the master has not read.
     requests: Vec<u8>,
     parser: RequestParser,
-    /// What the master has sent and the replica has not read.
+    /// The bytes from the master that the replica has not read.
     stream: VecDeque<u8>,
 }
 
@@ -33,7 +33,7 @@ struct World {
     clients: [Slot; 2],
     wire: Option<Wire>,
     now: Now,
-    /// The digests of all states that the master was in, and the last of these that the replica was in.
+    /// The digests of all past states of the master, and the index of the last one that the replica had.
     states: Vec<Vec<u8>>,
     seen: usize,
 }
@@ -43,7 +43,7 @@ fn engine(seed: u64, now: Now, master: Vec<String>) -> Engine {
     config.enable_debug_command = Permission::Yes;
     config.replication.master = master;
     config.replication.backlog_size = 16 << 10;
-    // Every other one makes its snapshots key by key, in as many milliseconds.
+    // Half of the engines write snapshots key by key, a key per millisecond.
     config.saves.key_delay_us = i64::from(seed.is_multiple_of(2));
     let mut engine = Engine::new(config, seed, now);
     engine.begin(now);
@@ -74,8 +74,8 @@ impl World {
         self.states.push(digest);
     }
 
-    /// Time passes; each instant at which something expires on the master makes a state of its own. By the wall clock
-    /// of the replica nothing is ever over, or it would hide keys that the master still had.
+    /// Advances time. Each instant at which a key expires on the master is a state of its own. On the replica's wall
+    /// clock no key expires, or it would hide keys that the master still has.
     fn pass(&mut self, ms: u64) {
         for _ in 0..ms.min(LONGEST_MS + 2) {
             self.now.monotonic_us += 1000;
@@ -89,7 +89,7 @@ impl World {
         self.replica.begin(Now { wall_us: START_US, ..self.now });
     }
 
-    /// Does what both want done, but delivers nothing to the replica.
+    /// Handles the requests of both engines, but delivers nothing to the replica.
     fn drain(&mut self) {
         while let Output::Outbound(_) | Output::Session(_) | Output::Garbage(_) = self.master.poll_output() {}
         loop {
@@ -127,7 +127,7 @@ impl World {
         }
     }
 
-    /// The master reads what the replica has sent, and its answers are on their way.
+    /// Lets the master read the replica's bytes and reply.
     fn serve(&mut self) {
         let Some(wire) = &mut self.wire else { return };
         let mut batch = Batch::new();
@@ -148,7 +148,7 @@ impl World {
         }
     }
 
-    /// The connection is gone, with all that is on its way.
+    /// Cuts the connection and drops everything in transit.
     fn cut(&mut self) {
         if let Some(wire) = &self.wire {
             let id = wire.id;
@@ -157,7 +157,8 @@ impl World {
         }
     }
 
-    /// Some of what is on its way arrives; then the replica is where the master was, and not before where it was.
+    /// Delivers some bytes to the replica. Its state must then be one of the master's, no earlier than its previous
+    /// one.
     fn deliver(&mut self, most: usize) {
         let Some(wire) = &mut self.wire else { return };
         let bytes: Vec<u8> = wire.stream.drain(..most.min(wire.stream.len())).collect();

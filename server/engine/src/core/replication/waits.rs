@@ -1,4 +1,4 @@
-//! Waits for replicas, as the engine retries them.
+//! Waits for replicas, and their retries.
 
 use super::super::call::{Call, Origin};
 use super::super::engine::Engine;
@@ -8,7 +8,7 @@ use crate::waits::Retry;
 use lockwheel_resp::Reply;
 
 impl Engine {
-    /// Answers a client that waits for replicas at once, or lets it wait: then replicas are asked how far they are.
+    /// Answers a client that waits for replicas at once, or blocks it and asks the replicas for their offsets.
     pub(in crate::core) fn await_replicas(
         &mut self,
         call: Call<'_>,

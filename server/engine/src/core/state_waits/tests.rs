@@ -1,4 +1,4 @@
-//! How often waits are looked at, whatever the time takes.
+//! The number of checks of waits, whatever the time between them.
 
 use crate::clients::{Outbox, Peer, Slot};
 use crate::config::Config;
@@ -44,7 +44,7 @@ fn waiters(engine: &mut Engine, count: usize, request: &str) -> Vec<Slot> {
     slots
 }
 
-/// Number of looks at waits while `requests` run.
+/// Returns the number of checks of waits while `requests` run.
 fn looks(engine: &mut Engine, slot: Slot, requests: &[&str]) -> u64 {
     let before = engine.retried_requests();
     for request in requests {
@@ -79,7 +79,7 @@ fn requests_that_do_not_matter_to_a_wait_cost_it_nothing() {
         ask(&mut engine, slot, "FAULT.ADD rule ON get KEY faulty DO REPLY NULL");
         ask(&mut engine, slot, "PING");
         waiters(&mut engine, WAITS, request);
-        // The first look at a kind.
+        // The first check of waits of this kind.
         ask(&mut engine, slot, "PING");
         let others = ["PING", "SET k1 v", "GET k1", "CONFIG GET port", "DEL k1", "PING"];
         assert_eq!(looks(&mut engine, slot, &others), 0, "{request}");
@@ -102,7 +102,7 @@ fn the_call_that_is_waited_for_wakes_those_alone_who_wait_for_it() {
     assert_eq!(looks(&mut engine, slot, &["GET k"]), 0);
 }
 
-/// It is counted after it was tried.
+/// A call is counted after it was tried.
 #[test]
 fn a_wait_for_calls_sees_its_own() {
     let (mut engine, slot) = engine();
@@ -149,7 +149,7 @@ fn a_call_of_a_subcommand_counts_for_its_container() {
     assert_eq!(told(&mut engine, of_one), ":1\r\n");
 }
 
-/// The call is counted when it has begun to wait.
+/// The call is counted when its wait begins.
 #[test]
 fn a_call_that_waits_is_counted_when_it_begins() {
     let (mut engine, slot) = engine();
@@ -182,7 +182,7 @@ fn a_rule_wakes_who_waits_for_its_act_or_its_end() {
     assert_eq!(told(&mut engine, often), "-ERR there is no rule 'hits'\r\n");
 }
 
-/// A client that waits for a replica, which has yet to acknowledge anything.
+/// Returns a replica that has acknowledged nothing, and a client that waits for it.
 fn replica_and_wait(engine: &mut Engine, slot: Slot, wait: &str) -> [Slot; 2] {
     let replica = engine.connect(Peer::default());
     ask(engine, replica, "PSYNC ? -1");
@@ -193,7 +193,7 @@ fn replica_and_wait(engine: &mut Engine, slot: Slot, wait: &str) -> [Slot; 2] {
 /// Acknowledges more than was ever written.
 const ACKNOWLEDGE: &str = "REPLCONF ACK 1000000000 FACK 1000000000";
 
-/// A served wait may be what another one waits for, whatever their kinds are.
+/// A served wait may satisfy another one of any kind.
 #[test]
 fn a_served_wait_wakes_those_who_wait_for_that() {
     for wait in ["WAIT 1 0", "WAITAOF 0 1 0"] {
@@ -207,7 +207,7 @@ fn a_served_wait_wakes_those_who_wait_for_that() {
     }
 }
 
-/// The rule tells the history of its act after those who wait for that have been looked at.
+/// The rule's action is recorded after the waiters for it have been checked.
 #[test]
 fn a_rule_on_the_reply_of_a_served_wait_wakes_those_who_wait_for_its_entry() {
     let (mut engine, slot) = engine();
@@ -242,7 +242,7 @@ fn silence_is_counted_from_the_last_request_of_those_who_are_meant() {
     assert_eq!(told(&mut engine, all), ":1\r\n");
 }
 
-/// Waits that would each be looked at in every millisecond.
+/// Each of these waits alone would be checked every millisecond.
 #[test]
 fn many_who_wait_for_a_short_silence_do_not_keep_the_server_busy() {
     let (mut engine, slot) = engine();
@@ -258,7 +258,7 @@ fn many_who_wait_for_a_short_silence_do_not_keep_the_server_busy() {
     assert!(waits.into_iter().all(|wait| told(&mut engine, wait) == ":1\r\n"));
 }
 
-/// They are not looked at as soon as each silence is long enough.
+/// Waits are not checked as soon as a silence is long enough.
 #[test]
 fn no_silence_is_missed_however_many_wait_for_it() {
     for request in ["AWAIT.IDLE 12 LIMIT 600000", "AWAIT.IDLE 12 NAME n* LIMIT 600000"] {
@@ -268,13 +268,13 @@ fn no_silence_is_missed_however_many_wait_for_it() {
             ask(&mut engine, *client, &format!("CLIENT SETNAME n{n}"));
         }
         let waits = waiters(&mut engine, WAITS, request);
-        // Each alone is silent for long enough, but not both.
+        // Each client alone is silent for long enough, but not both together.
         for (n, ms) in (8..=80).step_by(8).enumerate() {
             engine.begin(at(ms));
             ask(&mut engine, named[n % 2], "PING");
         }
         assert_eq!(told(&mut engine, waits[0]), "", "{request}");
-        // Between two looks at them.
+        // The silence lies between two checks of the waits.
         for ms in 81..=160 {
             engine.begin(at(ms));
             if !(103..=114).contains(&ms) {
@@ -285,7 +285,7 @@ fn no_silence_is_missed_however_many_wait_for_it() {
     }
 }
 
-/// More bytes than are kept of clients that are gone.
+/// The name exceeds the bytes that are kept of disconnected clients.
 #[test]
 fn a_long_name_costs_those_who_wait_for_silence_no_look_at_each_request() {
     let (mut engine, slot) = engine();
@@ -302,7 +302,7 @@ fn a_long_name_costs_those_who_wait_for_silence_no_look_at_each_request() {
     assert!(looked <= 20, "{looked}");
 }
 
-/// More names than are kept.
+/// There are more names than are kept.
 #[test]
 fn no_name_is_missed_however_many_there_are() {
     let (mut engine, slot) = engine();
@@ -316,7 +316,7 @@ fn no_name_is_missed_however_many_there_are() {
     assert_eq!(told(&mut engine, named), ":1\r\n");
 }
 
-/// Something of a few threads of Redisson's and a few locks, which these listen to.
+/// Adds an event of a few Redisson threads and locks, on which the threads listen.
 fn random_entry(engine: &mut Engine, rng: &mut Rng) {
     let event = [
         HistoryEvent::Refused,
@@ -360,7 +360,7 @@ fn listeners_are_counted_alike_by_who_reads_on_and_by_who_reads_all() {
     assert!(seen.len() > 3, "{seen:?}");
 }
 
-/// Whatever the history has dropped, be it short or long.
+/// The result does not depend on the entries that the history has dropped.
 #[test]
 fn listeners_are_counted_alike_while_the_history_drops_entries() {
     for (kept, turns) in [(20, 1000), (1040, 3000)] {
@@ -381,7 +381,7 @@ fn listeners_are_counted_alike_while_the_history_drops_entries() {
     }
 }
 
-/// A listener that was refused once does not wait, as long as the history knows of that.
+/// A listener that was refused once does not wait, as long as the history has the entry.
 #[test]
 fn a_wait_for_listeners_agrees_with_new_ones_when_the_history_has_dropped_their_entries() {
     for longest in [100, 5000] {
@@ -410,7 +410,7 @@ fn a_wait_for_listeners_agrees_with_new_ones_when_the_history_has_dropped_their_
     }
 }
 
-/// While the history drops an entry for each new one.
+/// The history drops an entry for each new one.
 #[test]
 fn each_entry_is_read_a_few_times_by_who_counts_listeners() {
     let (mut engine, slot) = engine();
@@ -427,7 +427,7 @@ fn each_entry_is_read_a_few_times_by_who_counts_listeners() {
     assert!((10_000..200_000).contains(&count.looks()), "{}", count.looks());
 }
 
-/// A wait goes on while the history is switched off and on, and the lock is asked for again.
+/// The wait continues while the history is switched off and on and the lock is requested again.
 #[test]
 fn a_changed_setting_of_the_history_wakes_who_waits_for_listeners() {
     let (mut engine, slot) = engine();
@@ -453,7 +453,7 @@ fn a_changed_setting_of_the_history_wakes_who_waits_for_listeners() {
     assert_eq!(told(&mut engine, again), ":1\r\n");
 }
 
-/// Readings of the history that take long count as calls when they begin, and end with all that they were of.
+/// Long readings of the history count as calls when they begin. They end with the state that they read.
 #[test]
 fn a_reset_ends_readings_of_the_history_that_are_half_way() {
     let (mut engine, slot) = engine();

@@ -1,4 +1,4 @@
-//! The part of the stream that a replica has not read: its limits, its memory, and the figures that show it.
+//! The unread part of a replica's stream: its limits, its memory, and the figures that show it.
 
 use super::{START_US, ask, engine};
 use crate::clients::{Closing, Outbox, Peer, Slot};
@@ -8,7 +8,7 @@ use lockwheel_store::keyspace::Rng;
 use lockwheel_store::time::Now;
 use std::io::IoSlice;
 
-/// A master with this limit of replicas, a client of it, and a replica that has read the snapshot.
+/// Returns a master with this replica limit, a client of it, and a replica that has read the snapshot.
 fn master(limit: &str) -> (Engine, Slot, Slot) {
     let now = Now { wall_us: START_US, monotonic_us: 0 };
     let mut master = engine(1, now, Vec::new());
@@ -19,7 +19,7 @@ fn master(limit: &str) -> (Engine, Slot, Slot) {
     (master, client, replica)
 }
 
-/// Writes keys with values of these lengths, which cannot be compressed.
+/// Writes keys with incompressible values of these lengths.
 fn write(master: &mut Engine, client: Slot, values: &[(&str, usize)]) {
     let mut rng = Rng::new(7);
     for (key, len) in values {
@@ -30,7 +30,7 @@ fn write(master: &mut Engine, client: Slot, values: &[(&str, usize)]) {
     master.sessions().buffers(client).set_unwritten(0);
 }
 
-/// The number behind this name in a reply.
+/// Returns the number after this name in a reply.
 fn number(reply: &[u8], name: &str) -> usize {
     let text = String::from_utf8_lossy(reply);
     let found = text.split([' ', '\r', '\n']).find_map(|word| word.strip_prefix(name));
@@ -94,7 +94,7 @@ fn a_large_change_is_not_copied_for_a_replica() {
     assert!(master.replication.unsent(session) > 300_000);
 }
 
-/// The sessions whose connections are to be told something.
+/// Returns the sessions whose connections are woken.
 fn told(master: &mut Engine) -> Vec<u64> {
     let mut told = Vec::new();
     loop {
@@ -111,7 +111,7 @@ fn the_connection_of_a_replica_that_is_found_over_its_hard_limit_is_told() {
     let (mut master, client, replica) = master("1mb 0 0");
     let id = master.sessions().get(replica).id;
     write(&mut master, client, &[("a", 60_000), ("b", 20_000)]);
-    // Its connection has taken that, and cannot send it.
+    // The connection has taken the output, but cannot send it.
     let mut unsent = Outbox::default();
     master.take_output(replica, &mut unsent);
     master.sessions().buffers(replica).set_taken(&unsent);
@@ -182,7 +182,7 @@ fn an_acknowledgement_does_not_end_the_time_that_a_replica_is_over_its_soft_limi
     write(&mut master, client, &[("a", 100_000)]);
     master.take_output(replica, &mut output);
     write(&mut master, client, &[("b", 300_000)]);
-    // Its connection has sent what it took, and has not asked for more.
+    // The connection has sent the output that it took, and has not asked for more.
     master.sessions().buffers(replica).set_taken(&Outbox::default());
     master.execute(replica, &[b"REPLCONF", b"ACK", b"0"]);
     assert_eq!(master.sessions().get(replica).over_soft_since, Some(0));
@@ -195,13 +195,13 @@ fn an_acknowledgement_does_not_end_the_time_that_a_replica_is_over_its_soft_limi
 /// A replica whose connection reads as a seed decides.
 struct Reader {
     slot: Slot,
-    /// Bytes that its connection has taken and not sent.
+    /// The bytes that the connection has taken and not sent.
     output: Outbox,
-    /// Bytes that it has read of its present connection.
+    /// The bytes that the replica has read over its current connection.
     read: Vec<u8>,
 }
 
-/// The parts of what a replica has read.
+/// The parts of a replica's input.
 struct Received<'a> {
     /// The length of the stream before `stream`.
     begin: usize,
@@ -216,13 +216,13 @@ impl Reader {
         Reader { slot, output: Outbox::default(), read: Vec::new() }
     }
 
-    /// Its connection takes what there is for it.
+    /// Lets the connection take the pending output.
     fn take(&mut self, master: &mut Engine) {
         master.take_output(self.slot, &mut self.output);
         master.sessions().buffers(self.slot).set_taken(&self.output);
     }
 
-    /// Reads some of what its connection has taken.
+    /// Reads some of the output that the connection has taken.
     fn read(&mut self, master: &Engine, most: usize) {
         let mut left = most;
         while left > 0 && !self.output.is_empty() {
@@ -237,8 +237,8 @@ impl Reader {
         master.sessions().buffers(self.slot).set_taken(&self.output);
     }
 
-    /// Returns what it has of the stream; none before it has read its snapshot, or if it was refused. A partial answer
-    /// begins at `from`.
+    /// Returns the received part of the stream. `None` before the snapshot has been read, or if the replica was
+    /// refused. A partial synchronization begins at `from`.
     fn received(&self, from: usize) -> Option<Received<'_>> {
         let mut lines = self.read.split_inclusive(|byte| *byte == b'\n');
         let head = lines.next().filter(|line| line.ends_with(b"\n"))?;
@@ -256,13 +256,13 @@ impl Reader {
     }
 }
 
-/// Replicas read a stream as a seed decides: each gets all of it in order, or is cut and comes back.
+/// Lets replicas read a stream as a seed decides. Each gets all of it in order, or is cut and reconnects.
 fn read_as_decided(seed: u64) {
     const REPLICAS: usize = 4;
     let (mut master, client, _) = master("400kb 0 0");
     ask(&mut master, client, "CONFIG SET repl-backlog-size 150kb");
     let mut rng = Rng::new(seed);
-    // One that reads everything at once knows the stream.
+    // A replica that reads everything at once provides the whole stream.
     let mut whole = Reader::connect(&mut master, "PSYNC ? -1");
     let mut replicas: Vec<(Reader, usize)> =
         (0..REPLICAS).map(|_| (Reader::connect(&mut master, "PSYNC ? -1"), 0)).collect();
@@ -322,7 +322,7 @@ fn stream_of(whole: &Reader) -> (usize, &[u8]) {
     (received.begin, received.stream)
 }
 
-/// Checks that a replica has read a part of the stream.
+/// Checks that a replica has read a contiguous part of the stream.
 #[track_caller]
 fn check(reader: &Reader, from: usize, (begin, stream): (usize, &[u8]), seed: u64) {
     let Some(received) = reader.received(from) else { return };
