@@ -285,7 +285,7 @@ impl Engine {
         self.observers.stats.retried_requests
     }
 
-    /// How many waiting clients have been woken since the start: by keys or states, not by timeouts.
+    /// Returns the number of waiting clients woken since the start, by keys or states. Timeouts do not count.
     pub fn unblocked_clients(&self) -> u64 {
         self.observers.stats.unblocked_clients
     }

@@ -284,8 +284,8 @@ impl Engine {
         if let Some(multi) = &mut session.multi
             && !flags.contains(Flags::UNQUEUED)
         {
-            // As in Redis, only the part that EXEC in a cluster needs is kept of requests that will not run: their
-            // slots.
+            // Requests are not queued, as in Redis, once the transaction is sure to fail. So EXEC in a cluster only
+            // checks the slots of the earlier ones.
             if !session.watch_broken && !multi.aborted {
                 multi.has_preconditions |= flags.contains(Flags::PRECONDITION);
                 multi.push(command, Request::new(args.all()));
@@ -403,7 +403,7 @@ impl Engine {
         if self.keyspace.has_overdue() {
             self.keyspace.expire_overdue(self.clock.now(), self.clock.usual_rule());
         }
-        // As in Redis, calls are counted after the handler: INFO does not count itself, CONFIG RESETSTAT does.
+        // Calls are counted after the handler, as in Redis: INFO does not count itself, CONFIG RESETSTAT does.
         let took_ns = self.clock.lap(began_ns, self.environment.stopwatch_ns());
         self.observers.called(command, took_ns);
         if let Err(error) = outcome {

@@ -91,8 +91,8 @@ impl Engine {
         }
     }
 
-    /// Does extra work at the beginning of a batch. Continues work that was too much for one batch, and resumes
-    /// requests of clients that are no longer paused.
+    /// Does extra work at the beginning of a batch. Continues work that was too much for one batch. Resumes requests
+    /// of clients that are no longer paused.
     #[cold]
     fn begin_more(&mut self) {
         let has_more = self.tracking().shrink();

@@ -64,7 +64,7 @@ impl Engine {
             return;
         }
         if self.hooks.has(Hook::Pause) {
-            // As in Redis, no request is refused during a pause either.
+            // No request is refused during a pause either, as in Redis.
             return self.limits.suspend();
         }
         let (limit, now_us) = (self.config.maxmemory, self.clock.system().monotonic_us);

@@ -365,7 +365,7 @@ mod tests {
         Row::container("box", -2, &[Row::new("open", 3, ())]),
     ]];
 
-    /// A client that is refused for each of the last reasons, as many as this number.
+    /// A client to which this number of refusal reasons apply, counted from the last one.
     struct Client(usize);
 
     impl Caller for Client {

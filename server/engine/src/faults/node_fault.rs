@@ -41,7 +41,7 @@ pub(crate) enum NodeFault {
 /// The peers from which servers are cut off.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Apart {
-    /// These servers.
+    /// The servers with these indices.
     Nodes(Vec<usize>),
     /// All other servers.
     Others,

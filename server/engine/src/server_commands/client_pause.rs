@@ -43,7 +43,7 @@ fn pause(pauses: &mut Pauses, rule: TimeoutRule, args: Args<'_>, reply: &mut dyn
         Some(_) if args.is(3, "all") => PauseKind::All,
         Some(_) => return Err(CommandError::text("ERR CLIENT PAUSE mode must be WRITE or ALL")),
     };
-    // As in Redis, a pause with timeout 0 ends immediately.
+    // A pause with timeout 0 ends immediately, as in Redis.
     let ms = parse_integer_timeout_ms(&args[2], rule)?.unwrap_or(0);
     pauses.pause(kind, rule.now.monotonic_ms().saturating_add_unsigned(ms));
     reply.ok();

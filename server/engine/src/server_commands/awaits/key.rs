@@ -33,8 +33,8 @@ pub(super) const ROWS: &[Row<Handler>] = &[Row::new("await.key", -3, Handler::Bl
         "ERR value is out of range, must be positive: *",
     ])];
 
-/// Returns the class of waits for a state of a key. Each state has its own line in the queue, so that all its waiters
-/// are skipped at once while the key is not in that state. These waiters do not count as waiters of a lock.
+/// Returns the class of waits for a state of a key. Each state has its own line in the queue. While the key is not in
+/// that state, all its waiters are skipped at once. These waiters do not count as waiters of a lock.
 const fn class(name: &'static str, accepts: fn(Option<&Value>) -> bool) -> WaitClass {
     WaitClass { name, line: name, accepts, asking: Asking::All, out_of_turn: None, counts: false }
 }

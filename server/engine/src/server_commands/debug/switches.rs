@@ -19,7 +19,7 @@ pub(super) fn switch(engine: &mut Engine, args: Args<'_>, reply: &mut dyn Reply)
             let threshold = config::size(&args[2]).filter(|bytes| *bytes <= THRESHOLD_MAX);
             threshold.ok_or(CommandError::text(WRONG_THRESHOLD))?;
         }
-        // These switches have no effect here, since the server lacks the parts.
+        // Switches of parts that this server lacks have no effect.
         (b"pause-cron" | b"dict-resizing", 3) => {}
         (b"replybuffer", 4) if args.is(2, "resizing") => {}
         (b"replybuffer", 4) if args.is(2, "peak-reset-time") => {

@@ -62,7 +62,7 @@ fn integer(value: i64) -> Vec<u8> {
 fn receive(tx: &mut Tx<'_>, request: &Migration<'_>, keys: &[&[u8]], target: &mut dyn Target) -> Outcome {
     let mut next = || target.receive_line().map_err(|Broken| CommandError::text(READING));
     let mut refused = None;
-    // These are the replies to AUTH, if that was sent, and to SELECT.
+    // The replies to AUTH, if that was sent, and to SELECT.
     for _ in 0..1 + usize::from(request.password.is_some()) {
         let line = next()?;
         refused = refused.or_else(|| error_in(&line));

@@ -108,7 +108,7 @@ impl DataLoader<'_> {
         self.load_libraries(&staged, mode)?;
         let selected = staged.selected;
         let (changes, loaded) = (self.keyspace.counters.dirty, staged.loaded);
-        // As in Redis, a load does not change the data of replicas.
+        // A load does not change the data of replicas, as in Redis.
         let told = Feed::take_from(self.keyspace);
         self.load_keys(staged, mode);
         Feed::put_back_into(self.keyspace, told);
