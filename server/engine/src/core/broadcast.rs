@@ -10,7 +10,7 @@ use crate::waits::Retry;
 use lockwheel_store::keyspace::Keyspace;
 use std::net::SocketAddr;
 
-/// The commands that read the lock history of all servers.
+/// The commands that read the history of locks of all servers.
 pub(super) const OF_HISTORY: &[&str] = &["lock.history", "lock.verify"];
 
 impl Engine {
@@ -81,7 +81,7 @@ impl Engine {
     }
 }
 
-/// Begins to merge the lock histories of these servers for a reader. `hanging` are the indices of hanging servers,
+/// Begins to merge the histories of locks of these servers for a reader. `hanging` are the indices of hanging servers,
 /// whose events are left out.
 pub(crate) fn read_history(nodes: &mut [&mut Engine], hanging: &[usize]) -> Option<MergingHistory> {
     nodes.iter_mut().for_each(|node| locks::history_is_read(&mut node.keyspace));
@@ -98,7 +98,7 @@ fn name_of(node: &Engine, place: usize) -> String {
     SocketAddr::new(node.config.loopback(), node.member.addresses()[place].port).to_string()
 }
 
-/// Returns the lock histories of these servers merged into one.
+/// Returns the histories of locks of these servers merged into one.
 pub(crate) fn merged_history(nodes: &[&mut Engine]) -> Option<MergedHistory> {
     MergedHistory::of(&keep_locks(nodes), nodes.first()?.start.seed)
 }

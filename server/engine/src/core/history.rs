@@ -1,4 +1,4 @@
-//! Entries for the lock history, if it is on: requests and replies, waits, connections, and moves of the clock.
+//! Entries for the history of locks, if it is on: requests and replies, waits, connections, and moves of the clock.
 
 use super::engine::Engine;
 use super::hooks::Hook;

@@ -6,7 +6,7 @@
 pub(crate) enum Hook {
     /// Fault rules see requests.
     Rules = 1 << 0,
-    /// The lock history records requests.
+    /// The history of locks records requests.
     History = 1 << 1,
     /// Clients are paused.
     Pause = 1 << 2,

@@ -8,7 +8,7 @@ use lockwheel_resp::Reply;
 
 impl Engine {
     /// Runs such a command. A server of this process that is cut off from this one is unreachable, as behind a broken
-    /// network. Other servers learn the origin of the data sent to them.
+    /// network. A reachable one then goes on with this server's grant numbers and the holds of the keys that it got.
     pub(super) fn run_hosted(
         &mut self,
         run: HostedHandler,

@@ -18,7 +18,7 @@ const NO_ACTION: CommandError = CommandError::text("ERR a rule ends with DO and 
 
 /// Resolves the full name of a command in lower case.
 ///
-/// Errors: there is no such command.
+/// Returns an error if the command does not exist.
 pub(super) type CommandResolver<'a> = dyn Fn(&[u8]) -> Result<String, CommandError> + 'a;
 
 /// The grammar of `FAULT.ADD`.

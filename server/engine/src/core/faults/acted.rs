@@ -1,4 +1,4 @@
-//! Entries on faults for the lock history.
+//! Entries on faults for the history of locks.
 
 use super::super::history::HistoryNotes;
 use crate::clients::Slot;
