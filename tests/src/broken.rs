@@ -1,7 +1,7 @@
 //! A server broken on purpose: a proxy between a client and a sound server that spoils one mechanism.
 //!
-//! A test of a client is worth something only if it fails when the server is wrong. The switch that makes it
-//! wrong lives here, so that the product has none.
+//! A client's test is worth something only if it fails when the server is wrong. The switch that makes the server wrong
+//! lives here, so that the product has none.
 
 use crate::client::encode;
 use std::collections::HashMap;
@@ -11,10 +11,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
-/// Bytes that one read of a socket takes at most.
+/// The most bytes that one read of a socket takes.
 const READ_BYTES: usize = 64 * 1024;
 
-/// Put before a script, on its first line: what Redis answers with nil no longer is `false` in Lua, but nil.
+/// The line put before a script. With it, a nil reply of Redis is nil in Lua instead of `false`.
 const NIL_FOR_FALSE: &[u8] = b"local redis=(function(sound) \
     local function spoilt(value) if value==false then return nil end return value end \
     return setmetatable({call=function(...) return spoilt(sound.call(...)) end,\
@@ -23,9 +23,9 @@ const NIL_FOR_FALSE: &[u8] = b"local redis=(function(sound) \
 /// The mechanism that does not work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// No message that is published reaches a subscriber; all else about pub/sub works.
+    /// No published message reaches a subscriber; everything else about pub/sub works.
     LosePublish,
-    /// In scripts, a nil reply is Lua's nil and not `false`.
+    /// In scripts, a nil reply is Lua's nil instead of `false`.
     NilForFalse,
 }
 
@@ -37,15 +37,15 @@ pub struct BrokenServer {
     acceptor: Option<JoinHandle<()>>,
 }
 
-/// What the threads of a proxy share.
+/// The state that the threads of a proxy share.
 #[derive(Debug)]
 struct Shared {
     fault: Fault,
     stopped: AtomicBool,
     spoilt: AtomicU64,
-    /// The SHA-1 that the client knows a script by, and the one that the server knows it by.
+    /// The SHA-1 by which the client knows a script, and the one by which the server knows it.
     scripts: Mutex<HashMap<Vec<u8>, Vec<u8>>>,
-    /// Both sockets of every connection, to be closed in the end.
+    /// Both sockets of every connection, kept so that they can be closed in the end.
     sockets: Mutex<Vec<TcpStream>>,
 }
 
@@ -53,7 +53,7 @@ impl BrokenServer {
     /// Starts a proxy in front of a sound server.
     ///
     /// # Panics
-    /// When the loopback interface has no free port.
+    /// Panics if the loopback interface has no free port.
     pub fn start(sound: SocketAddr, fault: Fault) -> BrokenServer {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback has a free port");
         let port = listener.local_addr().expect("a bound socket has an address").port();
@@ -76,7 +76,7 @@ impl BrokenServer {
         self.port
     }
 
-    /// How often the fault has struck: messages lost, or scripts rewritten.
+    /// Returns how often the fault has struck: the number of messages lost, or of scripts rewritten.
     pub fn spoilt(&self) -> u64 {
         self.shared.spoilt.load(Ordering::Relaxed)
     }
@@ -85,7 +85,7 @@ impl BrokenServer {
 impl Drop for BrokenServer {
     fn drop(&mut self) {
         self.shared.stopped.store(true, Ordering::SeqCst);
-        // Wakes the thread that accepts; that it can fail to connect means that there is no such thread.
+        // Wakes the accepting thread. If the connection fails, there is no such thread.
         let _ = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port));
         if let Some(acceptor) = self.acceptor.take() {
             let _ = acceptor.join();
@@ -96,18 +96,18 @@ impl Drop for BrokenServer {
     }
 }
 
-/// The contents; a panic of another thread does not make them less true.
+/// The contents. The panic of another thread does not make them invalid.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Takes connections until told to stop.
+/// Accepts connections until told to stop.
 fn accept(listener: &TcpListener, sound: SocketAddr, shared: &Arc<Shared>) {
     for client in listener.incoming() {
         if shared.stopped.load(Ordering::SeqCst) {
             return;
         }
-        // A connection that fails is the client's to notice.
+        // The client notices a failed connection by itself.
         let _ = client.and_then(|client| join_up(client, sound, shared));
     }
 }
@@ -130,7 +130,8 @@ fn join_up(client: TcpStream, sound: SocketAddr, shared: &Arc<Shared>) -> io::Re
     Ok(())
 }
 
-/// Carries frames one way until a side closes, then closes both: what the change returns is sent instead.
+/// Carries frames in one direction until a side closes, then closes both. Sends the result of the change instead of the
+/// frame.
 fn pump(mut from: TcpStream, mut to: TcpStream, change: impl Fn(&[u8]) -> Vec<u8>) {
     let mut received = Vec::new();
     let mut chunk = vec![0; READ_BYTES];
@@ -147,7 +148,7 @@ fn pump(mut from: TcpStream, mut to: TcpStream, change: impl Fn(&[u8]) -> Vec<u8
             break;
         }
     }
-    // Either may be closed already.
+    // Either side may be closed already.
     let _ = from.shutdown(Shutdown::Both);
     let _ = to.shutdown(Shutdown::Both);
 }
@@ -169,7 +170,7 @@ impl Shared {
         }
     }
 
-    /// Changes the script, or the SHA-1, that a command names; false when it names none.
+    /// Changes the script, or the SHA-1, that a command names. Returns false if it names none.
     fn spoil_script(&self, name: &[u8], arguments: &mut [Vec<u8>]) -> bool {
         let subcommand = arguments.get(1).map(|word| word.to_ascii_uppercase()).unwrap_or_default();
         match (name, subcommand.as_slice()) {
@@ -196,7 +197,7 @@ impl Shared {
         }
     }
 
-    /// What the sound server sent, as the client gets it.
+    /// Converts a reply of the sound server to the one that the client gets.
     fn reply(&self, frame: &[u8], subscribed: &AtomicBool) -> Vec<u8> {
         match self.fault {
             Fault::LosePublish if subscribed.load(Ordering::SeqCst) && is_message(frame) => {
@@ -208,7 +209,8 @@ impl Shared {
         }
     }
 
-    /// SCRIPT LOAD answers with the SHA-1 of what was loaded; the client is to see that of what it sent.
+    /// SCRIPT LOAD answers with the SHA-1 of the loaded script; the client must see the SHA-1 of the script that it
+    /// sent.
     fn own_sha(&self, frame: &[u8]) -> Vec<u8> {
         let text = frame.strip_prefix(b"$40\r\n").and_then(|rest| rest.strip_suffix(b"\r\n"));
         let scripts = locked(&self.scripts);
@@ -235,7 +237,7 @@ fn is_message(frame: &[u8]) -> bool {
     })
 }
 
-/// The arguments of a request, when it is a non-empty array of bulk strings.
+/// The arguments of a request, if it is a non-empty array of bulk strings.
 fn bulk_strings(frame: &[u8]) -> Option<Vec<Vec<u8>>> {
     let (count, mut at) = header(frame, b'*')?;
     let mut arguments = Vec::new();
@@ -248,22 +250,22 @@ fn bulk_strings(frame: &[u8]) -> Option<Vec<Vec<u8>>> {
     (!arguments.is_empty()).then_some(arguments)
 }
 
-/// The number in a header of this kind, and where the header ends.
+/// The number in a header of this kind, and the offset at which the header ends.
 fn header(bytes: &[u8], kind: u8) -> Option<(usize, usize)> {
     let (number, end) = line_number(bytes)?;
     (bytes[0] == kind).then_some(())?;
     Some((usize::try_from(number).ok()?, end))
 }
 
-/// The number behind the first byte of a line, 0 when there is none, and where the line ends; `None` when the
-/// line is not complete.
+/// The number behind the first byte of a line (0 if there is none), and the offset at which the line ends. Returns
+/// `None` if the line is not complete.
 fn line_number(bytes: &[u8]) -> Option<(i64, usize)> {
     let end = bytes.iter().position(|byte| *byte == b'\n')?;
     let digits = std::str::from_utf8(bytes.get(1..end)?).unwrap_or_default();
     Some((digits.trim_end().parse().unwrap_or(0), end + 1))
 }
 
-/// The length of the first complete frame, of RESP2 or RESP3, or of an inline command; `None` when there is none.
+/// The length of the first complete frame, of RESP2 or RESP3, or of an inline command. Returns `None` if there is none.
 fn frame_length(bytes: &[u8]) -> Option<usize> {
     let mut at = 0;
     let mut pending: u64 = 1;
@@ -277,7 +279,7 @@ fn frame_length(bytes: &[u8]) -> Option<usize> {
                 pending += match kind {
                     b'*' | b'~' | b'>' => items,
                     b'%' => 2 * items,
-                    // Attributes precede the value that they are about.
+                    // Attributes precede the value that they describe.
                     b'|' => 2 * items + 1,
                     _ => 0,
                 };
@@ -374,7 +376,8 @@ mod tests {
         assert_eq!(&answer, b"+PONG\r\n");
         drop(broken);
         assert_eq!(stream.read(&mut answer).unwrap_or(0), 0);
-        // Its threads have ended, and the listener with the one that accepts; its port may be somebody else's by now.
+        // The proxy's threads have ended, and the listener with the accepting thread. Another process may have its port
+        // by now.
         while shared.strong_count() > 0 {
             thread::yield_now();
         }

@@ -1,4 +1,4 @@
-//! `check("HSET k f v", ":1")`: one line a test, run in RESP2 and in RESP3.
+//! `check("HSET k f v", ":1")`: a test is one line, run in RESP2 and in RESP3.
 //!
 //! A [`Scenario`] has two servers that see the same commands, one through RESP2, one through RESP3, so that
 //! neither run disturbs the other. Texts are those of [`crate::reply`].
@@ -8,9 +8,9 @@ use crate::redis_server::RealServer;
 use crate::reply::Reply;
 use std::net::SocketAddr;
 
-/// Anything that listens, for as long as the value lives.
+/// A value that listens on an address for as long as it lives.
 pub trait Endpoint {
-    /// Where it listens.
+    /// The address on which it listens.
     fn addr(&self) -> SocketAddr;
 }
 
@@ -32,7 +32,7 @@ impl Endpoint for SocketAddr {
     }
 }
 
-/// Which protocol a line runs in; also the index of its server.
+/// The protocol in which a line runs; also the index of its server.
 const PROTOCOLS: [Protocol; 2] = [Protocol::Resp2, Protocol::Resp3];
 
 /// Two servers, the same lines sent to both, and any number of named sessions on each.
@@ -45,14 +45,14 @@ pub struct Scenario<S> {
 }
 
 impl<S: Endpoint> Scenario<S> {
-    /// A scenario on two empty servers: the first is spoken to in RESP2, the second in RESP3.
+    /// Creates a scenario on two empty servers: the first is spoken to in RESP2, the second in RESP3.
     #[track_caller]
     pub fn new(servers: [S; 2]) -> Scenario<S> {
         let main = Session::connect("main", &servers);
         Scenario { servers, sessions: vec![main] }
     }
 
-    /// A scenario on two servers from the same maker; `None` when it makes none.
+    /// Creates a scenario on two servers from the same maker. Returns `None` if the maker returns none.
     #[track_caller]
     pub fn start(mut make: impl FnMut() -> Option<S>) -> Option<Scenario<S>> {
         Some(Scenario::new([make()?, make()?]))
@@ -108,7 +108,7 @@ impl<S: Endpoint> Scenario<S> {
     }
 }
 
-/// Whether a reply is the expected one. Of an error, `: *` at the end stands for any explanation.
+/// Whether a reply is the expected one. In an expected error, `: *` at the end stands for any explanation.
 pub fn is_expected(got: &str, expected: &str) -> bool {
     match expected.strip_suffix(": *").filter(|error| error.starts_with('-')) {
         Some(error) => got.strip_prefix(error).is_some_and(|behind| behind.starts_with(": ")),
@@ -116,7 +116,7 @@ pub fn is_expected(got: &str, expected: &str) -> bool {
     }
 }
 
-/// A connection to each of a scenario's two servers, used alike.
+/// One connection to each of a scenario's two servers, used alike.
 #[derive(Debug)]
 pub struct Session {
     name: String,
@@ -130,8 +130,8 @@ impl Session {
         Session { name: name.to_string(), clients: [connect(0), connect(1)] }
     }
 
-    /// Runs a line in both protocols and requires the same text of both. Of an error, `: *` at the end stands for any
-    /// explanation.
+    /// Runs a line in both protocols and requires the same text of both. In an expected error, `: *` at the end stands
+    /// for any explanation.
     #[track_caller]
     pub fn check(&mut self, line: &str, expected: &str) -> &mut Session {
         self.check3(line, expected, expected)
@@ -147,8 +147,8 @@ impl Session {
         self
     }
 
-    /// As [`Session::check3`], where the order of the outermost elements means nothing: they are compared in the
-    /// order of their texts. A flat RESP2 array whose RESP3 form is a map is sorted by pairs.
+    /// Works as [`Session::check3`], but ignores the order of the outermost elements: they are compared in the order of
+    /// their texts. A flat RESP2 array whose RESP3 form is a map is sorted by pairs.
     #[track_caller]
     pub fn check_sorted(&mut self, line: &str, expected2: &str, expected3: &str) -> &mut Session {
         let [got2, got3] = self.run(line);
@@ -167,7 +167,7 @@ impl Session {
         self
     }
 
-    /// Runs a line in both protocols and returns what came.
+    /// Runs a line in both protocols and returns both replies.
     #[track_caller]
     pub fn run(&mut self, line: &str) -> [Reply; 2] {
         let [first, second] = &mut self.clients;
@@ -193,7 +193,7 @@ impl Session {
         self
     }
 
-    /// Requires the text of the next reply to something that was sent.
+    /// Requires the text of the next reply to a request that was sent.
     #[track_caller]
     pub fn expect(&mut self, expected: &str) -> &mut Session {
         self.expect3(expected, expected)
@@ -273,7 +273,7 @@ mod tests {
             r#">["subscribe", "c", :1]"#,
         );
         scenario.on("blocked").send("BLPOP l 0");
-        // Whether it waits already or not, the reply is the same.
+        // The reply is the same whether the client waits already or not.
         scenario.check("PUBLISH c m", ":1").check("LPUSH l x", ":1");
         scenario.on("blocked").expect(r#"["l", "x"]"#);
         scenario.on("listener").expect_push(r#"["message", "c", "m"]"#);

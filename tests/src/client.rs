@@ -1,7 +1,7 @@
 //! A small blocking client: requests of any bytes, replies decoded by the redis-protocol crate.
 //!
-//! It does what it is told and no more: no reconnecting, no handshake unless asked, no retries. What a server
-//! sends that is not RESP is a panic that shows the bytes.
+//! The client does what it is told and no more: it does not reconnect or retry, and performs a handshake only when
+//! asked. If the server sends bytes that are not RESP, the client panics and shows the bytes.
 
 use crate::line;
 use crate::reply::{Reply, decode2, decode3, quoted};
@@ -14,19 +14,19 @@ use std::time::Duration;
 /// A push with the null of RESP2.
 const FLUSHED_IN_RESP2: &[u8] = b">2\r\n$10\r\ninvalidate\r\n$-1\r\n";
 
-/// The longest wait for a reply. A safety net for a server that hangs, not part of any test's meaning.
+/// The longest wait for a reply. It is a safety net for a server that hangs, not part of any test's meaning.
 pub const SAFETY_NET: Duration = Duration::from_secs(30);
 
-/// The version of the protocol that replies are decoded by.
+/// The version of the protocol in which replies are decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Protocol {
-    /// RESP2, which every connection begins with.
+    /// RESP2, with which every connection begins.
     Resp2,
     /// RESP3, after `HELLO 3`.
     Resp3,
 }
 
-/// What a connection goes over: a socket, or something around one.
+/// The transport of a connection: a socket, or a layer around one.
 pub trait Wire: Read + Write + Debug + Send {
     /// The socket.
     fn socket(&self) -> &TcpStream;
@@ -43,9 +43,9 @@ impl Wire for TcpStream {
 pub struct Client {
     stream: Box<dyn Wire>,
     protocol: Protocol,
-    /// Received and not yet decoded.
+    /// Bytes received and not yet decoded.
     received: Vec<u8>,
-    /// Push frames that came while a reply was waited for.
+    /// Push frames that came while the client waited for a reply.
     pushes: VecDeque<Reply>,
     /// The bytes of the last frame that was read.
     raw: Vec<u8>,
@@ -63,10 +63,10 @@ pub fn encode<A: AsRef<[u8]>>(arguments: &[A]) -> Vec<u8> {
     request
 }
 
-/// Connects a socket that waits for nothing longer than [`SAFETY_NET`].
+/// Connects a socket whose operations time out after [`SAFETY_NET`].
 ///
 /// # Panics
-/// When nothing listens there.
+/// Panics if nothing listens there.
 #[track_caller]
 pub fn connected(address: impl ToSocketAddrs) -> TcpStream {
     let stream = TcpStream::connect(address).expect("a server listens");
@@ -82,8 +82,8 @@ pub fn is_refused(address: impl ToSocketAddrs) -> bool {
     TcpStream::connect(address).is_err_and(|error| error.kind() == std::io::ErrorKind::ConnectionRefused)
 }
 
-/// Whether this end of a connection between two ports of this machine has not heard that the other has been closed, as
-/// Linux tells.
+/// Whether this end of a connection between two ports of this machine has not yet been notified that the other end is
+/// closed, according to Linux.
 fn is_established(here: u16, there: u16) -> bool {
     let tables = ["/proc/net/tcp", "/proc/net/tcp6"].map(std::fs::read_to_string);
     let [here, there] = [here, there].map(|port| format!(":{port:04X}"));
@@ -94,16 +94,16 @@ fn is_established(here: u16, there: u16) -> bool {
 }
 
 impl Client {
-    /// Connects, speaking RESP2 until told otherwise.
+    /// Connects; the client speaks RESP2 until told otherwise.
     ///
     /// # Panics
-    /// When nothing listens there.
+    /// Panics if nothing listens there.
     #[track_caller]
     pub fn connect(address: impl ToSocketAddrs) -> Client {
         Client::over(connected(address))
     }
 
-    /// A client over what is connected already, speaking RESP2 until told otherwise.
+    /// Creates a client over an existing connection; it speaks RESP2 until told otherwise.
     pub fn over(stream: impl Wire + 'static) -> Client {
         Client {
             stream: Box::new(stream),
@@ -114,10 +114,10 @@ impl Client {
         }
     }
 
-    /// Connects and says `HELLO 3`.
+    /// Connects and sends `HELLO 3`.
     ///
     /// # Panics
-    /// When nothing listens there or it does not speak RESP3.
+    /// Panics if nothing listens there, or if the listener does not speak RESP3.
     #[track_caller]
     pub fn connect_resp3(address: impl ToSocketAddrs) -> Client {
         let mut client = Client::connect(address);
@@ -135,18 +135,18 @@ impl Client {
         }
     }
 
-    /// What replies are decoded by now.
+    /// The protocol in which replies are decoded now.
     pub fn protocol(&self) -> Protocol {
         self.protocol
     }
 
-    /// Says what replies are decoded by. Needed only where HELLO or RESET took effect behind this client's back:
-    /// sent as raw bytes, or inside a transaction.
+    /// Sets the protocol in which replies are decoded. Needed only if HELLO or RESET took effect without this client's
+    /// knowledge: sent as raw bytes, or inside a transaction.
     pub fn set_protocol(&mut self, protocol: Protocol) {
         self.protocol = protocol;
     }
 
-    /// The other end's address.
+    /// The address of the other end.
     pub fn peer(&self) -> SocketAddr {
         self.stream.socket().peer_addr().expect("the stream is connected")
     }
@@ -156,16 +156,16 @@ impl Client {
         self.stream.socket().local_addr().expect("the stream is connected")
     }
 
-    /// Sends one command and returns its reply; pushes that come before it are kept for [`Client::read_push`].
+    /// Sends one command and returns its reply. Pushes that come before the reply are kept for [`Client::read_push`].
     ///
-    /// For the SUBSCRIBE family, whose answers are one frame a channel, this returns the first.
+    /// For the SUBSCRIBE family, whose answer is one frame for each channel, returns the first frame.
     #[track_caller]
     pub fn cmd<A: AsRef<[u8]>>(&mut self, arguments: &[A]) -> Reply {
         self.send(arguments);
         self.reply_to(arguments)
     }
 
-    /// As [`Client::cmd`], from a line with redis-cli's quoting.
+    /// Works as [`Client::cmd`], with a line in redis-cli's quoting.
     #[track_caller]
     pub fn line(&mut self, line: &str) -> Reply {
         self.cmd(&split(line))
@@ -179,13 +179,13 @@ impl Client {
         commands.iter().map(|arguments| self.reply_to(arguments)).collect()
     }
 
-    /// Sends one command and does not wait.
+    /// Sends one command and does not wait for the reply.
     #[track_caller]
     pub fn send<A: AsRef<[u8]>>(&mut self, arguments: &[A]) {
         self.send_raw(&encode(arguments));
     }
 
-    /// As [`Client::send`], from a line with redis-cli's quoting.
+    /// Works as [`Client::send`], with a line in redis-cli's quoting.
     #[track_caller]
     pub fn send_line(&mut self, line: &str) {
         self.send(&split(line));
@@ -199,16 +199,16 @@ impl Client {
         }
     }
 
-    /// Sends bytes as they are, for a peer that may hang up meanwhile.
+    /// Sends bytes as they are, to a peer that may hang up meanwhile.
     pub fn try_send_raw(&mut self, bytes: &[u8]) -> std::io::Result<()> {
         self.stream.write_all(bytes)
     }
 
-    /// Closes the connection, and waits until that has reached the host of the server, which a busy kernel does later:
-    /// only from then on can the server know.
+    /// Closes the connection, and waits until the close has reached the server's host. A busy kernel delivers it later,
+    /// and the server cannot notice it before.
     ///
     /// # Panics
-    /// When there is no connection.
+    /// Panics if there is no connection.
     pub fn close(self) {
         let socket = self.stream.socket();
         let [server, client] =
@@ -219,19 +219,19 @@ impl Client {
         }
     }
 
-    /// Closes the connection at once, with a reset: what was sent and not read yet is thrown away.
+    /// Closes the connection at once, with a reset: bytes that were sent and not read yet are thrown away.
     pub fn reset(self) {
         let socket = socket2::SockRef::from(self.stream.socket());
         socket.set_linger(Some(Duration::ZERO)).expect("a TCP socket has this option");
     }
 
-    /// Tells the server that no more requests come; replies can still be read.
+    /// Tells the server that no more requests follow; replies can still be read.
     pub fn finish_sending(&mut self) {
-        // Fails only when the connection is gone, which the next read says better.
+        // Fails only if the connection is gone, which the next read reports better.
         let _ = self.stream.socket().shutdown(Shutdown::Write);
     }
 
-    /// The reply to a command that was sent, following the protocol where HELLO and RESET change it.
+    /// Returns the reply to a command that was sent. Switches the protocol when HELLO or RESET changes it.
     #[track_caller]
     pub(crate) fn reply_to<A: AsRef<[u8]>>(&mut self, arguments: &[A]) -> Reply {
         let name = arguments.first().map_or(&[][..], AsRef::as_ref).to_ascii_uppercase();
@@ -250,7 +250,7 @@ impl Client {
         }
     }
 
-    /// The answer to HELLO: its type says which protocol holds from here on.
+    /// The answer to HELLO. Its type shows which protocol holds from here on.
     fn read_greeting(&mut self) -> Reply {
         loop {
             match self.first_byte() {
@@ -281,7 +281,7 @@ impl Client {
         }
     }
 
-    /// The next reply; push frames on the way are kept for [`Client::read_push`].
+    /// Returns the next reply; push frames before it are kept for [`Client::read_push`].
     #[track_caller]
     pub fn read_reply(&mut self) -> Reply {
         loop {
@@ -292,10 +292,11 @@ impl Client {
         }
     }
 
-    /// The next thing pushed: one kept while a reply was read, else the next frame, which in RESP2 is an array.
+    /// Returns the next push: one that was kept while a reply was read, else the next frame, which in RESP2 is an
+    /// array.
     ///
     /// # Panics
-    /// When the next frame is a reply.
+    /// Panics if the next frame is a reply.
     #[track_caller]
     pub fn read_push(&mut self) -> Reply {
         if let Some(push) = self.pushes.pop_front() {
@@ -307,15 +308,15 @@ impl Client {
         }
     }
 
-    /// What was pushed and not yet taken, without reading from the socket.
+    /// Returns the pushes received and not yet taken, without reading from the socket.
     pub fn take_pushes(&mut self) -> Vec<Reply> {
         self.pushes.drain(..).collect()
     }
 
-    /// The next frame of any kind, in the order of the wire.
+    /// Returns the next frame of any kind, in the order of the wire.
     ///
     /// # Panics
-    /// When the server hangs up, sends what is not RESP, or sends nothing for [`SAFETY_NET`].
+    /// Panics if the server hangs up, sends bytes that are not RESP, or sends nothing for [`SAFETY_NET`].
     #[track_caller]
     pub fn read_frame(&mut self) -> Reply {
         match self.try_read_frame() {
@@ -325,13 +326,13 @@ impl Client {
         }
     }
 
-    /// The next frame, or `None` when the server has closed the connection after the last one.
+    /// Returns the next frame, or `None` if the server has closed the connection after the last one.
     ///
     /// # Errors
-    /// Of the socket, with `WouldBlock` or `TimedOut` when nothing came for [`SAFETY_NET`].
+    /// Returns the socket's error: `WouldBlock` or `TimedOut` if nothing came for [`SAFETY_NET`].
     ///
     /// # Panics
-    /// When what came is not RESP.
+    /// Panics if the received bytes are not RESP.
     #[track_caller]
     pub fn try_read_frame(&mut self) -> std::io::Result<Option<Reply>> {
         loop {
@@ -344,15 +345,15 @@ impl Client {
         }
     }
 
-    /// The bytes of the frame that was read last, as they came.
+    /// The bytes of the last frame that was read, as they came.
     pub fn raw(&self) -> &[u8] {
         &self.raw
     }
 
-    /// Everything up to the end of the stream, undecoded: for connections that the server is to close.
+    /// Returns everything up to the end of the stream, undecoded, for connections that the server is to close.
     ///
     /// # Panics
-    /// When the server keeps the connection open for [`SAFETY_NET`].
+    /// Panics if the server keeps the connection open for [`SAFETY_NET`].
     #[track_caller]
     pub fn read_to_close(&mut self) -> Vec<u8> {
         loop {
@@ -364,12 +365,13 @@ impl Client {
         }
     }
 
-    /// Decodes one frame from what was received.
+    /// Decodes one frame from the received bytes.
     #[track_caller]
     fn decode(&mut self) -> Option<Reply> {
         let decoded = match self.protocol {
             Protocol::Resp2 => decode2(&self.received),
-            // redis-server tells so of a flush for whom a client in RESP2 has redirected here.
+            // redis-server reports a flush in this form if a client in RESP2 has redirected its tracking to this
+            // connection.
             Protocol::Resp3 if self.received.starts_with(FLUSHED_IN_RESP2) => {
                 let flushed = vec![Reply::Bulk(b"invalidate".to_vec()), Reply::Null];
                 Ok(Some((Reply::Push(flushed), FLUSHED_IN_RESP2.len())))
@@ -386,7 +388,7 @@ impl Client {
         }
     }
 
-    /// Reads what the socket has; false at the end of the stream.
+    /// Reads what the socket has. Returns false at the end of the stream.
     fn receive(&mut self) -> std::io::Result<bool> {
         let mut buffer = [0; 16 * 1024];
         loop {
@@ -397,14 +399,14 @@ impl Client {
                     return Ok(true);
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                // A server that closes with our bytes unread resets the connection: the same end.
+                // A server that closes while our bytes are unread resets the connection: that is the same end.
                 Err(error) if error.kind() == ErrorKind::ConnectionReset => return Ok(false),
                 Err(error) => return Err(error),
             }
         }
     }
 
-    /// The first byte of the next frame; `None` at the end of the stream.
+    /// Returns the first byte of the next frame, `None` at the end of the stream.
     fn first_byte(&mut self) -> Option<u8> {
         while self.received.is_empty() {
             if !self.receive().ok()? {
@@ -414,7 +416,7 @@ impl Client {
         self.received.first().copied()
     }
 
-    /// What lies undecoded, for a failure's text.
+    /// Describes the undecoded bytes, for a failure's text.
     fn leftover(&self) -> String {
         if self.received.is_empty() {
             return String::new();
@@ -423,7 +425,7 @@ impl Client {
     }
 }
 
-/// Splits a test's own line, which has to be well-formed.
+/// Splits a test's own line, which must be well-formed.
 #[track_caller]
 pub fn split(line: &str) -> Vec<Vec<u8>> {
     line::split(line).unwrap_or_else(|| panic!("unbalanced quotes in {line}"))
@@ -473,7 +475,7 @@ mod tests {
         with_redis(|server| {
             let mut client = Client::connect_resp3(server.addr());
             assert_eq!(client.line("SUBSCRIBE c").to_string(), r#">["subscribe", "c", :1]"#);
-            // A client that publishes to itself is told before its own reply.
+            // A client that publishes to itself gets the message before its own reply.
             assert_eq!(client.line("PUBLISH c m").to_string(), ":1");
             assert_eq!(client.read_push().to_string(), r#">["message", "c", "m"]"#);
             assert_eq!(client.take_pushes(), []);

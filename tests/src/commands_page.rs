@@ -1,4 +1,4 @@
-//! `docs/commands.md`, made from the table of commands and the list of differences.
+//! The page `docs/commands.md`, generated from the table of commands and the list of differences.
 
 use crate::differences;
 use crate::differences::table::FieldDifference;
@@ -10,15 +10,15 @@ use lockwheel_engine::spec::syntax::Syntax;
 use std::fmt::Write;
 use std::path::PathBuf;
 
-/// Our own groups, each with its name for people.
+/// Our own groups, each with its display name.
 const OWN_GROUPS: [(&str, &str); 2] = [("lock", "locks"), ("control", "the clock, and waiting for a state")];
 
-/// The file.
+/// The path of the page.
 pub fn path() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/commands.md"))
 }
 
-/// Its text.
+/// Generates the text of the page.
 pub fn text() -> String {
     let commands = ours::commands();
     let count = |own: bool| {
@@ -61,12 +61,12 @@ fn write_group(group: &str, title: &str, text: &mut String) {
     }
 }
 
-/// Whether no Redis has it: the families of our own, and the way in which nodes of a cluster speak to each other.
+/// Whether no Redis has the command: our own families, and the protocol between the nodes of a cluster.
 fn is_own(command: &Command) -> bool {
     OWN_GROUPS.iter().any(|(group, _)| *group == command.spec.group) || command.name == "cluster|gossip"
 }
 
-/// Whether it stands in the page: containers stand by their subcommands, and each has a HELP.
+/// Whether the page lists the command. A container is represented by its subcommands, and each container has a HELP.
 fn is_listed(command: &Command) -> bool {
     command.subcommands.is_empty() && !command.name.ends_with("help")
 }

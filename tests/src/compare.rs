@@ -1,40 +1,41 @@
-//! How far Redis promises a reply, command by command.
+//! The extent to which Redis promises a reply, command by command.
 
 use crate::reply::Reply;
 use crate::state::payloads_agree;
 
-/// How two replies to one command are compared. Errors and nulls are always compared exactly.
+/// The way in which two replies to one command are compared. Errors and nulls are always compared exactly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Comparison {
-    /// Everything is promised.
+    /// The whole reply is promised.
     Exact,
-    /// The elements are, their order is not.
+    /// The elements are promised, their order is not.
     Unordered,
-    /// The elements are, at whatever depth, their order is not.
+    /// The elements are promised at every depth, their order is not.
     DeeplyUnordered,
-    /// The pairs of a flat array or map are, their order is not.
+    /// The pairs of a flat array or map are promised, their order is not.
     UnorderedPairs,
-    /// A cursor and a part of a collection; the whole of it, in any order, when both went from start to end.
+    /// A cursor and a part of a collection. The whole collection is compared, in any order, if both scans went from
+    /// start to end.
     Scan {
         /// Whether the elements come in pairs.
         pairs: bool,
-        /// Whether the command began with cursor 0. Any other cursor means something to its own server only.
+        /// Whether the command began with cursor 0. Any other cursor has a meaning only to its own server.
         from_start: bool,
     },
-    /// The type and the number of elements are, the values are not.
+    /// The type and the number of elements are promised, the values are not.
     Shape,
-    /// The same value as bytes, in the forms of two versions.
+    /// A serialized value, in the forms of two versions.
     Payload,
-    /// Everything is, but for times of deliveries and consumers, which move in milliseconds.
+    /// Everything is promised except the times of deliveries and consumers, which change by the millisecond.
     Deliveries,
-    /// An integer that moves with the time, in units of so many milliseconds.
+    /// An integer that changes with time, in units of the given number of milliseconds.
     Near {
         /// Milliseconds in a unit.
         unit_ms: u64,
     },
 }
 
-/// The comparison for a command with its arguments.
+/// Returns the comparison for a command with its arguments.
 pub fn comparison_of(arguments: &[Vec<u8>]) -> Comparison {
     let upper = |index: usize| arguments.get(index).map_or(Vec::new(), |word| word.to_ascii_uppercase());
     let (name, first) = (upper(0), upper(1));
@@ -67,7 +68,7 @@ pub fn comparison_of(arguments: &[Vec<u8>]) -> Comparison {
 }
 
 impl Comparison {
-    /// Whether two replies agree as far as this goes, times within `skew_ms` and a unit's rounding.
+    /// Whether two replies agree under this comparison. Times may differ by `skew_ms` and the rounding of a unit.
     pub fn agree(self, real: &Reply, ours: &Reply, skew_ms: u64) -> bool {
         if real == ours {
             return true;
@@ -98,7 +99,7 @@ impl Comparison {
     }
 }
 
-/// The reply with all its arrays in order, the innermost first.
+/// Returns the reply with all its arrays sorted, the innermost first.
 fn deeply_sorted(reply: Reply) -> Reply {
     match reply {
         Reply::Array(elements) => Reply::Array(elements.into_iter().map(deeply_sorted).collect()).sorted(),
@@ -125,7 +126,7 @@ fn scans_agree(real: &Reply, ours: &Reply, pairs: bool, from_start: bool) -> boo
     sort(real_items.clone()) == sort(our_items.clone())
 }
 
-/// Same type, and for aggregates as many elements of the same types.
+/// Whether the types are equal, and for aggregates also the number and types of the elements.
 fn shapes_agree(real: &Reply, ours: &Reply) -> bool {
     match (real, ours) {
         (Reply::Array(real), Reply::Array(ours))
@@ -141,10 +142,10 @@ fn shapes_agree(real: &Reply, ours: &Reply) -> bool {
     }
 }
 
-/// Keys whose values are times, or have passed since, in milliseconds.
+/// Keys whose values are times, or elapsed times, in milliseconds.
 const TIMES: [&[u8]; 4] = [b"idle", b"inactive", b"seen-time", b"active-time"];
 
-/// Equal but for times, which may lie `skew_ms` apart.
+/// Whether the replies are equal except for times, which may lie `skew_ms` apart.
 pub fn deliveries_agree(real: &Reply, ours: &Reply, skew_ms: u64) -> bool {
     let near = |real: &Reply, ours: &Reply| match (real.as_int(), ours.as_int()) {
         (Some(real), Some(ours)) => {
@@ -177,8 +178,8 @@ pub fn deliveries_agree(real: &Reply, ours: &Reply, skew_ms: u64) -> bool {
     }
 }
 
-/// Which element of a pending entry says when it was delivered: of an id, a consumer, a time and a count; or the same
-/// without the consumer.
+/// Returns the index of the delivery time in a pending entry. An entry has an id, a consumer, a time and a count; the
+/// consumer may be missing.
 fn time_of_delivery(entry: &[Reply]) -> Option<usize> {
     let is = |at: usize, int: bool| entry.get(at).is_some_and(|item| item.as_int().is_some() == int);
     match entry.len() {

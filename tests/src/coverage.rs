@@ -1,11 +1,11 @@
-//! What a random run has produced: it fails when an option or an error of a row was never seen.
+//! The coverage of a random run: it fails if an option or an error of a row was never seen.
 
 use crate::generate::Generated;
 use crate::reply::Reply;
 use lockwheel_engine::spec::syntax::Syntax;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Tokens sent and errors answered, by command.
+/// Tokens sent and errors returned, by command.
 #[derive(Clone, Debug, Default)]
 pub struct Coverage {
     commands: BTreeMap<String, Seen>,
@@ -13,7 +13,7 @@ pub struct Coverage {
 
 #[derive(Clone, Debug, Default)]
 struct Seen {
-    /// How often the command was sent.
+    /// The number of times the command was sent.
     count: u64,
     /// Tokens of commands that were not refused.
     tokens: BTreeSet<String>,
@@ -21,12 +21,12 @@ struct Seen {
 }
 
 impl Coverage {
-    /// Nothing yet.
+    /// Creates an empty coverage.
     pub fn new() -> Coverage {
         Coverage::default()
     }
 
-    /// Notes a command and its answer. Tokens count only when the command was not refused: an option that no server
+    /// Records a command and its answer. Tokens count only if the command was not refused: an option that no server
     /// accepts has not been tested.
     pub fn record(&mut self, name: &str, command: &Generated, reply: &Reply) {
         let seen = self.commands.entry(name.to_lowercase()).or_default();
@@ -39,14 +39,14 @@ impl Coverage {
         }
     }
 
-    /// How often a command was sent.
+    /// Returns how often a command was sent.
     pub fn count(&self, name: &str) -> u64 {
         self.commands.get(&name.to_lowercase()).map_or(0, |seen| seen.count)
     }
 
-    /// What of a command was never produced, a line each; empty when everything was.
+    /// Lists the parts of a command that were never produced, one a line. Empty if all were.
     ///
-    /// `errors` are the texts that its row lists, each exact or, ending in `*`, a beginning.
+    /// `errors` are the texts that the command's row lists. Each is exact or, if it ends in `*`, a prefix.
     pub fn missing(&self, name: &str, syntax: &Syntax<'_>, errors: &[&str]) -> Vec<String> {
         let Some(seen) = self.commands.get(&name.to_lowercase()) else {
             return vec![format!("{name}: never sent")];
@@ -61,8 +61,8 @@ impl Coverage {
     }
 }
 
-/// Whether an error has this form: `*` at the end stands for anything, and so does what stands between quotes, as
-/// `'name'` does in `unknown type 'name'`.
+/// Whether an error has this form. `*` at the end stands for anything, and so does text between quotes, as `'name'` in
+/// `unknown type 'name'`.
 fn matches(error: &str, expected: &str) -> bool {
     let (expected, open) = match expected.strip_suffix('*') {
         Some(beginning) => (beginning, true),

@@ -1,8 +1,8 @@
-//! The one list of differences between our answers and a real server's, each with its reason.
+//! The list of all differences between our answers and a real server's, each with its reason.
 //!
-//! What is not in this list and not in [`crate::compare`] (which says what Redis itself leaves open) has to be equal
-//! byte for byte. A difference that is claimed to be Redis 7.2's is shown by its example, which a server of the 7.2
-//! line has to answer as ours does.
+//! An answer that is neither in this list nor in [`crate::compare`] (which lists what Redis itself leaves open) must be
+//! equal byte for byte. A difference that is claimed to be Redis 7.2's has an example, which a server of the 7.2 line
+//! must answer as ours does.
 
 pub mod beside;
 mod doubles;
@@ -20,7 +20,7 @@ use crate::reply::Reply;
 use crate::state::Snapshot;
 pub use doubles::same_but_digits;
 
-/// The differences that are known against a server of this kind.
+/// The known differences against a server of this kind.
 pub fn against(kind: Kind) -> &'static [Difference] {
     match kind {
         Kind::Redis => REDIS_7_0,
@@ -28,8 +28,9 @@ pub fn against(kind: Kind) -> &'static [Difference] {
     }
 }
 
-/// A range of members is defined among equal scores only. Elsewhere every server finds what the shape of its own
-/// table leads it to, which in Redis is random. [`crate::differential::Duel`] accepts it only where scores differ.
+/// A range of members is defined among equal scores only. With other scores, the result of each server depends on the
+/// shape of its own table, which is random in Redis. [`crate::differential::Duel`] accepts the difference only if
+/// scores differ.
 pub const LEX_AMONG_SCORES: &str = "members among different scores";
 
 const LEX: Difference = Difference {
@@ -45,7 +46,7 @@ const LEX: Difference = Difference {
     },
 };
 
-/// No example: a real server's answer has more elements than a test should read.
+/// There is no example: a real server's answer has more elements than a test should read.
 const MANY_AT_RANDOM: Difference = Difference {
     name: "millions of random elements",
     reason: "real servers draw as many elements with repetition as they are asked for, until their memory is gone; \
@@ -60,7 +61,7 @@ const MANY_AT_RANDOM: Difference = Difference {
     },
 };
 
-/// No example: which function comes first is random.
+/// There is no example: the order of the functions is random.
 const ONE_OF_SEVERAL_FUNCTIONS: Difference = Difference {
     name: "one of several functions that exist",
     reason: "when several functions of a library exist already, real servers name the one that comes first in a table \
@@ -78,14 +79,14 @@ const ONE_OF_SEVERAL_FUNCTIONS: Difference = Difference {
     },
 };
 
-/// No example: it takes seconds until they differ.
+/// There is no example: the servers differ only after seconds.
 const SHARED_IDLE_TIME: Difference = Difference {
     name: "small integers share their idle time",
     reason: "real servers have one object for all values that are the same small integer, and its clock is theirs",
     claim: Claim::OnPurpose,
     example: &[],
     applies: |exchange| {
-        // A key that is new here has a value there that nobody may have accessed for long.
+        // A key that is new in our server has a value in the real one that may not have been accessed for long.
         let [real, ours] = [exchange.real, exchange.ours].map(|answer| answer.reply.as_int());
         exchange.arguments.iter().any(|word| word.eq_ignore_ascii_case(b"IDLETIME"))
             && ours.is_some_and(|ours| ours >= 0 && real > Some(ours))
@@ -101,7 +102,7 @@ const COPIED_INTEGER: Difference = Difference {
     applies: is_shared_by_ours,
 };
 
-/// Against redis-server 7.0.15.
+/// The differences against redis-server 7.0.15.
 pub const REDIS_7_0: &[Difference] = &[
     streams::NO_MEMORY_BEFOREHAND,
     streams::CONSUMERS_WITH_NOTHING,
@@ -240,9 +241,9 @@ pub const REDIS_7_0: &[Difference] = &[
     expired::SCANNED,
 ];
 
-/// What a client that publishes to itself was told, in the order of Redis 7.2: the answer first, then the message. In
-/// RESP3, where a subscriber may publish, 7.0 writes the message before the answer or in the middle of EXEC's.
-/// (Whether 7.2 does is shown by the comparison with Valkey, where nothing is moved.)
+/// Reorders the frames of a client that publishes to itself into the order of Redis 7.2: the answer first, then the
+/// message. In RESP3, where a subscriber may publish, 7.0 writes the message before the answer or in the middle of
+/// EXEC's. (The comparison with Valkey, where nothing is moved, shows whether 7.2 does.)
 pub fn own_messages_last(kind: Kind, frames: &mut [Reply]) {
     if kind == Kind::Redis {
         frames.sort_by_key(is_message);
@@ -254,7 +255,7 @@ fn is_message(frame: &Reply) -> bool {
     matches!(items.first().and_then(Reply::as_bytes), Some(b"message" | b"pmessage" | b"smessage"))
 }
 
-/// Whether a command may wait for others.
+/// Whether a command may wait for other clients.
 pub fn may_block(arguments: &[Vec<u8>]) -> bool {
     let name = arguments.first().map_or(Vec::new(), |name| name.to_ascii_uppercase());
     matches!(
@@ -267,7 +268,7 @@ fn is_about_arity(reply: &Reply) -> bool {
     is_error(reply, "ERR wrong number of arguments") || is_error(reply, "ERR Wrong number of args")
 }
 
-/// Whether a real server's error begins like this, and ours like that.
+/// Whether a real server's error begins with one text, and ours with another.
 fn errors_are(exchange: &Exchange<'_>, real: &str, ours: &str) -> bool {
     is_error(&exchange.real.reply, real) && is_error(&exchange.ours.reply, ours)
 }
@@ -282,7 +283,7 @@ fn is_shared_by_ours(exchange: &Exchange<'_>) -> bool {
     counts && exchange.real.reply.as_int() == Some(1) && exchange.ours.reply.as_int() == Some(i32::MAX.into())
 }
 
-/// Against valkey-server 9, which grew out of Redis 7.2.
+/// The differences against valkey-server 9, which grew out of Redis 7.2.
 pub const VALKEY: &[Difference] = &[
     streams::NO_MEMORY_BEFOREHAND,
     streams::XREAD_OF_THE_LAST,
@@ -520,7 +521,7 @@ pub const VALKEY: &[Difference] = &[
     },
 ];
 
-/// An error of Valkey's as Redis would have put it.
+/// Returns an error of Valkey in the wording of Redis.
 fn in_redis_words(text: &str) -> String {
     text.replace("Valkey command", "Redis command")
         .replace("Unknown command", "Unknown Redis command")
@@ -530,7 +531,7 @@ fn in_redis_words(text: &str) -> String {
         .replace("No matching script.", "No matching script. Please use EVAL.")
 }
 
-/// An error from a script without the script's SHA-1.
+/// Returns an error from a script without the script's SHA-1.
 fn without_digest(text: &str) -> String {
     match text.split_once(" script: ") {
         Some((before, after)) => {
@@ -540,8 +541,8 @@ fn without_digest(text: &str) -> String {
     }
 }
 
-/// Where the list declares a difference of encodings, or of the digits that a script gave to a double, the real state
-/// gets ours.
+/// Copies our value into the real state if the list declares a difference of encodings, or of the digits that a script
+/// gave to a double.
 pub fn declare_states(kind: Kind, real: &mut Snapshot, ours: &Snapshot) {
     for (name, state) in &mut real.keys {
         let Some(our_state) = ours.keys.get(name) else { continue };
@@ -565,12 +566,12 @@ pub fn declare_states(kind: Kind, real: &mut Snapshot, ours: &Snapshot) {
     }
 }
 
-/// Tells a real server to delete expired keys only when they are touched: when it does so by itself is chance.
+/// Tells a real server to delete expired keys only on access. The time of an active deletion is random.
 pub fn keep_expired(client: &mut Client) {
     assert_eq!(client.line("DEBUG SET-ACTIVE-EXPIRE 0").to_string(), "+OK");
 }
 
-/// These words of the command, in upper case.
+/// Returns these words of the command, in upper case.
 fn words(exchange: &Exchange<'_>, range: std::ops::Range<usize>) -> Vec<String> {
     let words = exchange.arguments.get(range).unwrap_or_default();
     words.iter().map(|word| String::from_utf8_lossy(word).to_uppercase()).collect()
@@ -594,7 +595,7 @@ mod tests {
     use crate::redis_server::RealServer;
     use crate::{check::Endpoint, ours};
 
-    /// The last line's verdict, on empty servers.
+    /// Returns the verdict on the last line, on empty servers.
     fn shown(kind: Kind, example: &[&str]) -> Option<Verdict> {
         let (real, ours) = (RealServer::start(kind, &[])?, ours::server());
         let connect = |addr| Client::connect_with(addr, Protocol::Resp2);

@@ -1,4 +1,5 @@
-//! A family of commands on our server and on real ones: written lines. (Random ones: the differential tests.)
+//! A family of commands on our server and on real ones, tested with written lines. (The differential tests send random
+//! ones.)
 
 use crate::check::{Endpoint, Scenario};
 use crate::client::{Client, Protocol};
@@ -7,8 +8,8 @@ use crate::ours;
 use crate::pair::Pair;
 use crate::redis_server::{Kind, RealServer};
 
-/// Runs the same lines on our server and on these real ones, as far as they are installed. All tell every keyspace
-/// event.
+/// Runs the same lines on our server and on those of these real ones that are installed. All servers publish every
+/// keyspace event.
 #[track_caller]
 pub fn same_on(kinds: &[Kind], lines: impl Fn(&mut Scenario<Box<dyn Endpoint>>)) {
     let ours = || Box::new(ours::eventful_server()) as Box<dyn Endpoint>;
@@ -31,10 +32,10 @@ pub fn same_everywhere(lines: impl Fn(&mut Scenario<Box<dyn Endpoint>>)) {
 }
 
 /// Sends lines to a real server and to ours, in RESP2 and in RESP3, and requires the same bytes of both. Empty lines
-/// and lines that begin with `#` are left out. Does nothing, and says so, where the real server is not installed.
+/// and lines that begin with `#` are left out. If the real server is not installed, does nothing and says so.
 ///
 /// # Panics
-/// At the first difference.
+/// Panics at the first difference.
 #[track_caller]
 pub fn compare_lines(kind: Kind, lines: &str) {
     let Some(real) = RealServer::start(kind, &[]) else { return };
@@ -51,7 +52,7 @@ pub fn compare_lines(kind: Kind, lines: &str) {
     }
 }
 
-/// Waits until so many clients are blocked, on our servers or on real ones.
+/// Waits until this number of clients is blocked, on our servers or on real ones.
 #[track_caller]
 pub fn await_blocked<S: Endpoint>(scenario: &mut Scenario<S>, count: usize) {
     let wanted = format!("blocked_clients:{count}");
@@ -59,7 +60,7 @@ pub fn await_blocked<S: Endpoint>(scenario: &mut Scenario<S>, count: usize) {
         if !client.line(&format!("AWAIT.BLOCKED {count}")).is_error() {
             continue;
         }
-        // A real server is asked until it says so.
+        // A real server is polled until it reports this.
         let told = |client: &mut Client| {
             let info = client.line("INFO clients");
             let text = info.as_bytes().map(String::from_utf8_lossy).unwrap_or_default();
@@ -71,7 +72,7 @@ pub fn await_blocked<S: Endpoint>(scenario: &mut Scenario<S>, count: usize) {
     }
 }
 
-/// Requires that the subscriber `listener` is told these events next: `rpush l, lpop l`, an event and a key each.
+/// Requires that the subscriber `listener` receives these events next: `rpush l, lpop l`, each an event and a key.
 #[track_caller]
 pub fn expect_events<S: Endpoint>(scenario: &mut Scenario<S>, told: &str) {
     for event in told.split(", ") {
@@ -81,7 +82,7 @@ pub fn expect_events<S: Endpoint>(scenario: &mut Scenario<S>, told: &str) {
     }
 }
 
-/// Lets the session `listener` subscribe to all events, for [`expect_events`].
+/// Subscribes the session `listener` to all events, for [`expect_events`].
 #[track_caller]
 pub fn listen<S: Endpoint>(scenario: &mut Scenario<S>) {
     scenario.on("listener").run("PSUBSCRIBE __keyevent@0__:*");

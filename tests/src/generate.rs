@@ -1,23 +1,24 @@
-//! Random command lines from a command's synopsis: mostly valid, some wrong in every way a client can be wrong.
+//! Random command lines from a command's synopsis: most are valid, some are wrong in one of the ways in which a client
+//! can be wrong.
 
 use crate::rng::Rng;
 use crate::universe;
 use lockwheel_engine::spec::syntax::Syntax;
 
-/// What was done to a command line after it was made valid in form. (In form: its values may still be refused.)
+/// The change made to a command line after it was valid in form. (In form: its values may still be refused.)
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Form {
-    /// Nothing.
+    /// No change.
     Valid,
     /// Its last words were cut off.
     Short,
-    /// It got words that the synopsis has no place for.
+    /// Words were added that the synopsis has no place for.
     Long,
     /// A token of the command was added where it may conflict or repeat.
     ExtraToken,
-    /// A word was replaced by one the command does not know.
+    /// A word was replaced by one that the command does not know.
     UnknownWord,
-    /// An argument was replaced by a number or non-number of the hostile kind.
+    /// An argument was replaced by a hostile number or non-number.
     HostileArgument,
 }
 
@@ -31,18 +32,18 @@ pub struct Generated {
     pub arguments: Vec<Vec<u8>>,
     /// The tokens of the synopsis in it, in upper case.
     pub tokens: Vec<String>,
-    /// Whether it was made wrong, and how.
+    /// Whether the line was made wrong, and in which way.
     pub form: Form,
 }
 
-/// How a synopsis writes an empty word.
+/// The notation of a synopsis for an empty word.
 const EMPTY: &str = "\"\"";
 
-/// How often, in percent, an optional part is produced.
+/// The percentage of optional parts that are produced.
 const OPTIONAL_PERCENT: usize = 35;
-/// How often, in percent, a command is made wrong.
+/// The percentage of commands that are made wrong.
 const MUTATION_PERCENT: usize = 20;
-/// The most repetitions of a repeated part, which mostly are few.
+/// The most repetitions of a repeated part; most parts have few.
 const REPETITIONS_MAX: usize = 5;
 
 /// A seeded source of commands: the same seed and calls give the same lines.
@@ -52,20 +53,20 @@ pub struct Generator {
 }
 
 impl Generator {
-    /// The generator of this seed.
+    /// Creates the generator of this seed.
     pub fn new(seed: u64) -> Generator {
         Generator { rng: Rng::new(seed) }
     }
 
-    /// Its random numbers, for choices around the commands: which one, on which connection.
+    /// The random numbers of the generator, for choices around the commands, such as the command and its connection.
     pub fn rng(&mut self) -> &mut Rng {
         &mut self.rng
     }
 
-    /// A command line of this command.
+    /// Generates a command line of this command.
     ///
     /// `name` may hold a subcommand after a space or a bar: `object encoding`, `object|encoding`. `group` is the
-    /// command's group, whose kind of keys it mostly gets.
+    /// command's group: most of the keys are of that group's kind.
     pub fn command(&mut self, name: &str, group: &str, syntax: &Syntax<'_>) -> Generated {
         let mut line = Line { rng: &mut self.rng, group, words: Vec::new(), count_at: None, counted: 0 };
         for part in name.split([' ', '|']) {
@@ -84,7 +85,7 @@ impl Generator {
         Generated { arguments: words.into_iter().map(|word| word.bytes).collect(), tokens, form }
     }
 
-    /// Makes a line wrong. The `names` first words stay.
+    /// Makes a line wrong. Keeps the first `names` words.
     fn mutate(&mut self, words: &mut Vec<Word>, names: usize, syntax: &Syntax<'_>) -> Form {
         let rng = &mut self.rng;
         let tokens = syntax.tokens();
@@ -126,9 +127,9 @@ impl Generator {
 #[derive(Clone, Debug)]
 struct Word {
     bytes: Vec<u8>,
-    /// The token of the synopsis that it is, in upper case.
+    /// The token of the synopsis that the word is, in upper case.
     token: Option<String>,
-    /// Whether it says how long to block, or how far away, and so may not become any number.
+    /// Whether the word is a blocking time or a distance, and so must not become an arbitrary number.
     is_kept: bool,
 }
 
@@ -146,14 +147,14 @@ impl Word {
     }
 }
 
-/// A line in the making.
+/// A line under construction.
 struct Line<'a> {
     rng: &'a mut Rng,
     group: &'a str,
     words: Vec<Word>,
-    /// Where a `numkeys` waits for the repetition that it counts.
+    /// The position of a `numkeys` whose repetition has not been written yet.
     count_at: Option<usize>,
-    /// How many repetitions the last `numkeys` counted.
+    /// The number of repetitions that the last `numkeys` counted.
     counted: usize,
 }
 
@@ -169,7 +170,7 @@ impl Line<'_> {
             Syntax::Sequence(parts) => self.sequence(parts),
             Syntax::OneOf(parts) => {
                 let mut part = &parts[self.rng.below(parts.len())];
-                // What a server chooses by its clock is different on another.
+                // A value that a server chooses by its clock differs on another server.
                 if matches!(part, Syntax::Token(word) if word.text == "*") && self.rng.chance(85) {
                     part = parts.iter().find(|other| *other != part).unwrap_or(part);
                 }
@@ -185,7 +186,7 @@ impl Line<'_> {
         }
     }
 
-    /// Parts in their order, except that neighbouring options may come in any.
+    /// Writes parts in their order, except that neighbouring options may come in any order.
     fn sequence(&mut self, parts: &[Syntax<'_>]) {
         let mut order: Vec<&Syntax<'_>> = parts.iter().collect();
         for run in order.chunk_by_mut(|a, b| is_option(a) && is_option(b)) {
@@ -231,7 +232,8 @@ impl Line<'_> {
         self.words.push(Word { bytes, token: None, is_kept });
     }
 
-    /// Writes how many there are where a `numkeys` waits for it; sometimes its random value stays, and is wrong.
+    /// Writes the number of repetitions at the position of their `numkeys`. Sometimes the random value of `numkeys`
+    /// stays, and is wrong.
     fn settle_count(&mut self, times: usize) {
         if let Some(at) = self.count_at.take() {
             self.counted = times;
@@ -241,7 +243,7 @@ impl Line<'_> {
         }
     }
 
-    /// The word as it is, or as another client might type it.
+    /// Returns the word as it is, or in another client's spelling.
     fn any_case(&mut self, word: &str) -> Vec<u8> {
         match self.rng.below(10) {
             0 => word.to_lowercase().into_bytes(),
@@ -251,7 +253,7 @@ impl Line<'_> {
     }
 }
 
-/// An optional part that begins with a token, as options do, so that its place does not matter.
+/// Whether a part is optional and begins with a token, as options do, so that its position does not matter.
 fn is_option(syntax: &Syntax<'_>) -> bool {
     match syntax {
         Syntax::Optional(part) => begins_with_token(part),

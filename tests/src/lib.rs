@@ -1,7 +1,7 @@
-//! The harness that the tests share: real servers, a small client of its own, and ways to compare.
+//! The harness that the tests share: real servers, its own small client, and ways to compare.
 //!
-//! Nothing here but the table of commands knows how Lockwheel works inside: it speaks RESP over TCP, so that every
-//! check also runs against a real redis-server.
+//! Only the table of commands knows how Lockwheel works inside. The rest speaks RESP over TCP, so that every check also
+//! runs against a real redis-server.
 
 pub mod broken;
 pub mod check;

@@ -1,10 +1,10 @@
 //! Command lines as redis-cli reads them: words, `"..."` with escapes, `'...'` without.
 
-/// Splits a line into arguments by redis-cli's rules: white space parts words; between double quotes `\n \r \t
-/// \b \a`, `\xHH` and `\` before any other character escape; between single quotes only `\'` does. A closing
-/// quote has to be followed by white space or the end.
+/// Splits a line into arguments by redis-cli's rules. White space separates words. Between double quotes, `\n \r \t \b
+/// \a`, `\xHH` and `\` before any other character escape; between single quotes, only `\'` does. White space or the end
+/// must follow a closing quote.
 ///
-/// Returns `None` when a quote is not closed or not followed by a space. Linear in the line.
+/// Returns `None` if a quote is not closed or not followed by a space. Takes time linear in the line.
 pub fn split(line: &str) -> Option<Vec<Vec<u8>>> {
     let mut rest = line.as_bytes();
     let mut arguments = Vec::new();
@@ -36,7 +36,7 @@ fn argument(mut rest: &[u8]) -> Option<(Vec<u8>, &[u8])> {
     Some((value, rest))
 }
 
-/// What follows a closing quote, if that is white space or nothing.
+/// Returns the rest after a closing quote if it is white space or empty.
 fn closed(rest: &[u8]) -> Option<&[u8]> {
     rest.first().is_none_or(u8::is_ascii_whitespace).then_some(rest)
 }

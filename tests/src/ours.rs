@@ -15,25 +15,25 @@ impl Endpoint for Server {
     }
 }
 
-/// The seed of every server that a test does not give another: a failure replays.
+/// The default seed of the servers of tests: a failure can be replayed.
 pub const SEED: u64 = 7;
 
-/// A server on a free port, in real time.
+/// Starts a server on a free port, in real time.
 ///
 /// # Panics
-/// When it cannot start.
+/// Panics if it cannot start.
 #[track_caller]
 pub fn server() -> Server {
     builder().start().expect("loopback has a free port")
 }
 
-/// What each of our servers in a test begins with: a free port, and a directory that they share. What is saved by one
-/// is read by none.
+/// Returns the builder with which each of our servers in a test begins: a free port, and a directory that they share.
+/// No server reads a file that another one saved.
 pub fn builder() -> Builder {
     configured(Config::default())
 }
 
-/// The same, with these parameters.
+/// Returns the builder of [`builder`], with these parameters.
 pub fn configured(mut config: Config) -> Builder {
     static DIRECTORY: OnceLock<String> = OnceLock::new();
     let directory = DIRECTORY.get_or_init(|| {
@@ -42,15 +42,15 @@ pub fn configured(mut config: Config) -> Builder {
         path.to_string_lossy().into_owned()
     });
     config.dir.clone_from(directory);
-    // Most tests wait for each reply; what several threads may do wrong shows only where there are several.
+    // Most tests wait for each reply. Errors of several threads appear only with several threads.
     config.threads = 2;
     Server::builder().config(config).port(0).seed(SEED)
 }
 
-/// A server on a free port, in real time, that tells every keyspace event.
+/// Starts a server on a free port, in real time, that publishes every keyspace event.
 ///
 /// # Panics
-/// When it cannot start.
+/// Panics if it cannot start.
 #[track_caller]
 pub fn eventful_server() -> Server {
     let mut config = Config::default();
@@ -58,10 +58,10 @@ pub fn eventful_server() -> Server {
     configured(config).start().expect("loopback has a free port")
 }
 
-/// A server on a free port whose time moves only when told.
+/// Starts a server on a free port whose time moves only when told.
 ///
 /// # Panics
-/// When it cannot start.
+/// Panics if it cannot start.
 #[track_caller]
 pub fn manual_server() -> Server {
     builder().time(Time::Manual).start().expect("loopback has a free port")
@@ -73,7 +73,7 @@ pub fn scenario() -> Scenario<Server> {
     Scenario::new([server(), server()])
 }
 
-/// A scenario on our own server, with time that moves only when told: `scenario.servers()` has the clocks.
+/// A scenario on our own server, whose time moves only when told: `scenario.servers()` has the clocks.
 #[track_caller]
 pub fn manual_scenario() -> Scenario<Server> {
     Scenario::new([manual_server(), manual_server()])
@@ -84,7 +84,7 @@ pub fn commands() -> Arc<CommandTable> {
     commands_of(Version::Newest)
 }
 
-/// The table of the commands that a server of this version has.
+/// The table of the commands of a server of this version.
 pub fn commands_of(version: Version) -> Arc<CommandTable> {
     let mut config = Config::default();
     config.compat = version;

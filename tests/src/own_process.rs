@@ -1,15 +1,15 @@
-//! Tests that measure the memory or the time of their process: each runs in one of its own.
+//! Tests that measure the memory or the time of their process: each runs in its own process.
 
 use std::process::Command;
 
-/// Set in the process of such a test.
+/// The environment variable that is set in the process of such a test.
 const MARK: &str = "LOCKWHEEL_OWN_PROCESS";
 
-/// Runs a test, by its full name, in a process of its own; returns whether this is that process. Otherwise the test is
-/// over: it has passed there.
+/// Runs a test, by its full name, in its own process. Returns whether this is that process; otherwise the test has
+/// passed there and is over.
 ///
 /// # Panics
-/// When the test fails there, or there is none of this name.
+/// Panics if the test fails there, or if no test has this name.
 #[must_use]
 #[track_caller]
 pub fn is_of(name: &str) -> bool {

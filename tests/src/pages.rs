@@ -1,9 +1,9 @@
-//! The pages that users read, and their fenced blocks, as the tests see them that keep them true.
+//! The pages that users read, and their fenced blocks, as seen by the tests that keep them true.
 
 use std::fs;
 use std::path::PathBuf;
 
-/// Where the addresses of files begin that pages of the book name outside of it.
+/// The start of the addresses of files outside the book to which its pages link.
 pub const REPOSITORY: &str = "https://github.com/lockwheel/lockwheel/blob/main/";
 
 /// The book's table of contents.
@@ -12,15 +12,16 @@ pub const SUMMARY: &str = "docs/SUMMARY.md";
 /// The pages of the packages, which their registries show.
 const OF_PACKAGES: &str = "packaging";
 
-/// Packages whose pages the tests of packages run, since they show what needs a tool, a jar or an image of their own.
+/// Packages whose pages are run by the tests of packages, since their examples need a tool, a jar or an image of their
+/// own.
 const RUN_ELSEWHERE: &[&str] = &["action", "archive", "image", "java"];
 
 /// A page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page {
-    /// Where it is, from the root of the repository.
+    /// The path of the page, from the root of the repository.
     pub path: String,
-    /// What it says.
+    /// The text of the page.
     pub text: String,
 }
 
@@ -33,19 +34,19 @@ pub struct Block {
     pub language: String,
     /// The lines between the fences.
     pub text: String,
-    /// Where the first of them stands, counted from 1.
+    /// The number of the first line of the block, counted from 1.
     pub line: usize,
-    /// The heading above it, without its marks.
+    /// The heading above the block, without its marks.
     pub section: String,
     /// The last line of text above the fence.
     pub introduction: String,
 }
 
-/// The section of a page of [`START`] that leads from an empty folder to a green test: the tests of packages run it as
-/// a whole, its commands for a shell included.
+/// The section of a page of [`START`] that leads from an empty folder to a green test. The tests of packages run the
+/// section as a whole, its shell commands included.
 pub const FIRST_TEST: &str = "A first test";
 
-/// Where the pages are that lead to a first test.
+/// The folder of the pages that lead to a first test.
 pub const START: &str = "docs/start/";
 
 impl Block {
@@ -54,7 +55,7 @@ impl Block {
         self.page.starts_with(START) && self.section == FIRST_TEST
     }
 
-    /// The file that the text above the block tells the reader to make: "Save it as `name`:".
+    /// The file that the text above the block tells the reader to create: "Save it as `name`:".
     pub fn file_name(&self) -> Option<&str> {
         let (_, name) = self.introduction.strip_suffix("`:")?.rsplit_once(" as `")?;
         Some(name)
@@ -64,13 +65,13 @@ impl Block {
 /// A link of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
-    /// Where it leads.
+    /// The target of the link.
     pub target: String,
-    /// Where it stands, counted from 1.
+    /// The line of the link, counted from 1.
     pub line: usize,
 }
 
-/// A file of the repository, which need not be there.
+/// The path of a file of the repository; the file need not exist.
 pub fn file(path: &str) -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/..")).join(path)
 }
@@ -79,7 +80,7 @@ impl Page {
     /// Reads a page.
     ///
     /// # Panics
-    /// When it cannot be read.
+    /// Panics if it cannot be read.
     pub fn read(path: &str) -> Page {
         let text = fs::read_to_string(file(path)).unwrap_or_else(|error| panic!("{path}: {error}"));
         Page { path: path.to_owned(), text }
@@ -96,10 +97,10 @@ impl Page {
         summary.links().iter().map(|link| Page::read(&format!("docs/{}", link.target))).collect()
     }
 
-    /// The pages of the packages whose examples need nothing but the program and the package's sources.
+    /// The pages of the packages whose examples need only the program and the package's sources.
     ///
     /// # Panics
-    /// When the folder cannot be read.
+    /// Panics if the folder cannot be read.
     pub fn of_packages() -> Vec<Page> {
         let entries = fs::read_dir(file(OF_PACKAGES)).expect("the packages have a folder").flatten();
         let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
@@ -117,7 +118,7 @@ impl Page {
         [vec![Page::readme()], Page::of_the_book(), Page::of_packages()].concat()
     }
 
-    /// Its fenced blocks, in order.
+    /// The fenced blocks of the page, in order.
     pub fn blocks(&self) -> Vec<Block> {
         let mut blocks = Vec::new();
         let mut open: Option<Block> = None;
@@ -149,7 +150,7 @@ impl Page {
         blocks
     }
 
-    /// Its lines outside of fenced blocks, without the code that they quote, each with its number.
+    /// The lines outside of fenced blocks, without quoted code, each with its number.
     fn prose(&self) -> Vec<(usize, String)> {
         let mut prose = Vec::new();
         let mut fenced = false;
@@ -163,7 +164,7 @@ impl Page {
         prose
     }
 
-    /// Its links, in order.
+    /// The links of the page, in order.
     pub fn links(&self) -> Vec<Link> {
         let targets = |(line, text): (usize, String)| {
             let ends: Vec<Link> = text
@@ -177,7 +178,7 @@ impl Page {
         self.prose().into_iter().flat_map(targets).collect()
     }
 
-    /// What a link to one of its headings ends with, as renderers of Markdown make it.
+    /// The anchors of the page's headings, as renderers of Markdown create them.
     pub fn anchors(&self) -> Vec<String> {
         let mut fenced = false;
         let mut anchors = Vec::new();
@@ -192,7 +193,7 @@ impl Page {
     }
 }
 
-/// A heading as an anchor.
+/// Converts a heading to an anchor.
 fn anchor(heading: &str) -> String {
     let lower = heading.to_lowercase();
     let kept = lower.chars().filter(|&c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));

@@ -1,7 +1,7 @@
-//! The same command to a real server and to ours, and whether the answers agree.
+//! One command sent to a real server and to ours, and whether the answers agree.
 //!
-//! Answers are compared byte for byte, except where Redis itself promises less (the order of a set, a random
-//! member, the time), and except for declared differences.
+//! Answers are compared byte for byte, with two exceptions. Redis itself promises less for some (the order of a set, a
+//! random member, the time), and some differences are declared.
 
 use crate::client::{Client, split};
 use crate::compare::{Comparison, comparison_of};
@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// One answer: what it means and its bytes.
+/// One answer: its meaning and its bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
     /// The decoded reply.
@@ -31,7 +31,7 @@ pub struct Exchange<'a> {
     pub ours: &'a Answer,
 }
 
-/// Why two servers may differ.
+/// The reason why two servers may differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Claim {
     /// Redis 7.2 answers as we do; the older server does not. Tested against a server of the 7.2 line.
@@ -42,38 +42,39 @@ pub enum Claim {
     OnPurpose,
 }
 
-/// A difference that is known: a line of the one committed list.
+/// A known difference: an entry of the one committed list.
 #[derive(Clone, Copy, Debug)]
 pub struct Difference {
-    /// A short name, shown where it applies.
+    /// A short name, shown when the difference applies.
     pub name: &'static str,
-    /// Why we differ.
+    /// The reason for the difference.
     pub reason: &'static str,
-    /// On what ground.
+    /// The ground of the difference.
     pub claim: Claim,
-    /// Lines that show it on empty servers, the last one by its answer; none where chance decides.
+    /// Lines that show the difference on empty servers: the answer to the last line shows it. Empty if the difference
+    /// depends on chance.
     pub example: &'static [&'static str],
-    /// Whether this is the difference seen in an exchange whose answers disagree.
+    /// Whether an exchange whose answers disagree shows this difference.
     pub applies: fn(&Exchange<'_>) -> bool,
 }
 
-/// What came of one command.
+/// The result of one command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// The answers agree.
     Equal,
-    /// They disagree by the declared difference of this name.
+    /// The answers disagree by the declared difference of this name.
     Declared(&'static str),
-    /// They disagree; a text that shows the command and both answers.
+    /// The answers disagree; the text shows the command and both answers.
     Mismatch(String),
 }
 
-/// Calls the command in ARGV and raises its error.
+/// A script that calls the command in ARGV and raises its error.
 pub const CALL: &str = "return redis.call(unpack(ARGV))";
-/// Calls the command in ARGV and returns its error.
+/// A script that calls the command in ARGV and returns its error.
 pub const PCALL: &str = "return redis.pcall(unpack(ARGV))";
 
-/// The command that a script calls, where the script is [`CALL`] or [`PCALL`]; else the command itself.
+/// The command that a script calls, if the script is [`CALL`] or [`PCALL`]; else the command itself.
 pub fn called(arguments: &[Vec<u8>]) -> &[Vec<u8>] {
     match arguments {
         [name, script, keys, inner @ ..]
@@ -88,13 +89,13 @@ pub fn called(arguments: &[Vec<u8>]) -> &[Vec<u8>] {
     }
 }
 
-/// Two connections that are sent the same commands.
+/// Two connections to which the same commands are sent.
 #[derive(Debug)]
 pub struct Pair {
     real: Client,
     ours: Client,
     differences: &'static [Difference],
-    /// How often each declared difference was met.
+    /// The number of times each declared difference was seen.
     met: BTreeMap<&'static str, u64>,
     /// The commands of an open transaction, whose answers come with EXEC.
     queued: Option<Vec<Vec<Vec<u8>>>>,
@@ -103,14 +104,14 @@ pub struct Pair {
     skew: Skew,
 }
 
-/// How far apart in time two servers may have seen one command, as measured.
+/// The measured time difference with which two servers may have seen one command.
 ///
-/// Clones share the measure: a deadline set through one connection is read through another.
+/// Clones share the measure, because a deadline set through one connection is read through another.
 #[derive(Clone, Debug, Default)]
 pub struct Skew(Arc<AtomicU64>);
 
 impl Skew {
-    /// Milliseconds that two deadlines, or two readings of one, may lie apart.
+    /// The milliseconds by which two deadlines, or two readings of one, may differ.
     pub fn ms(&self) -> u64 {
         // One exchange set the deadline, another reads it.
         SKEW_MS_MIN + 2 * self.0.load(Ordering::Relaxed)
@@ -121,7 +122,7 @@ impl Skew {
     }
 }
 
-/// Far below any unit's factor between generated times, and above a clock tick of either server.
+/// The bound lies far below any unit's factor between generated times, and above a clock tick of either server.
 const SKEW_MS_MIN: u64 = 20;
 
 impl Pair {
@@ -130,7 +131,7 @@ impl Pair {
         Pair::with_skew(real, ours, differences, Skew::default())
     }
 
-    /// As [`Pair::new`], with the measure of time that other pairs to the same servers share.
+    /// Works as [`Pair::new`], with a measure of time that other pairs to the same servers share.
     pub fn with_skew(real: Client, ours: Client, differences: &'static [Difference], skew: Skew) -> Pair {
         assert_eq!(real.protocol(), ours.protocol(), "both sides speak one protocol");
         Pair { real, ours, differences, met: BTreeMap::new(), queued: None, last: None, skew }
@@ -138,12 +139,12 @@ impl Pair {
 
     /// Sends a command to both and compares the answers.
     ///
-    /// SPOP of a part, and a random choice stored by a script, leave the two sides in different states: the caller
-    /// has to bring them together.
+    /// SPOP of a part, and a random choice stored by a script, leave the two sides in different states: the caller must
+    /// make them equal again.
     #[track_caller]
     pub fn run(&mut self, arguments: &[Vec<u8>]) -> Verdict {
         let begin = Instant::now();
-        // Both work at the same time; what they do cannot depend on which is first.
+        // Both servers work at the same time; their order cannot change the result.
         self.real.send(arguments);
         self.ours.send(arguments);
         let real = answer(&mut self.real, arguments);
@@ -170,12 +171,12 @@ impl Pair {
     /// The answers to the last command: the real server's, ours.
     ///
     /// # Panics
-    /// Before the first command.
+    /// Panics before the first command.
     pub fn last(&self) -> &[Answer; 2] {
         self.last.as_ref().expect("a command was run")
     }
 
-    /// Says that no transaction is open: for a caller that has reset the connections behind this pair's back.
+    /// Records that no transaction is open, for a caller that has reset the connections without this pair's knowledge.
     pub fn forget_transaction(&mut self) {
         self.queued = None;
     }
@@ -185,7 +186,7 @@ impl Pair {
         self.queued.is_some()
     }
 
-    /// How often each declared difference was met. One never met is out of date, or its test is.
+    /// The number of times each declared difference was seen. One that was never seen is out of date, or its test is.
     pub fn met(&self) -> &BTreeMap<&'static str, u64> {
         &self.met
     }
@@ -195,7 +196,7 @@ impl Pair {
         (&mut self.real, &mut self.ours)
     }
 
-    /// Whether two answers agree, element by element where they are those of a transaction.
+    /// Whether two answers agree. Answers of a transaction are compared element by element.
     fn judge(&self, arguments: &[Vec<u8>], real: &Answer, ours: &Answer) -> Verdict {
         if real.raw == ours.raw {
             return Verdict::Equal;
@@ -210,7 +211,7 @@ impl Pair {
             for (command, (real, ours)) in queued.iter().zip(reals.iter().zip(ours_all)) {
                 match self.judge_one(command, &Answer::nested(real), &Answer::nested(ours)) {
                     Verdict::Equal => {}
-                    // What follows has met another state.
+                    // The following commands of the transaction have met another state.
                     Verdict::Declared(name) if real.is_error() != ours.is_error() => {
                         return Verdict::Declared(name);
                     }
@@ -222,7 +223,7 @@ impl Pair {
         }
         let exact = comparison_of(called(arguments)) == Comparison::Exact;
         if exact && real.reply == ours.reply {
-            // Equal in meaning only: another null, a simple string for a bulk.
+            // Whether two replies are equal in meaning only: another null, or a simple string instead of a bulk string.
             return self.declared_or_mismatch(arguments, real, ours);
         }
         self.judge_one(arguments, real, ours)
@@ -243,13 +244,13 @@ impl Pair {
         }
     }
 
-    /// Keeps the list of queued commands as the real server sees it.
+    /// Maintains the list of queued commands as the real server sees it.
     fn follow_transaction(&mut self, arguments: &[Vec<u8>], reply: &Reply) {
         let name = arguments.first().map_or(&[][..], Vec::as_slice).to_ascii_uppercase();
         match (name.as_slice(), reply) {
             (b"MULTI", reply) if !reply.is_error() => self.queued = Some(Vec::new()),
             (b"DISCARD" | b"RESET", reply) if !reply.is_error() => self.queued = None,
-            // Refused or not, it ends the transaction.
+            // The command ends the transaction even if it is refused.
             (b"EXEC", _) => self.queued = None,
             (_, Reply::Status(text)) if text == b"QUEUED" => {
                 self.queued.get_or_insert_default().push(arguments.to_vec());
@@ -260,7 +261,7 @@ impl Pair {
 }
 
 impl Answer {
-    /// An element of a transaction's answer, whose own bytes are not at hand.
+    /// An element of a transaction's answer, without its own bytes.
     fn nested(reply: &Reply) -> Answer {
         Answer { reply: reply.clone(), raw: Vec::new() }
     }
@@ -286,12 +287,12 @@ fn describe(exchange: &Exchange<'_>) -> String {
     text
 }
 
-/// A command as it would be typed.
+/// A command as a user would type it.
 pub fn typed(arguments: &[Vec<u8>]) -> String {
     arguments.iter().map(|argument| word(argument)).collect::<Vec<_>>().join(" ")
 }
 
-/// An argument as it would be typed: bare where that is possible.
+/// An argument as a user would type it: without quotes if possible.
 pub fn word(argument: &[u8]) -> String {
     let bare = !argument.is_empty() && argument.iter().all(|byte| byte.is_ascii_graphic());
     let plain = bare && !argument.iter().any(|byte| matches!(byte, b'"' | b'\'' | b'\\'));

@@ -8,18 +8,18 @@ use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
 
-/// Where it is: beside the tests, built as they are, when a process of tests first asks for it. What has not changed is
-/// not built again: the selection of packages decides the features of what they share, so it is the one of
-/// `cargo test --workspace`, which has built the program already.
+/// Returns the path of the program. It lies beside the tests, and is built with their profile when a process of tests
+/// first asks for it. An unchanged program is not built again: the build selects the packages of `cargo test
+/// --workspace`, which has built the program already, because the selection decides the features of shared packages.
 ///
 /// # Panics
-/// When it cannot be built.
+/// Panics if it cannot be built.
 pub fn path() -> PathBuf {
     static PATH: OnceLock<PathBuf> = OnceLock::new();
     PATH.get_or_init(build).clone()
 }
 
-/// Builds it; where it is.
+/// Builds the program and returns its path.
 fn build() -> PathBuf {
     let test = std::env::current_exe().expect("a test is a file");
     let directory = test.ancestors().nth(2).expect("tests are built into target/<profile>/deps");
@@ -28,7 +28,7 @@ fn build() -> PathBuf {
     if directory.file_name().is_some_and(|profile| profile == "release") {
         build.arg("--release");
     }
-    // The package of the running test is not that of the build: what is built by these names would be built again.
+    // Variables of the running test's package are removed: cargo would build the program again because of them.
     let names = std::env::vars_os().map(|(name, _)| name);
     let of_package = |name: &OsString| {
         let name = name.to_string_lossy();
@@ -42,10 +42,10 @@ fn build() -> PathBuf {
     program
 }
 
-/// Reads a log up to the line that says that its server is ready; that, or nothing at the end.
+/// Reads a log up to the line that says that its server is ready. Returns this line, or nothing at the end of the log.
 ///
 /// # Panics
-/// When it cannot be read.
+/// Panics if it cannot be read.
 pub fn ready_line(log: &mut impl BufRead) -> String {
     loop {
         let mut line = String::new();
@@ -56,20 +56,20 @@ pub fn ready_line(log: &mut impl BufRead) -> String {
     }
 }
 
-/// The program, running on a free port; killed when dropped.
+/// The program, running on a free port. Dropping it kills the process.
 #[derive(Debug)]
 pub struct Process {
     child: Child,
     addr: SocketAddr,
-    /// What it saves stands in a directory of its own.
+    /// The program's own directory for the files that it saves.
     directory: PathBuf,
 }
 
 impl Process {
-    /// Starts it with these options, and returns once it accepts connections.
+    /// Starts the program with these options, and returns once it accepts connections.
     ///
     /// # Panics
-    /// When it does not start.
+    /// Panics if it does not start.
     pub fn start(options: &[&str]) -> Process {
         let mut command = Command::new(path());
         let directory = fresh_directory();
@@ -79,25 +79,25 @@ impl Process {
         let ready = ready_line(&mut log);
         let port = ready.trim_end().rsplit_once("port=").and_then(|(_, port)| port.parse().ok());
         let port = port.unwrap_or_else(|| panic!("not ready: {ready}"));
-        // The pipe has to be emptied for as long as it lives, or its next line would block it.
+        // The pipe must be emptied for as long as the program lives, or its next line would block it.
         std::thread::spawn(move || std::io::copy(&mut log, &mut std::io::sink()));
         Process { child, addr: (Ipv4Addr::LOCALHOST, port).into(), directory }
     }
 
-    /// The address it listens on.
+    /// The address on which the program listens.
     pub fn addr(&self) -> SocketAddr {
         self.addr
     }
 
-    /// Waits until it has ended by itself; how it has.
+    /// Waits until the program has ended by itself, and returns its exit status.
     ///
     /// # Panics
-    /// When it cannot be waited for.
+    /// Panics if it cannot be waited for.
     pub fn wait(&mut self) -> ExitStatus {
         self.child.wait().expect("it is a child")
     }
 
-    /// Its process id.
+    /// The process id of the program.
     pub fn process_id(&self) -> u32 {
         self.child.id()
     }
@@ -105,7 +105,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // Errors mean that it has ended already, which is what is wanted.
+        // Errors mean that the program has ended already, which is the purpose.
         let _ = self.child.kill();
         let _ = self.child.wait();
         let _ = std::fs::remove_dir_all(&self.directory);

@@ -1,8 +1,8 @@
-//! The format of stored values, as far as tests change it: versions and checksums.
+//! The parts of the format of stored values that tests change: versions and checksums.
 
 use crate::rng::Rng;
 
-/// Bytes of a payload behind what it holds: the version and the checksum.
+/// Bytes at the end of a payload: the version and the checksum.
 const FOOTER: usize = 10;
 
 /// CRC-64 with Jones' polynomial, bit by bit.
@@ -14,7 +14,7 @@ pub fn crc64(bytes: &[u8]) -> u64 {
     })
 }
 
-/// A payload of this version: what DUMP answers, RESTORE takes.
+/// Returns a payload of this version, as DUMP answers it and RESTORE takes it.
 pub fn sealed(body: &[u8], version: u16) -> Vec<u8> {
     let mut payload = body.to_vec();
     payload.extend(version.to_le_bytes());
@@ -23,10 +23,10 @@ pub fn sealed(body: &[u8], version: u16) -> Vec<u8> {
     payload
 }
 
-/// A payload with a few of its bytes changed, cut or added, and a checksum that is right.
+/// Returns a payload with a few of its bytes changed, cut or added, and a correct checksum.
 ///
 /// # Panics
-/// When it has nothing but the footer.
+/// Panics if the payload has nothing but the footer.
 pub fn spoilt(rng: &mut Rng, payload: &[u8]) -> Vec<u8> {
     const TELLING: [u8; 14] = [0, 1, 2, 5, 0x7f, 0x80, 0x81, 0xc0, 0xc1, 0xc2, 0xc3, 0xf0, 0xfe, 0xff];
     let mut body = payload[..payload.len() - FOOTER].to_vec();
@@ -44,10 +44,10 @@ pub fn spoilt(rng: &mut Rng, payload: &[u8]) -> Vec<u8> {
     sealed(&body, 11)
 }
 
-/// A file as if it were of this version of Redis' format.
+/// Returns a file converted to this version of Redis' format.
 ///
 /// # Panics
-/// When it is none.
+/// Panics if the file is not in Redis' format.
 pub fn file_of_version(file: &[u8], version: u16) -> Vec<u8> {
     let (body, _) = file.split_last_chunk::<8>().expect("a file ends with its checksum");
     let mut file = body.to_vec();

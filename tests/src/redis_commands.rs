@@ -1,4 +1,4 @@
-//! The commands of Redis 7.2, by name and group: what ours is held against.
+//! The commands of Redis 7.2, by name and group, with which our table is compared.
 
 use crate::client::Client;
 use crate::ours;
@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Lines `group name`, in order; a subcommand is `container|name`.
 const TEXT: &str = include_str!("redis_commands.txt");
 
-/// The groups as COMMAND DOCS names them, each with its name for people.
+/// The groups as COMMAND DOCS names them, each with its display name.
 pub const GROUPS: [(&str, &str); 16] = [
     ("string", "strings"),
     ("bitmap", "bitmaps"),
@@ -35,12 +35,12 @@ pub fn all() -> BTreeMap<&'static str, &'static str> {
     TEXT.lines().map(split).map(|(group, name)| (name, group)).collect()
 }
 
-/// What our server does not have of all groups. A container that is missing stands for its subcommands too.
+/// Lists the commands of all groups that our server lacks. A missing container stands for its subcommands too.
 pub fn missing() -> Vec<String> {
     GROUPS.iter().flat_map(|(group, _)| missing_of(group)).collect()
 }
 
-/// What our server does not have of a group, in order. A container that is missing stands for its subcommands too.
+/// Lists the commands of a group that our server lacks, in order. A missing container stands for its subcommands too.
 pub fn missing_of(group: &str) -> Vec<String> {
     let commands = ours::commands();
     let ours: BTreeSet<&str> = commands.iter_all().map(|command| command.name.as_str()).collect();
@@ -52,10 +52,10 @@ pub fn missing_of(group: &str) -> Vec<String> {
     names.map(|(name, _)| name.replace('|', " ").to_uppercase()).collect()
 }
 
-/// What a real server has of 7.2 and before, by name and group.
+/// Returns the commands of a real server that exist since 7.2 or earlier, by name and group.
 ///
 /// # Panics
-/// When its COMMAND DOCS cannot be read.
+/// Panics if its COMMAND DOCS cannot be read.
 pub fn of(server: &RealServer) -> BTreeMap<String, String> {
     let docs = Client::connect(server.addr()).line("COMMAND DOCS");
     let mut found = BTreeMap::new();
@@ -63,7 +63,7 @@ pub fn of(server: &RealServer) -> BTreeMap<String, String> {
     found
 }
 
-/// Names and their documentation, in turns; subcommands within.
+/// Names and their documentation alternate; subcommands are nested.
 fn read_docs(docs: Reply, found: &mut BTreeMap<String, String>) {
     for (name, fields) in pairs(docs) {
         let fields: BTreeMap<String, Reply> = pairs(fields).collect();
@@ -78,7 +78,7 @@ fn read_docs(docs: Reply, found: &mut BTreeMap<String, String>) {
     }
 }
 
-/// The elements of a flat reply, by twos.
+/// The elements of a flat reply, in pairs.
 fn pairs(reply: Reply) -> impl Iterator<Item = (String, Reply)> {
     let mut elements = reply.into_elements().expect("a list").into_iter();
     std::iter::from_fn(move || Some((text(&elements.next()?), elements.next()?)))

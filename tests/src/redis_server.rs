@@ -1,4 +1,4 @@
-//! A real redis-server or valkey-server for a test: started on a free port, ended by its process id.
+//! A real redis-server or valkey-server for a test: started on a free port, stopped by its process id.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -9,13 +9,14 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Lines of the server's log that are kept for a failure report.
+/// The number of lines of the server's log that are kept for a failure report.
 const LOG_LINES_MAX: usize = 200;
 
-/// How often a start is tried again when another process took the port between its choice and its use.
+/// The number of starts to attempt. A start is repeated if another process took the port between its choice and its
+/// use.
 const START_ATTEMPTS_MAX: u32 = 20;
 
-/// Which real server to run beside ours.
+/// The kind of real server to run for comparison with ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// `redis-server` from the search path.
@@ -25,7 +26,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The name of the program, as one would type it.
+    /// The name of the program, as a user would type it.
     pub fn program(self) -> &'static str {
         match self {
             Kind::Redis => "redis-server",
@@ -33,7 +34,7 @@ impl Kind {
         }
     }
 
-    /// Where the program is on this machine, if it is.
+    /// Returns the path of the program, if it is on this machine.
     pub fn find(self) -> Option<PathBuf> {
         find_in_path(self.program()).or_else(|| match self {
             Kind::Redis => None,
@@ -42,7 +43,7 @@ impl Kind {
         })
     }
 
-    /// How to install it, for the line that says it is missing.
+    /// The way to install the program, for the line that says it is missing.
     fn remedy(self) -> &'static str {
         match self {
             Kind::Redis => "apt-get install redis-server",
@@ -51,8 +52,8 @@ impl Kind {
     }
 }
 
-/// A running real server on a loopback port of its own, in an empty directory of its own. Dropping it kills the
-/// process and removes the directory.
+/// A running real server with its own loopback port and its own empty directory. Dropping it kills the process and
+/// removes the directory.
 #[derive(Debug)]
 pub struct RealServer {
     kind: Kind,
@@ -65,11 +66,11 @@ pub struct RealServer {
 impl RealServer {
     /// Starts a server without persistence and with DEBUG allowed, and returns once it accepts connections.
     ///
-    /// `extra_args` follow the harness' own arguments, as on a command line: `&["--requirepass", "x"]`.
-    /// Returns `None`, after one line on standard error, when the program is not installed.
+    /// `extra_args` follow the harness' own arguments, as on a command line: `&["--requirepass", "x"]`. Returns `None`,
+    /// after one line on standard error, if the program is not installed.
     ///
     /// # Panics
-    /// When the program is missing and the environment says `CI=true`; when the server refuses to start.
+    /// Panics if the program is missing and the environment has `CI=true`, or if the server refuses to start.
     pub fn start(kind: Kind, extra_args: &[&str]) -> Option<RealServer> {
         let Some(program) = kind.find() else {
             let line = format!("{} is not installed ({})", kind.program(), kind.remedy());
@@ -86,32 +87,32 @@ impl RealServer {
         panic!("{}: no free port in {START_ATTEMPTS_MAX} attempts", kind.program());
     }
 
-    /// Which server this is.
+    /// The kind of this server.
     pub fn kind(&self) -> Kind {
         self.kind
     }
 
-    /// The TCP port it listens on, on 127.0.0.1.
+    /// The TCP port on which the server listens, on 127.0.0.1.
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// The address it listens on.
+    /// The address on which the server listens.
     pub fn addr(&self) -> SocketAddr {
         SocketAddr::from((Ipv4Addr::LOCALHOST, self.port))
     }
 
-    /// Its process id.
+    /// The process id of the server.
     pub fn process_id(&self) -> u32 {
         self.child.id()
     }
 
-    /// Its empty working directory.
+    /// The working directory of the server, which was empty at the start.
     pub fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// The end of its log so far, at most 200 lines.
+    /// The end of the server's log so far, at most 200 lines.
     pub fn log(&self) -> String {
         lines(&locked(&self.log))
     }
@@ -119,15 +120,15 @@ impl RealServer {
 
 impl Drop for RealServer {
     fn drop(&mut self) {
-        // Errors mean that it has ended already, which is what is wanted.
+        // Errors mean that the server has ended already, which is the purpose.
         let _ = self.child.kill();
         let _ = self.child.wait();
         let _ = std::fs::remove_dir_all(&self.directory);
     }
 }
 
-/// Whether tests may use this program: the environment's `LOCKWHEEL_PROGRAMS` names those that they may, parted by
-/// spaces; without it they use what is installed. What is not named is as if it were not installed.
+/// Whether tests may use this program. The environment's `LOCKWHEEL_PROGRAMS` names the allowed programs, separated by
+/// spaces; any other counts as not installed. Without the variable, tests use every installed program.
 pub fn is_wanted(program: &str) -> bool {
     is_among(std::env::var("LOCKWHEEL_PROGRAMS").ok().as_deref(), program)
 }
@@ -136,11 +137,11 @@ fn is_among(named: Option<&str>, program: &str) -> bool {
     named.is_none_or(|named| named.split_whitespace().any(|name| name == program))
 }
 
-/// Says that a test does less than it could, for want of these programs, past the test runner's capture of output, in
-/// one line.
+/// Reports in one line, past the test runner's capture of output, that a test does less than it could for lack of these
+/// programs.
 ///
 /// # Panics
-/// When the environment says `CI=true`: there, every program that is wanted is required.
+/// Panics if the environment has `CI=true`: there, every wanted program is required.
 pub fn skip(programs: &[&str], why: &str) {
     let ci = std::env::var("CI").is_ok_and(|value| value == "true");
     let required = ci && programs.iter().all(|program| is_wanted(program));
@@ -149,15 +150,15 @@ pub fn skip(programs: &[&str], why: &str) {
     let _ = writeln!(std::io::stderr(), "skipped {}: {why}", thread.name().unwrap_or("a test"));
 }
 
-/// Why a server did not come up.
+/// The reason why a server did not start.
 enum Refusal {
-    /// Another process has the port; another try may do better.
+    /// Another process has the port; another attempt may succeed.
     PortTaken,
-    /// Anything else, with what the server said.
+    /// Any other reason, with the server's output.
     Other(String),
 }
 
-/// One attempt on one port.
+/// Makes one attempt on one port.
 fn try_start(kind: Kind, program: &Path, extra_args: &[&str]) -> Result<RealServer, Refusal> {
     let port = free_port();
     let directory = fresh_directory();
@@ -178,7 +179,7 @@ fn try_start(kind: Kind, program: &Path, extra_args: &[&str]) -> Result<RealServ
     let server = RealServer { kind, child, port, directory, log: Arc::clone(&log) };
     let mut reader = BufReader::new(output);
     if read_until_ready(&mut reader, &log) {
-        // The pipe has to be emptied for as long as the server lives, or its next line of log would block it.
+        // The pipe must be emptied for as long as the server lives, or its next line of log would block it.
         std::thread::spawn(move || while read_line(&mut reader, &log).is_some() {});
         return Ok(server);
     }
@@ -186,7 +187,7 @@ fn try_start(kind: Kind, program: &Path, extra_args: &[&str]) -> Result<RealServ
     if log.contains("Address already in use") { Err(Refusal::PortTaken) } else { Err(Refusal::Other(log)) }
 }
 
-/// Reads the log up to the line that says the port is open; false when the process ends before.
+/// Reads the log up to the line that says the port is open. Returns false if the process ends before.
 fn read_until_ready(reader: &mut impl BufRead, log: &Mutex<VecDeque<String>>) -> bool {
     while let Some(line) = read_line(reader, log) {
         if line.contains("eady to accept connections") {
@@ -196,7 +197,7 @@ fn read_until_ready(reader: &mut impl BufRead, log: &Mutex<VecDeque<String>>) ->
     false
 }
 
-/// Reads one line of log and keeps it; `None` at the end of the stream.
+/// Reads one line of log and keeps it. Returns `None` at the end of the stream.
 fn read_line(reader: &mut impl BufRead, log: &Mutex<VecDeque<String>>) -> Option<String> {
     let mut bytes = Vec::new();
     let count = reader.by_ref().take(1 << 16).read_until(b'\n', &mut bytes).ok()?;
@@ -212,7 +213,7 @@ fn read_line(reader: &mut impl BufRead, log: &Mutex<VecDeque<String>>) -> Option
     Some(line)
 }
 
-/// The kept log; a panic of another thread does not make it less readable.
+/// The kept log. The panic of another thread does not make it invalid.
 fn locked(log: &Mutex<VecDeque<String>>) -> MutexGuard<'_, VecDeque<String>> {
     log.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -221,13 +222,13 @@ fn lines(log: &VecDeque<String>) -> String {
     log.iter().map(String::as_str).collect::<Vec<_>>().join("\n")
 }
 
-/// A port that is free now. Another process may take it before the caller does: expect that, and try again.
+/// Returns a port that is free now. Another process may take it before the caller does, who must then try again.
 pub fn free_port() -> u16 {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback has a free port");
     listener.local_addr().expect("a bound socket has an address").port()
 }
 
-/// A new empty directory under the system's directory for temporary files.
+/// Creates an empty directory under the system's directory for temporary files.
 pub(crate) fn fresh_directory() -> PathBuf {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     loop {
@@ -235,14 +236,14 @@ pub(crate) fn fresh_directory() -> PathBuf {
         let path = std::env::temp_dir().join(format!("lockwheel-test-{}-{number}", std::process::id()));
         match std::fs::create_dir(&path) {
             Ok(()) => return path,
-            // Left by an earlier process with the same id.
+            // An earlier process with the same id left the directory.
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
             Err(error) => panic!("{}: {error}", path.display()),
         }
     }
 }
 
-/// Looks for a program in the directories of `PATH`, if it is wanted.
+/// Looks for a program in the directories of `PATH`, if tests may use it.
 pub fn find_in_path(program: &str) -> Option<PathBuf> {
     if !is_wanted(program) {
         return None;
@@ -251,7 +252,7 @@ pub fn find_in_path(program: &str) -> Option<PathBuf> {
     std::env::split_paths(&path).map(|directory| directory.join(program)).find(|file| file.is_file())
 }
 
-/// Looks for a program inside an installed Python package, in a directory per platform.
+/// Looks for a program inside an installed Python package, in a directory for each platform.
 fn find_in_python_package(package: &str, program: &str) -> Option<PathBuf> {
     let script = "import importlib.util as u, os, sys; s = u.find_spec(sys.argv[1]); \
                   print(os.path.dirname(s.origin) if s and s.origin else '')";
@@ -310,7 +311,7 @@ mod tests {
         };
         let holder = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let port = holder.local_addr().unwrap().port().to_string();
-        // The last `--port` wins, so this one is in use.
+        // The last `--port` wins, so this port is in use.
         let taken = try_start(Kind::Redis, &program, &["--port", &port]);
         assert!(matches!(taken, Err(Refusal::PortTaken)));
         let refused = try_start(Kind::Redis, &program, &["--no-such-parameter", "1"]);

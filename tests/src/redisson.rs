@@ -1,7 +1,7 @@
-//! Runs the scenarios of `tests/java` with a real Redisson from Maven, against any server.
+//! A runner of the scenarios of `tests/java` with a real Redisson from Maven, against any server.
 //!
-//! A version's jars are asked from Maven once, the sources are compiled against them once, and both are kept in
-//! a directory that the caller names; a run is then one JVM with all scenarios.
+//! The jars of a version are fetched from Maven once, and the sources are compiled against them once. Both are kept in
+//! a directory that the caller names. A run is then one JVM with all scenarios.
 
 use crate::redis_server::{find_in_path, is_wanted, skip};
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,10 +20,10 @@ const JVM_FLAGS: [&str; 5] = [
     "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
 ];
 
-/// How often Maven is asked before its answer counts: the net between here and its registry is not the subject.
+/// The number of attempts before Maven's failure counts: the network to its registry is not the subject of the tests.
 const MAVEN_ATTEMPTS_MAX: u32 = 3;
 
-/// Lines of the JVM's standard error that a failure shows.
+/// The number of lines of the JVM's standard error that a failure shows.
 const LOG_LINES_MAX: usize = 60;
 
 /// A version of the client.
@@ -40,8 +40,8 @@ impl Version {
         Version { major, minor, patch }
     }
 
-    /// The directories of sources, below `tests/java`, that this version is compiled with: what all versions have,
-    /// and each `since/M.N` and `before/M.N` that it meets.
+    /// The directories of sources, below `tests/java`, with which this version is compiled: those of all versions, and
+    /// each `since/M.N` and `before/M.N` that applies.
     fn sources(self, java: &Path) -> Vec<PathBuf> {
         let mut directories = vec![java.join("src")];
         for (bound, wanted) in [("since", true), ("before", false)] {
@@ -72,54 +72,54 @@ pub struct Redisson {
     classpath: OsString,
 }
 
-/// Which scenarios to run, and how.
+/// The scenarios to run, and their settings.
 #[derive(Clone, Debug, Default)]
 pub struct Run<'a> {
-    /// The ports of the servers on 127.0.0.1: the scenarios of MultiLock and RedLock want three, the others use the
+    /// The ports of the servers on 127.0.0.1. The scenarios of MultiLock and RedLock need three, the others use the
     /// first.
     pub ports: &'a [u16],
-    /// The ports of the replicas of the first server, to which clients then read and listen.
+    /// The ports of the replicas of the first server. If there are any, clients read from them and subscribe to them.
     pub replicas: &'a [u16],
     /// The ports of the nodes of a cluster that is used in place of the first server.
     pub nodes: &'a [u16],
-    /// The ports of the sentinels that say where the first server is, by the name `m`.
+    /// The ports of the sentinels that know the first server by the name `m`.
     pub sentinels: &'a [u16],
-    /// The ports of a master and its replicas, which say themselves who is who, in place of the first server.
+    /// The ports of a master and its replicas, which report their roles themselves, used in place of the first server.
     pub replicated: &'a [u16],
-    /// Whether clients listen to the replicas of those, and not to the master.
+    /// Whether clients subscribe to those replicas instead of the master.
     pub listens_to_replicas: bool,
-    /// The names of the scenarios; empty for all.
+    /// The names of the scenarios. Empty means all.
     pub only: &'a [&'a str],
-    /// Milliseconds to wait for what has to happen; `None` for the default, which no sound server needs. Shorter
-    /// where it is known not to happen.
+    /// The milliseconds to wait for an expected event. `None` means the default, which no sound server needs. A shorter
+    /// time suits an event that is known not to happen.
     pub patience: Option<u64>,
     /// Whether the clients are to speak RESP3, which versions since 3.25 can.
     pub resp3: bool,
     /// Whether the servers are Lockwheel, so that the scenarios with native locks run too.
     pub native: bool,
-    /// Whether to run the scenarios that turn the server's clock, which must be Lockwheel, and no others.
+    /// Whether to run only the scenarios that move the server's clock. The server must be Lockwheel.
     pub clock: bool,
 }
 
-/// How the scenarios went.
+/// The results of the scenarios.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// The names of those that passed.
+    /// The names of the scenarios that passed.
     pub ok: BTreeSet<String>,
-    /// The names of those that failed, each with its stack trace.
+    /// The names of the scenarios that failed, each with its stack trace.
     pub failed: BTreeMap<String, String>,
-    /// The groups that this version has no classes for.
+    /// The groups for which this version has no classes.
     pub absent: BTreeSet<String>,
-    /// The end of what the JVM wrote on its standard error.
+    /// The end of the JVM's standard error.
     pub log: String,
 }
 
 impl Redisson {
-    /// Gets a version ready below a directory that outlives the test run; what is there from an earlier run and fits
-    /// is used again. `None`, after one line on standard error, where the JDK or Maven is not installed.
+    /// Prepares a version below a directory that outlives the test run. Reuses matching files of an earlier run.
+    /// Returns `None`, after one line on standard error, if the JDK or Maven is not installed.
     ///
     /// # Panics
-    /// When a tool is missing and the environment says `CI=true`; when Maven or the compiler fails.
+    /// Panics if a tool is missing and the environment has `CI=true`, or if Maven or the compiler fails.
     pub fn prepare(version: Version, directory: &Path) -> Option<Redisson> {
         let tools = match Tools::find() {
             Ok(tools) => tools,
@@ -132,7 +132,7 @@ impl Redisson {
         };
         let directory = directory.join("redisson").join(version.to_string());
         fs::create_dir_all(&directory).expect("the build directory can be written");
-        // Two test processes may want the same version at once.
+        // Two test processes may need the same version at once.
         let lock = File::create(directory.join("lock")).expect("the build directory can be written");
         lock.lock().expect("a file can be locked");
         let java = Path::new(env!("CARGO_MANIFEST_DIR")).join("java");
@@ -143,7 +143,7 @@ impl Redisson {
         Some(Redisson { version, tools, classpath })
     }
 
-    /// Which version this is.
+    /// The version of the client.
     pub fn version(&self) -> Version {
         self.version
     }
@@ -151,17 +151,17 @@ impl Redisson {
     /// Runs scenarios in one JVM.
     ///
     /// # Panics
-    /// When the JVM does not start or ends before it has said how all scenarios went.
+    /// Panics if the JVM does not start, or ends before it has reported all scenarios.
     pub fn run(&self, run: &Run<'_>) -> Report {
         let output = self.java("lockwheel.Main", &run.arguments());
         self.report(&output)
     }
 
-    /// Runs the scenarios that a failover happens in: `failover` is called when all of them have prepared what is to
-    /// outlive it, and they go on when it returns.
+    /// Runs the scenarios with a failover. Calls `failover` once all scenarios have prepared the state that must
+    /// survive it. The scenarios continue when `failover` returns.
     ///
     /// # Panics
-    /// As [`Redisson::run`].
+    /// Panics as [`Redisson::run`].
     pub fn run_through(&self, run: &Run<'_>, failover: impl FnOnce()) -> Report {
         let mut arguments = run.arguments();
         arguments.push("failover=true".to_owned());
@@ -177,7 +177,7 @@ impl Redisson {
         }
         if line == "ready\n" {
             failover();
-            // A JVM that has ended is told by the report.
+            // The report shows that a JVM has ended.
             let _ = input.expect("it is a pipe").write_all(b"\n");
         }
         lines.read_to_string(&mut text).expect("it is text");
@@ -186,7 +186,7 @@ impl Redisson {
         self.report(&Output { status, stdout: text.into_bytes(), stderr })
     }
 
-    /// What a JVM has said of its scenarios.
+    /// Reads the JVM's report of its scenarios.
     fn report(&self, output: &Output) -> Report {
         let text = String::from_utf8_lossy(&output.stdout);
         let mut report = Report::parse(&text).unwrap_or_else(|why| {
@@ -200,15 +200,15 @@ impl Redisson {
     /// Runs a class of `tests/java` that has a `main`, and waits for its end.
     ///
     /// # Panics
-    /// When the JVM does not start.
+    /// Panics if the JVM does not start.
     pub fn java<A: AsRef<OsStr>>(&self, class: &str, arguments: &[A]) -> Output {
         self.command(class, arguments).output().expect("the JVM starts")
     }
 
-    /// The command that compiles tests of JUnit's and runs them, with a directory for their classes.
+    /// Returns the command that compiles JUnit tests and runs them, with a directory for their classes.
     ///
     /// # Panics
-    /// When they do not compile.
+    /// Panics if they do not compile.
     pub fn junit(&self, sources: &[PathBuf], classes: &Path) -> Command {
         self.tools.compile(sources, &self.classpath, classes);
         let parts = [classes.to_path_buf()].into_iter().chain(std::env::split_paths(&self.classpath));
@@ -227,7 +227,7 @@ impl Redisson {
         command
     }
 
-    /// The command that runs such a class, for callers that run several at once.
+    /// Returns the command that runs such a class, for callers that run several at once.
     pub fn command<A: AsRef<OsStr>>(&self, class: &str, arguments: &[A]) -> Command {
         let mut command = Command::new(&self.tools.java);
         command.args(JVM_FLAGS).arg("-cp").arg(&self.classpath).arg(class).args(arguments);
@@ -236,7 +236,7 @@ impl Redisson {
 }
 
 impl Run<'_> {
-    /// The words that the Java side's `Options` documents.
+    /// Returns the arguments that the Java side's `Options` documents.
     fn arguments(&self) -> Vec<String> {
         let lists = [
             ("ports", self.ports),
@@ -257,10 +257,10 @@ impl Run<'_> {
     }
 }
 
-/// All that a pipe brings until its end.
+/// Reads a pipe until its end.
 fn read_all(mut pipe: impl Read) -> Vec<u8> {
     let mut bytes = Vec::new();
-    // What came before it broke is what there is to show.
+    // If the pipe broke, the bytes before that are shown.
     let _ = pipe.read_to_end(&mut bytes);
     bytes
 }
@@ -270,7 +270,7 @@ fn joined(ports: &[u16]) -> String {
 }
 
 impl Report {
-    /// Reads what the Java side's `Main` prints; its documentation has the form.
+    /// Reads the output of the Java side's `Main`; its documentation has the form.
     fn parse(text: &str) -> Result<Report, String> {
         let mut report = Report::default();
         let mut last_failed = None;
@@ -300,7 +300,7 @@ impl Report {
         Err("the JVM ended too early".to_string())
     }
 
-    /// The report, if it has as many scenarios as the last line says.
+    /// Returns the report, if it has as many scenarios as the last line says.
     fn checked(self, ok: &str, failed: &str) -> Result<Report, String> {
         let told = (ok.parse(), failed.parse());
         if told == (Ok(self.ok.len()), Ok(self.failed.len())) {
@@ -310,7 +310,7 @@ impl Report {
         }
     }
 
-    /// The failures with their stack traces, and what the JVM logged.
+    /// Formats the failures with their stack traces, and the JVM's log.
     pub fn failures(&self) -> String {
         let mut text = String::new();
         for (name, trace) in &self.failed {
@@ -323,7 +323,7 @@ impl Report {
     }
 }
 
-/// The programs that are needed.
+/// The required programs.
 #[derive(Debug)]
 struct Tools {
     java: PathBuf,
@@ -332,7 +332,7 @@ struct Tools {
 }
 
 impl Tools {
-    /// Finds them, or says which one is missing.
+    /// Finds the programs, or returns the name of a missing one.
     fn find() -> Result<Tools, &'static str> {
         let in_home = |name: &str| {
             let home = PathBuf::from(std::env::var_os("JAVA_HOME")?);
@@ -346,7 +346,7 @@ impl Tools {
         })
     }
 
-    /// The version's jars as a class path, downloaded to Maven's own store if they are not there.
+    /// Returns the version's jars as a class path. Downloads them to Maven's own store if they are missing.
     fn jars(&self, version: Version, java: &Path, directory: &Path) -> OsString {
         let pom = java.join("pom.xml");
         let fingerprint = fingerprint(&[fs::read(&pom).expect("the pom can be read")]);
@@ -376,7 +376,7 @@ impl Tools {
         panic!("Maven did not find Redisson {version} in {MAVEN_ATTEMPTS_MAX} attempts:\n{said}");
     }
 
-    /// The directory with the compiled classes. Its name tells what they were compiled from.
+    /// Returns the directory with the compiled classes. Its name depends on the sources.
     fn classes(&self, sources: &[PathBuf], jars: &OsStr, directory: &Path) -> PathBuf {
         let mut files = Vec::new();
         sources.iter().for_each(|source| java_files(source, &mut files));
@@ -414,7 +414,7 @@ impl Tools {
     }
 }
 
-/// All Java files below a directory, sorted.
+/// Lists all Java files below a directory, sorted.
 fn java_files(directory: &Path, files: &mut Vec<PathBuf>) {
     for entry in sorted_entries(directory) {
         if entry.is_dir() {
@@ -425,7 +425,7 @@ fn java_files(directory: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// What is in a directory, sorted.
+/// Lists the entries of a directory, sorted.
 fn sorted_entries(directory: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(directory).unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
@@ -443,12 +443,12 @@ fn fingerprint(parts: &[Vec<u8>]) -> String {
     hash.digest().to_string()[..16].to_string()
 }
 
-/// All that a program wrote.
+/// Returns all output of a program.
 fn spoken(output: &Output) -> String {
     [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned()).concat()
 }
 
-/// The end of a log.
+/// Returns the end of a log.
 fn last_lines(log: &str) -> String {
     let lines: Vec<&str> = log.lines().collect();
     lines[lines.len().saturating_sub(LOG_LINES_MAX)..].join("\n")

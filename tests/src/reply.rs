@@ -1,4 +1,4 @@
-//! A reply as a test sees it: a value, and the one line of text that tests are written in.
+//! A reply as a test sees it: a value, and the one line of text in which tests are written.
 //!
 //! | reply | text |
 //! |---|---|
@@ -66,13 +66,13 @@ impl Reply {
         }
     }
 
-    /// What a map has under this name.
+    /// Returns the value that a map has under this name.
     pub fn member(&self, name: &str) -> Option<&Reply> {
         let Reply::Map(pairs) = self else { return None };
         pairs.iter().find(|(key, _)| key.as_bytes() == Some(name.as_bytes())).map(|(_, value)| value)
     }
 
-    /// The elements of an array, set or push; of a map, its keys and values in turn.
+    /// The elements of an array, set or push. A map's keys and values alternate.
     pub fn into_elements(self) -> Option<Vec<Reply>> {
         match self {
             Reply::Array(items) | Reply::Set(items) | Reply::Push(items) => Some(items),
@@ -81,8 +81,8 @@ impl Reply {
         }
     }
 
-    /// The same reply with the outermost elements in the order of their texts, for replies whose order is not
-    /// part of the contract.
+    /// Returns the reply with the outermost elements in the order of their texts, for replies whose order is not part
+    /// of the contract.
     pub fn sorted(mut self) -> Reply {
         match &mut self {
             Reply::Array(items) | Reply::Set(items) => items.sort_by_cached_key(Reply::to_string),
@@ -92,7 +92,8 @@ impl Reply {
         self
     }
 
-    /// As [`sorted`](Reply::sorted), for a flat array of fields and values in turn, which move together.
+    /// Works as [`sorted`](Reply::sorted), for a flat array of alternating fields and values. A field and its value
+    /// stay together.
     pub fn sorted_pairs(self) -> Reply {
         match self {
             Reply::Array(items) if items.len() % 2 == 0 => {
@@ -168,26 +169,28 @@ pub fn quoted(bytes: &[u8]) -> String {
     text
 }
 
-/// Decodes the first frame of `bytes` as RESP2: the reply and how many bytes it took, `None` when it is not whole.
+/// Decodes the first frame of `bytes` as RESP2. Returns the reply and the number of bytes it took, or `None` if the
+/// frame is not complete.
 ///
 /// # Errors
-/// What the redis-protocol crate says of bytes that are not RESP2.
+/// Returns the error of the redis-protocol crate if the bytes are not RESP2.
 pub fn decode2(bytes: &[u8]) -> Result<Option<(Reply, usize)>, RedisProtocolError> {
     let found = resp2::decode::decode_range(bytes)?;
     Ok(found.map(|(frame, length)| (from_frame2(&frame, bytes), length)))
 }
 
-/// Decodes the first frame of `bytes` as RESP3: the reply and how many bytes it took, `None` when it is not whole.
+/// Decodes the first frame of `bytes` as RESP3. Returns the reply and the number of bytes it took, or `None` if the
+/// frame is not complete.
 ///
 /// # Errors
-/// What the redis-protocol crate says of bytes that are not RESP3.
+/// Returns the error of the redis-protocol crate if the bytes are not RESP3.
 pub fn decode3(bytes: &[u8]) -> Result<Option<(Reply, usize)>, RedisProtocolError> {
     let found = resp3::decode::complete::decode_range(bytes)?;
     Ok(found.map(|(frame, length)| (from_frame3(&frame, bytes), length)))
 }
 
-// Frames of ranges, not of values: their maps and sets tell elements apart by place, so that a duplicate, which no
-// server may send, is seen and not swallowed.
+// The frames hold ranges, not values. Their maps and sets distinguish elements by position, so that a duplicate, which
+// no server may send, is kept and not lost.
 
 fn from_frame2(frame: &Frame2, bytes: &[u8]) -> Reply {
     match frame {
@@ -223,7 +226,7 @@ fn from_frame3(frame: &Frame3, bytes: &[u8]) -> Reply {
         Frame3::Map { data, .. } => {
             Reply::Map(data.iter().rev().map(|(key, value)| (convert(key), convert(value))).collect())
         }
-        // What a client sends, never a reply; shown so that a test that meets it says so.
+        // A client sends HELLO, a server never does. The text shows it, so that a test that meets it reports it.
         Frame3::Hello { .. } => Reply::Error("HELLO sent as a reply".to_string()),
     }
 }

@@ -1,18 +1,18 @@
-//! A small seeded generator of random numbers, the same on every machine: a failing seed replays.
+//! A small seeded generator of random numbers, the same on every machine: a failing seed can be replayed.
 
 use std::ops::Range;
 
-/// SplitMix64: every seed is a good one, and any number of steps is a period of 2^64.
+/// SplitMix64: every seed is good, and the period is 2^64 steps.
 #[derive(Clone, Debug)]
 pub struct Rng(u64);
 
 impl Rng {
-    /// The generator of this seed.
+    /// Creates the generator of this seed.
     pub fn new(seed: u64) -> Rng {
         Rng(seed)
     }
 
-    /// The next 64 random bits.
+    /// Returns the next 64 random bits.
     pub fn next_u64(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut bits = self.0;
@@ -21,25 +21,26 @@ impl Rng {
         bits ^ (bits >> 31)
     }
 
-    /// A number below `bound`, which is not 0. The bias of the remainder is far below what a test could see.
+    /// Returns a number below `bound`, which must not be 0. The bias of the remainder is far below what a test could
+    /// detect.
     pub fn below(&mut self, bound: usize) -> usize {
         (self.next_u64() % bound as u64) as usize
     }
 
-    /// True in `percent` of 100 cases.
+    /// Returns true in `percent` of 100 cases.
     pub fn chance(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }
 
-    /// One of the items.
+    /// Returns one of the items.
     ///
     /// # Panics
-    /// When there are none.
+    /// Panics if there are no items.
     pub fn pick<'a, T>(&mut self, items: &'a [T]) -> &'a T {
         &items[self.below(items.len())]
     }
 
-    /// Puts the items in a random order.
+    /// Shuffles the items.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for index in (1..items.len()).rev() {
             items.swap(index, self.below(index + 1));
@@ -47,8 +48,8 @@ impl Rng {
     }
 }
 
-/// The seeds of so many random runs: the environment's `LOCKWHEEL_SEED` alone if it is set, and `LOCKWHEEL_ROUNDS`
-/// times as many if that is.
+/// Returns this number of seeds for random runs. If the environment has `LOCKWHEEL_SEED`, returns that seed alone;
+/// `LOCKWHEEL_ROUNDS` multiplies the number.
 pub fn seeds(runs: u64) -> Range<u64> {
     let named = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
     match named("LOCKWHEEL_SEED") {

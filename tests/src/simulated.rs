@@ -1,9 +1,9 @@
-//! A simulated server on a clock that stands still, clients that wait, and one more that steers.
+//! A simulated server on a clock that stands still, with waiting clients and one client that controls the test.
 
 use lockwheel::Config;
 use lockwheel_engine::core::Simulation;
 
-/// The server, who waits, and who steers.
+/// The server, the waiting clients, and the controlling client.
 pub struct Simulated {
     server: Simulation,
     clients: Vec<u64>,
@@ -11,7 +11,7 @@ pub struct Simulated {
 }
 
 impl Simulated {
-    /// So many clients that wait.
+    /// Creates a server with this number of waiting clients.
     pub fn new(clients: usize) -> Self {
         let mut server = Simulation::new(Config::default(), 7);
         let main = server.connect();
@@ -20,17 +20,18 @@ impl Simulated {
         Simulated { server, clients, main }
     }
 
-    /// What the one who steers is answered.
+    /// Sends a line as the controlling client and returns the answer.
     pub fn ask(&mut self, line: &str) -> String {
         self.server.ask(self.main, line)
     }
 
-    /// A client sends a request, and perhaps waits.
+    /// Sends a request of a client, which may then wait.
     pub fn send(&mut self, client: usize, line: &str) {
         self.server.send(self.clients[client], line);
     }
 
-    /// What a client has been told since the last call, empty while it waits; `granted` makes words of a reply's lines.
+    /// Returns the replies to a client since the last call, or an empty text while the client waits. `granted`
+    /// describes a reply from its lines.
     pub fn told(&mut self, client: usize, granted: impl FnOnce(&[&str]) -> String) -> String {
         let answer = self.server.read(self.clients[client]);
         match answer.as_str() {
@@ -41,13 +42,13 @@ impl Simulated {
         }
     }
 
-    /// Ends the wait of a client by an error, if it waits.
+    /// Ends the wait of a client with an error, if it waits.
     pub fn unblock(&mut self, client: usize) {
         let id = self.clients[client];
         self.ask(&format!("CLIENT UNBLOCK {id} ERROR"));
     }
 
-    /// A client closes its connection, and another comes in its place.
+    /// Closes the connection of a client and opens another in its place.
     pub fn replace(&mut self, client: usize) {
         self.server.close(self.clients[client]);
         self.server.notice();
@@ -58,7 +59,7 @@ impl Simulated {
 /// The number that follows a name in the lines of a reply.
 ///
 /// # Panics
-/// When there is none.
+/// Panics if there is no such number.
 pub fn number(lines: &[&str], name: &str) -> i64 {
     let at = lines.iter().position(|line| *line == name).unwrap_or_else(|| panic!("no {name} in {lines:?}"));
     lines[at + 1][1..].parse().unwrap_or_else(|_| panic!("{name} in {lines:?}"))

@@ -1,5 +1,5 @@
-//! Several servers of one process and their clients, without a socket or a thread: one clock that is turned, ports that
-//! are always the same, and so the same bytes for the same steps.
+//! Several servers of one process and their clients, without a socket or a thread. They share one manual clock and have
+//! fixed ports, so that the same steps give the same bytes.
 
 use crate::line;
 use lockwheel::{Config, Time};
@@ -22,22 +22,22 @@ const NOW: Now = Now { wall_us: 1_700_000_000_000_000, monotonic_us: 0 };
 /// The port of the first server.
 const FIRST_PORT: u16 = 7001;
 
-/// The name that sentinels know the master by.
+/// The name by which sentinels know the master.
 const MASTER_NAME: &str = "mymaster";
 
-/// What servers are to one another.
+/// The relation of the servers to one another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// A master and so many replicas.
+    /// A master and this number of replicas.
     Replicas(usize),
-    /// A master, so many replicas, and so many sentinels.
+    /// A master with these numbers of replicas and of sentinels.
     Sentinel(usize, usize),
-    /// So many masters of a cluster, each with so many replicas.
+    /// A cluster with this number of masters, each with this number of replicas.
     Cluster(usize, usize),
 }
 
 impl Shape {
-    /// How many servers hold data: they come first.
+    /// The number of servers that hold data. They have the lowest indexes.
     pub fn holders(self) -> usize {
         match self {
             Shape::Replicas(replicas) | Shape::Sentinel(replicas, _) => 1 + replicas,
@@ -45,7 +45,7 @@ impl Shape {
         }
     }
 
-    /// How many servers there are.
+    /// The number of servers.
     pub fn servers(self) -> usize {
         match self {
             Shape::Sentinel(_, sentinels) => self.holders() + sentinels,
@@ -54,14 +54,14 @@ impl Shape {
     }
 }
 
-/// Servers and clients.
+/// Several servers and their clients.
 pub struct SimulatedTopology {
     engines: Vec<Engine>,
     network: Network,
     clients: Vec<Connection>,
-    /// The client of a session: by the server's place and the session's name.
+    /// The client of a session, by the server's index and the session's name.
     sessions: BTreeMap<(usize, u64), usize>,
-    /// The servers that hang, each with the clock of the others, if that has been served since.
+    /// The servers that hang. Each holds the others' clock, if another server has served it since.
     hung: BTreeMap<usize, Option<Clock>>,
 }
 
@@ -69,13 +69,13 @@ pub struct SimulatedTopology {
 struct Connection {
     node: usize,
     id: u64,
-    /// None when it is closed.
+    /// The slot of the connection. `None` once it is closed.
     slot: Option<Slot>,
     requests: VecDeque<Vec<Vec<u8>>>,
     received: Vec<u8>,
 }
 
-/// What the servers have around them: nothing.
+/// The host environment of the servers, which is empty.
 struct Nowhere;
 
 impl Host for Nowhere {
@@ -102,7 +102,7 @@ impl Host for Nowhere {
     }
 }
 
-/// What the servers want of who drives them.
+/// The work that the servers ask of their driver.
 #[derive(Default)]
 struct Wanted {
     woken: Vec<(usize, u64)>,
@@ -132,18 +132,19 @@ impl Outside for Wanted {
 }
 
 impl SimulatedTopology {
-    /// Servers of this shape that know each other; their clock stands, and they keep a history of locks.
+    /// Creates servers of this shape that know each other. Their clock stands still, and they keep a history of locks.
     ///
     /// # Panics
-    /// When they cannot begin.
+    /// Panics if the servers cannot start.
     pub fn new(shape: Shape, seed: u64) -> Self {
         Self::with_node_timeout(shape, seed, Config::default().cluster.node_timeout)
     }
 
-    /// Servers of this shape, where a node of a cluster may have failed after this silence, in milliseconds.
+    /// Creates servers of this shape, in which a node of a cluster may count as failed after this silence, in
+    /// milliseconds.
     ///
     /// # Panics
-    /// When they cannot begin.
+    /// Panics if the servers cannot start.
     pub fn with_node_timeout(shape: Shape, seed: u64, node_timeout_ms: i64) -> Self {
         let port = |place: usize| FIRST_PORT + place as u16;
         let ports: Vec<u16> = (0..shape.servers()).map(port).collect();
@@ -206,7 +207,7 @@ impl SimulatedTopology {
         self.settle();
     }
 
-    /// A new client of a server: its number.
+    /// Creates a client of a server and returns its number.
     pub fn connect(&mut self, node: usize) -> usize {
         let slot = self.engines[node].connect(Peer::default());
         let id = self.engines[node].sessions().get(slot).id;
@@ -221,41 +222,41 @@ impl SimulatedTopology {
         FIRST_PORT + node as u16
     }
 
-    /// Whether the server has not closed a client's connection.
+    /// Whether a client's connection is still open on the server's side.
     pub fn is_connected(&self, client: usize) -> bool {
         self.clients[client].slot.is_some()
     }
 
-    /// A client sends a request, in words as at a terminal. It runs unless the client is blocked.
+    /// Sends a client's request, in words as at a terminal. The request runs unless the client is blocked.
     ///
     /// # Panics
-    /// When a quote is left open.
+    /// Panics if a quote is left open.
     pub fn send(&mut self, client: usize, line: &str) {
         let words = line::split(line).expect("each quote is closed");
         self.clients[client].requests.push_back(words);
         self.run_batches(VecDeque::from([client]));
     }
 
-    /// What a client was sent and has not read.
+    /// Returns the bytes that a client was sent and has not read.
     pub fn read(&mut self, client: usize) -> String {
         String::from_utf8_lossy(&std::mem::take(&mut self.clients[client].received)).into_owned()
     }
 
-    /// Sends a request and reads what there is then.
+    /// Sends a request and reads the bytes that are available then.
     ///
     /// # Panics
-    /// When a quote is left open.
+    /// Panics if a quote is left open.
     pub fn ask(&mut self, client: usize, line: &str) -> String {
         self.send(client, line);
         self.read(client)
     }
 
-    /// A server hangs: it runs nothing, and takes no part in what the others do.
+    /// Makes a server hang: it runs nothing, and takes no part in the work of the others.
     pub fn hang(&mut self, node: usize) {
         self.hung.entry(node).or_insert(None);
     }
 
-    /// A server that hangs goes on, with what its clients have sent meanwhile.
+    /// Resumes a server that hangs. It then runs the requests that its clients have sent meanwhile.
     pub fn resume(&mut self, node: usize) {
         if let Some(clock) = self.hung.remove(&node) {
             clock.iter().for_each(|clock| self.engines[node].catch_up(clock, NOW));
@@ -264,7 +265,7 @@ impl SimulatedTopology {
         }
     }
 
-    /// What the servers want of one another is done.
+    /// Performs the work that the servers ask of one another.
     fn settle(&mut self) {
         self.run_batches(VecDeque::new());
     }
@@ -281,13 +282,13 @@ impl SimulatedTopology {
         }
     }
 
-    /// The servers that do not hang, with their places.
+    /// The servers that do not hang, with their indexes.
     fn present(&mut self) -> impl Iterator<Item = (usize, &mut Engine)> {
         let hung = &self.hung;
         self.engines.iter_mut().enumerate().filter(|(node, _)| !hung.contains_key(node))
     }
 
-    /// Runs what a client has sent, as far as it may go.
+    /// Runs the requests that a client has sent, until it is blocked.
     fn run(&mut self, number: usize, ready: &mut VecDeque<usize>) {
         if self.hung.contains_key(&self.clients[number].node) {
             return;
@@ -308,7 +309,7 @@ impl SimulatedTopology {
         self.collect(number);
     }
 
-    /// Lets what the servers have sent one another arrive; whether there may be more.
+    /// Delivers the messages that the servers have sent one another. Returns whether there may be more.
     fn serve(&mut self, ready: &mut VecDeque<usize>) -> bool {
         let mut wanted = Wanted::default();
         let hung = &mut self.hung;
@@ -324,7 +325,7 @@ impl SimulatedTopology {
         }
         let clock = engines.first().map(|engine| engine.clock().clocks().clone());
         hung.values_mut().for_each(|missed| missed.clone_from(&clock));
-        // Nobody is there outside.
+        // There is no peer outside the process.
         for (node, id) in &wanted.outside {
             self.engines[*node].outbound_event(*id, OutboundEvent::Closed { reason: "Connection refused" });
         }
@@ -338,7 +339,7 @@ impl SimulatedTopology {
         wanted.has_posted
     }
 
-    /// Gives a client what its session holds for it, and closes its connection when that is to be closed.
+    /// Hands the pending bytes of a session to its client, and closes the connection if the session ends.
     fn collect(&mut self, number: usize) {
         let client = &mut self.clients[number];
         let Some(slot) = client.slot else { return };
@@ -359,7 +360,7 @@ impl SimulatedTopology {
     }
 }
 
-/// The server at a place, as it begins.
+/// Creates the server at an index in its initial state.
 fn engine(shape: Shape, place: usize, port: u16, seed: u64, node_timeout_ms: i64) -> Engine {
     let mut config = Config::default();
     (config.time, config.enable_debug_command, config.port) = (Time::Manual, Permission::Yes, port);

@@ -9,34 +9,35 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use stream_dump::StreamDump;
 
-/// What one key holds.
+/// The state of one key.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KeyState {
     /// The answer of TYPE.
     pub kind: String,
     /// The answer of OBJECT ENCODING.
     pub encoding: String,
-    /// The content, in an order of its own where the type has none.
+    /// The content, in sorted order if the type has no order.
     pub content: Reply,
     /// The deadline in milliseconds since 1970, or [`NO_DEADLINE`].
     pub deadline_ms: i64,
     /// The answer of DUMP.
     pub dump: Vec<u8>,
-    /// The deadlines of a hash's fields that have one, as that of the key.
+    /// The deadlines of a hash's fields that have one, in the form of the key's deadline.
     pub fields_ms: BTreeMap<String, i64>,
 }
 
 impl KeyState {
-    /// Whether equal values have equal bytes, in an order that the value says: a table has none, and a score of minus
-    /// zero is not kept in all encodings.
+    /// Whether equal values have equal bytes, in an order that the value defines. A table has no order, and some
+    /// encodings lose the sign of a score of minus zero.
     fn has_one_dump(&self) -> bool {
-        // The forms that tables are written in; small sets too, as long as Redis 7.0 is to read them.
+        // The forms in which tables are written. Small sets have one too, as long as Redis 7.0 must be able to read
+        // them.
         let is_table = matches!(self.dump.first(), Some(2 | 4 | 22 | 24));
         let has_negative_zero = self.kind == "zset" && self.content.to_string().contains("-0");
         !is_table && !has_negative_zero
     }
 
-    /// Whether the bytes agree: those of a stream but for times, which lie at most so many milliseconds apart.
+    /// Whether the bytes agree. Times of a stream may differ by this number of milliseconds.
     fn dumps_agree(&self, ours: &KeyState, apart_ms: u64) -> bool {
         match (StreamDump::read(&self.dump), StreamDump::read(&ours.dump)) {
             (Some(real), Some(ours)) => real.agrees(&ours, apart_ms),
@@ -44,7 +45,7 @@ impl KeyState {
         }
     }
 
-    /// Whether both servers have the form that the bytes are in. Valkey writes scores with fewer digits.
+    /// Whether both servers have the form of the bytes. Valkey writes scores with fewer digits.
     fn same_form(&self, ours: &KeyState) -> bool {
         let is = |state: &KeyState, kind: &str| state.kind == kind;
         let is_of_valkey =
@@ -54,13 +55,13 @@ impl KeyState {
     }
 }
 
-/// What DUMP answers without the version and the checksum, which is another in each version.
+/// Returns the answer of DUMP without the version and the checksum, which differ between versions.
 pub(crate) fn body_of(dump: &[u8]) -> &[u8] {
     dump.split_last_chunk::<10>().map_or(&[], |(body, _)| body)
 }
 
-/// Whether two answers of DUMP say the same: the forms of different versions may differ in streams' second times, and
-/// in small sets, which Redis 7.0 has as tables.
+/// Whether two answers of DUMP have the same meaning. Versions differ in the form of streams' second times, and of
+/// small sets, which Redis 7.0 stores as tables.
 pub fn payloads_agree(real: &[u8], ours: &[u8]) -> bool {
     const SET: u8 = 2;
     const SET_LISTPACK: u8 = 20;
@@ -73,21 +74,21 @@ pub fn payloads_agree(real: &[u8], ours: &[u8]) -> bool {
     }
 }
 
-/// The deadline of a key that has none; below it is what PEXPIRETIME answers where there is no key.
+/// The deadline of a key without one. Any lower value is PEXPIRETIME's answer for a missing key.
 const NO_DEADLINE: i64 = -1;
 
 /// The keys of the connection's selected database, by name.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Snapshot {
-    /// Each key's state.
+    /// The state of each key.
     pub keys: BTreeMap<Vec<u8>, KeyState>,
 }
 
-/// How deadlines of relative times may differ between servers that are asked one after the other.
+/// The milliseconds by which deadlines of relative times may differ between servers that are asked one after the other.
 pub const DEADLINE_APART_MS_MAX: u64 = 300_000;
 
 impl Snapshot {
-    /// Reads the state through the given connection; linear in the data.
+    /// Reads the state through the given connection. Takes time linear in the data.
     #[track_caller]
     pub fn read(client: &mut Client) -> Snapshot {
         let names = client.cmd(&["KEYS", "*"]).into_elements().unwrap_or_default();
@@ -104,7 +105,7 @@ impl Snapshot {
             names.into_iter().zip(kinds).zip(contents).zip(answers.chunks(ABOUT))
         {
             let deadline_ms = about[2].as_int().unwrap_or(NO_DEADLINE);
-            // What has expired between two questions is not part of the state.
+            // A key that expired between two queries is not part of the state.
             let has_expired = kind == "none" || deadline_ms < NO_DEADLINE || expired.contains(&name);
             if !has_expired {
                 let encoding = text(&about[1]);
@@ -117,13 +118,13 @@ impl Snapshot {
         Snapshot { keys }
     }
 
-    /// Where two states differ, a line a key; empty when they agree. Deadlines may lie
+    /// Lists the differences of two states, a line for each key. Empty if they agree. Deadlines may lie
     /// [`DEADLINE_APART_MS_MAX`] apart.
     pub fn differences(&self, ours: &Snapshot) -> Vec<String> {
         self.differences_within(ours, DEADLINE_APART_MS_MAX)
     }
 
-    /// As [`Snapshot::differences`], with deadlines at most so many milliseconds apart.
+    /// Works as [`Snapshot::differences`], with deadlines at most this number of milliseconds apart.
     pub fn differences_within(&self, ours: &Snapshot, apart_ms: u64) -> Vec<String> {
         let mut lines = Vec::new();
         for (name, real_state) in &self.keys {
@@ -139,7 +140,7 @@ impl Snapshot {
     }
 }
 
-/// Of the keys with a deadline, those that are not there any more.
+/// Returns those of the keys with a deadline that are gone.
 fn expired(client: &mut Client, names: &[Vec<u8>], answers: &[Reply]) -> BTreeSet<Vec<u8>> {
     let has_deadline = |about: &[Reply]| about[2].as_int().is_some_and(|ms| ms > NO_DEADLINE);
     let leased = names.iter().zip(answers.chunks(ABOUT)).filter(|(_, about)| has_deadline(about));
@@ -166,7 +167,8 @@ fn compare_keys(name: &[u8], real: &KeyState, ours: &KeyState, apart_ms: u64, li
     if real.encoding != ours.encoding {
         note("encoding", &real.encoding, &ours.encoding);
     }
-    // By value: a small sorted set forgets the sign of zero, and how small is for the version to say.
+    // Contents are compared by value: a small sorted set loses the sign of zero, and each version defines "small"
+    // differently.
     if real.content != ours.content {
         note("content", &real.content, &ours.content);
     }
@@ -190,10 +192,10 @@ fn compare_keys(name: &[u8], real: &KeyState, ours: &KeyState, apart_ms: u64, li
     }
 }
 
-/// How many questions [`about`] asks.
+/// The number of queries that [`about`] returns.
 const ABOUT: usize = 4;
 
-/// What is asked about a key of any type: its type, encoding, deadline and bytes.
+/// Returns the queries for a key of any type: its type, encoding, deadline and bytes.
 fn about(name: &[u8]) -> [Vec<Vec<u8>>; ABOUT] {
     let question = |words: &[&[u8]]| words.iter().map(|word| word.to_vec()).collect();
     [
@@ -204,7 +206,7 @@ fn about(name: &[u8]) -> [Vec<Vec<u8>>; ABOUT] {
     ]
 }
 
-/// The deadlines of the fields of all hashes, by key and field; none where the server knows of none.
+/// The deadlines of the fields of all hashes, by key and field. Empty if the server does not support them.
 fn field_deadlines(
     client: &mut Client,
     names: &[Vec<u8>],
@@ -233,7 +235,7 @@ fn field_deadlines(
     found
 }
 
-/// The command that reads a key of this type whole.
+/// The command that reads a whole key of this type.
 fn content(name: &[u8], kind: &str) -> Vec<Vec<u8>> {
     let words: &[&[u8]] = match kind {
         "string" => &[b"GET", name],
@@ -247,7 +249,7 @@ fn content(name: &[u8], kind: &str) -> Vec<Vec<u8>> {
     words.iter().map(|word| word.to_vec()).collect()
 }
 
-/// Content in an order of its own where the type has none.
+/// Returns the content, sorted if the type has no order.
 fn in_order(kind: &str, content: Reply) -> Reply {
     match kind {
         "hash" => content.sorted_pairs(),

@@ -1,4 +1,5 @@
-//! Real clients of Redisson that a test steers call by call, in one JVM: the lines that `Steered.java` documents.
+//! Real clients of Redisson that a test controls call by call, in one JVM, with the lines that `Steered.java`
+//! documents.
 
 use crate::redisson::Redisson;
 use std::collections::BTreeMap;
@@ -8,13 +9,13 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// The longest wait for what a call came to. A safety net, not part of any test's meaning.
+/// The longest wait for the outcome of a call. It is a safety net, not part of any test's meaning.
 const SAFETY_NET: Duration = Duration::from_secs(90);
 
-/// What a call came to: its result, or the exception that it threw.
+/// The outcome of a call: its result, or the exception that it threw.
 pub type Outcome = Result<String, String>;
 
-/// Who waits for which answer; gone at the end of the JVM.
+/// The senders of outcomes, by the number of the awaited answer. Empty at the end of the JVM.
 type Waiting = Arc<Mutex<BTreeMap<u64, Sender<Outcome>>>>;
 
 /// A JVM with one version of Redisson. It ends with the process of the tests, if not before.
@@ -28,32 +29,32 @@ pub struct Jvm {
 #[derive(Debug)]
 struct Input {
     pipe: ChildStdin,
-    /// How many lines were written, and clients made.
+    /// The number of lines written. It numbers the calls.
     lines: u64,
     clients: u64,
 }
 
-/// How a client is set up.
+/// The settings of a client.
 #[derive(Clone, Copy, Debug)]
 pub struct Setup {
-    /// The lease of locks that are taken without one, renewed every third of it, in milliseconds.
+    /// The lease of locks that are taken without one, renewed at every third of it, in milliseconds.
     pub watchdog_ms: u64,
-    /// How long a command waits for its answer, in milliseconds.
+    /// The time a command waits for its answer, in milliseconds.
     pub timeout_ms: u64,
-    /// How often it is sent again.
+    /// The number of times a command is sent again.
     pub retries: u64,
-    /// What replicas are to it.
+    /// The client's use of replicas.
     pub replicas: Replicas,
 }
 
-/// What replicas are to a client.
+/// A client's use of replicas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Replicas {
-    /// Not even read from. Newer versions ask them all the same whether they have a lock.
+    /// Not used, not even for reads. Newer versions still ask the replicas whether they have a lock.
     Unused,
-    /// Asked whether they have a lock, by `WAIT`, which is given whatever they say: `checkLockSyncedSlaves` is off.
+    /// Asked by `WAIT` whether they have a lock, which is granted whatever they answer: `checkLockSyncedSlaves` is off.
     Asked,
-    /// Heeded, as by default since 3.16: a lock that none of them has acknowledged is an exception.
+    /// Required, as by default since 3.16: a lock that no replica has acknowledged is an exception.
     Heeded,
 }
 
@@ -68,17 +69,17 @@ impl Replicas {
 }
 
 impl Default for Setup {
-    /// As an application would that is on a slow machine: no fault is taken for another.
+    /// The settings suit an application on a slow machine, so that slowness is not taken for a fault.
     fn default() -> Setup {
         Setup { watchdog_ms: 30_000, timeout_ms: 20_000, retries: 0, replicas: Replicas::Unused }
     }
 }
 
 impl Jvm {
-    /// Starts it.
+    /// Starts a JVM.
     ///
     /// # Panics
-    /// When it does not start.
+    /// Panics if it does not start.
     pub fn start(redisson: &Redisson) -> Jvm {
         let mut command = redisson.command::<&str>("lockwheel.Steered", &[]);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the JVM starts");
@@ -93,7 +94,7 @@ impl Jvm {
     /// A client of this name, connected to a server on this machine.
     ///
     /// # Panics
-    /// When it cannot connect.
+    /// Panics if it cannot connect.
     #[track_caller]
     pub fn client(&self, name: &str, port: u16, setup: Setup) -> Client<'_> {
         self.client_of(name, &[port], setup)
@@ -102,26 +103,27 @@ impl Jvm {
     /// A client of this name, connected to a master on this machine and to its replicas.
     ///
     /// # Panics
-    /// When it cannot connect.
+    /// Panics if it cannot connect.
     #[track_caller]
     pub fn client_of(&self, name: &str, ports: &[u16], setup: Setup) -> Client<'_> {
         self.connected(name, &listed(ports), setup)
     }
 
-    /// A client of this name, connected to the master that a sentinel on this machine, and those that it knows, call
-    /// `mymaster`.
+    /// A client of this name, connected to the master that a sentinel on this machine, and the sentinels known to it,
+    /// name `mymaster`.
     ///
     /// # Panics
-    /// When it cannot connect.
+    /// Panics if it cannot connect.
     #[track_caller]
     pub fn client_by_sentinel(&self, name: &str, sentinel: u16, setup: Setup) -> Client<'_> {
         self.connected(name, &format!("sentinel:{sentinel},mymaster"), setup)
     }
 
-    /// The same, where sentinels call the master `m`, as those of [`Watched`](crate::shapes::Watched) do.
+    /// A client of this name, connected to the master that sentinels name `m`, as those of
+    /// [`Watched`](crate::shapes::Watched) do.
     ///
     /// # Panics
-    /// When it cannot connect.
+    /// Panics if it cannot connect.
     #[track_caller]
     pub fn client_of_watched(&self, name: &str, sentinel: u16, setup: Setup) -> Client<'_> {
         self.connected(name, &format!("sentinel:{sentinel},m"), setup)
@@ -130,16 +132,16 @@ impl Jvm {
     /// A client of this name, connected to a cluster of these nodes on this machine.
     ///
     /// # Panics
-    /// When it cannot connect.
+    /// Panics if it cannot connect.
     #[track_caller]
     pub fn client_of_cluster(&self, name: &str, ports: &[u16], setup: Setup) -> Client<'_> {
         self.connected(name, &format!("cluster:{}", listed(ports)), setup)
     }
 
-    /// A client of this name, connected to a master and replicas on this machine, which tell it who is who.
+    /// A client of this name, connected to a master and replicas on this machine, which report their roles.
     ///
     /// # Panics
-    /// When it cannot connect.
+    /// Panics if it cannot connect.
     #[track_caller]
     pub fn client_of_replicated(&self, name: &str, ports: &[u16], setup: Setup) -> Client<'_> {
         self.connected(name, &format!("replicated:{}", listed(ports)), setup)
@@ -159,14 +161,14 @@ impl Jvm {
         client
     }
 
-    /// Writes a line; what it comes to can be waited for.
+    /// Writes a line; its outcome can be waited for.
     fn write(&self, line: &str) -> Call {
         let (sender, receiver) = channel();
         let mut input = self.input.lock().unwrap_or_else(PoisonError::into_inner);
         input.lines += 1;
         let id = input.lines;
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner).insert(id, sender);
-        // A JVM that has ended is told by the answer that does not come.
+        // If the JVM has ended, the missing answer reports it.
         let _ = writeln!(input.pipe, "{id} {line}").and_then(|()| input.pipe.flush());
         Call { line: line.to_owned(), receiver }
     }
@@ -178,13 +180,13 @@ fn listed(ports: &[u16]) -> String {
 
 impl Drop for Jvm {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // The JVM may have ended by itself.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Hands out answers until there are no more.
+/// Hands out answers until the stream ends.
 fn listen(output: ChildStdout, waiting: &Waiting) {
     let mut answers = BufReader::new(output).lines();
     while let Some(Ok(line)) = answers.next() {
@@ -193,13 +195,13 @@ fn listen(output: ChildStdout, waiting: &Waiting) {
         let id = id.parse().unwrap_or_else(|_| panic!("no answer: {line}"));
         let asker = waiting.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
         let outcome = if kind == "ok" { Ok(text.to_owned()) } else { Err(text.to_owned()) };
-        // Who has not waited for it does not hear it.
+        // The outcome is dropped if no thread waits for it any more.
         asker.map(|asker| asker.send(outcome));
     }
     waiting.lock().unwrap_or_else(PoisonError::into_inner).clear();
 }
 
-/// One client of the JVM's; its connections end with it.
+/// One client of the JVM; its connections end with it.
 #[derive(Debug)]
 pub struct Client<'a> {
     jvm: &'a Jvm,
@@ -207,7 +209,7 @@ pub struct Client<'a> {
 }
 
 impl Client<'_> {
-    /// What calls that use several clients call it.
+    /// The name of this client in calls that use several clients.
     pub fn name(&self) -> String {
         self.number.to_string()
     }
@@ -224,7 +226,7 @@ impl Drop for Client<'_> {
     }
 }
 
-/// A thread of a client. To Redisson, a lock's owner is a thread.
+/// A thread of a client. For Redisson, a lock's owner is a thread.
 #[derive(Debug)]
 pub struct Thread<'a> {
     jvm: &'a Jvm,
@@ -232,7 +234,7 @@ pub struct Thread<'a> {
 }
 
 impl Thread<'_> {
-    /// Begins a call; the thread's next begins when this has ended.
+    /// Begins a call. The thread's next call begins when this one has ended.
     pub fn begins(&self, call: &str) -> Call {
         self.jvm.write(&format!("{} {call}", self.name))
     }
@@ -243,20 +245,20 @@ impl Thread<'_> {
         self.begins(call).outcome()
     }
 
-    /// Makes a call that ends well, with this result.
+    /// Makes a call that must succeed with this result.
     #[track_caller]
     pub fn does(&self, call: &str, result: &str) {
         assert_eq!(self.calls(call).as_deref(), Ok(result), "{call}");
     }
 
-    /// Makes a call that throws an exception with this in its text.
+    /// Makes a call that must throw an exception with this text in its message.
     #[track_caller]
     pub fn fails(&self, call: &str, exception: &str) {
         let outcome = self.calls(call);
         assert!(outcome.as_ref().is_err_and(|text| text.contains(exception)), "{call}: {outcome:?}");
     }
 
-    /// What the thread is called in a lock's hash.
+    /// The name of the thread in a lock's hash.
     #[track_caller]
     pub fn owner(&self) -> String {
         self.calls("owner").expect("every thread has a name")
@@ -271,10 +273,10 @@ pub struct Call {
 }
 
 impl Call {
-    /// Waits for its end.
+    /// Waits for the end of the call.
     ///
     /// # Panics
-    /// When it does not end, or the JVM does before.
+    /// Panics if the call does not end, or if the JVM ends before it.
     #[track_caller]
     pub fn outcome(self) -> Outcome {
         let outcome = self.receiver.recv_timeout(SAFETY_NET);

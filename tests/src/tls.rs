@@ -22,8 +22,8 @@ impl Wire for TlsStream {
     }
 }
 
-/// A directory with certificates of its own, removed when dropped: `ca` has signed those of `server`, `other-server`
-/// and `client`, and `other-ca` that of `stranger`. Each is `<name>.crt`, and its key `<name>.key`.
+/// A directory with its own certificates, removed when dropped. `ca` has signed those of `server`, `other-server` and
+/// `client`, and `other-ca` that of `stranger`. Each is `<name>.crt`, and its key `<name>.key`.
 #[derive(Debug)]
 pub struct Certificates {
     directory: PathBuf,
@@ -36,10 +36,10 @@ impl Drop for Certificates {
 }
 
 impl Certificates {
-    /// Makes them.
+    /// Creates the certificates.
     ///
     /// # Panics
-    /// When the system has no place for temporary files.
+    /// Panics if the system has no place for temporary files.
     pub fn new() -> Certificates {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -76,12 +76,12 @@ impl Certificates {
         fs::write(self.path(&format!("{name}.key")), key.serialize_pem()).expect("the directory is there");
     }
 
-    /// The path of a file of the directory, which need not exist.
+    /// The path of a file of the directory; the file need not exist.
     pub fn path(&self, name: &str) -> String {
         self.directory.join(name).to_str().expect("the path is text").to_owned()
     }
 
-    /// The parameters of a server with these certificates, on a free port: clients must show one.
+    /// The parameters of a server with these certificates, on a free port. Clients must show a certificate.
     pub fn parameters(&self) -> TlsParameters {
         TlsParameters {
             port: Some(0),
@@ -92,10 +92,10 @@ impl Certificates {
         }
     }
 
-    /// How a client connects that trusts `ca`, speaks these versions, and shows the certificate of this name.
+    /// The configuration of a client that trusts `ca`, speaks these versions, and shows the certificate of this name.
     ///
     /// # Panics
-    /// When there is no such certificate.
+    /// Panics if there is no such certificate.
     pub fn client_config(
         &self,
         identity: Option<&str>,
@@ -115,10 +115,10 @@ impl Certificates {
         CertificateDer::from_pem_file(self.path(&format!("{name}.crt"))).expect("it is a certificate")
     }
 
-    /// Connects to a server over TLS as `client`, with what is the newest of both.
+    /// Connects to a server over TLS as `client`, with the newest version that both support.
     ///
     /// # Panics
-    /// When the server does not listen for clients over TLS.
+    /// Panics if the server does not listen for clients over TLS.
     #[track_caller]
     pub fn connect(&self, server: &Server) -> Client {
         Client::over(stream(address(server), self.client_config(Some("client"), rustls::ALL_VERSIONS)))
@@ -138,19 +138,19 @@ fn named(name: &str) -> CertificateParams {
     parameters
 }
 
-/// Where a server listens for clients over TLS.
+/// The address on which a server listens for clients over TLS.
 ///
 /// # Panics
-/// When it does not.
+/// Panics if the server does not listen for them.
 #[track_caller]
 pub fn address(server: &Server) -> SocketAddr {
     (Ipv4Addr::LOCALHOST, server.tls_port().expect("it listens for clients over TLS")).into()
 }
 
-/// A connection over TLS, whose handshake comes with its first use.
+/// A connection over TLS, whose handshake happens at its first use.
 ///
 /// # Panics
-/// When nothing listens there.
+/// Panics if nothing listens there.
 #[track_caller]
 pub fn stream(address: SocketAddr, config: ClientConfig) -> TlsStream {
     let name = ServerName::from(address.ip());

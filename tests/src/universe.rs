@@ -1,13 +1,14 @@
-//! The small world that generated commands live in: few names, so that they meet, and every number that ever broke
-//! a server.
+//! The values of generated commands: few names, so that commands meet on the same keys, and every number that ever
+//! broke a server.
 //!
-//! Three kinds of values are left out on purpose, because a real server takes them at their word: counts that make
-//! it answer for hours (`SRANDMEMBER k -2147483648`), offsets that make it allocate gigabytes, and deadlines or
-//! timeouts so short that two servers asked one after the other would rightly differ, or so long that they block.
+//! Three kinds of values are left out on purpose, because a real server takes them literally. They are counts that make
+//! it answer for hours (`SRANDMEMBER k -2147483648`), offsets that make it allocate gigabytes, and unsuitable deadlines
+//! or timeouts. With a very short one, two servers asked one after the other would rightly differ; with a long one they
+//! block.
 
 use crate::rng::Rng;
 
-/// Numbers and non-numbers that every parser has to get right. None is a valid integer between 2 and 2^31.
+/// Numbers and non-numbers that every parser must handle correctly. None is a valid integer between 2 and 2^31.
 const HOSTILE_NUMBERS: &[&str] = &[
     "9223372036854775807",
     "-9223372036854775808",
@@ -61,7 +62,7 @@ const DOUBLES: &[&str] = &[
     "one",
 ];
 
-/// Few places, so that they meet, on both sides of the edges of the world and of its finest grid.
+/// Few places, so that commands meet on them, on both sides of the edges of the world and of its finest grid.
 const LONGITUDES: &[&str] = &[
     "13.361389",
     "15.087269",
@@ -100,19 +101,20 @@ const LATITUDES: &[&str] = &[
     "nan",
     "north",
 ];
-/// Lengths in a unit that comes after them.
+/// Lengths in a unit that follows them.
 const LENGTHS: &[&str] = &[
     "0", "1", "0.001", "100", "200", "1000", "50000", "200000", "1e6", "2e7", "1e9", "inf", "5e-324", "-0",
     "-1", "nan", "wide",
 ];
 
-/// Relative deadlines: far, none, past and impossible, nothing that passes while a test runs.
+/// Relative deadlines: far, none, past and impossible. No deadline passes while a test runs.
 const SECONDS: &[&str] = &["100000", "200000", "1000000", "0", "-1", "-100000"];
 const MILLISECONDS: &[&str] = &["100000000", "200000000", "1000000000", "0", "-1", "-100000000"];
 const UNIX_SECONDS: &[&str] = &["4102444800", "4102448400", "1", "0", "-1"];
 const UNIX_MILLISECONDS: &[&str] = &["4102444800000", "4102448400001", "1", "0", "-1"];
 
-/// Seconds that a command may block: 0 and what reads as 0 would be for ever, hexadecimal a long time.
+/// Seconds that a command may block. There is no 0 or equivalent, which would block for ever, and no hexadecimal
+/// number, which would block for long.
 const TIMEOUTS: &[&str] = &["0.001", "0.01", "0.002", "1e-3", "-1", "-0.5", "", "ten", "nan", "1e400", "inf"];
 
 const VALUES: &[&str] = &[
@@ -132,8 +134,8 @@ const VALUES: &[&str] = &[
     "a string of more than sixty-four bytes, which is where a compact encoding ends for good",
 ];
 
-/// Values as DUMP answers them, of each type and of older forms; then some with a right checksum that are none, and one
-/// whose checksum is wrong.
+/// Values as DUMP answers them, of each type and of older forms. Then come some invalid values with a correct checksum,
+/// and one with a wrong checksum.
 const PAYLOADS: &[&[u8]] = &[
     b"\x00\x01v\x0a\x00\x91\x08\xce\xb2\x198\x8a\xce",
     b"\x00\xc0\x07\x0a\x00t\xcdH\xa2\x83\xab\xce\x92",
@@ -156,7 +158,7 @@ const PAYLOADS: &[&[u8]] = &[
 const PATTERNS: &[&str] =
     &["*", "?", "k*", "*1", "[a-m]*", "[^a]*", "h[12]", "\\*", "", "[", "a\\", "**1*", "none"];
 
-/// Libraries of functions, and what is none.
+/// Libraries of functions, and texts that are none.
 const LIBRARIES: &[&str] = &[
     "#!lua name=a\nredis.register_function('f', function(keys, args) return {keys, args} end)",
     "#!lua name=a\nredis.register_function('f', function(keys) return redis.call('get', keys[1] or 's1') end) \
@@ -182,8 +184,8 @@ const LIBRARIES: &[&str] = &[
     "return 1",
 ];
 
-/// Payloads of such libraries, as redis-server 7.0.15 gives them: of `a` with `f`, of `b` with `g`, of none; and one
-/// with a wrong checksum.
+/// Payloads of such libraries, as redis-server 7.0.15 returns them: of `a` with `f`, of `b` with `g`, of no library.
+/// One more has a wrong checksum.
 const LIBRARY_PAYLOADS: &[&[u8]] =
     &[PAYLOAD_A, PAYLOAD_B, b"\n\0]\x9b\\@\x0f\x7f\xa2\xda", b"\n\0]\x9b\\@\x0f\x7f\xa2\xdb"];
 
@@ -192,7 +194,7 @@ const PAYLOAD_A: &[u8] = b"\xf5@K#!lua name=a\n\
 const PAYLOAD_B: &[u8] = b"\xf5@K#!lua name=b\n\
     redis.register_function('g', function() return 'restored' end)\n\0\xa0\x10\xcdd\xfcJ=\xcb";
 
-/// Kinds of keys, by the first letter of their names. Two of each, so that commands on two keys meet too.
+/// Kinds of keys, by the first letter of their names. There are two of each, so that commands on two keys meet too.
 const KEYS: &[(&str, [&str; 2])] = &[
     ("string", ["s1", "s2"]),
     ("hash", ["h1", "h2"]),
@@ -205,7 +207,7 @@ const KEYS: &[(&str, [&str; 2])] = &[
     ("hyperloglog", ["p1", "p2"]),
 ];
 
-/// Offsets of bits: none that makes a real server fill hundreds of megabytes.
+/// Offsets of bits. None makes a real server fill hundreds of megabytes.
 const BIT_OFFSETS: &[&str] = &[
     "0",
     "1",
@@ -250,10 +252,10 @@ const FIELD_KINDS: &[&str] = &[
     "i8x", "i-1",
 ];
 
-/// Keys of no kind: any command may make them, so wrong types happen.
+/// Keys of no fixed kind: any command may create them, so that wrong types happen.
 const ANY_KEYS: &[&str] = &["k1", "k2", "{tag}1", "", "key with space", "bin\r\n\0"];
 
-/// A random key for a command of this group: mostly of its own kind, else of any.
+/// Returns a random key for a command of this group: mostly of its own kind, else of any.
 pub fn key(rng: &mut Rng, group: &str) -> Vec<u8> {
     let own = KEYS.iter().find(|(kind, _)| *kind == group);
     let name = match own {
@@ -267,7 +269,7 @@ pub fn key(rng: &mut Rng, group: &str) -> Vec<u8> {
     name.as_bytes().to_vec()
 }
 
-/// A random value for the argument of this name, for a command of this group.
+/// Returns a random value for the argument of this name, for a command of this group.
 pub fn argument(rng: &mut Rng, name: &str, group: &str) -> Vec<u8> {
     if is_key(name) {
         return key(rng, group);
@@ -298,12 +300,12 @@ pub fn argument(rng: &mut Rng, name: &str, group: &str) -> Vec<u8> {
     }
 }
 
-/// A random time for a command that blocks this many milliseconds; 0 would be for ever.
+/// Returns a random time for a command that blocks this number of milliseconds. 0 would block for ever.
 pub fn blocking_milliseconds(rng: &mut Rng) -> Vec<u8> {
     bytes(rng.pick(&["1", "2", "10", "-1", "", "ten", "1.5", "9223372036854775808"]))
 }
 
-/// Whether an argument may not become any large number, because a real server would take it at its word.
+/// Whether an argument must not become an arbitrarily large number, because a real server would take it literally.
 pub fn is_size(name: &str, group: &str) -> bool {
     group == "bitmap" && name == "offset"
 }
@@ -325,7 +327,7 @@ pub fn is_key(name: &str) -> bool {
     )
 }
 
-/// Something that no argument expects here.
+/// A value that no argument expects here.
 pub fn hostile(rng: &mut Rng) -> Vec<u8> {
     bytes(rng.pick(HOSTILE_NUMBERS))
 }
@@ -334,7 +336,7 @@ fn bytes(text: &&str) -> Vec<u8> {
     text.as_bytes().to_vec()
 }
 
-/// Where an argument's values come from.
+/// The source of an argument's values.
 #[derive(Clone, Copy, Debug)]
 enum Pool {
     Integers,
@@ -388,7 +390,8 @@ fn pool(name: &str, group: &str) -> Pool {
     }
 }
 
-/// Ids of entries: mostly such as entries get, so that they meet. No `*`: what a server makes of that is its own.
+/// Ids of entries, mostly such as entries get, so that commands meet on them. There is no `*`, because each server
+/// generates its own id.
 const IDS: &[&str] = &[
     "1-*",
     "1-*",
@@ -430,7 +433,7 @@ const IDS: &[&str] = &[
     "1--1",
 ];
 
-/// Ids without signs that mean something.
+/// Ids without the special signs.
 const PLAIN_IDS: &[&str] =
     &["0", "0-0", "1-0", "1-1", "1-2", "2-0", "2-1", "3", "5-1", "100-1", "-", "x", "18446744073709551615"];
 
@@ -453,10 +456,10 @@ const STARTS: &[&str] = &[
 ];
 const ENDS: &[&str] = &["+", "+", "+", "+", "1", "1-1", "(1-2", "(2", "2-1", "3", "-", "(-", "", "(0-0"];
 
-/// Nothing between none and an age that nothing reaches in a test.
+/// An idle time of zero, or one that no entry reaches in a test.
 const IDLE_TIMES: &[&str] = &["0", "0", "0", "0", "100000000", "-1", "x", "9223372036854775807"];
 
-/// What streams' arguments mean that other groups have too, or nobody else has.
+/// Returns the source for the arguments of streams that other groups interpret differently, or do not have.
 fn stream_pool(name: &str) -> Option<Pool> {
     Some(match name {
         "id" => Pool::Words(IDS),
@@ -477,7 +480,7 @@ fn stream_pool(name: &str) -> Option<Pool> {
     })
 }
 
-/// One of few names with this first letter, sometimes a number or an odd one, which changes encodings.
+/// Returns one of few names with this first letter, sometimes a number or an odd one, which changes encodings.
 fn member(rng: &mut Rng, letter: char) -> Vec<u8> {
     match rng.below(20) {
         0..=13 => format!("{letter}{}", rng.below(6)).into_bytes(),

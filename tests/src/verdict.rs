@@ -1,12 +1,12 @@
-//! What LOCK.VERIFY finds.
+//! The findings of LOCK.VERIFY.
 
 use crate::client::Client;
 use crate::reply::Reply;
 
-/// Level and invariant of each finding in the history of a server, in order.
+/// Returns the level and invariant of each finding in the history of a server, in order.
 ///
 /// # Panics
-/// When the answer is not a verdict in RESP3.
+/// Panics if the answer is not a verdict in RESP3.
 #[track_caller]
 pub fn findings(client: &mut Client) -> Vec<String> {
     let verdict = client.line("LOCK.VERIFY");

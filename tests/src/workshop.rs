@@ -1,15 +1,16 @@
-//! Where programs of other languages are made ready: a copy of their sources below the build directory, in which the
-//! language's own tool installs what they need, once.
+//! The preparation of programs in other languages. Their sources are copied below the build directory, where the
+//! language's own tool installs their dependencies, once.
 
 use crate::redis_server::{find_in_path, skip};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// How often a package tool is asked before its answer counts: the net to its registry is not the subject.
+/// The number of attempts before a package tool's failure counts: the network to its registry is not the subject of the
+/// tests.
 const ATTEMPTS_MAX: u32 = 3;
 
-/// A program of the system's, or a line that says how to get it.
+/// A program of the system, or a line that says how to get it.
 pub fn find_tool(name: &str, how: &str) -> Option<PathBuf> {
     let found = find_in_path(name);
     if found.is_none() {
@@ -18,21 +19,21 @@ pub fn find_tool(name: &str, how: &str) -> Option<PathBuf> {
     found
 }
 
-/// A folder of sources that belong together, with a folder for each language or tool in it.
+/// A folder of sources that belong together, with one folder for each language or tool.
 #[derive(Clone, Debug)]
 pub struct Sources {
-    /// The folder. Its own files are there for all that is in it.
+    /// The folder. The files directly in it are shared by all folders in it.
     pub folder: PathBuf,
     /// The directory below which copies are made.
     pub build: PathBuf,
 }
 
 impl Sources {
-    /// A copy of the folder `name` in which `make` has produced the file or folder `product`; one for each state of the
-    /// sources, and made by one process at a time.
+    /// Returns a copy of the folder `name` in which `make` has produced the file or folder `product`. There is one copy
+    /// for each state of the sources, made by one process at a time.
     ///
     /// # Panics
-    /// When the build directory cannot be written.
+    /// Panics if the build directory cannot be written.
     pub fn prepared(&self, name: &str, product: &str, make: impl FnOnce(&Path)) -> PathBuf {
         let parent = self.build.join(self.fingerprint(name));
         let directory = parent.join(name);
@@ -48,7 +49,7 @@ impl Sources {
         directory
     }
 
-    /// A name for the contents of what is shared and of one folder.
+    /// A name for the contents of the shared files and of one folder.
     fn fingerprint(&self, name: &str) -> String {
         let mut hash = sha1_smol::Sha1::new();
         for file in [files(&self.folder), files(&self.folder.join(name))].concat() {
@@ -58,7 +59,7 @@ impl Sources {
     }
 }
 
-/// The files of a folder, sorted; not those of folders in it.
+/// The files of a folder, sorted, without those of its subfolders.
 fn files(directory: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(directory).expect("the folder is there").flatten();
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(|path| path.is_file()).collect();
@@ -75,7 +76,7 @@ fn copy_files(from: &Path, to: &Path) {
 /// Runs a package tool until it succeeds.
 ///
 /// # Panics
-/// When it has failed several times; with what it said.
+/// Panics if the tool has failed several times, with its output.
 pub fn install(command: &mut Command) {
     let mut said = String::new();
     for _ in 0..ATTEMPTS_MAX {
@@ -89,7 +90,7 @@ pub fn install(command: &mut Command) {
     panic!("{command:?} failed {ATTEMPTS_MAX} times:\n{said}");
 }
 
-/// `npm install` of what `package.json` names.
+/// Runs `npm install` of the packages that `package.json` names.
 pub fn npm_install(npm: &Path, directory: &Path) {
     let mut command = Command::new(npm);
     command.current_dir(directory).args(["install", "--no-save", "--silent", "--no-audit", "--no-fund"]);
@@ -97,14 +98,14 @@ pub fn npm_install(npm: &Path, directory: &Path) {
     install(command.arg("--ignore-scripts"));
 }
 
-/// Maven writes the class path of the pom's dependencies into the file `classpath`.
+/// Lets Maven write the class path of the pom's dependencies into the file `classpath`.
 pub fn maven_classpath(maven: &Path, directory: &Path) {
     let mut command = Command::new(maven);
     command.current_dir(directory).args(["-q", "-B", "dependency:build-classpath"]);
     install(command.arg("-Dmdep.outputFile=classpath"));
 }
 
-/// Java, quick to start, to which a class path and a source file are to be added.
+/// The command of Java with a quick start, to which a class path and a source file are to be added.
 pub fn java(java: &Path) -> Command {
     let mut command = Command::new(java);
     command.args(["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx256m"]);

@@ -1,17 +1,17 @@
-//! Differences that no exchange of one client shows: each with its reason, and with the test that holds it.
+//! Differences that no exchange of one client shows: each with its reason, and with the test that covers it.
 
-/// A difference that is on purpose, and seen elsewhere than in a reply.
+/// A deliberate difference that is visible elsewhere than in a reply.
 #[derive(Clone, Copy, Debug)]
 pub struct Beside {
-    /// What it is.
+    /// The difference itself.
     pub name: &'static str,
-    /// Why.
+    /// The reason for it.
     pub reason: &'static str,
     /// A file of the repository, and the name of a test in it.
     pub held_by: (&'static str, &'static str),
 }
 
-/// Those that are known.
+/// The known differences of this kind.
 pub const BESIDE: &[Beside] = &[
     Beside {
         name: "eviction is bounded by keys",

@@ -23,7 +23,7 @@ pub(super) const SHORTEST_DIGITS: Difference = Difference {
     applies: differ_in_doubles,
 };
 
-/// Whether the command answers with doubles, and nothing but their digits differs.
+/// Whether the command answers with doubles, and only their digits differ.
 fn differ_in_doubles(exchange: &Exchange<'_>) -> bool {
     let name = exchange.arguments.first().map_or(Vec::new(), |name| name.to_ascii_uppercase());
     let (real, ours) = (&exchange.real.reply, &exchange.ours.reply);
@@ -33,7 +33,7 @@ fn differ_in_doubles(exchange: &Exchange<'_>) -> bool {
     }
 }
 
-/// A scan's reply with its pairs in order, which every server chooses for itself.
+/// A scan's reply with its pairs sorted, because every server chooses its own order.
 fn in_order(scan: &Reply) -> Reply {
     match scan {
         Reply::Array(parts) => Reply::Array(parts.iter().cloned().map(Reply::sorted_pairs).collect()),
@@ -41,7 +41,7 @@ fn in_order(scan: &Reply) -> Reply {
     }
 }
 
-/// Whether two replies are the same but for the digits of their doubles.
+/// Whether two replies are the same except for the digits of their doubles.
 fn same_doubles(real: &Reply, ours: &Reply) -> bool {
     match (real, ours) {
         (Reply::Double(real), Reply::Double(ours)) => real == ours,
@@ -55,10 +55,11 @@ fn same_doubles(real: &Reply, ours: &Reply) -> bool {
     }
 }
 
-/// Digits that 7.0 writes of a double that is no short decimal.
+/// The digits that 7.0 writes of a double that is no short decimal.
 const DIGITS_OF_7_0: usize = 17;
 
-/// Whether two replies or contents are the same but for doubles that 7.0 wrote with seventeen digits, anywhere in them.
+/// Whether two replies or contents are the same except for doubles that 7.0 wrote with seventeen digits, anywhere in
+/// them.
 pub fn same_but_digits(real: &Reply, ours: &Reply) -> bool {
     let all = |real: &[Reply], ours: &[Reply]| {
         real.len() == ours.len() && real.iter().zip(ours).all(|(real, ours)| same_but_digits(real, ours))

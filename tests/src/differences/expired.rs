@@ -1,5 +1,4 @@
-//! Known differences of keys whose deadline is over: ours deletes a key at its deadline, Redis 7.0 when something
-//! touches it.
+//! Known differences of keys whose deadline has passed: our server deletes a key at its deadline, Redis 7.0 on access.
 
 use super::words;
 use crate::pair::{Claim, Difference};

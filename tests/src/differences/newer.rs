@@ -1,5 +1,5 @@
-//! Behaviour of Redis 7.2 that 7.0 lacks and no exchange of one client shows: each with its reason, and with
-//! the test that holds it. Such a test asks the server of 7.2's line alone, by [`as_in_7_2`].
+//! Behaviour of Redis 7.2 that 7.0 lacks and no exchange of one client shows: each with its reason, and with the test
+//! that covers it. Such a test asks only the server of the 7.2 line, through [`as_in_7_2`].
 
 use super::beside::Beside;
 use crate::pair::Claim;
@@ -75,11 +75,11 @@ pub const AS_IN_7_2: &[Beside] = &[
     },
 ];
 
-/// The servers that a test of such a difference asks.
+/// The servers to ask in a test of such a difference.
 ///
 /// # Panics
-/// If the difference is neither in [`AS_IN_7_2`] nor one of [`super::REDIS_7_0`] that claims to be 7.2's: then
-/// `docs/commands.md` does not tell it.
+/// Panics if the difference is neither in [`AS_IN_7_2`] nor one of [`super::REDIS_7_0`] that claims to be 7.2's: then
+/// `docs/commands.md` does not list it.
 #[track_caller]
 pub fn as_in_7_2(name: &str) -> &'static [Kind] {
     let of_replies = super::REDIS_7_0.iter().filter(|one| one.claim == Claim::Redis72).map(|one| one.name);
@@ -93,7 +93,7 @@ mod tests {
     use std::fs;
     use std::path::{Path, PathBuf};
 
-    /// The tests that ask the server of 7.2's line alone, and not because of a difference.
+    /// The tests that ask only the server of the 7.2 line, for another reason than a difference.
     const OTHERS: &[(&str, &str)] = &[
         ("families/hyperloglog.rs", "redis-server 7.0.15 is not patched: it writes beyond its memory"),
         ("families/standalone.rs", "WAITAOF came with 7.2, which the page says beside the command"),

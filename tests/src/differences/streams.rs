@@ -150,7 +150,7 @@ fn without_activity(reply: &Reply) -> Reply {
     without_idle_consumers(without_delivery_times(reply))
 }
 
-/// The answer of XINFO GROUPS or STREAM without how far groups are, and without times.
+/// The answer of XINFO GROUPS or STREAM without the groups' progress, and without times.
 fn without_counts(reply: &Reply) -> Reply {
     without_activity(&without(reply, &["entries-read", "lag"]))
 }
@@ -166,7 +166,7 @@ fn map(reply: Reply, change: &impl Fn(Reply) -> Reply) -> Reply {
     })
 }
 
-/// Maps, also those that RESP2 writes as arrays, without these keys.
+/// Removes these keys from maps, also from those that RESP2 writes as arrays.
 fn without(reply: &Reply, keys: &[&str]) -> Reply {
     let is_gone =
         |key: &Reply| key.as_bytes().is_some_and(|key| keys.iter().any(|gone| gone.as_bytes() == key));
@@ -185,7 +185,7 @@ fn is_flat_map(items: &[Reply]) -> bool {
     items.len().is_multiple_of(2) && matches!(begins, Some(b"name" | b"length"))
 }
 
-/// Pending entries without when they were delivered: an id, a consumer, a time, a count; or without the consumer.
+/// Pending entries without their delivery time: an id, a consumer, a time, a count. The consumer may be missing.
 fn without_delivery_times(reply: Reply) -> Reply {
     map(reply, &|reply| match reply {
         Reply::Array(mut items) => {
@@ -205,7 +205,7 @@ fn without_delivery_times(reply: Reply) -> Reply {
 fn without_idle_consumers(reply: Reply) -> Reply {
     let is_idle = |reply: &Reply| {
         let text = reply.to_string();
-        // Of groups, more is told.
+        // Groups have more fields.
         let is_consumer = !text.contains("last-delivered-id") && text.contains("\"name\"");
         let has_nothing = ["\"pending\", :0", "\"pending\": :0", "\"pel-count\", :0", "\"pel-count\": :0"];
         is_consumer && has_nothing.iter().any(|nothing| text.contains(nothing))

@@ -1,5 +1,6 @@
-//! The one list of differences between what we tell of commands and what redis-server 7.0.15 tells, each with its
-//! reason. A difference that is not in it, and one that is in it and is gone, fail. `docs/commands.md` tells them all.
+//! The list of all differences between our documentation of commands and that of redis-server 7.0.15, each with its
+//! reason. A difference that is not in the list fails, and so does an entry whose difference is gone.
+//! `docs/commands.md` lists them all.
 
 use crate::pair::Claim;
 
@@ -10,16 +11,16 @@ pub struct FieldDifference {
     pub field: &'static str,
     /// The commands' full names.
     pub commands: &'static [&'static str],
-    /// On what ground.
+    /// The ground of the difference.
     pub claim: Claim,
-    /// Why we differ.
+    /// The reason for the difference.
     pub reason: &'static str,
 }
 
 /// The field of an argument that is compared by itself.
 pub const DISPLAY: &str = "display_text";
 
-/// Against redis-server 7.0.15; the fields of newer commands against the server of 7.2's line.
+/// The differences against redis-server 7.0.15. For the fields of newer commands: against the server of the 7.2 line.
 pub const DIFFERENCES: &[FieldDifference] = &[
     FieldDifference {
         field: "arguments",

@@ -1,9 +1,9 @@
-//! Differences of servers that belong together, masters and replicas, sentinels, nodes of a cluster: each with its
-//! reason, and with the test that holds it.
+//! Differences of servers that belong together (masters and replicas, sentinels, nodes of a cluster): each with its
+//! reason, and with the test that covers it.
 
 use super::beside::Beside;
 
-/// Those that are known.
+/// The known differences of this kind.
 pub const TOGETHER: &[Beside] = &[
     Beside {
         name: "the stream has keys, not commands",

@@ -1,4 +1,4 @@
-//! Which commands of the table are compared, and which are not, with the reason.
+//! The commands of the table that are compared, and those that are not, with the reason.
 
 use crate::ours;
 use lockwheel_engine::spec::Args;
@@ -9,8 +9,8 @@ use std::sync::Arc;
 /// Groups of commands that no Redis has.
 pub const OWN_GROUPS: &[&str] = &["lock", "control"];
 
-/// Commands that are not sent at random: their name, and what tests them instead. A container's name means all of
-/// its subcommands.
+/// Commands that are not sent at random: their name, and the tests that cover them instead. A container's name means
+/// all of its subcommands.
 pub const LEFT_OUT: &[(&str, &str)] = &[
     ("acl", "what it tells is about users: the tests of users"),
     ("shutdown", "ends the server: the tests of the process"),
@@ -82,10 +82,10 @@ pub const LEFT_OUT: &[(&str, &str)] = &[
     ("script|kill", "needs a script that runs: the tests of slow scripts"),
 ];
 
-/// Commands that queue or that a transaction refuses: sent at random by the family `transactions` only.
+/// Commands that queue, or that a transaction refuses. Only the family `transactions` sends them at random.
 const OF_TRANSACTIONS: &[&str] = &["multi", "exec", "discard", "watch", "unwatch"];
 
-/// Commands that choose at random and change what they chose. Their keys are deleted afterwards on both sides.
+/// Commands that choose at random and change the chosen items. Their keys are deleted afterwards on both sides.
 const CHOOSES: &[&str] = &["spop"];
 
 /// A command that is compared.
@@ -104,29 +104,29 @@ impl Subject {
         Subject { command: Arc::clone(command), syntax }
     }
 
-    /// Its full name in lower case: `get`, `object|encoding`.
+    /// The command's full name in lower case: `get`, `object|encoding`.
     pub fn name(&self) -> &str {
         &self.command.name
     }
 
-    /// Whether no Redis of the line that we follow has it: only a server that has grown out of it does.
+    /// Whether no Redis of the emulated line has the command: only a server that grew out of it does.
     pub fn is_newer(&self) -> bool {
         !Version::V7_2.has(self.command.spec.since)
     }
 
-    /// Whether the redis-server that is installed has it: 7.0.
+    /// Whether the installed redis-server, 7.0, has the command.
     pub fn is_of_redis_server(&self) -> bool {
         Version::V7_0.has(self.command.spec.since)
     }
 
-    /// Whether it may be sent at random.
+    /// Whether the command may be sent at random.
     pub fn at_random(&self) -> bool {
         !LEFT_OUT.iter().any(|(name, _)| {
             self.name() == *name || self.name().strip_prefix(name).is_some_and(|rest| rest.starts_with('|'))
         })
     }
 
-    /// Whether it opens, closes or guards a transaction.
+    /// Whether the command opens, closes or guards a transaction.
     pub fn is_of_transactions(&self) -> bool {
         OF_TRANSACTIONS.contains(&self.name())
     }
@@ -137,7 +137,7 @@ impl Subject {
         CHOOSES.contains(&self.name()) || by_its_clock
     }
 
-    /// The keys in a request of this command; empty when it is malformed.
+    /// The keys in a request of this command. Empty if the request is malformed.
     pub fn keys(&self, arguments: &[Vec<u8>]) -> Vec<Vec<u8>> {
         let words: Vec<&[u8]> = arguments.iter().map(Vec::as_slice).collect();
         let positions = self.command.key_positions(Args::new(&words));
@@ -157,7 +157,7 @@ impl Subject {
 pub struct Commands(Vec<Subject>);
 
 impl Commands {
-    /// Reads them from the table.
+    /// Reads the commands from the table.
     pub fn all() -> Commands {
         fn walk(command: &Arc<Command>, subjects: &mut Vec<Subject>) {
             if command.subcommands.is_empty() {
@@ -172,17 +172,17 @@ impl Commands {
         Commands(subjects)
     }
 
-    /// Each of them.
+    /// Iterates over the commands.
     pub fn iter(&self) -> impl Iterator<Item = &Subject> {
         self.0.iter()
     }
 
-    /// Those of one group.
+    /// The commands of one group.
     pub fn of_group<'a>(&'a self, group: &'a str) -> impl Iterator<Item = &'a Subject> {
         self.0.iter().filter(move |subject| subject.command.spec.group == group)
     }
 
-    /// The command that a request names, if it is one of these.
+    /// Returns the command that a request names, if it is one of these.
     pub fn find(&self, arguments: &[Vec<u8>]) -> Option<&Subject> {
         let lower = |index: usize| {
             let word = arguments.get(index).map_or(&[][..], Vec::as_slice);

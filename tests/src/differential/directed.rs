@@ -8,7 +8,7 @@ const A_LIBRARY: &str = "FUNCTION LOAD REPLACE \"#!lua name=a\\nredis.register_f
 const COUNT_ACCESSES: &str = "CONFIG SET maxmemory-policy allkeys-lfu";
 const MEASURE_IDLE_TIME: &str = "CONFIG SET maxmemory-policy noeviction";
 
-/// Lines on empty servers, by the command that they are for.
+/// Lines on empty servers, by the command that they test.
 const LINES: &[(&str, &[&str])] = &[
     ("set", &["MULTI", "SET s v PXAT 1", "GET s", "SET t v EXAT 1 GET", "RENAMENX t u", "EXEC"]),
     ("append", &["SETRANGE s 536870911 x", "APPEND s yy", "STRLEN s", "DEL s"]),

@@ -1,4 +1,4 @@
-//! More lines that are always sent: for what Valkey has and Redis 7.2 has not, for scripts, and for timeouts.
+//! More lines that are always sent: for commands that Valkey has and Redis 7.2 lacks, for scripts, and for timeouts.
 
 const FIELDS_TOLD: &[&str] = &[
     "HSET h a 1 b 2",
@@ -30,9 +30,9 @@ const FIELDS_TOLD: &[&str] = &[
     "OBJECT ENCODING copy",
 ];
 
-/// Lines on empty servers, by the command that they are for.
+/// Lines on empty servers, by the command that they test.
 pub(super) const LINES: &[(&str, &[&str])] = &[
-    // Within a transaction nothing waits: what stands here is how a timeout is read.
+    // No command waits within a transaction: these lines test the parsing of a timeout.
     (
         "blpop",
         &[
@@ -59,7 +59,7 @@ pub(super) const LINES: &[(&str, &[&str])] = &[
             "EXEC",
         ],
     ),
-    // The same of those that take whole milliseconds.
+    // The lines for commands that take whole milliseconds.
     (
         "wait",
         &[

@@ -1,6 +1,6 @@
 //! Lines on users that are always sent.
 
-/// The lines, and the command that they are for.
+/// The lines, and the command that they test.
 pub(super) const LINES: (&str, &[&str]) = (
     "acl|setuser",
     &[

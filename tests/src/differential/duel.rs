@@ -1,4 +1,4 @@
-//! A real server and ours, with connections to both that see the same commands.
+//! A real server and ours, with connections to both that send the same commands.
 
 use super::commands::Subject;
 use super::sequence::{Sent, Step, Way};
@@ -14,10 +14,10 @@ use lockwheel::Server;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
-/// How a difference of states begins.
+/// The beginning of a report of different states.
 pub const STATE_DIFFERS: &str = "state of database";
 
-/// How many databases both servers have.
+/// The number of databases of each server.
 const DATABASES: usize = 16;
 
 /// Two servers and the connections to them.
@@ -26,16 +26,17 @@ pub struct Duel {
     real: RealServer,
     ours: Server,
     sessions: Vec<Pair>,
-    /// What each session speaks when a sequence begins.
+    /// The protocol of each session when a sequence begins.
     protocols: Vec<Protocol>,
-    /// Read the states: the real server's, ours. RESP3, where doubles are numbers whatever their digits.
+    /// The connections that read the states: the real server's, ours. They speak RESP3, where doubles are numbers
+    /// whatever their digits.
     observers: [Client; 2],
     differences: &'static [Difference],
     skew: Skew,
 }
 
 impl Duel {
-    /// Starts both servers and a connection of each protocol given; `None`, after one line, when the real server
+    /// Starts both servers and a connection of each given protocol. Returns `None`, after one line, if the real server
     /// is not installed.
     pub fn start(kind: Kind, protocols: &[Protocol]) -> Option<Duel> {
         let real = RealServer::start(kind, &[])?;
@@ -51,7 +52,7 @@ impl Duel {
         Some(Duel { real, ours, sessions, protocols: protocols.to_vec(), observers, differences, skew })
     }
 
-    /// Which real server it is.
+    /// The kind of the real server.
     pub fn kind(&self) -> Kind {
         self.real.kind()
     }
@@ -66,7 +67,7 @@ impl Duel {
         &mut self.sessions[index]
     }
 
-    /// How often each declared difference was met, on all connections.
+    /// The number of times each declared difference was seen, on all connections.
     pub fn met(&self) -> BTreeMap<&'static str, u64> {
         let mut met = BTreeMap::new();
         for (name, count) in self.sessions.iter().flat_map(|session| session.met()) {
@@ -75,7 +76,7 @@ impl Duel {
         met
     }
 
-    /// Empties both servers and makes every connection as new.
+    /// Empties both servers and resets every connection.
     pub fn reset(&mut self) {
         for (session, &protocol) in self.sessions.iter_mut().zip(&self.protocols) {
             let (real, ours) = session.clients();
@@ -96,11 +97,11 @@ impl Duel {
 
     /// Runs steps on empty servers and compares the states at the end.
     ///
-    /// A declared difference by which one server has written and the other refused leaves different states: there
-    /// the sequence ends.
+    /// A declared difference by which one server has written and the other refused leaves different states. The
+    /// sequence ends there.
     ///
     /// # Errors
-    /// The number of steps run and what differs, at the first difference that is not declared.
+    /// Returns the number of steps run and the difference, at the first difference that is not declared.
     pub fn run(&mut self, steps: &[Step], coverage: &mut Coverage) -> Result<(), (usize, String)> {
         self.reset();
         for (index, step) in steps.iter().enumerate() {
@@ -114,7 +115,7 @@ impl Duel {
         if lines.is_empty() { Ok(()) } else { Err((steps.len(), lines.join("\n"))) }
     }
 
-    /// Runs one step and compares the answers. Whether the states are still to be the same.
+    /// Runs one step and compares the answers. Returns whether the states must still be the same.
     fn step(&mut self, step: &Step, coverage: &mut Coverage) -> Result<bool, String> {
         let session = &mut self.sessions[step.session];
         let mut queued = Vec::new();
@@ -131,7 +132,8 @@ impl Duel {
                         None => Ok(false),
                     };
                 }
-                // One may have queued what the other has refused, or written what the other has not.
+                // One server may have queued a command that the other has refused, or written a value that the other
+                // has not.
                 let writes = step.commands.iter().any(Sent::may_write);
                 states_part = session.in_transaction() || writes && one_refused(session);
             }
@@ -139,7 +141,7 @@ impl Duel {
             let sent = match step.way {
                 Way::Transaction => index.checked_sub(1).and_then(|index| step.commands.get(index)),
                 Way::Plain => step.commands.get(index),
-                // Errors in scripts have the script's name in them.
+                // Errors in scripts contain the script's name.
                 Way::Call | Way::ProtectedCall => step.commands.get(index).filter(|_| !reply.is_error()),
             };
             match sent.and_then(|sent| Some((sent.subject.as_ref()?, &sent.generated))) {
@@ -155,7 +157,7 @@ impl Duel {
         Ok(true)
     }
 
-    /// A sorted set in which the step's ranges of members are well defined: whose scores are all equal.
+    /// A sorted set in which the step's ranges of members are well defined: all its scores are equal.
     fn key_of_equal_scores(&mut self, step: &Step) -> Option<Vec<u8>> {
         let keys = step.commands.iter().filter_map(|sent| {
             let subject = sent.subject.as_ref().filter(|subject| subject.name().contains("lex"))?;
@@ -175,7 +177,7 @@ impl Duel {
         })
     }
 
-    /// Deletes on both sides what a random choice made different.
+    /// Deletes on both sides the keys that a random choice made different.
     fn mend(&mut self, step: &Step) {
         for sent in &step.commands {
             let arguments = &sent.generated.arguments;
@@ -190,7 +192,7 @@ impl Duel {
         }
     }
 
-    /// Where the states of all databases differ, a line a key.
+    /// Lists the differences between the states of all databases, a line for each key.
     pub fn state_differences(&mut self) -> Vec<String> {
         let skew = self.skew.ms();
         let states = self.states().into_iter();
@@ -201,8 +203,8 @@ impl Duel {
         lines.collect()
     }
 
-    /// The states of all databases that are not empty on both sides: the number, the real server's state, ours.
-    /// Where they differ as declared, the real one has got ours.
+    /// The states of all databases that are not empty on both sides: the number, the real server's state, ours. Where
+    /// they differ as declared, the real state has our value.
     pub fn states(&mut self) -> Vec<(usize, Snapshot, Snapshot)> {
         let used: BTreeSet<usize> = self.observers.iter_mut().flat_map(used_databases).collect();
         let mut states = Vec::new();
@@ -217,18 +219,18 @@ impl Duel {
         states
     }
 
-    /// Where both servers listen: the real one, ours.
+    /// The addresses on which both servers listen: the real one's, ours.
     pub fn addresses(&self) -> [SocketAddr; 2] {
         [self.real.addr(), self.ours.addr()]
     }
 
-    /// How far apart in time both may have seen a command.
+    /// The milliseconds by which the times may differ at which both servers saw a command.
     pub fn skew_ms(&self) -> u64 {
         self.skew.ms()
     }
 }
 
-/// Whether one of the two servers refused the last command and the other did not, also within a transaction.
+/// Whether exactly one of the two servers refused the last command, also within a transaction.
 fn one_refused(session: &Pair) -> bool {
     fn refused(real: &Reply, ours: &Reply) -> bool {
         match (real, ours) {
@@ -246,7 +248,7 @@ fn is_queued(reply: &Reply) -> bool {
     matches!(reply, Reply::Status(text) if text == b"QUEUED")
 }
 
-/// The reply that counts as produced: where they differ because the real server is older, ours.
+/// The reply that counts for coverage. If the real server differs because it is older, this is our reply.
 fn reply_that_counts(session: &Pair, verdict: &Verdict, differences: &[Difference]) -> Reply {
     let [real, ours] = session.last();
     let claim = match verdict {
@@ -259,7 +261,7 @@ fn reply_that_counts(session: &Pair, verdict: &Verdict, differences: &[Differenc
     }
 }
 
-/// Notes the answers of a transaction's commands, which came with EXEC's.
+/// Records the answers of a transaction's commands, which came with EXEC's.
 fn record_transaction(step: &Step, queued: &[usize], reply: Reply, coverage: &mut Coverage) {
     let (Way::Transaction, Reply::Array(replies)) = (step.way, reply) else { return };
     for (&index, reply) in queued.iter().zip(&replies) {

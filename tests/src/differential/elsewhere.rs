@@ -1,4 +1,4 @@
-//! What other tests produce: options and errors of commands that the random sequences need not.
+//! Coverage by other tests: options and errors of commands that the random sequences need not produce.
 
 /// Commands whose options and errors other tests produce, with the reason.
 const ELSEWHERE: &[(&str, &str)] = &[

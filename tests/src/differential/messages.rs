@@ -1,4 +1,4 @@
-//! Who is told what: subscriptions and messages on two connections, frame by frame.
+//! The delivery of messages: subscriptions and messages on two connections, compared frame by frame.
 
 use crate::client::{Client, Protocol};
 use crate::differences;
@@ -11,10 +11,10 @@ use crate::rng::Rng;
 /// Connections to each server.
 const SESSIONS: usize = 3;
 
-/// Ends what a connection was told: the answer to PING with it.
+/// The end mark of a connection's frames, answered by PING.
 const MARKER: &[u8] = b"(that is all)";
 
-/// The words of a random line; a channel or pattern follows, or several.
+/// The words of a random line; one or more channels or patterns follow.
 const COMMANDS: &[&str] = &[
     "SUBSCRIBE",
     "SUBSCRIBE",
@@ -42,10 +42,10 @@ const CHANNELS: &[&str] = &["c1", "c2", "news.x", "news.y", ""];
 const PATTERNS: &[&str] = &["*", "c?", "news.*", "c[12]", "none", "news.x"];
 
 /// Sends random lines of subscribing and publishing to a real server and to ours, and requires that every connection
-/// is told the same. Does nothing, and says so, where the real server is not installed.
+/// receives the same frames. If the real server is not installed, does nothing and says so.
 ///
 /// # Panics
-/// At the first difference, with the lines before it.
+/// Panics at the first difference, with the lines before it.
 #[track_caller]
 pub fn compare_messages(kind: Kind, protocol: Protocol, seed: u64, lines: usize) {
     let Some(real) = RealServer::start(kind, &[]) else { return };
@@ -87,7 +87,7 @@ fn line(rng: &mut Rng) -> Vec<Vec<u8>> {
     words
 }
 
-/// What every connection is told because of a command of one of them.
+/// Returns the frames that each connection receives because of a command of one of them.
 fn told(
     kind: Kind,
     clients: &mut [Client; SESSIONS],
@@ -96,13 +96,13 @@ fn told(
 ) -> Vec<Vec<Reply>> {
     clients[session].send(arguments);
     if arguments[0] == b"RESET" {
-        // Until it is answered, the connection speaks as before.
+        // Until the command is answered, the connection speaks its previous protocol.
         let reply = clients[session].read_reply();
         clients[session].set_protocol(Protocol::Resp2);
         return vec![vec![reply]];
     }
     let mut all = Vec::new();
-    // The sender first: when it is answered, everybody's messages are on their way.
+    // The sender is read first: when it has its answer, everybody's messages are on their way.
     for index in (session..SESSIONS).chain(0..session) {
         all.push(until_marker(&mut clients[index]));
     }
@@ -124,7 +124,7 @@ fn until_marker(client: &mut Client) -> Vec<Reply> {
             _ => false,
         };
         if is_marker {
-            // Its form says whether the connection counts as a subscriber.
+            // The form of the answer shows whether the connection counts as a subscriber.
             frames.push(frame);
             sort_patterns(&mut frames);
             return frames;
@@ -133,7 +133,7 @@ fn until_marker(client: &mut Client) -> Vec<Reply> {
     }
 }
 
-/// One message by several patterns: which pattern comes first is not promised.
+/// A message may match several patterns; their order is not promised.
 fn sort_patterns(frames: &mut [Reply]) {
     let kind = |frame: &Reply| match frame {
         Reply::Array(items) | Reply::Push(items) => items.first().cloned(),
@@ -158,7 +158,7 @@ fn leaves_all(arguments: &[Vec<u8>]) -> bool {
         || matches!(arguments, [name, sub] if name == b"PUBSUB" && sub.ends_with(b"CHANNELS"))
 }
 
-/// The sender's frames with the names that are told in an order of their own; the counts stay where they are.
+/// Sorts the names in the sender's frames; the counts stay in their place.
 fn in_any_order(mut told: Vec<Vec<Reply>>) -> Vec<Vec<Reply>> {
     let Some(frames) = told.first_mut() else { return told };
     let mut names = Vec::new();

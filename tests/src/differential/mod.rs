@@ -1,7 +1,7 @@
 //! The differential tests: commands of the table in random sequences, sent to a real server and to ours at once.
 //!
-//! A sequence begins on empty servers. Its commands come from the rows' synopses, plain, in transactions and from
-//! scripts, on several connections; every reply is compared, and at the end the whole state. What differs is
+//! A sequence begins on empty servers. Its commands are generated from the rows' synopses, plain, in transactions and
+//! from scripts, on several connections. Every reply is compared, and at the end the whole state. A failing sequence is
 //! shrunk to the lines that matter. Any difference that is not in [`crate::differences`] is a failure, and so is an
 //! option or an error of a row that was never produced.
 

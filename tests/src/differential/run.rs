@@ -1,4 +1,4 @@
-//! Running a family of commands against the real servers, and telling what differs.
+//! Runs a family of commands against the real servers, and reports differences.
 
 use super::commands::{Commands, Subject};
 use super::directed;
@@ -11,51 +11,51 @@ use crate::coverage::Coverage;
 use crate::generate::Generator;
 use crate::redis_server::Kind;
 
-/// Steps of a random sequence, after those that make keys.
+/// Steps of a random sequence, after those that create keys.
 const SEQUENCE: usize = 25;
 
-/// So many times as long a run becomes when not everything has been produced.
+/// The factor by which a run may grow if not everything has been produced.
 const ROUNDS_MAX: u64 = 10;
 
-/// After so many different failures a run ends.
+/// The number of different failures after which a run ends.
 const FAILURES_MAX: usize = 8;
 
-/// The ways that random commands go.
+/// The ways in which random commands are sent.
 const WAYS: &[Way] =
     &[Way::Plain, Way::Plain, Way::Plain, Way::Plain, Way::Transaction, Way::Call, Way::ProtectedCall];
 
-/// How much is run: the number of random sequences against each server.
+/// The size of a run: the number of random sequences against each server.
 #[derive(Clone, Copy, Debug)]
 pub struct Measure {
-    /// In RESP2 and RESP3 each, against redis-server 7.0.15.
+    /// Sequences against redis-server 7.0.15, in RESP2 and in RESP3 each.
     pub redis: usize,
-    /// In RESP2 and RESP3 each, against valkey-server.
+    /// Sequences against valkey-server, in RESP2 and in RESP3 each.
     pub valkey: usize,
 }
 
 /// A family of commands under test.
 #[derive(Debug)]
 pub struct Family<'a> {
-    /// Its name, for failures.
+    /// The name of the family, for failures.
     pub name: &'a str,
-    /// What is compared, and has to be produced whole.
+    /// The commands that are compared, and must be covered completely.
     pub subjects: Vec<&'a Subject>,
-    /// What else is sent now and then.
+    /// The commands that are also sent now and then.
     pub others: Vec<&'a Subject>,
-    /// How many connections send.
+    /// The number of connections that send.
     pub sessions: usize,
-    /// The ways that random commands go.
+    /// The ways in which random commands are sent.
     pub ways: &'static [Way],
 }
 
 impl<'a> Family<'a> {
-    /// What Valkey has and Redis 7.2 has not, met by all others.
+    /// The commands that Valkey has and Redis 7.2 lacks, mixed with all others.
     pub fn newer(commands: &'a Commands) -> Family<'a> {
         let subjects = commands.iter().filter(|subject| subject.is_newer()).collect();
         Family { name: "newer than Redis 7.2", subjects, ..Family::of_group(commands, "hash") }
     }
 
-    /// The commands of a group, met by those of all others.
+    /// The commands of a group, mixed with those of all others.
     pub fn of_group(commands: &'a Commands, group: &'a str) -> Family<'a> {
         let others = commands
             .iter()
@@ -64,7 +64,7 @@ impl<'a> Family<'a> {
         Family {
             name: group,
             subjects: commands.of_group(group).filter(|subject| !subject.is_newer()).collect(),
-            // What scripts and messages are is not random commands' to find out.
+            // Random commands cannot cover scripts and messages.
             others: others
                 .filter(|subject| !matches!(subject.command.spec.group, "scripting" | "pubsub"))
                 .collect(),
@@ -74,17 +74,17 @@ impl<'a> Family<'a> {
     }
 }
 
-/// Whether it leaves little for others to meet.
+/// Whether the command leaves few keys for other commands.
 fn empties(subject: &Subject) -> bool {
     matches!(subject.name(), "flushall" | "flushdb" | "swapdb")
 }
 
-/// The seed: of the environment's `LOCKWHEEL_SEED`, else always the same.
+/// The seed: the environment's `LOCKWHEEL_SEED`, else a fixed one.
 pub fn seed() -> u64 {
     std::env::var("LOCKWHEEL_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(1)
 }
 
-/// How many times as long a run is than usual: of the environment's `LOCKWHEEL_ROUNDS`, else 1.
+/// The factor by which a run is longer than usual: the environment's `LOCKWHEEL_ROUNDS`, else 1.
 pub fn rounds() -> usize {
     std::env::var("LOCKWHEEL_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(1)
 }
@@ -92,8 +92,8 @@ pub fn rounds() -> usize {
 /// Runs a family's directed lines and random sequences against both real servers, as far as they are installed.
 ///
 /// # Panics
-/// With the shrunk sequences, when answers or states differ; with a list, when redis-server is installed and an option
-/// or an error of a row was never produced.
+/// Panics with the shrunk sequences if answers or states differ. Panics with a list if redis-server is installed and an
+/// option or an error of a row was never produced.
 #[track_caller]
 pub fn differ(commands: &Commands, family: &Family<'_>, measure: Measure) {
     let mut coverage = Coverage::new();
@@ -104,7 +104,7 @@ pub fn differ(commands: &Commands, family: &Family<'_>, measure: Measure) {
         (Kind::Valkey, Protocol::Resp2, measure.valkey),
         (Kind::Valkey, Protocol::Resp3, measure.valkey),
     ];
-    // There are sequences enough to meet everything only where redis-server has its share of them.
+    // The sequences suffice to cover everything only if redis-server gets its share of them.
     let mut asks_for_all = false;
     for (number, (kind, protocol, sequences)) in runs.into_iter().enumerate() {
         let Some(mut duel) = Duel::start(kind, &vec![protocol; family.sessions]) else { continue };
@@ -132,8 +132,8 @@ pub fn differ(commands: &Commands, family: &Family<'_>, measure: Measure) {
     assert!(missing.is_empty(), "never produced, by the seed {}:\n{}", seed(), missing.join("\n"));
 }
 
-/// Runs more sequences until all of the family's rows has been produced, at most [`ROUNDS_MAX`] times as many as given:
-/// each new row changes all sequences, and what a seed does not meet early it meets later.
+/// Runs more sequences until all of the family's rows are covered, at most [`ROUNDS_MAX`] times the given number. Each
+/// new row changes all sequences, and a seed that misses a case early meets it later.
 fn go_on(family: &Family<'_>, kind: Kind, coverage: &mut Coverage, sequences: usize) -> Vec<String> {
     let mut failures = Vec::new();
     for round in 0..ROUNDS_MAX {
@@ -148,7 +148,7 @@ fn go_on(family: &Family<'_>, kind: Kind, coverage: &mut Coverage, sequences: us
     failures
 }
 
-/// What of the family's rows was never produced.
+/// Lists the parts of the family's rows that were never produced.
 fn missing(family: &Family<'_>, coverage: &Coverage) -> Vec<String> {
     let mut lines = Vec::new();
     for subject in family.subjects.iter().filter(|subject| !elsewhere::is_elsewhere(subject.name())) {
@@ -165,7 +165,7 @@ fn missing(family: &Family<'_>, coverage: &Coverage) -> Vec<String> {
     lines
 }
 
-/// One run against one server.
+/// Runs a family against one server.
 struct Run<'a> {
     duel: &'a mut Duel,
     coverage: &'a mut Coverage,
@@ -173,7 +173,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// The lines that chance would find too late.
+    /// Runs the lines that chance would find too late.
     fn directed(&mut self, commands: &Commands, family: &Family<'_>) {
         let is_real = self.duel.kind() == Kind::Redis;
         let there = family.subjects.iter().filter(|subject| !is_real || subject.is_of_redis_server());
@@ -208,7 +208,7 @@ impl Run<'_> {
         }
     }
 
-    /// Runs a sequence; when it fails, finds the lines that matter. A failure that ends as one before is not told
+    /// Runs a sequence. If it fails, finds the lines that matter. A failure that ends as an earlier one is not reported
     /// again.
     fn sequence(&mut self, steps: &[Step]) {
         let Err((count, first)) = self.duel.run(steps, self.coverage) else { return };
@@ -226,7 +226,7 @@ impl Run<'_> {
         }
     }
 
-    /// The steps of a failing sequence, and of those the commands, that matter.
+    /// The steps of a failing sequence that matter, with those of their commands that matter.
     fn shrunk(&mut self, steps: &[Step]) -> Vec<Step> {
         let mut ignored = Coverage::new();
         let mut kept = shrink(steps, |fewer| self.duel.run(fewer, &mut ignored).is_err());

@@ -1,4 +1,4 @@
-//! Sequences of commands, made before the first is sent: what is sent never depends on an answer, so any part of a
+//! Sequences of commands, generated before the first one is sent. No command depends on an answer, so any part of a
 //! sequence can be run again.
 
 use super::commands::{Commands, Subject};
@@ -7,30 +7,30 @@ use crate::line;
 use crate::pair::{CALL, PCALL, typed};
 use lockwheel_engine::spec::Flags;
 
-/// How a step's commands reach the server.
+/// The way in which a step's commands reach the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// Each by itself.
+    /// Each command is sent by itself.
     Plain,
-    /// Between MULTI and EXEC.
+    /// The commands are sent between MULTI and EXEC.
     Transaction,
-    /// From a script, errors raised.
+    /// A script calls the command and raises errors.
     Call,
-    /// From a script, errors returned.
+    /// A script calls the command and returns errors.
     ProtectedCall,
 }
 
 /// One command of a step.
 #[derive(Clone, Debug)]
 pub struct Sent {
-    /// Which command it is; none for a line that names no command.
+    /// The command. `None` for a line that names no command.
     pub subject: Option<Subject>,
-    /// The words and what is known of them.
+    /// The words and their properties.
     pub generated: Generated,
 }
 
 impl Sent {
-    /// Whether it may change keys, by its row; EXEC's says nothing of what was queued.
+    /// Whether the command may change keys, according to its row. EXEC's row says nothing of the queued commands.
     pub fn may_write(&self) -> bool {
         let may = |subject: &Subject| subject.command.has(Flags::WRITE) || subject.name() == "exec";
         self.subject.as_ref().is_none_or(may)
@@ -40,11 +40,11 @@ impl Sent {
 /// Commands that one connection sends together.
 #[derive(Clone, Debug)]
 pub struct Step {
-    /// Which of the connections.
+    /// The number of the connection.
     pub session: usize,
-    /// How.
+    /// The way in which the commands are sent.
     pub way: Way,
-    /// What. Only a transaction has more than one.
+    /// The commands. Only a transaction has more than one.
     pub commands: Vec<Sent>,
 }
 
@@ -58,7 +58,7 @@ impl Step {
         Step { session: 0, way: Way::Plain, commands: vec![Sent { subject, generated }] }
     }
 
-    /// What goes over the wire, request by request.
+    /// The requests on the wire.
     pub fn requests(&self) -> Vec<Vec<Vec<u8>>> {
         let own = self.commands.iter().map(|sent| sent.generated.arguments.clone());
         let words = |texts: &[&str]| texts.iter().map(|text| text.as_bytes().to_vec()).collect::<Vec<_>>();
@@ -74,7 +74,7 @@ impl Step {
         }
     }
 
-    /// The step as one would type it, a line a request.
+    /// The step as a user would type it, a line for each request.
     pub fn text(&self) -> String {
         let lines: Vec<String> =
             self.requests().iter().map(|request| format!("{}> {}", self.session, typed(request))).collect();
@@ -82,32 +82,32 @@ impl Step {
     }
 }
 
-/// How many commands a random transaction has at the most.
+/// The most commands of a random transaction.
 const TRANSACTION_MAX: usize = 5;
 
-/// The command that makes a key of each kind; what a sequence begins with.
+/// The commands that create a key of each kind; a sequence begins with them.
 const MAKERS: &[&str] = &["set", "hset", "rpush", "sadd", "zadd", "geoadd", "xadd", "xgroup|create"];
 
-/// How often the commands that make a stream and its groups come when a sequence is about streams.
+/// The factor for the commands that create a stream and its groups, if a sequence is about streams.
 const STREAM_MAKERS: usize = 4;
 
-/// What a random sequence is made of.
+/// The ingredients of a random sequence.
 #[derive(Clone, Debug)]
 pub struct Mix<'a> {
-    /// What it is about.
+    /// The commands that the sequence tests.
     pub subjects: Vec<&'a Subject>,
-    /// What makes and meets its keys.
+    /// The commands that create and use the same keys.
     pub others: Vec<&'a Subject>,
-    /// How many connections send.
+    /// The number of connections that send.
     pub sessions: usize,
-    /// The ways that commands go, each as often as it stands here.
+    /// The ways in which commands are sent. A way occurs once for each unit of its weight.
     pub ways: &'static [Way],
-    /// Whether scripts may call commands that block, which 7.0 refuses, and so comes to another state.
+    /// Whether scripts may call blocking commands. 7.0 refuses them, and so reaches another state.
     pub blocks_in_scripts: bool,
 }
 
 impl Mix<'_> {
-    /// A sequence of `length` steps after those that make keys.
+    /// Generates a sequence of `length` steps after those that create keys.
     pub fn sequence(&self, generator: &mut Generator, length: usize) -> Vec<Step> {
         let makers: Vec<&Subject> =
             self.others.iter().copied().filter(|subject| MAKERS.contains(&subject.name())).collect();
@@ -118,7 +118,7 @@ impl Mix<'_> {
                 steps.extend(of_streams().map(|maker| plain(generator, maker)));
             }
         }
-        // Every subject comes up equally often.
+        // All subjects are equally frequent.
         let mut deck: Vec<&Subject> = Vec::new();
         for _ in 0..length {
             if deck.is_empty() {
@@ -149,7 +149,7 @@ impl Mix<'_> {
                 way = Way::Plain;
             }
             let sent = sent(generator, subject);
-            // What follows in the same transaction would see different states.
+            // Later commands of the same transaction would see different states.
             let chooses = subject.chooses(&sent.generated.arguments);
             commands.push(sent);
             if chooses {

@@ -1,8 +1,8 @@
-//! Making a failing sequence short.
+//! Shrinks a failing sequence.
 
-/// The smallest sequence found that still fails, by leaving out runs of items: `fails` says whether one does.
+/// Returns the smallest failing sequence found by leaving out runs of items. `fails` says whether a sequence fails.
 ///
-/// Calls `fails` O(n log n) times for a failure that one item makes, O(n²) at the worst.
+/// Calls `fails` O(n log n) times for a failure that one item causes, O(n²) at the worst.
 pub(crate) fn shrink<T: Clone>(items: &[T], mut fails: impl FnMut(&[T]) -> bool) -> Vec<T> {
     let mut kept = items.to_vec();
     let mut run = kept.len().div_ceil(2).max(1);

@@ -1,10 +1,10 @@
 //! The string literals of a Java source, concatenations joined.
 
-/// The values of all string expressions that consist of literals alone, in the order of the text; and how many
-/// expressions have a literal and something else joined by `+`.
+/// Returns the values of all string expressions that consist of literals alone, in the order of the text. Also returns
+/// the number of expressions that join a literal with something else by `+`.
 ///
 /// An expression ends at a bracket, a comma, a semicolon, `=`, `?`, `:` or `return`. Comments are skipped, escapes
-/// resolved. Text blocks are read as they stand.
+/// resolved. Text blocks are read verbatim.
 pub fn literals(source: &str) -> (Vec<String>, Vec<String>) {
     let mut lexer = Lexer { rest: source };
     let (mut whole, mut mixed) = (Vec::new(), Vec::new());
@@ -44,7 +44,7 @@ fn last(open: &mut [Expression]) -> &mut Expression {
     open.last_mut().expect("the outermost expression is never closed")
 }
 
-/// What one expression consists of so far.
+/// The parts of one expression so far.
 #[derive(Default)]
 struct Expression {
     text: String,
@@ -69,9 +69,9 @@ enum Token {
     Open,
     /// `)` or `]`.
     Close,
-    /// `}`, which also ends the statement that it stands in.
+    /// `}`, which also ends the enclosing statement.
     CloseBlock,
-    /// What ends an expression.
+    /// A token that ends an expression.
     End,
     Other,
 }
@@ -123,7 +123,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// The value of the literal that begins here.
+    /// Reads the value of the literal that begins here.
     fn text(&mut self) -> String {
         if let Some(block) = self.rest.strip_prefix("\"\"\"") {
             let (text, rest) = block.split_once("\"\"\"").unwrap_or((block, ""));
@@ -133,7 +133,7 @@ impl Lexer<'_> {
         self.quoted('"')
     }
 
-    /// What stands between two quotes, escapes resolved.
+    /// Reads the text between two quotes, and resolves escapes.
     fn quoted(&mut self, quote: char) -> String {
         let mut text = String::new();
         let mut chars = self.rest[1..].chars();

@@ -1,8 +1,8 @@
 //! Redisson's own Lua scripts, read from its sources, against a real server and ours.
 //!
-//! Nothing of Redisson is kept here: Maven unpacks a version's sources jar below the build directory, the scripts are
-//! the string literals in it that call Redis. What a script's keys hold and its arguments mean is guessed from what
-//! it does with them; the rest is chance, and scripts of one class prepare the state for each other.
+//! Nothing of Redisson is kept here. Maven unpacks a version's sources jar below the build directory; the scripts are
+//! its string literals that call Redis. The contents of a script's keys and the meaning of its arguments are guessed
+//! from its text; the rest is chance. Scripts of one class prepare the state for each other.
 
 mod java;
 mod not_here;

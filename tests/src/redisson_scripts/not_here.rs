@@ -1,25 +1,25 @@
-//! What Redisson's scripts call and our server does not have: `not-here.txt`.
+//! The commands that Redisson's scripts call and our server lacks: `not-here.txt`.
 
 use std::collections::BTreeMap;
 
 const TEXT: &str = include_str!("not-here.txt");
 
-/// A command that is not here.
+/// A command that our server lacks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotHere {
-    /// Its name, in lower case.
+    /// The name of the command, in lower case.
     pub name: &'static str,
-    /// Why it is not here.
+    /// The reason why it is missing.
     pub reason: &'static str,
-    /// How many scripts call it, by version.
+    /// The number of scripts that call the command, by version.
     calls: BTreeMap<&'static str, usize>,
 }
 
 impl NotHere {
-    /// All of them.
+    /// All missing commands.
     ///
     /// # Panics
-    /// With the line, when one cannot be read.
+    /// Panics with the line if a line cannot be parsed.
     pub fn all() -> Vec<NotHere> {
         let mut lines = TEXT.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
         let versions: Vec<&str> = match lines.next().and_then(|line| line.strip_prefix("versions")) {
@@ -39,14 +39,14 @@ impl NotHere {
         all
     }
 
-    /// How many scripts of a version call each command that is not here.
+    /// The number of scripts of a version that call each missing command.
     pub fn called_by(version: &str) -> BTreeMap<String, usize> {
         let calls = |each: &NotHere| each.calls.get(version).copied().unwrap_or_default();
         let all = NotHere::all().into_iter().map(|each| (each.name.to_string(), calls(&each)));
         all.filter(|(_, calls)| *calls > 0).collect()
     }
 
-    /// Whether valkey-server has it.
+    /// Whether valkey-server has the command.
     pub fn is_of_valkey(&self) -> bool {
         self.reason.starts_with("Valkey has them: ")
     }

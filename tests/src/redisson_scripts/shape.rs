@@ -1,16 +1,16 @@
-//! What a script does with its keys and arguments, as far as its text tells.
+//! The use of keys and arguments in a script, as far as its text shows it.
 
 use crate::differential::Commands;
 use std::collections::BTreeSet;
 
-/// What an argument is used for.
+/// The use of an argument.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Use {
-    /// As the name of a command; all of these publish.
+    /// The name of a command; all of these publish.
     Command,
     /// In arithmetic or a comparison.
     Number,
-    /// As the argument of this name to a command of this group.
+    /// The argument of this name to a command of this group.
     Argument(&'static str, &'static str),
     /// Unknown.
     Any,
@@ -27,13 +27,13 @@ pub struct Shape {
     pub more_arguments: bool,
     /// Whether it takes any number of keys.
     pub more_keys: bool,
-    /// Whether it counts up to a number that it is given: then numbers have to be small, or it counts for hours.
+    /// Whether the script counts up to a given number. Numbers must then be small, or the script runs for hours.
     pub counts: bool,
     /// The commands it calls by name, in lower case: `get`, `xinfo|groups`.
     pub commands: BTreeSet<String>,
-    /// The formats by which it unpacks values.
+    /// The formats by which the script unpacks values.
     pub formats: Vec<String>,
-    /// Its short string literals: fields, states, separators.
+    /// The script's short string literals: fields, states, separators.
     pub words: Vec<String>,
 }
 
@@ -62,7 +62,7 @@ impl Shape {
         shape
     }
 
-    /// Takes from one call what its arguments are.
+    /// Derives the use of arguments from one call.
     fn learn(&mut self, call: &[String], commands: &Commands) {
         let Some((name, _)) = call.split_first() else { return };
         if let Some(index) = place(name, "ARGV[")
@@ -105,23 +105,24 @@ impl Shape {
         }
     }
 
-    /// Whether it reads how long keys live.
+    /// Whether the script reads the lifetime of keys.
     pub fn reads_times(&self) -> bool {
         self.commands.iter().any(|name| name.ends_with("ttl") || name.ends_with("expiretime"))
     }
 
-    /// Whether what it does depends on the server's chance, or, as the ids of a stream do, on the very instant.
+    /// Whether the effect depends on the server's random choices, or on the exact time, as the ids of a stream do.
     pub fn chooses(&self) -> bool {
         let random = ["spop", "srandmember", "hrandfield", "zrandmember", "randomkey", "xadd"];
         random.iter().any(|name| self.commands.contains(*name))
     }
 
-    /// Whether it asks how much memory keys take, which each server has its own way to store.
+    /// Whether the script asks for the memory of keys, which each server stores in its own way.
     pub fn measures(&self) -> bool {
         self.commands.contains("memory|usage")
     }
 
-    /// Whether it goes through a set by cursors, which the table of 7.0 and the listpack of 7.2 give in other steps.
+    /// Whether the script scans a set by cursors. The table of 7.0 and the listpack of 7.2 return it in different
+    /// steps.
     pub fn scans_sets(&self) -> bool {
         self.commands.contains("sscan")
     }
@@ -136,7 +137,7 @@ impl Shape {
     }
 }
 
-/// Whether a `for` goes up to something else than the length of a table.
+/// Whether a `for` counts up to something else than the length of a table.
 fn counts(script: &str) -> bool {
     let begins = script.match_indices("for ").map(|(at, found)| at + found.len());
     begins.map(|begin| script[begin..].split(" do").next().unwrap_or_default()).any(|head| {
@@ -146,7 +147,7 @@ fn counts(script: &str) -> bool {
     })
 }
 
-/// Whether a table is used otherwise than by indices that the text tells.
+/// Whether a table is used otherwise than by indices that are visible in the text.
 fn is_used_whole(script: &str, table: &str) -> bool {
     script.match_indices(table).any(|(at, found)| {
         let mut after = script[at + found.len()..].chars();
@@ -154,7 +155,7 @@ fn is_used_whole(script: &str, table: &str) -> bool {
     })
 }
 
-/// The highest index that stands behind `prefix`: how many keys or arguments there have to be.
+/// The highest index that follows `prefix`: the least number of keys or arguments.
 fn highest(script: &str, prefix: &str) -> usize {
     let indices = script.match_indices(prefix).filter_map(|(at, _)| {
         let digits: String = script[at + prefix.len()..].chars().take_while(char::is_ascii_digit).collect();
@@ -163,13 +164,13 @@ fn highest(script: &str, prefix: &str) -> usize {
     indices.max().unwrap_or(0)
 }
 
-/// The index, from 0, when the text is `KEYS[n]` or `ARGV[n]` and nothing else.
+/// The index, from 0, if the text is `KEYS[n]` or `ARGV[n]` and nothing else.
 fn place(text: &str, prefix: &str) -> Option<usize> {
     let index: usize = text.trim().strip_prefix(prefix)?.strip_suffix(']')?.parse().ok()?;
     index.checked_sub(1)
 }
 
-/// The value, when the text is one string literal.
+/// The value, if the text is one string literal.
 fn literal(text: &str) -> Option<&str> {
     let text = text.trim();
     let inner = text.strip_prefix('\'').and_then(|rest| rest.strip_suffix('\''));
@@ -185,7 +186,7 @@ fn is_number(script: &str, expression: &str) -> bool {
     script.match_indices(expression).any(|(at, _)| {
         let before = script[..at].trim_end();
         let after = script[at + expression.len()..].trim_start();
-        // Two dots join texts, two dashes begin a comment.
+        // Two dots concatenate texts, two dashes begin a comment.
         operators.iter().any(|operator| before.ends_with(operator) || after.starts_with(operator))
     })
 }
@@ -220,7 +221,7 @@ fn split_arguments(text: &str) -> Vec<String> {
     arguments.iter().map(|argument| argument.trim().to_string()).collect()
 }
 
-/// The formats that values are unpacked by.
+/// The formats by which values are unpacked.
 fn formats(script: &str) -> Vec<String> {
     let begins = script.match_indices("struct.unpack(").map(|(at, found)| at + found.len());
     let mut formats: Vec<String> = begins

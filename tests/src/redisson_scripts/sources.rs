@@ -10,10 +10,10 @@ use std::process::Command;
 /// The plugin of Maven that unpacks a jar.
 const UNPACK: &str = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:unpack";
 
-/// How often Maven is asked before its answer counts.
+/// The number of attempts before Maven's failure counts.
 const MAVEN_ATTEMPTS_MAX: u32 = 3;
 
-/// A script and where it is from.
+/// A script and its origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Script {
     /// The Java class that runs it (the first of them by name).
@@ -22,12 +22,12 @@ pub struct Script {
     pub text: String,
 }
 
-/// The distinct scripts of a version that its sources hold as literals, by class, and how many it puts together from
-/// literals and other values, which are left out; unpacked below `directory` once. `None`, after one line on standard
-/// error, where Maven or a JDK is not installed.
+/// Returns the distinct scripts of a version that its sources hold as literals, by class. Also returns the number of
+/// scripts that the sources build from literals and other values, which are left out. The sources are unpacked below
+/// `directory` once. Returns `None`, after one line on standard error, if Maven or a JDK is not installed.
 ///
 /// # Panics
-/// When a tool is missing and the environment says `CI=true`; when Maven fails.
+/// Panics if a tool is missing and the environment has `CI=true`, or if Maven fails.
 pub fn scripts_of(version: &str, directory: &Path) -> Option<(Vec<Script>, usize)> {
     let (Some(maven), Some(_)) = (find_in_path("mvn"), find_in_path("java")) else {
         let remedy = "apt-get install openjdk-17-jdk maven";
@@ -62,7 +62,7 @@ fn is_script(text: &str) -> bool {
 fn unpacked(version: &str, maven: &Path, directory: &Path) -> PathBuf {
     let parent = directory.join("redisson-sources");
     fs::create_dir_all(&parent).expect("the build directory can be written");
-    // Two test processes may want the same version at once.
+    // Two test processes may need the same version at once.
     let lock =
         File::create(parent.join(format!("{version}.lock"))).expect("the build directory can be written");
     lock.lock().expect("a file can be locked");

@@ -1,4 +1,4 @@
-//! Running scripts on both servers from the same states, and comparing everything that can be seen.
+//! Runs scripts on both servers from the same states, and compares all visible results.
 
 use super::shape::Shape;
 use super::sources::Script;
@@ -14,48 +14,48 @@ use crate::state::Snapshot;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// States that each script runs from, in each protocol.
+/// The states from which each script runs, in each protocol.
 const ROUNDS: usize = 3;
-/// States that a script runs from at the most while it has only failed.
+/// The most states from which a script runs while it has only failed.
 const ROUNDS_MAX: usize = 40;
-/// How often it runs from a state, with other arguments each time.
+/// The number of runs from a state, each with other arguments.
 const RUNS: usize = 3;
-/// A key that ends within so many milliseconds may end on one side only.
+/// A key that expires within this number of milliseconds may expire on one side only.
 const ENDS_SOON_MS: i64 = 10_000;
-/// After so many failing scripts the comparison ends.
+/// The number of failing scripts after which the comparison ends.
 const FAILURES_MAX: usize = 12;
-/// Digits that are more than a double has.
+/// The number of digits that exceeds a double's precision.
 const HUGE_DIGITS: usize = 17;
-/// Ends what a subscriber was told.
+/// The end mark of a subscriber's messages.
 const MARKER: &[u8] = b"(that is all)";
 
-/// What came of a version's scripts.
+/// The results of a version's scripts.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
-    /// How many scripts there are.
+    /// The number of scripts.
     pub scripts: usize,
-    /// How many were run.
+    /// The number of scripts that were run.
     pub run: usize,
-    /// How many of those did something but fail at least once.
+    /// The number of scripts of those that succeeded at least once.
     pub succeeded: usize,
-    /// The commands that our table does not have, each with how many scripts call it: these were not run.
+    /// The commands that our table lacks, each with the number of scripts that call it. These scripts were not run.
     pub without: BTreeMap<String, usize>,
     /// Classes and texts of the scripts that only failed, each with its last error.
     pub only_failed: Vec<(String, String)>,
 }
 
-/// Runs all scripts against redis-server and ours and requires that replies, errors, messages and states agree.
-/// `None` where redis-server is not installed.
+/// Runs all scripts against redis-server and ours and requires that replies, errors, messages and states agree. Returns
+/// `None` if redis-server is not installed.
 ///
 /// # Panics
-/// With what differs, when something does.
+/// Panics with the difference, if there is one.
 #[track_caller]
 pub fn compare(scripts: &[Script], seed: u64) -> Option<Outcome> {
     let commands = Commands::all();
     let mut outcome = Outcome { scripts: scripts.len(), ..Outcome::default() };
     let mut trials = [Trial::start(Protocol::Resp2)?, Trial::start(Protocol::Resp3)?];
     let mut shapes: Vec<Shape> = scripts.iter().map(|script| Shape::of(&script.text, &commands)).collect();
-    // What one script of a class stores, another may count to.
+    // A script of a class may count up to a number that another one stores.
     let counting: BTreeSet<&str> = scripts
         .iter()
         .zip(&shapes)
@@ -80,7 +80,7 @@ pub fn compare(scripts: &[Script], seed: u64) -> Option<Outcome> {
             .map(|other| (scripts[other].text.as_str(), &shapes[other]))
             .collect();
         outcome.run += 1;
-        // Each script has numbers of its own: how far one comes is nothing to the next.
+        // Each script has its own random numbers: the length of one run does not affect the next.
         let seed = seed.wrapping_mul(scripts.len() as u64).wrapping_add(index as u64);
         match run_script(&mut trials, seed, (&script.text, &shapes[index]), &friends) {
             Ok(None) => outcome.succeeded += 1,
@@ -95,15 +95,15 @@ pub fn compare(scripts: &[Script], seed: u64) -> Option<Outcome> {
     Some(outcome)
 }
 
-/// The commands that a script calls and our table has not.
+/// The commands that a script calls and our table lacks.
 fn lacks(shape: &Shape, commands: &Commands) -> Vec<String> {
-    // What redis-server has not cannot be compared with it.
+    // A command that redis-server lacks cannot be compared with it.
     let is_there =
         |name: &String| commands.iter().any(|subject| subject.name() == name && !subject.is_newer());
     shape.commands.iter().filter(|name| !is_there(name)).cloned().collect()
 }
 
-/// Runs one script from several states. The last error when it never succeeded.
+/// Runs one script from several states. Returns the last error if it never succeeded.
 fn run_script(
     trials: &mut [Trial; 2],
     seed: u64,
@@ -125,15 +125,15 @@ fn run_script(
     Ok(last_error)
 }
 
-/// How far a script has come.
+/// The progress of a script.
 enum Reached {
     Success,
     Error(String),
-    /// Its answer was not to be compared.
+    /// The answer could not be compared.
     Nothing,
 }
 
-/// Two servers, a connection to each and a subscriber to everything on each.
+/// Two servers, a connection to each, and on each a subscriber to everything.
 struct Trial {
     duel: Duel,
     listeners: [Client; 2],
@@ -183,7 +183,7 @@ impl Trial {
         Ok(reached)
     }
 
-    /// Commands that make some of the script's keys.
+    /// Generates commands that create some of the script's keys.
     fn prepared(&mut self, rng: &mut Rng, shape: &Shape) -> Vec<Vec<Vec<u8>>> {
         let mut commands = Vec::new();
         for (index, groups) in shape.keys.iter().enumerate() {
@@ -204,7 +204,7 @@ impl Trial {
         }
     }
 
-    /// Runs a script once with random arguments. The real reply, and whether the states are still to be the same.
+    /// Runs a script once with random arguments. Returns the real reply, and whether the states must still be the same.
     fn run(
         &mut self,
         rng: &mut Rng,
@@ -215,7 +215,7 @@ impl Trial {
         let request = request(rng, script, shape);
         let shown = [vec![b"EVAL".to_vec(), b"...".to_vec()], request[2..].to_vec()].concat();
         lines.push(typed(&shown));
-        // Measures the time between the two as well.
+        // Also measures the time between the two servers.
         let _ = self.duel.session(0).run(&request);
         let [real, ours] = self.duel.session(0).last().clone();
         let (real, ours) = (real.reply, ours.reply);
@@ -237,7 +237,7 @@ impl Trial {
             return differ("publishes otherwise", &real_told, &our_told);
         }
         let mut states = self.duel.states();
-        // What was computed from a time that was left is as far apart as the times were.
+        // A value computed from a remaining time differs as much as the times did.
         let moved =
             shape.reads_times() && states.iter_mut().any(|(_, real, ours)| move_together(real, ours, skew));
         let found: Vec<String> =
@@ -255,8 +255,8 @@ impl Trial {
     }
 }
 
-/// Whether a line has a number that a double holds only roughly: the text that a script makes of it has an exponent in
-/// 7.0 and is an integer to other commands in 7.2.
+/// Whether a line has a number that a double holds only roughly. The text that a script makes of it has an exponent in
+/// 7.0, and is an integer to other commands in 7.2.
 fn has_huge_number(line: &str) -> bool {
     line.split(|c: char| !c.is_ascii_digit()).any(|digits| digits.len() >= HUGE_DIGITS)
 }
@@ -278,7 +278,7 @@ fn request(rng: &mut Rng, script: &str, shape: &Shape) -> Vec<Vec<u8>> {
     words
 }
 
-/// What a subscriber was told since the last call.
+/// Returns the messages of a subscriber since the last call.
 fn told(listener: &mut Client) -> Vec<Reply> {
     listener.send(&[b"PING".as_slice(), MARKER]);
     let mut frames = Vec::new();
@@ -294,13 +294,13 @@ fn all_agree(real: &[Reply], ours: &[Reply], shape: &Shape, skew_ms: u64) -> boo
     real.len() == ours.len() && real.iter().zip(ours).all(|(real, ours)| agree(real, ours, shape, skew_ms))
 }
 
-/// Whether two replies agree, as far as what the script reads is promised.
+/// Whether two replies agree, as far as the values that the script reads are promised.
 fn agree(real: &Reply, ours: &Reply, shape: &Shape, skew_ms: u64) -> bool {
     if real == ours || differences::same_but_digits(real, ours) {
         return true;
     }
     match (real, ours) {
-        // Both are of something, or both of nothing.
+        // Both arrays have elements, or both are empty.
         (Reply::Int(real), Reply::Int(ours)) if shape.measures() => (*real > 0) == (*ours > 0),
         (Reply::Int(real), Reply::Int(ours)) => shape.reads_times() && real.abs_diff(*ours) <= skew_ms,
         (Reply::Array(real), Reply::Array(ours)) if shape.unordered() => {
@@ -311,7 +311,7 @@ fn agree(real: &Reply, ours: &Reply, shape: &Shape, skew_ms: u64) -> bool {
     }
 }
 
-/// The elements in an order of their own, those of elements too.
+/// Sorts the elements, and the elements within them.
 fn sorted(items: &[Reply]) -> Vec<Reply> {
     let mut items: Vec<Reply> = items
         .iter()
@@ -324,7 +324,8 @@ fn sorted(items: &[Reply]) -> Vec<Reply> {
     items
 }
 
-/// Gives the real state our contents where only numbers differ, by no more than the servers' times. Whether any did.
+/// Copies our contents into the real state if only numbers differ, by no more than the servers' times. Returns whether
+/// any did.
 fn move_together(real: &mut Snapshot, ours: &Snapshot, skew_ms: u64) -> bool {
     let mut moved = false;
     for (name, state) in &mut real.keys {
@@ -357,7 +358,7 @@ fn is_near(real: &Reply, ours: &Reply, skew_ms: u64) -> bool {
     }
 }
 
-/// Whether a key's deadline is so near that it may pass between two looks.
+/// Whether a key's deadline is so near that it may pass between two reads.
 fn ends_soon(state: &Snapshot) -> bool {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64);
     state.keys.values().any(|key| key.deadline_ms >= 0 && key.deadline_ms < now + ENDS_SOON_MS)

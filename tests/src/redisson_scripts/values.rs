@@ -1,13 +1,13 @@
-//! Keys' contents and arguments for scripts: few names, so that they meet.
+//! Contents of keys, and arguments for scripts: few names, so that scripts meet on them.
 
 use super::shape::{Shape, Use};
 use crate::rng::Rng;
 use crate::universe;
 
-/// What owners, fields, members and elements are called.
+/// Names of owners, fields, members and elements.
 const NAMES: &[&str] = &["f0", "f1", "m0", "m1", "e0", "c0:1", "c0:2", "c1:1", "1", "2", ""];
 
-/// Numbers as Redisson sends them: counts, leases, instants. None is a lease that ends while a test runs.
+/// Numbers as Redisson sends them: counts, leases, instants. No lease ends while a test runs.
 const NUMBERS: &[&str] = &[
     "0",
     "1",
@@ -22,7 +22,7 @@ const NUMBERS: &[&str] = &[
     "1.5",
 ];
 
-/// How many of [`NUMBERS`] are small enough to count to.
+/// The number of [`NUMBERS`] that are small enough to count to.
 const SMALL: usize = 6;
 
 fn number(rng: &mut Rng, shape: &Shape) -> &'static str {
@@ -30,7 +30,7 @@ fn number(rng: &mut Rng, shape: &Shape) -> &'static str {
     rng.pick::<&'static str>(numbers)
 }
 
-/// Leases and instants only.
+/// The numbers from here on are leases and instants.
 const LEASES: &[&str] = &["30000000", "60000000", "100000000", "0", "-1"];
 
 /// A value for an argument of this use.
@@ -56,7 +56,7 @@ pub(super) fn argument(rng: &mut Rng, of: &Use, shape: &Shape) -> Vec<u8> {
     }
 }
 
-/// Commands that give a key content that the script may expect.
+/// Generates commands that give a key content that the script may expect.
 pub(super) fn makers(rng: &mut Rng, key: &[u8], group: &str, shape: &Shape) -> Vec<Vec<Vec<u8>>> {
     let mut words: Vec<Vec<u8>> = Vec::new();
     let count = 1 + rng.below(4);
@@ -94,7 +94,7 @@ pub(super) fn makers(rng: &mut Rng, key: &[u8], group: &str, shape: &Shape) -> V
     commands
 }
 
-/// A stream with an entry, and perhaps groups that have read nothing, or everything.
+/// A stream with an entry, and perhaps with groups that have read nothing, or everything.
 fn stream(rng: &mut Rng, key: &[u8], shape: &Shape) -> Vec<Vec<Vec<u8>>> {
     let words = |words: &[&[u8]]| words.iter().map(|word| word.to_vec()).collect();
     let mut commands = vec![words(&[b"XADD", key, b"1-1", b"m", number(rng, shape).as_bytes()])];
@@ -131,8 +131,8 @@ fn member(rng: &mut Rng, shape: &Shape) -> Vec<u8> {
     }
 }
 
-/// A value that one of the script's formats unpacks: `B` 1 byte, `h` 2, `I` 4, `L` 8, `d` a double, `c0` as many bytes
-/// as the number before it says; all little endian.
+/// A value that one of the script's formats unpacks: `B` 1 byte, `h` 2, `I` 4, `L` 8, `d` a double. `c0` takes the
+/// number of bytes that the preceding number gives. All are little endian.
 fn packed(rng: &mut Rng, shape: &Shape) -> Vec<u8> {
     let format = rng.pick(&shape.formats).as_bytes();
     let mut bytes = Vec::new();

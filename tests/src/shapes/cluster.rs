@@ -1,4 +1,4 @@
-//! A cluster of three masters, with replicas or without, which know of each other from their files.
+//! A cluster of three masters, with or without replicas, whose nodes know each other from their files.
 
 use super::process::{Make, Process, attempts, free_ports, until};
 use crate::client::Client;
@@ -7,17 +7,17 @@ use std::path::Path;
 /// The slots of the masters.
 const SLOTS: [&str; 3] = ["0-5460", "5461-10922", "10923-16383"];
 
-/// How many there are of them.
+/// The number of slots.
 const SLOT_COUNT: usize = 16_384;
 
-/// Its nodes: the masters first, then the replicas, the first master's first.
+/// The nodes: the masters first, then the replicas, beginning with those of the first master.
 #[derive(Debug)]
 pub struct Cluster {
     nodes: Vec<Process>,
 }
 
 impl Cluster {
-    /// Starts it, each master with so many replicas; `None` without the program.
+    /// Starts a cluster, with this number of replicas for each master. Returns `None` if the program is missing.
     pub fn start(make: Make, replicas: usize) -> Option<Cluster> {
         let program = make.program()?;
         let cluster = attempts(|| Self::try_start(&program, replicas));
@@ -63,13 +63,13 @@ impl Cluster {
         self.nodes[node].client()
     }
 
-    /// Which of the masters a tag belongs to.
+    /// Returns the index of the master that owns the slot of a tag.
     pub fn master_of(&self, tag: &str) -> usize {
         let slot = self.client(0).line(&format!("CLUSTER KEYSLOT {tag}")).as_int();
         usize::try_from(slot.expect("a number")).expect("a slot") * SLOTS.len() / SLOT_COUNT
     }
 
-    /// Its replicas have what the master of a tag has.
+    /// Waits until the replicas have all data of a tag's master.
     pub fn settle(&self, tag: &str) {
         let mut master = self.client(self.master_of(tag));
         assert_eq!(master.line(&format!("SET {{{tag}}}settled 1")).to_string(), "+OK");
@@ -77,9 +77,8 @@ impl Cluster {
         assert_eq!(master.line(&format!("WAIT {replicas} 0")).to_string(), format!(":{replicas}"));
     }
 
-    /// The replicas of the master of a tag stand still, and it has more to tell them than fits on the way: what is
-    /// written from now on reaches none of them. Meanwhile they are not found to be down, and may take over however old
-    /// it is what they have.
+    /// Stops the replicas of a tag's master, and fills the buffers between the master and them. Later writes reach none
+    /// of them. The replicas are not found to be down meanwhile, and may take over however old their data is.
     pub fn fall_behind(&self, tag: &str) {
         for node in &self.nodes {
             set(node, "cluster-node-timeout 60000");
@@ -90,7 +89,8 @@ impl Cluster {
         self.nodes[master].write_much(tag);
     }
 
-    /// A master is killed; replicas that stood still go on. Waits until one has taken over and all know; which.
+    /// Kills a master and resumes the stopped replicas. Waits until one has taken over and all nodes know it. Returns
+    /// the new master's index.
     pub fn replace_master(&mut self, master: usize) -> usize {
         self.nodes[master].kill();
         self.replicas_of(master).for_each(|replica| self.nodes[replica].go_on());
@@ -107,7 +107,7 @@ impl Cluster {
         heir.expect("it has been waited for")
     }
 
-    /// The places of a master's replicas.
+    /// The indexes of a master's replicas.
     fn replicas_of(&self, master: usize) -> impl Iterator<Item = usize> + use<> {
         (SLOTS.len() + master..self.nodes.len()).step_by(SLOTS.len())
     }
@@ -118,7 +118,7 @@ impl Cluster {
     }
 }
 
-/// Gives a parameter of a node a value.
+/// Sets a parameter of a node.
 fn set(node: &Process, parameter: &str) {
     assert_eq!(node.says(&format!("CONFIG SET {parameter}")), "OK");
 }
@@ -128,7 +128,7 @@ fn id(node: usize) -> String {
     format!("{:040x}", 0xa0 + node)
 }
 
-/// The file that tells a node of all.
+/// The configuration file that tells a node of all others.
 fn file(ports: &[u16], me: usize) -> String {
     let line = |at: usize| {
         let (port, myself) = (ports[at], if at == me { "myself," } else { "" });

@@ -1,4 +1,4 @@
-//! The lines of a log, beside those of another server.
+//! The lines of a log, compared with those of another server.
 
 use std::collections::BTreeSet;
 
@@ -28,11 +28,11 @@ fn masked(text: &str) -> String {
     shown
 }
 
-/// Panics unless both have the same lines. Lines that contain one of the words in `either` come or do not come by
-/// chance, but no others than these.
+/// Requires that both logs have the same lines. Lines that contain one of the words in `either` occur by chance, but no
+/// other lines do.
 ///
 /// # Panics
-/// With the lines that only one of them has.
+/// Panics with the lines that only one of them has.
 #[track_caller]
 pub fn assert_same_lines(ours: &BTreeSet<String>, real: &BTreeSet<String>, either: &[&str]) {
     let only = |one: &BTreeSet<String>, other: &BTreeSet<String>| -> Vec<String> {

@@ -1,5 +1,5 @@
-//! Several servers as clients know them: clusters, masters with replicas and sentinels, and servers that know nothing
-//! of each other. Of our programs or of real ones, each a process that a test can kill.
+//! Several servers as clients know them: clusters, masters with replicas and sentinels, and independent servers. They
+//! are our programs or real ones, each a process that a test can kill.
 
 mod cluster;
 mod log_lines;

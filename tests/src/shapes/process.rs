@@ -1,4 +1,4 @@
-//! One server of a shape: a process on a port that the others were told before.
+//! One server of a shape: a process on a port that the others know in advance.
 
 use crate::client::{Client, encode, split};
 use crate::program;
@@ -10,23 +10,23 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How often a shape is started anew when another process took one of its ports.
+/// The number of attempts to start a shape. A start is repeated if another process took one of its ports.
 const START_ATTEMPTS_MAX: u32 = 20;
 
-/// A port for clients that leaves room for the one for nodes, 10000 above.
+/// The highest port for clients. It leaves room for the port for nodes, 10000 above.
 const PORT_MAX: u16 = 55_000;
 
 /// The file of a server's log, in its directory.
 pub(super) const LOG: &str = "server.log";
 
-/// Between two looks at a state that nobody tells of.
+/// The time between two polls of a state that no event reports.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// A state that has not come by then never comes, however slow the machine is: without an end to the wait the whole run
-/// would end without a word of which state it was.
+/// The longest wait for a state, enough for any slow machine. Without a limit, a run would hang and not report the
+/// missing state.
 const NEVER: Duration = Duration::from_secs(600);
 
-/// Which program.
+/// The program to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Make {
     /// Lockwheel.
@@ -36,7 +36,7 @@ pub enum Make {
 }
 
 impl Make {
-    /// Where the program is; `None`, after a line on standard error, when there is none.
+    /// Returns the path of the program. Returns `None`, after a line on standard error, if it is missing.
     pub(super) fn program(self) -> Option<PathBuf> {
         let found = match self {
             Make::Ours => Some(program::path()),
@@ -49,10 +49,10 @@ impl Make {
     }
 }
 
-/// Writes 48 megabytes, which the buffers of the kernel's two sockets do not hold.
+/// The script writes 48 megabytes, more than the buffers of the kernel's two sockets hold.
 const MUCH: &str = "for _ = 1, 48 do redis.call('set', KEYS[1], string.rep('x', 1048576)) end";
 
-/// Whether the counterparts with real servers are wanted, which take long: `LOCKWHEEL_SHAPES=redis`.
+/// Whether the slow counterparts with real servers are wanted: `LOCKWHEEL_SHAPES=redis`.
 pub fn is_full() -> bool {
     std::env::var("LOCKWHEEL_SHAPES").is_ok_and(|words| words.split_whitespace().any(|word| word == "redis"))
 }
@@ -60,7 +60,7 @@ pub fn is_full() -> bool {
 /// Waits for a state.
 ///
 /// # Panics
-/// With what it is, when it has not come in [`NEVER`].
+/// Panics with its description if the state has not come within [`NEVER`].
 #[track_caller]
 pub fn until(what: &str, mut is_reached: impl FnMut() -> bool) {
     let start = Instant::now();
@@ -82,13 +82,13 @@ pub(super) fn free_ports(count: usize) -> Vec<u16> {
     ports
 }
 
-/// Starts a shape anew until no other process has taken one of its ports meanwhile.
+/// Starts a shape, again and again until no other process has taken one of its ports meanwhile.
 pub(super) fn attempts<T>(start: impl FnMut() -> Option<T>) -> T {
     let mut attempts = std::iter::repeat_with(start).take(START_ATTEMPTS_MAX as usize);
     attempts.find_map(|started| started).expect("the machine has free ports")
 }
 
-/// So many servers that know nothing of each other; `None` without the program.
+/// Starts this number of independent servers. Returns `None` if the program is missing.
 pub fn strangers(make: Make, count: usize) -> Option<Vec<Process>> {
     let program = make.program()?;
     Some(attempts(|| {
@@ -97,7 +97,7 @@ pub fn strangers(make: Make, count: usize) -> Option<Vec<Process>> {
     }))
 }
 
-/// A server in a directory of its own; killed when dropped.
+/// A server with its own directory. Dropping it kills the process.
 #[derive(Debug)]
 pub struct Process {
     program: PathBuf,
@@ -108,7 +108,8 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts a server with these arguments, and a file of this name and text beside it. `None` when it ends at once.
+    /// Starts a server with these arguments, and a file of this name and text in its directory. Returns `None` if the
+    /// server ends at once.
     pub(super) fn start(
         program: &Path,
         port: u16,
@@ -132,7 +133,8 @@ impl Process {
         own.iter().chain(more).map(|word| (*word).to_owned()).collect()
     }
 
-    /// Waits until it answers; false when it ends instead, as when another process has taken its port.
+    /// Waits until the server answers. Returns false if it ends instead, for example because another process has taken
+    /// its port.
     fn is_ready(&mut self) -> bool {
         let mut has_ended = false;
         until("it answers or ends", || {
@@ -142,15 +144,15 @@ impl Process {
         !has_ended
     }
 
-    /// Whether it is this process that listens on its port, and no other.
+    /// Whether this process, and no other, listens on its port.
     fn is_there(&self) -> io::Result<bool> {
         let mut stream = TcpStream::connect(self.addr())?;
-        // What listens there may be anything.
+        // The listener on this port may be any program.
         stream.set_read_timeout(Some(Duration::from_secs(1)))?;
         stream.write_all(b"INFO server\r\n")?;
         let own = format!("process_id:{}\r\n", self.child.id());
         let (mut told, mut part) = (Vec::new(), [0; 4096]);
-        // A sentinel knows no QUIT, so that the end of the stream does not come by itself.
+        // A sentinel knows no QUIT, so that the stream does not end by itself.
         while !String::from_utf8_lossy(&told).contains(&own) {
             match stream.read(&mut part)? {
                 0 => return Ok(false),
@@ -160,27 +162,27 @@ impl Process {
         Ok(true)
     }
 
-    /// The address that it listens on.
+    /// The address on which the server listens.
     pub fn addr(&self) -> SocketAddr {
         (Ipv4Addr::LOCALHOST, self.port).into()
     }
 
-    /// The port that it listens on.
+    /// The port on which the server listens.
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// A connection to it.
+    /// A connection to the server.
     #[track_caller]
     pub fn client(&self) -> Client {
         Client::connect(self.addr())
     }
 
-    /// Returns the answer to a line, as text. It is empty if the server is not there, or hangs up first: a failover
-    /// disconnects clients.
+    /// Returns the answer to a line, as text. The text is empty if the server is not there, or hangs up first: a
+    /// failover disconnects clients.
     ///
     /// # Panics
-    /// When a server that is there does not answer.
+    /// Panics if a running server does not answer.
     pub fn says(&self, line: &str) -> String {
         let no_answer =
             |error: &io::Error| matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut);
@@ -201,28 +203,28 @@ impl Process {
         client.try_read_frame()
     }
 
-    /// Its log so far.
+    /// The server's log so far.
     pub fn log(&self) -> String {
         std::fs::read_to_string(self.directory.join(LOG)).expect("it has a log")
     }
 
-    /// Ends it as a power failure does.
+    /// Kills the server, as a power failure does.
     pub fn kill(&mut self) {
         let _it_has_ended = self.child.kill();
         let _it_has_ended = self.child.wait();
     }
 
-    /// It stands still, as under a debugger: it accepts connections and requests, and answers nothing.
+    /// Stops the process, as a debugger does: the server accepts connections and requests, and answers nothing.
     pub fn stand_still(&self) {
         self.signal("-STOP");
     }
 
-    /// It goes on, with what has come meanwhile.
+    /// Resumes the process. It then serves the requests that have come meanwhile.
     pub fn go_on(&self) {
         self.signal("-CONT");
     }
 
-    /// Writes more to a key with this tag than fits on the way to a replica that stands still.
+    /// Writes more data to a key with this tag than the buffers to a stopped replica hold.
     pub(super) fn write_much(&self, tag: &str) {
         let told = self.client().cmd(&["EVAL", MUCH, "1", &format!("{{{tag}}}much")]);
         assert!(!told.is_error(), "{told}");
@@ -233,10 +235,10 @@ impl Process {
         assert!(told.expect("there is a kill").success(), "{name}");
     }
 
-    /// Starts it again, with its port and its directory.
+    /// Starts the server again, with its port and its directory.
     ///
     /// # Panics
-    /// When it does not start.
+    /// Panics if the server does not start.
     pub fn restart(&mut self) {
         self.kill();
         self.child = spawn(&self.program, &self.arguments, &self.directory);

@@ -1,16 +1,17 @@
-//! A master with replicas, which nobody watches: whoever runs them says which of them takes over.
+//! A master with replicas and without sentinels: the test itself promotes a replica.
 
 use super::process::{Make, Process, attempts, free_ports, until};
 use std::path::Path;
 
-/// Who is the master is known to nobody but the servers.
+/// Only the servers know which of them is the master.
 #[derive(Debug)]
 pub struct Replicated {
     servers: Vec<Process>,
 }
 
 impl Replicated {
-    /// Starts them, and waits until the replicas have what the master has; `None` without the program.
+    /// Starts the servers, and waits until the replicas have the master's data. Returns `None` if the program is
+    /// missing.
     pub fn start(make: Make, replicas: usize) -> Option<Replicated> {
         let program = make.program()?;
         let replicated = attempts(|| Self::try_start(&program, &free_ports(1 + replicas)));
@@ -18,7 +19,7 @@ impl Replicated {
         Some(replicated)
     }
 
-    /// Starts them on these ports, the master's first; `None` when one ends at once.
+    /// Starts the servers on these ports, the master's first. Returns `None` if one ends at once.
     pub(super) fn try_start(program: &Path, ports: &[u16]) -> Option<Replicated> {
         let master = ports[0].to_string();
         let server = |port: &u16| {
@@ -46,7 +47,7 @@ impl Replicated {
         self.servers.iter().map(Process::port).collect()
     }
 
-    /// What has been written to the master has reached all replicas.
+    /// Waits until all writes to the master have reached all replicas.
     pub fn settle(&self, master: usize) {
         let mut client = self.servers[master].client();
         client.line("SET settled 1");
@@ -54,7 +55,7 @@ impl Replicated {
         assert_eq!(client.line(&format!("WAIT {replicas} 0")).to_string(), format!(":{replicas}"));
     }
 
-    /// As an operator does it: one of them becomes the master, and then the others that are there follow it.
+    /// Promotes a replica as an operator does: it becomes the master, and then the other running servers follow it.
     pub fn promote(&self, heir: usize) {
         assert_eq!(self.servers[heir].says("REPLICAOF NO ONE"), "OK");
         let follow = format!("REPLICAOF 127.0.0.1 {}", self.servers[heir].port());
@@ -65,7 +66,7 @@ impl Replicated {
     }
 }
 
-/// Whether a replica has what its master has.
+/// Whether a replica has the data of its master.
 fn follows(server: &Process) -> bool {
     server.says("INFO replication").contains("master_link_status:up")
 }

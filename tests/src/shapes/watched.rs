@@ -5,10 +5,10 @@ use super::replicated::Replicated;
 use crate::client::Client;
 use std::path::Path;
 
-/// Of whom two agree.
+/// The quorum: two of the sentinels must agree.
 const SENTINELS: usize = 3;
 
-/// They call the master `m`.
+/// The sentinels name the master `m`.
 #[derive(Debug)]
 pub struct Watched {
     replicated: Replicated,
@@ -16,7 +16,7 @@ pub struct Watched {
 }
 
 impl Watched {
-    /// Starts them, and waits until all know each other; `None` without the program.
+    /// Starts the servers, and waits until all know each other. Returns `None` if the program is missing.
     pub fn start(make: Make, replicas: usize) -> Option<Watched> {
         let program = make.program()?;
         let watched = attempts(|| Self::try_start(&program, replicas));
@@ -75,20 +75,20 @@ impl Watched {
         self.sentinels.iter().map(Process::port).collect()
     }
 
-    /// What has been written has reached all replicas.
+    /// Waits until all writes have reached all replicas.
     pub fn settle(&self) {
         self.replicated.settle(self.master());
     }
 
-    /// The replicas stand still, and the master has more to tell them than fits on the way: what is written from now on
-    /// reaches none of them. Meanwhile they are not found to be down.
+    /// Stops the replicas, and fills the buffers between the master and them. Later writes reach none of them. The
+    /// replicas are not found to be down meanwhile.
     pub fn fall_behind(&self) {
         self.down_after("60000");
         self.servers()[1..].iter().for_each(Process::stand_still);
         self.servers()[0].write_much("bar");
     }
 
-    /// The master is killed; replicas that stood still go on. Waits for another master; which.
+    /// Kills the master and resumes the stopped replicas. Waits for another master and returns its index.
     pub fn replace_master(&mut self) -> usize {
         self.server(0).kill();
         self.servers()[1..].iter().for_each(Process::go_on);
@@ -102,7 +102,7 @@ impl Watched {
         }
     }
 
-    /// Which of the servers the sentinels name, once all name the same.
+    /// Returns the index of the server that the sentinels name, once all name the same.
     pub fn master(&self) -> usize {
         let mut named = Vec::new();
         until("they agree", || {
@@ -113,7 +113,7 @@ impl Watched {
         self.servers().iter().position(named).expect("it is one of them")
     }
 
-    /// Waits until the sentinels name another server than this one, which is a master by then; which.
+    /// Waits until the sentinels name another server than this one, which is a master by then. Returns its index.
     pub fn successor(&self, old: usize) -> usize {
         until("there is another master", || {
             let new = self.master();

@@ -1,27 +1,28 @@
-//! The DUMP of a stream with its times apart: when entries were delivered and consumers were seen, which two servers
-//! read from two clocks.
+//! The DUMP of a stream with its times separated: the delivery times of entries and the times of consumers, which two
+//! servers read from two clocks.
 
 use std::ops::Range;
 
 /// The form of a stream in Redis 7.0.
 const STREAM_2: u8 = 19;
-/// That of Redis 7.2, in which consumers have a second time.
+/// The form of a stream in Redis 7.2, in which consumers have a second time.
 const STREAM_3: u8 = 21;
-/// What ends a DUMP: the version, then a checksum.
+/// The sizes of the fields that end a DUMP: the version, then a checksum.
 const VERSION_BYTES: usize = 2;
 const CHECKSUM_BYTES: usize = 8;
 
-/// What a DUMP says.
+/// The contents of a DUMP.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct StreamDump {
-    /// All but the form, second times, consumers that have nothing, version and checksum, the times being 0.
+    /// All bytes except the form, second times, consumers that have nothing, version and checksum; the times are set to
+    /// 0.
     bytes: Vec<u8>,
     /// The times in milliseconds since 1970, in their order.
     times_ms: Vec<u64>,
 }
 
 impl StreamDump {
-    /// Reads a DUMP; `None` when it is not that of a stream in the form of Redis 7.0 or 7.2.
+    /// Reads a DUMP. Returns `None` if it is not that of a stream in the form of Redis 7.0 or 7.2.
     pub(super) fn read(dump: &[u8]) -> Option<StreamDump> {
         let mut reader = Reader { dump, at: 0, times: Vec::new(), left_out: Vec::new() };
         reader.stream()?;
@@ -40,10 +41,10 @@ impl StreamDump {
         Some(StreamDump { bytes, times_ms })
     }
 
-    /// Whether two say the same, with times at most so many milliseconds apart.
+    /// Whether two dumps are equal, with times at most this number of milliseconds apart.
     pub(super) fn agrees(&self, other: &StreamDump, apart_ms: u64) -> bool {
         let mut times = self.times_ms.iter().zip(&other.times_ms);
-        // As many, where all else is the same.
+        // Equal bytes imply equally many times.
         self.bytes == other.bytes && times.all(|(one, other)| one.abs_diff(*other) <= apart_ms)
     }
 }
@@ -51,9 +52,10 @@ impl StreamDump {
 struct Reader<'a> {
     dump: &'a [u8],
     at: usize,
-    /// Where times stand.
+    /// The ranges of the times.
     times: Vec<Range<usize>>,
-    /// What Redis 7.2 alone has, in order: second times, and consumers that have nothing, with the number of consumers.
+    /// The ranges of the parts that only Redis 7.2 has, in order: second times, and consumers that have nothing, with
+    /// the number of consumers.
     left_out: Vec<Range<usize>>,
 }
 
@@ -74,14 +76,14 @@ impl<'a> Reader<'a> {
             self.string()?;
             self.string()?;
         }
-        // The length, three ids of two numbers each, and how many entries there ever were.
+        // The length, three ids of two numbers each, and the number of entries ever added.
         self.numbers(1 + 3 * 2 + 1)?;
         (0..self.number()?).try_for_each(|_| self.group(has_second_times))
     }
 
     fn group(&mut self, has_second_times: bool) -> Option<()> {
         self.string()?;
-        // The last id, and how many entries were read.
+        // The last id, and the number of entries read.
         self.numbers(2 + 1)?;
         for _ in 0..self.number()? {
             self.id()?;
@@ -173,7 +175,7 @@ mod tests {
         StreamDump::read(client.line("DUMP x").as_bytes().unwrap()).unwrap()
     }
 
-    /// Two entries that are pending, 100 seconds ago in all, and two consumers.
+    /// Two pending entries, delivered 100 seconds ago, and two consumers.
     fn lines(delivered: &str) -> [String; 7] {
         let last = format!("XCLAIM x g d 0 1-1 TIME {delivered} RETRYCOUNT 1");
         let lines = [

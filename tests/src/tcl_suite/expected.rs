@@ -1,27 +1,28 @@
-//! What a run has to show: the number of tests of each unit, and which of them do not pass yet.
+//! The expected result of a run: the number of tests of each unit, and the tests that do not pass yet.
 
 use super::Outcome;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Which of the suite's tests are run, and how: each mode asks for all that the one before asks for, but for the last.
+/// The selection of the suite's tests, and the way they run. Each mode except the last requires everything that the
+/// previous mode requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mode {
-    /// Neither DEBUG nor replication, whatever OBJECT ENCODING says.
+    /// Needs neither DEBUG nor replication, and accepts any answer of OBJECT ENCODING.
     Plain,
-    /// The same, and OBJECT ENCODING has to be Redis'.
+    /// Like `Plain`, but OBJECT ENCODING must answer as Redis does.
     Encoding,
     /// Also the tests that need DEBUG.
     Debug,
-    /// Also those that read the stream of replication.
+    /// Also the tests that read the stream of replication.
     Full,
-    /// The suite starts each server itself, with a configuration of its own; as `Debug`, and also those that are slow.
+    /// The suite starts each server itself, with its own configuration. Like `Debug`, with the slow tests.
     Spawn,
 }
 
 impl Mode {
     const ALL: [Mode; 5] = [Mode::Plain, Mode::Encoding, Mode::Debug, Mode::Full, Mode::Spawn];
 
-    /// Its name in scripts and lists.
+    /// The name of the mode in scripts and lists.
     pub fn name(self) -> &'static str {
         match self {
             Mode::Plain => "plain",
@@ -37,7 +38,7 @@ impl Mode {
         Mode::ALL.into_iter().find(|mode| mode.name() == name)
     }
 
-    /// Which number of a row of `units.txt` counts its tests.
+    /// The column of `units.txt` that counts the mode's tests.
     fn column(self) -> usize {
         match self {
             Mode::Plain | Mode::Encoding => 0,
@@ -47,27 +48,27 @@ impl Mode {
         }
     }
 
-    /// Whether it asks for what another asks for.
+    /// Whether the mode requires what another one requires.
     fn asks_for(self, other: Mode) -> bool {
         other <= self && !(self == Mode::Spawn && other == Mode::Full)
     }
 }
 
-/// A test that does not pass yet, in the mode that is expected. A name stands as often as tests of it fail.
+/// A test that does not pass yet, in the mode that is expected. A name occurs once for each failing test of that name.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Listed {
     unit: String,
     test: String,
-    /// It would wait for ever, and is not run.
+    /// Whether the test would wait for ever, and is not run.
     hangs: bool,
-    /// It attaches a replica, or is run by `full` alone: it is listed, and does not count.
+    /// Whether the test attaches a replica, or runs only in `full`: it is listed, and does not count.
     apart: bool,
 }
 
-/// What runs in one mode have to show.
+/// The required results of the runs in one mode.
 #[derive(Debug)]
 pub struct Expected {
-    /// The units, those that take longest first, each with the number of its tests.
+    /// The units, the slowest first, each with the number of its tests.
     units: Vec<(String, usize)>,
     listed: Vec<Listed>,
 }
@@ -76,7 +77,7 @@ impl Expected {
     /// Reads `units.txt` and `not-yet.txt`.
     ///
     /// # Errors
-    /// The first line that is wrong.
+    /// Returns the first line that is wrong.
     pub fn parse(mode: Mode, units: &str, not_yet: &str) -> Result<Expected, String> {
         let lines = |text| str::lines(text).filter(|line| !line.is_empty() && !line.starts_with('#'));
         let units = lines(units).map(|line| read_unit(mode, line).ok_or_else(|| line.to_string()));
@@ -99,7 +100,7 @@ impl Expected {
         Ok(expected)
     }
 
-    /// The units that have tests in this mode that can be run, those that take longest first.
+    /// The units with runnable tests in this mode, the slowest first.
     pub fn units(&self) -> impl Iterator<Item = &str> {
         let units =
             self.units.iter().filter(|(unit, tests)| *tests > 0 && !self.hung(unit).any(|test| test == "*"));
@@ -112,7 +113,7 @@ impl Expected {
         hung.map(|listed| listed.test.as_str())
     }
 
-    /// The names that count among those that do not pass: of units that this mode runs, each once.
+    /// The counted names of tests that do not pass: of units that this mode runs, each once.
     pub fn counted(&self) -> impl Iterator<Item = (&str, &str)> {
         let counted: BTreeSet<_> = self
             .listed
@@ -123,14 +124,14 @@ impl Expected {
         counted.into_iter()
     }
 
-    /// How many tests of a unit have to pass, and how many there are.
+    /// The number of tests of a unit that must pass, and the number of its tests.
     pub fn numbers(&self, unit: &str) -> (usize, usize) {
         let total = self.units.iter().find(|(name, _)| name == unit).map_or(0, |(_, tests)| *tests);
         let listed = self.listed.iter().filter(|listed| listed.unit == unit).count();
         (total.saturating_sub(listed), total)
     }
 
-    /// What is not as it has to be: tests that fail and are not listed, that pass and are, or that did not run.
+    /// Lists the deviations: tests that fail and are not listed, that pass and are listed, or that did not run.
     pub fn complaints(&self, unit: &str, outcome: &Outcome) -> Vec<String> {
         let mut listed: BTreeMap<&str, usize> = BTreeMap::new();
         for entry in self.listed.iter().filter(|listed| listed.unit == unit) {
@@ -146,7 +147,7 @@ impl Expected {
             if count.failed > listed {
                 complaints.push(format!("fails, and is not listed: {unit}: {name}"));
             }
-            // Of several tests of one name, it is the sum that tells.
+            // For several tests of one name, only the sum is known.
             let may_have_passed = count.passed > 0 && count.failed < listed;
             if may_have_passed && outcome.passed() > to_pass {
                 complaints.push(format!("passes, and is listed: {unit}: {name}"));
@@ -159,7 +160,7 @@ impl Expected {
     }
 }
 
-/// What the heading of a section says.
+/// The contents of a section's heading.
 #[derive(Clone, Copy, Debug)]
 struct Section {
     /// The first mode in which its tests do not pass.
@@ -168,7 +169,7 @@ struct Section {
     apart: bool,
 }
 
-/// Reads a heading: `plain: why`, `debug, not run: why` or `debug, not run, apart: why`.
+/// Parses a heading: `plain: why`, `debug, not run: why` or `debug, not run, apart: why`.
 fn read_heading(heading: &str) -> Option<Section> {
     let (when, _) = heading.split_once(": ")?;
     let (when, apart) = when.strip_suffix(", apart").map_or((when, false), |when| (when, true));
@@ -176,7 +177,7 @@ fn read_heading(heading: &str) -> Option<Section> {
     Some(Section { since: Mode::of_name(mode)?, hangs, apart })
 }
 
-/// A unit and the number of its tests, from a row of `units.txt`.
+/// Parses a unit and the number of its tests from a row of `units.txt`.
 fn read_unit(mode: Mode, line: &str) -> Option<(String, usize)> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let [unit, numbers @ ..] = &*words else { return None };
@@ -200,7 +201,7 @@ mod tests {
     fn a_run_that_is_as_expected_has_no_complaints() {
         let plain = "ok unit/x: a\nfailed unit/x: b\n    x\nok unit/x: a\n";
         assert!(complaints(Mode::Plain, plain).is_empty());
-        // What is listed may not have run at all.
+        // A listed test may not have run at all.
         assert!(complaints(Mode::Encoding, "ok unit/x: a\nok unit/x: a\n").is_empty());
         assert!(complaints(Mode::Debug, &format!("{plain}failed unit/x: d\n")).is_empty());
         let expected = Expected::parse(Mode::Plain, UNITS, NOT_YET).unwrap();

@@ -11,34 +11,34 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// How often a run is tried again that did not begin.
+/// The number of attempts for a run that does not begin.
 const ATTEMPTS_MAX: u32 = 5;
 
-/// Ports that a run takes in which the suite starts servers, and those of them that its own parts talk on.
+/// The number of ports of a run in which the suite starts servers, and of those that its own parts use.
 const PORTS: u32 = 128;
 
-/// The server that a unit runs against.
+/// The server against which a unit runs.
 #[derive(Clone, Copy, Debug)]
 pub enum Target<'a> {
-    /// It listens on this port of this machine.
+    /// The server that listens on this port of this machine.
     Port(u16),
     /// The suite starts this program itself.
     Program(&'a Path),
 }
 
-/// The suite, fetched.
+/// The fetched suite.
 #[derive(Debug)]
 pub struct Suite {
-    /// Where it is kept, below `target/`.
+    /// The directory of the suite, below `target/`.
     cache: PathBuf,
 }
 
 impl Suite {
-    /// Fetches the suite, if it is not there from an earlier run. `None`, after one line on standard error, where this
-    /// machine lacks what it needs.
+    /// Fetches the suite, if no earlier run has done so. Returns `None`, after one line on standard error, if this
+    /// machine lacks a requirement.
     ///
     /// # Panics
-    /// When it is missing and the environment says `CI=true`.
+    /// Panics if a requirement is missing and the environment has `CI=true`.
     pub fn fetch() -> Option<Suite> {
         for (program, package) in [("tclsh", "tcl"), ("redis-cli", "redis-tools")] {
             if find_in_path(program).is_none() {
@@ -58,10 +58,10 @@ impl Suite {
 
     /// Runs one unit against a server.
     ///
-    /// `skipped`: the tests not to run.
+    /// `skipped` names the tests not to run.
     ///
     /// # Panics
-    /// When the suite cannot be run.
+    /// Panics if the suite cannot be run.
     pub fn run(&self, mode: Mode, unit: &str, target: Target<'_>, skipped: &[&str]) -> Outcome {
         let mut said = String::new();
         for _ in 0..ATTEMPTS_MAX {
@@ -74,7 +74,7 @@ impl Suite {
         panic!("{unit} did not run: {said}");
     }
 
-    /// One attempt: another process may take a port that the suite's own parts were to talk on.
+    /// Makes one attempt. Another process may take a port that the suite's own parts need.
     fn attempt(&self, mode: Mode, unit: &str, target: Target<'_>, skipped: &[&str]) -> Output {
         let (base, server) = match target {
             Target::Port(port) => (u32::from(free_port()), port.to_string()),
@@ -91,8 +91,8 @@ impl Suite {
     }
 }
 
-/// The first of the ports of the next run that starts servers: below those that systems give out, and apart from those
-/// of other runs and test processes. The suite passes over ports in use.
+/// Returns the first port of the next run that starts servers. The ports lie below those that systems give out, and
+/// apart from those of other runs and test processes. The suite skips ports in use.
 fn spawn_ports() -> u32 {
     const FIRST: u32 = 11_000;
     const RUNS: u32 = 160;

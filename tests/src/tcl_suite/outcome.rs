@@ -1,27 +1,27 @@
-//! What a run of a unit said: the lines of `tests/tcl-suite/run`.
+//! The output of a unit's run: the lines of `tests/tcl-suite/run`.
 
 use std::collections::BTreeMap;
 
-/// How often a test of one name passed and failed: some names are those of several tests.
+/// The number of passes and failures of one name: several tests may share a name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Count {
-    /// Times it passed.
+    /// The number of passes.
     pub passed: usize,
-    /// Times it failed.
+    /// The number of failures.
     pub failed: usize,
 }
 
 /// The tests of one unit that ran.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
-    /// How often each test passed and failed, by its name.
+    /// The number of passes and failures of each test, by its name.
     pub tests: BTreeMap<String, Count>,
-    /// What was said of each failure, also of those between tests.
+    /// The texts of all failures, also of those between tests.
     pub failures: Vec<String>,
 }
 
 impl Outcome {
-    /// Reads the lines of a run.
+    /// Parses the lines of a run.
     pub fn parse(unit: &str, text: &str) -> Outcome {
         let mut outcome = Outcome::default();
         let mut explains = false;
@@ -44,7 +44,7 @@ impl Outcome {
         outcome
     }
 
-    /// How many tests passed.
+    /// The number of tests that passed.
     pub fn passed(&self) -> usize {
         self.tests.values().map(|count| count.passed).sum()
     }
