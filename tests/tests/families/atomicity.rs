@@ -1,4 +1,4 @@
-//! Every command, script and transaction takes effect at one instant: money moves between accounts, none is lost, and
+//! Every command, script and transaction takes effect at one instant. Money moves between accounts, none is lost, and
 //! no reader ever sees a transfer half done.
 
 use lockwheel::Server;
@@ -7,19 +7,19 @@ use lockwheel_tests::reply::Reply;
 use lockwheel_tests::rng::Rng;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Connections: half of them move money, half of them look on.
+/// Connections: half of them transfer money, half of them read totals.
 const CONNECTIONS: u64 = 16;
 /// Accounts, in keys of many hash slots.
 const ACCOUNTS: usize = 40;
-/// What each starts with.
+/// The initial balance of each account.
 const BALANCE: i64 = 100;
-/// Transfers that each mover makes.
+/// Transfers that each writer makes.
 const TRANSFERS: usize = 400;
 
-/// Moves ARGV[3] from the account ARGV[1] to ARGV[2], by names that the script builds itself.
+/// A script that moves ARGV[3] from the account ARGV[1] to ARGV[2], by key names that it builds itself.
 const UNDECLARED: &str = "local from, to = 'account:' .. ARGV[1], 'account:' .. ARGV[2] \
     redis.call('decrby', from, ARGV[3]) redis.call('incrby', to, ARGV[3]) return 'moved'";
-/// The same by declared keys.
+/// A script that moves money between declared keys.
 const DECLARED: &str =
     "redis.call('decrby', KEYS[1], ARGV[1]) redis.call('incrby', KEYS[2], ARGV[1]) return 'moved'";
 /// The total of all accounts, read one after another.
@@ -30,7 +30,7 @@ fn account(n: usize) -> String {
     format!("account:{n}")
 }
 
-/// Moves money the way that `rng` picks.
+/// Moves money in a way that `rng` picks.
 fn transfer(client: &mut Client, rng: &mut Rng) {
     let (from, to) = (rng.below(ACCOUNTS), rng.below(ACCOUNTS));
     let amount = rng.below(10).to_string();
@@ -56,7 +56,7 @@ fn transfer(client: &mut Client, rng: &mut Rng) {
     }
 }
 
-/// Reads the total the way that `rng` picks.
+/// Reads the total in a way that `rng` picks.
 fn total(client: &mut Client, rng: &mut Rng) -> i64 {
     let number = |reply: &Reply| -> i64 {
         let text = reply.to_string();
@@ -113,7 +113,7 @@ fn totals_are_conserved(threads: usize) {
                 })
             })
             .collect();
-        // A mover that fails must not leave the others looking on for ever.
+        // A writer that fails must not leave the readers in an endless loop.
         let moved: Vec<_> = movers.into_iter().map(|mover| mover.join()).collect();
         done.store(true, Ordering::Relaxed);
         moved.into_iter().for_each(|result| result.expect("every transfer is made"));

@@ -1,10 +1,10 @@
-//! Requests of several families that have crashed, hung or bloated servers, by the names they are known by.
+//! Requests of several families that have crashed, hung or bloated servers, by the names under which they are known.
 
 use lockwheel_tests::family::{compare_lines, same_everywhere};
 use lockwheel_tests::ours;
 use lockwheel_tests::redis_server::Kind;
 
-/// What an argument that is a number may be instead: the far ends, and what almost is one.
+/// Replacements for a numeric argument: the limits of numbers, and texts that are almost numbers.
 const NUMBERS: &[&str] = &[
     "-9223372036854775808",
     "9223372036854775807",
@@ -26,7 +26,7 @@ const NUMBERS: &[&str] = &[
     "\"\"",
 ];
 
-/// Requests with a number in each place that `{}` marks. The data before them is [`DATA`].
+/// Requests with a number in each place that `{}` marks. [`DATA`] is the data before them.
 const PLACES: &[&str] = &[
     "EXPIRE k {} XX",
     "PEXPIREAT k {} LT",
@@ -140,7 +140,7 @@ fn every_number_is_taken_or_refused_as_redis_does() {
             lines += &place.replace("{}", number);
             lines.push('\n');
         }
-        // What an answer to a number of milliseconds tells differs by those that have passed.
+        // An answer in milliseconds depends on the elapsed time.
         lines += "DEL k\nMGET n f b\nHGETALL h\nZRANGE z 0 -1 WITHSCORES\nLRANGE l 0 -1\nXRANGE x - +\n";
     }
     compare_lines(Kind::Redis, &lines);
@@ -228,7 +228,7 @@ fn cve_2024_31228_patterns_of_many_stars_take_no_stack() {
 fn cve_2022_33105_reading_the_ends_of_a_stream_leaves_nothing_behind() {
     let server = ours::manual_server();
     let mut client = lockwheel_tests::client::Client::connect(server.addr());
-    // What is remembered of durations grows with each that is longer than any before.
+    // The records of latency grow with each new maximum.
     client.line("CONFIG SET latency-tracking no");
     for line in ["XADD x 1-1 f v", "XGROUP CREATE x g 0", "XREADGROUP GROUP g c STREAMS x >"] {
         client.line(line);

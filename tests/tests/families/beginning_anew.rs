@@ -1,4 +1,4 @@
-//! CONTROL.RESET: between two tests on one server, everything is as at the start.
+//! CONTROL.RESET: between two tests on one server, everything returns to the initial state.
 
 use lockwheel::{Config, OtherClients, Server, Time};
 use lockwheel_tests::client::{Client, Protocol};
@@ -13,7 +13,7 @@ fn server(threads: usize) -> Server {
     server.start().expect("loopback has a free port")
 }
 
-/// Who sends what; the third waits for what the others do.
+/// The lines and their clients. The third client waits for the others' actions.
 const LINES: &[(usize, &str)] = &[
     (0, "SADD s a b c d e f g h i j k l m n o p"),
     (0, "SRANDMEMBER s 5"),
@@ -56,7 +56,7 @@ const LINES: &[(usize, &str)] = &[
     (1, "CLOCK.RESUME"),
 ];
 
-/// All that three clients receive.
+/// Returns all bytes that three clients receive.
 fn tape(server: &Server) -> Vec<String> {
     let mut clients = [0; 3].map(|_| Client::connect(server.addr()));
     clients[2].line("SELECT 3");
@@ -87,7 +87,7 @@ fn tape(server: &Server) -> Vec<String> {
     tape
 }
 
-/// The same inputs give the same bytes, on a server that has just started and on one that has begun anew.
+/// Equal inputs give equal bytes, on a server that has just started and on one that was reset.
 fn begins_anew_as_if_just_started(threads: usize) {
     let (server, another) = (server(threads), server(threads));
     let mut control = [&server, &another].map(|server| Client::connect(server.addr()));
@@ -177,7 +177,7 @@ fn monotonic(client: &mut Client) -> i64 {
     info[5].as_int().expect("a number")
 }
 
-/// What becomes of the other clients.
+/// The effect of a reset on the other clients.
 fn others(threads: usize) {
     let server = server(threads);
     let mut main = Client::connect(server.addr());

@@ -68,7 +68,7 @@ fn cve_2021_32761_offsets_beyond_the_longest_string_are_refused() {
 
 #[test]
 fn a_wide_field_number_times_its_width_does_not_wrap() {
-    // Real servers multiply without looking.
+    // Real servers multiply without a check.
     family::same_on(&[], |s| {
         s.check("BITFIELD b SET u4 #4611686018427387904 1", BAD_OFFSET).check("EXISTS b", ":0");
     });

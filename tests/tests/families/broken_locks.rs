@@ -1,5 +1,5 @@
-//! The three classic ways to get a lock wrong, each shown with a clock that stands still until it is turned, and
-//! what the same shop does with a lock that is right; and what LOCK.VERIFY finds of each.
+//! The three classic ways to get a lock wrong, each shown on a manual clock. The same shop is then shown with a correct
+//! lock, and the findings of LOCK.VERIFY for each.
 
 use lockwheel::Server;
 use lockwheel_tests::client::Client;
@@ -7,7 +7,7 @@ use lockwheel_tests::ours::manual_server;
 use lockwheel_tests::verdict;
 use std::time::Duration;
 
-/// Gives the lock back only if it is still the caller's.
+/// A script that gives the lock back only if it is still the caller's.
 const COMPARE_AND_DELETE: &str =
     "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) else return 0 end";
 
@@ -15,7 +15,7 @@ const COMPARE_AND_DELETE: &str =
 struct Customer {
     name: &'static str,
     connection: Client,
-    /// The stock as this customer last saw it.
+    /// The stock as this customer last read it.
     seen: u32,
 }
 
@@ -36,14 +36,14 @@ impl Customer {
         self.check(&line, if taken { "+OK" } else { "(nil)" });
     }
 
-    /// Looks at the stock, with which its critical section begins.
+    /// Reads the stock: the critical section begins.
     fn looks(&mut self) {
         self.connection.line(&format!("LOCK.ENTER lock {}", self.name));
         let reply = self.connection.line("GET stock").to_string();
         self.seen = reply.trim_matches('"').parse().expect("the stock is a number");
     }
 
-    /// Buys what was there when this customer looked.
+    /// Buys one item of the stock that this customer read.
     #[track_caller]
     fn buys(&mut self) {
         assert!(self.seen > 0, "{} saw that there is none", self.name);
@@ -77,7 +77,7 @@ fn advance(server: &Server, millis: u64) {
     server.advance(Duration::from_millis(millis)).expect("the clock does not overflow");
 }
 
-/// What is found in the history of all that has happened.
+/// Requires these findings in the history of all events.
 #[track_caller]
 fn is_found(server: &Server, expected: &[&str]) {
     assert_eq!(verdict::findings(&mut Client::connect_resp3(server.addr())), expected);
@@ -152,7 +152,7 @@ fn deleting_the_lock_of_another_sells_twice() {
     advance(&server, 1_000);
     bob.takes("PX 1000", true);
     bob.looks();
-    // Alice, who is late, frees what she thinks is hers.
+    // Alice, who is late, deletes a lock that is no longer hers.
     alice.check("DEL lock", ":1");
     carol.takes("PX 1000", true);
     carol.looks();

@@ -1,4 +1,4 @@
-//! Slow scripts: others are told `BUSY`, the script can be killed, and nothing else about the server suffers.
+//! Slow scripts: other clients get `BUSY`, the script can be killed, and nothing else about the server suffers.
 
 use lockwheel::Server;
 use lockwheel_tests::client::Client;
@@ -7,7 +7,7 @@ const BUSY: &str = "-BUSY Redis is busy running a script. You can only call SCRI
 const UNKILLABLE: &str = "-UNKILLABLE Sorry the script already executed write commands against the dataset. You can \
     either wait the script termination or kill the server in a hard way using the SHUTDOWN NOSAVE command.";
 
-/// A server that calls scripts slow at once, with so many threads.
+/// A server that considers every script slow at once, with this number of threads.
 fn server(threads: usize) -> Server {
     let server = Server::builder().port(0).seed(7).threads(threads).start().expect("a server starts");
     let set = Client::connect(server.addr()).line("CONFIG SET busy-reply-threshold 1");
@@ -15,7 +15,7 @@ fn server(threads: usize) -> Server {
     server
 }
 
-/// Sends until the server says that it is busy.
+/// Sends a request until the server answers that it is busy.
 fn until_busy(client: &mut Client) {
     while client.line("PING").to_string() != BUSY {}
 }
@@ -65,7 +65,7 @@ fn every_shape_of_loop_is_killed_on_two_threads() {
     every_shape_of_loop_is_killed(2);
 }
 
-/// The thread that looks for slow scripts had seen nothing run for a while when this one began.
+/// The thread that watches for slow scripts had been idle for a while when this script began.
 #[test]
 fn a_script_behind_what_took_long_in_the_same_batch_is_killed() {
     let server = server(1);
@@ -92,7 +92,7 @@ fn a_script_that_has_written_is_not_killed_but_the_server_can_be_ended() {
     server.wait();
 }
 
-/// What ends nothing while a script is slow, with the replies of redis-server 7.0.15, be the script one that has
+/// Requests that end nothing while a script is slow, with the replies of redis-server 7.0.15, whether the script has
 /// written or not.
 const NO_SHUTDOWNS: &[(&str, &str)] = &[
     ("SHUTDOWN", BUSY),
@@ -167,7 +167,7 @@ fn a_script_that_began_in_a_pause_can_be_killed() {
         assert!(!runner.line(line).is_error(), "{line}");
     }
     runner.send_line("EXEC");
-    // Before it is slow, the pause holds it: who connects then, is told.
+    // The pause holds a new client until the script is slow; the client then gets the answer.
     until_busy(&mut Client::connect(server.addr()));
     assert_eq!(kill(&mut other), "+OK");
     assert!(runner.read_reply().to_string().contains("Script killed by user with SCRIPT KILL"));
@@ -210,7 +210,8 @@ fn what_a_slow_script_has_written_wakes_nobody_before_its_end() {
     let script = "redis.call('rpush', 'q', 'x') for i = 1, 5e8 do end return redis.call('lpop', 'q')";
     runner.send(&["EVAL", script, "0"]);
     until_busy(&mut other);
-    // These run on the script's thread while it is slow; the one that ends has its session taken apart there.
+    // The following requests run on the script's thread while it is slow. The session of the client that closes is
+    // removed there.
     assert!(other.line("HELLO 3").to_string().contains("proto"));
     drop(Client::connect(server.addr()));
     assert_eq!(runner.read_reply().as_bytes(), Some(&b"x"[..]));
@@ -228,7 +229,7 @@ fn deadlines_that_pass_while_a_script_is_slow_fire_when_it_has_ended() {
     runner.send(&["EVAL", "for i = 1, 5e8 do end return 1", "0"]);
     until_busy(&mut other);
     assert_eq!(runner.read_reply().to_string(), ":1");
-    // Nobody sends anything more.
+    // No client sends anything more.
     assert_eq!(waiting.read_reply().to_string(), "(nil)");
 }
 
@@ -257,7 +258,7 @@ fn an_exec_while_a_script_is_slow_discards_the_transaction(threads: usize) {
     let aborted = format!("-EXECABORT Transaction discarded because of: {}", &BUSY[1..]);
     assert_eq!(other.line("EXEC").to_string(), aborted);
     assert_eq!(other.line("GET k").to_string(), BUSY);
-    // Within a transaction a kill is queued, as every command that is allowed now.
+    // Within a transaction a kill is queued, like every command that is allowed now.
     assert_eq!(other.line("MULTI").to_string(), "+OK");
     assert_eq!(kill(&mut other), "+QUEUED");
     assert_eq!(other.line("DISCARD").to_string(), "+OK");
@@ -321,7 +322,7 @@ fn with_a_threshold_of_0_no_script_is_ever_slow() {
         let (mut runner, mut other) = (Client::connect(server.addr()), Client::connect(server.addr()));
         assert_eq!(other.line("CONFIG SET busy-reply-threshold 0").to_string(), "+OK");
         runner.send(&["EVAL", "for i = 1, 2e7 do end return 1", "0"]);
-        // Whenever it is asked, before the script, behind it or meanwhile: the answer waits for its end.
+        // PING is answered normally before the script, behind it or meanwhile, but only once the script has ended.
         (0..20).for_each(|_| assert_eq!(other.line("PING").to_string(), "+PONG"));
         assert_eq!(runner.read_reply().to_string(), ":1");
     }

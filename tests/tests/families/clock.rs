@@ -1,4 +1,4 @@
-//! The clock that a test turns: everything due fires in order, at its own instant, the same in every run.
+//! The manual clock: everything due fires in order, at its own instant, the same in every run.
 
 use lockwheel_tests::client::Client;
 use lockwheel_tests::ours;
@@ -6,32 +6,32 @@ use lockwheel_tests::rng::Rng;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Connections that hold deadlines, beside the one that turns the clock and the one that listens.
+/// Connections that hold deadlines, besides the one that advances the clock and the one that subscribes.
 const CONNECTIONS: usize = 48;
 /// Keys with a deadline that each of them sets.
 const KEYS: usize = 21;
-/// All deadlines lie within so many milliseconds: far fewer than there are deadlines, so that many tie.
+/// All deadlines lie within this number of milliseconds: there are far more deadlines, so that many coincide.
 const SPAN_MS: u64 = 400;
 /// Locks that the connections contend for.
 const LOCKS: usize = 6;
 
-/// What is due, and what becomes of it.
+/// A deadline and its effect.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Due {
-    /// A plain key goes.
+    /// A plain key expires.
     Key(String),
-    /// A lock's lease runs out.
+    /// A lock's lease expires.
     Lease(usize),
 }
 
-/// A lock as the model sees it: who waits, each with the lease it asks for.
+/// A lock of the model: its waiters, each with the requested lease.
 #[derive(Clone, Debug, Default)]
 struct Lock {
     waiters: Vec<(usize, u64)>,
     served: usize,
 }
 
-/// What the test expects: every `expired` event in order, and when each waiter is granted its lock.
+/// The expected result: every `expired` event in order, and the instant of each grant.
 #[derive(Debug, Default)]
 struct Expected {
     expired: Vec<String>,
@@ -59,7 +59,7 @@ fn play(mut due: BinaryHeap<Reverse<(u64, u64, Due)>>, mut created: u64, locks: 
     expected
 }
 
-/// A connection and all it has received.
+/// A connection and all bytes it has received.
 struct Tape {
     client: Client,
     bytes: Vec<u8>,
@@ -82,12 +82,12 @@ impl Tape {
     }
 }
 
-/// One run: the bytes that each connection received, after checking them against the model.
+/// Performs one run. Returns the bytes that each connection received, after checking them against the model.
 fn run(seed: u64) -> Vec<Vec<u8>> {
     let server = ours::manual_server();
     let mut rng = Rng::new(seed);
     let mut turner = Tape::connect(&server);
-    // A manual clock starts at the system's time; the runs are to be the same.
+    // A manual clock starts at the system's time, but the runs must be equal.
     turner.line("CLOCK.SET 1000000000000");
     let mut listener = Tape::connect(&server);
     assert_eq!(turner.line("CONFIG SET notify-keyspace-events Ex"), "+OK");
@@ -161,7 +161,7 @@ fn a_wait_that_ends_when_a_key_goes_is_decided_by_which_began_first() {
     let server = ours::manual_server();
     let mut main = Client::connect(server.addr());
     let mut waiter = Client::connect(server.addr());
-    // The lease was made first: it runs out first, and the waiter gets the lock.
+    // The lease was made first: it expires first, and the waiter gets the lock.
     main.line("LOCK.ACQUIRE l a PX 100");
     waiter.send_line("LOCK.ACQUIRE l b BLOCK 100");
     main.line("AWAIT.BLOCKED 1");
@@ -206,7 +206,7 @@ fn the_verbs_do_what_they_say() {
     s.check("CLOCK.FREEZE", ":1000300").check("CLOCK.FREEZE", ":1000300");
 }
 
-/// Of one instant: keys, waits and idle clients, in the order in which they were made.
+/// Deadlines of one instant: keys, waits and idle clients, in the order of their creation.
 #[test]
 fn next_tells_what_fired() {
     let mut s = ours::manual_scenario();
@@ -224,7 +224,7 @@ fn next_tells_what_fired() {
     s.check_that("CLOCK.NEXT COUNT 2", |reply| reply.to_string().contains(r#"["idle", :"#));
 }
 
-/// Deadlines that no turn of the hands reaches: nothing fires, nothing is counted, and nothing is looked for for ever.
+/// Deadlines that no advance of the clock reaches: nothing fires, nothing is counted, and no search is endless.
 #[test]
 fn a_deadline_out_of_reach_is_never_the_next() {
     let mut s = ours::manual_scenario();
@@ -330,7 +330,7 @@ fn awaiting_ends_with_the_state_or_with_its_limit() {
     s.on("w").expect(":1");
 }
 
-/// A million timers pending, and nothing to do: the process is not woken before the first deadline.
+/// A million timers are pending, and nothing is due: the process is not woken before the first deadline.
 #[test]
 fn an_idle_server_wakes_at_its_first_deadline_and_not_before() {
     let server = ours::server();

@@ -1,17 +1,17 @@
-//! What INFO counts, and when: after the call, as a real redis-server does.
+//! The counters of INFO, and the time of counting: after the call, as a real redis-server does.
 
 use lockwheel_tests::check::Endpoint;
 use lockwheel_tests::client::Client;
 use lockwheel_tests::ours;
 use lockwheel_tests::redis_server::{Kind, RealServer};
 
-/// Ours, and redis-server where it is installed.
+/// Our server, and redis-server if it is installed.
 fn servers() -> Vec<Box<dyn Endpoint>> {
     let real = RealServer::start(Kind::Redis, &[]).map(|server| Box::new(server) as Box<dyn Endpoint>);
     [Box::new(ours::server()) as Box<dyn Endpoint>].into_iter().chain(real).collect()
 }
 
-/// The counters in the text of INFO, in the order of their names: `get 1/0/0` are calls, refused and failed ones.
+/// The counters in the text of INFO, in the order of their names. `get 1/0/0` means calls, refused and failed ones.
 fn counters(info: &str) -> String {
     let mut found: Vec<String> = Vec::new();
     for line in info.lines() {
@@ -41,7 +41,7 @@ fn info(client: &mut Client) -> String {
     counters(&String::from_utf8_lossy(text.as_bytes().expect("a text")))
 }
 
-/// After these lines, which begin with CONFIG RESETSTAT, every server has counted this.
+/// Requires that every server has counted this after these lines, which begin with CONFIG RESETSTAT.
 #[track_caller]
 fn counted(lines: &[&str], expected: &str) {
     for server in servers() {
@@ -72,7 +72,7 @@ fn a_transaction_and_a_script_are_counted_after_what_they_ran() {
                       return redis.call('info', 'commandstats') .. redis.call('info', 'stats')";
         let text = client.cmd(&["EVAL", script, "0"]);
         let text = String::from_utf8_lossy(text.as_bytes().expect("a text")).into_owned();
-        // One INFO has been counted when the other is made.
+        // One INFO has been counted when the other one runs.
         let expected = format!("{RESETSTAT}, set 1/0/0, total_commands_processed 3, total_error_replies 0");
         assert_eq!(counters(&text), expected);
         for line in ["CONFIG RESETSTAT", "MULTI", "GET k", "INFO commandstats"] {

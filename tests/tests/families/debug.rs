@@ -6,7 +6,7 @@ use lockwheel_tests::redis_server::{Kind, RealServer};
 use lockwheel_tests::reply::Reply;
 use lockwheel_tests::{family, ours};
 
-/// Lines that make keys of all types, in all encodings, in two databases.
+/// Lines that create keys of all types, in all encodings, in two databases.
 const DATA: &str = "SET s hello
     SET i 12
     SET e v EX 100000
@@ -59,7 +59,7 @@ fn values_of_every_type_of_the_protocol_are_sent() {
     for (kind, protocol) in
         kinds.split(' ').flat_map(|kind| [(kind, Protocol::Resp2), (kind, Protocol::Resp3)])
     {
-        // As bytes: a client hides attributes.
+        // The replies are compared as bytes, because a client hides attributes.
         let [theirs, own] = [real.addr(), ours.addr()].map(|addr| {
             let mut client = Client::connect_with(addr, protocol);
             client.send_raw(format!("DEBUG PROTOCOL {kind}\r\nQUIT\r\n").as_bytes());
@@ -210,7 +210,7 @@ fn keys_that_do_not_expire_by_themselves_expire_when_they_are_named() {
     family::expect_events(&mut s, "set a, expire a, expired a");
 }
 
-/// How a process ends, and what its client is sent.
+/// The end of a process, and the bytes that its client receives.
 #[cfg(unix)]
 #[test]
 fn a_crash_ends_the_process_by_its_signal() {
@@ -231,7 +231,7 @@ fn a_crash_ends_the_process_by_its_signal() {
     }
 }
 
-/// A new client and its number of keys, unless the process has just closed that.
+/// Connects a client and returns its number of keys, unless the process has just closed the connection.
 #[cfg(unix)]
 fn answered_keys(address: std::net::SocketAddr) -> Option<(Client, Reply)> {
     let mut client = Client::over(std::net::TcpStream::connect(address).ok()?);
@@ -265,7 +265,7 @@ fn a_process_that_runs_anew_has_its_number_and_its_port_and_no_keys() {
     }
 }
 
-/// By default clients of the machine have DEBUG; none of them ends the process.
+/// Local clients may use DEBUG by default; none of them can end the process.
 #[test]
 fn a_crash_needs_an_explicit_yes() {
     let server = ours::server();

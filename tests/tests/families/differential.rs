@@ -1,12 +1,12 @@
 //! Every command that Redis has too, in random sequences, against the real servers.
 //!
-//! `LOCKWHEEL_SEED=n` replays a failure, `LOCKWHEEL_ROUNDS=n` runs n times as long.
+//! `LOCKWHEEL_SEED=n` replays a failure, `LOCKWHEEL_ROUNDS=n` makes the runs n times as long.
 
 use lockwheel_tests::client::Protocol;
 use lockwheel_tests::differential::{Commands, Family, Measure, compare_messages, differ};
 use lockwheel_tests::redis_server::Kind;
 
-/// Against redis-server in each protocol, and against valkey-server.
+/// Compares with redis-server in each protocol, and with valkey-server.
 const USUAL: Measure = Measure { redis: 150, valkey: 50 };
 
 #[track_caller]
@@ -40,7 +40,7 @@ fn hashes() {
     group("hash");
 }
 
-/// Deadlines of fields, and what else Valkey has.
+/// The deadlines of fields, and other commands that only Valkey has.
 #[test]
 fn newer() {
     let commands = Commands::all();

@@ -9,10 +9,10 @@ use lockwheel_tests::rng::Rng;
 use lockwheel_tests::state::payloads_agree;
 use lockwheel_tests::{family, ours};
 
-/// `SET k v`, as redis-server 7.0.15 answers DUMP of it.
+/// The answer of redis-server 7.0.15 to DUMP after `SET k v`.
 const PAYLOAD: &str = r#""\x00\x01v\n\x00\x91\x08\xce\xb2\x198\x8a\xce""#;
 
-/// A score: of any bits, with few digits, a whole number, or at an end of the range.
+/// A random score: of any bits, with few digits, a whole number, or at an end of the range.
 fn score(rng: &mut Rng) -> f64 {
     const ENDS: [f64; 10] = [
         0.0,
@@ -36,7 +36,7 @@ fn score(rng: &mut Rng) -> f64 {
     }
 }
 
-/// Scores have all of their 17 digits, in a listpack and in a table.
+/// Scores keep all of their 17 digits, in a listpack and in a table.
 #[test]
 fn scores_have_the_bytes_of_redis() {
     const SCORES: usize = 4000;
@@ -113,7 +113,7 @@ fn a_key_is_restored_with_the_time_it_has_left() {
     s.check(&format!("RESTORE k 5000 {PAYLOAD} REPLACE"), "+OK").check("PTTL k", ":5000");
     s.check(&format!("RESTORE k 9999999999999 {PAYLOAD} ABSTTL REPLACE"), "+OK");
     s.check("PEXPIRETIME k", ":9999999999999");
-    // What is over is gone; so is what wraps around.
+    // An expired key is not restored, and neither is one whose deadline overflows.
     s.check(&format!("RESTORE k 1 {PAYLOAD} ABSTTL REPLACE"), "+OK").check("EXISTS k", ":0");
     s.check(&format!("RESTORE k 9223372036854775807 {PAYLOAD}"), "+OK").check("EXISTS k", ":0");
     s.check(&format!("RESTORE k 1 {PAYLOAD} ABSTTL"), "+OK").check("EXISTS k", ":0");
@@ -141,7 +141,7 @@ fn what_is_wrong_is_told_in_order() {
         "RESTORE k 0 PAYLOAD REPLACE FREQ 1 IDLETIME 1",
         "RESTORE k 0 PAYLOAD REPLACE IDLETIME 1 FREQ 1",
         "RESTORE k 9223372036854775808 PAYLOAD REPLACE",
-        // A set that has a member twice, with a right checksum.
+        // A set that has a member twice, with a correct checksum.
         r#"RESTORE k 0 "\x02\x02\x01a\x01a\n\x00W\xbev/\xc2\xd6R:" REPLACE"#,
         "GET k",
         "PTTL k",
@@ -185,7 +185,7 @@ fn a_lock_that_is_restored_is_held() {
     s.check("LOCK.ACQUIRE b other PX 1000", "(nil)");
 }
 
-/// A connection, and the words that a server answers DUMP and DEBUG with.
+/// A connection, and the words by which a server answers DUMP and DEBUG.
 struct Server {
     client: Client,
 }
@@ -203,7 +203,7 @@ impl Server {
         self.client.cmd(&["DUMP", key]).as_bytes().expect("a payload").to_vec()
     }
 
-    /// Whether Redis 7.0 has the form that a key is written in.
+    /// Whether Redis 7.0 has the form in which a key is written.
     fn has_old_form(&mut self, key: &str) -> bool {
         !matches!(self.dump(key)[0], 20 | 21)
     }
@@ -218,7 +218,7 @@ impl Server {
     }
 }
 
-/// A text that is stored in one of the many ways.
+/// A random text that is stored in one of the many ways.
 fn text(rng: &mut Rng) -> String {
     let number = rng.next_u64() as i64 >> rng.below(64);
     match rng.below(7) {
@@ -230,7 +230,7 @@ fn text(rng: &mut Rng) -> String {
     }
 }
 
-/// Lines that make a key of each type.
+/// Lines that create a key of each type.
 fn lines(rng: &mut Rng) -> Vec<Vec<String>> {
     let mut lines = vec![vec!["SET".to_owned(), "string".to_owned(), text(rng)]];
     let count = *rng.pick(&[1, 3, 20, 150, 600]);
@@ -275,7 +275,7 @@ fn payloads_go_from_server_to_server() {
         }
         for key in ["string", "list", "hash", "zset", "set", "integers", "stream"] {
             let (theirs, ours) = (redis.dump(key), own.dump(key));
-            // A table has an order of its own, and a small set is a table in Redis 7.0.
+            // The order of a table is its own, and a small set is a table in Redis 7.0.
             let is_table = redis.run(&format!("OBJECT ENCODING {key}")).to_string() == "\"hashtable\"";
             assert!(is_table || payloads_agree(&theirs, &ours), "seed {seed}, {key}: {} bytes", theirs.len());
             let expected = redis.digest(key);
@@ -292,13 +292,13 @@ fn payloads_go_from_server_to_server() {
             valkey.restore("from", &ours);
             own.restore("from", &valkey.dump(key));
             assert_eq!(own.digest("from"), expected, "seed {seed}, {key}");
-            // Valkey has another text for scores in its digests.
+            // Valkey formats scores differently in its digests.
             assert_eq!(valkey.digest("from"), valkey.digest(key), "seed {seed}, {key}");
         }
     }
 }
 
-/// What is recorded as the first entry need not be true: another server may have written it, and an old one nothing.
+/// The recorded first entry need not be true: another server may have written it, and an old one records nothing.
 #[test]
 fn what_a_payload_says_of_the_first_entry_is_kept() {
     const OLD: &str = r"\x0f\x00\x00\x05\x01\x00\x0a\x00\xaa\x3d\xf9\x54\x5d\x42\xb6\xf4";
@@ -352,7 +352,7 @@ fn zipmap(count: u8, pairs: &[(&[u8], &[u8])]) -> Vec<u8> {
     let mut bytes = vec![count];
     for (field, value) in pairs {
         bytes.extend_from_slice(field);
-        // The byte of unused space stands behind the value's length.
+        // The byte of unused space follows the value's length.
         let length = if value[0] == 0xfe { 5 } else { 1 };
         bytes.extend([&value[..length], b"\0", &value[length..]].concat());
     }
@@ -406,7 +406,7 @@ fn zipmaps_are_read_and_refused_as_in_redis() {
     assert!(restored > 10, "{restored}");
 }
 
-/// Of a hundred and fifty thousand, each is refused and the key stays what it was, or is a whole key.
+/// Each of a hundred and fifty thousand payloads is either refused, and the key stays unchanged, or gives a whole key.
 #[test]
 fn garbage_with_a_right_checksum_leaves_no_part_of_a_key() {
     const BATCH: usize = 500;

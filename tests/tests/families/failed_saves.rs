@@ -1,4 +1,4 @@
-//! What is refused after a save in the background has failed, and where saves go: as by redis-server.
+//! Requests that are refused after a background save has failed, and the paths of saves: as in redis-server.
 
 use lockwheel::{Config, Server};
 use lockwheel_engine::config::Permission;
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 const OPTIONS: [&str; 4] = ["--enable-protected-configs", "yes", "--save", "3600 1000000"];
 
-/// Both servers, each in a directory of its own.
+/// Both servers, each in its own directory.
 struct Both {
     real: RealServer,
     ours: Server,
@@ -20,7 +20,7 @@ struct Both {
 }
 
 impl Both {
-    /// `None` where there is no redis-server.
+    /// Starts both servers. Returns `None` if there is no redis-server.
     fn start(name: &str) -> Option<Both> {
         let real = RealServer::start(Kind::Redis, &OPTIONS)?;
         let directory = std::env::temp_dir().join(format!("lockwheel-{name}-{}", std::process::id()));
@@ -40,7 +40,7 @@ impl Both {
         Pair::new(connect(self.real.addr()), connect(self.ours.addr()), differences::against(Kind::Redis))
     }
 
-    /// Does the same in both directories.
+    /// Performs the same change in both directories.
     fn in_both(&self, change: impl Fn(&Path)) {
         change(self.real.directory());
         change(&self.directory);
@@ -53,7 +53,7 @@ impl Drop for Both {
     }
 }
 
-/// A save in the background on both; whether it has worked.
+/// Runs a background save on both servers. Returns whether it succeeded.
 fn save(pair: &mut Pair) -> bool {
     pair.check("BGSAVE");
     let info = |client: &mut Client| {
@@ -88,7 +88,7 @@ const REQUESTS: [&str; 18] = [
     "CLIENT GETNAME",
 ];
 
-/// Each request, in and outside a transaction.
+/// Sends each request, inside and outside a transaction.
 fn ask_all(pair: &mut Pair) {
     for request in REQUESTS {
         pair.check(request);
@@ -114,7 +114,7 @@ fn after_a_failed_save_writes_are_refused_as_by_redis() {
         ask_all(&mut pair);
         pair.check(&format!("CONFIG SET {yes}")).check("SET k v");
     }
-    // What was queued before it is refused as a whole.
+    // A transaction that was queued before the failure is refused as a whole.
     pair.check("CONFIG SET save ''").check("MULTI").check("SET k w").check("PING");
     let mut other = both.pair();
     other.check("CONFIG SET save '60 1000000'");
@@ -149,7 +149,7 @@ fn a_directory_is_entered_as_by_redis() {
     assert_eq!(told(&mut pair), before.clone().map(|path| path + "/sub"));
     pair.check("SET k v").check("SAVE");
     both.in_both(|directory| assert!(directory.join("sub/dump.rdb").is_file()));
-    // All of them or none.
+    // All parameters of a request are set, or none.
     pair.check("CONFIG SET dir .. maxclients none");
     assert_eq!(told(&mut pair), before.clone().map(|path| path + "/sub"));
     pair.check("CONFIG SET dir ..");

@@ -232,7 +232,7 @@ fn a_key_of_another_type_is_refused() {
     });
 }
 
-/// Scores that no place has: what a C compiler makes of them shows.
+/// Scores that no place has. The result depends on the C compiler.
 #[test]
 fn any_sorted_set_has_places() {
     let scores = "1 one -1 neg 1e20 big inf inf -inf ninf 4503599627370496 p52 4503599627370495 m52 0.5 half \

@@ -1,5 +1,5 @@
-//! Fields of hashes at their deadlines, on a clock that the test turns: each is gone at its instant, with its event and
-//! all that follows a change.
+//! Fields of hashes at their deadlines, on a manual clock. Each is gone at its instant, with its event and all
+//! consequences of a change.
 
 use lockwheel::{Server, Version};
 use lockwheel_tests::client::Client;
@@ -7,7 +7,7 @@ use lockwheel_tests::ours;
 use lockwheel_tests::rdb::sealed;
 use lockwheel_tests::redis_server::{Kind, RealServer};
 
-/// A server whose clock stands at a round number of seconds, a client, and one that hears all keyspace events.
+/// A server whose clock stands at a whole number of seconds, a client, and a subscriber to all keyspace events.
 fn begin() -> (Server, Client, Client) {
     let server = ours::manual_server();
     let [mut client, mut listener] = [0; 2].map(|_| Client::connect(server.addr()));
@@ -17,7 +17,7 @@ fn begin() -> (Server, Client, Client) {
     (server, client, listener)
 }
 
-/// What has been heard: each event with its key.
+/// Returns the events since the last call, each with its key.
 fn heard(client: &mut Client, listener: &mut Client) -> Vec<String> {
     client.line("PUBLISH end end");
     let mut events = Vec::new();
@@ -35,7 +35,7 @@ fn heard(client: &mut Client, listener: &mut Client) -> Vec<String> {
     }
 }
 
-/// Sends lines with what they have to answer.
+/// Sends lines and requires their answers.
 #[track_caller]
 fn check(client: &mut Client, lines: &[(&str, &str)]) {
     for (line, answer) in lines {
@@ -171,7 +171,7 @@ fn what_a_dump_holds_comes_back_with_its_deadlines() {
     );
     client.line("CLOCK.ADVANCE 100");
     check(&mut client, &[("HLEN copy", ":2")]);
-    // A deadline that is over already is over when the command has ended.
+    // A deadline in the past takes effect before the command has ended.
     assert_eq!(client.cmd(&[&b"RESTORE"[..], b"late", b"0", &dump]).to_string(), "+OK");
     check(&mut client, &[("HLEN late", ":2")]);
 }
@@ -195,12 +195,12 @@ fn a_payload_of_valkey_is_read() {
 /// The version of Redis 7.4's format.
 const VERSION_OF_7_4: u16 = 12;
 
-/// A short string as it stands in a payload.
+/// Encodes a short string as it stands in a payload.
 fn short(text: &[u8]) -> Vec<u8> {
     [&[text.len() as u8][..], text].concat()
 }
 
-/// A listpack of short texts and of integers, as a string of a payload.
+/// Encodes a listpack of short texts and of integers as a string of a payload.
 fn listpack(words: &[Result<i64, &str>]) -> Vec<u8> {
     let mut entries = Vec::new();
     for word in words {
@@ -213,7 +213,7 @@ fn listpack(words: &[Result<i64, &str>]) -> Vec<u8> {
     }
     let len = entries.len() as u32 + 7;
     let all = [&len.to_le_bytes()[..], &(words.len() as u16).to_le_bytes(), &entries, &[0xff]].concat();
-    // Its length in 14 bits.
+    // The length in 14 bits.
     [&[0x40 | (all.len() >> 8) as u8, all.len() as u8][..], &all].concat()
 }
 
@@ -222,7 +222,7 @@ fn in_a_listpack(words: &[Result<i64, &str>]) -> Vec<u8> {
     [&[25][..], &4_102_444_800_000_u64.to_le_bytes(), &listpack(words)].concat()
 }
 
-/// Its large one: the earliest deadline, and for each field how much later its own is.
+/// Redis 7.4's large hash with deadlines: the earliest one, and for each field the offset of its own.
 fn in_a_table(first_ms: u64, fields: &[(u8, &str, &str)]) -> Vec<u8> {
     let fields = fields.iter().map(|(later, field, value)| {
         [&[*later][..], &short(field.as_bytes()), &short(value.as_bytes())].concat()
@@ -280,7 +280,7 @@ fn damaged_payloads_of_redis_7_4_are_refused() {
         in_a_table(u64::MAX, &[(1, "a", "1")]),
         in_a_table(u64::MAX, &[(2, "a", "1")]),
         in_a_table(5, &[(1, "a", "1"), (1, "a", "2")]),
-        // More fields than there are.
+        // The payload announces more fields than there are.
         [&[24][..], &5_u64.to_le_bytes(), &[0x80, 0xff, 0xff, 0xff, 0xff]].concat(),
         [&[25][..], &u64::MAX.to_le_bytes(), &listpack(&[Err("a"), Ok(1), Ok(5)])].concat(),
     ] {
@@ -290,7 +290,7 @@ fn damaged_payloads_of_redis_7_4_are_refused() {
     check(&mut client, &[("DBSIZE", ":0")]);
 }
 
-/// Whatever a byte is changed to, a payload is refused, or is a hash like any other.
+/// A payload with any one byte changed is refused, or becomes a hash like any other.
 #[test]
 fn no_changed_byte_does_harm() {
     let (_server, mut client, _) = begin();
@@ -325,7 +325,7 @@ fn deadlines_are_counted_in_memory_and_told() {
     assert!(!info.contains("keys_with_volatile_items") && info.contains("expired_fields:1"), "{info}");
 }
 
-/// Fields that are due and have been left go when their hash is named; then it has none with a deadline.
+/// Due fields that have not been removed yet go when their hash is named. The hash then has no field with a deadline.
 #[test]
 fn what_was_left_goes_with_a_request() {
     let (_server, mut client, _) = begin();
@@ -402,7 +402,7 @@ fn an_older_version_refuses_what_came_later() {
     }
 }
 
-/// With 7.0's version every command of redis-server 7.0.15 is there, and no other one of Redis'.
+/// With 7.0's version, every command of redis-server 7.0.15 exists, and no other one of Redis'.
 #[test]
 fn the_commands_of_a_version_are_those_of_its_server() {
     let Some(real) = RealServer::start(Kind::Redis, &[]) else { return };
@@ -415,11 +415,11 @@ fn the_commands_of_a_version_are_those_of_its_server() {
         };
         names.iter().map(name).collect::<std::collections::BTreeSet<String>>()
     });
-    // The commands of our own families have a dot in their names; nodes of a cluster speak in a way of our own.
+    // Commands of our own families have a dot in their names; the protocol between nodes of a cluster is our own.
     let is_own = |name: &str| name.contains('.') || name == "cluster|gossip";
     let others: Vec<_> = ours.difference(&real).filter(|name| !is_own(name)).collect();
     assert!(others.is_empty(), "{others:?}");
-    // What no version of ours has is a list of the README's.
+    // README lists the commands that no version of ours has.
     let newest = lockwheel_tests::ours::commands();
     let mut known = std::collections::BTreeSet::new();
     for command in newest.iter() {

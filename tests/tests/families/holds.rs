@@ -1,4 +1,4 @@
-//! What is known of holds, whoever takes them: their grants, how they end, and what a late release is told.
+//! Records of holds, whoever takes them: their grants, their ends, and the reply to a late release.
 
 use lockwheel::Server;
 use lockwheel_tests::check::Scenario;
@@ -8,7 +8,7 @@ use lockwheel_tests::ours;
 const T1: &str = "8743c9c0-0795-4907-87fd-6c719a6b4586:1";
 const T2: &str = "8743c9c0-0795-4907-87fd-6c719a6b4586:2";
 
-/// What Redisson's scripts come down to, without their conditions: KEYS[1] the lock, ARGV[1] the owner.
+/// The essence of Redisson's scripts, without their conditions: KEYS[1] is the lock, ARGV[1] the owner.
 const TAKE: &str = "redis.call('hincrby', KEYS[1], ARGV[1], 1) redis.call('pexpire', KEYS[1], 30000)";
 const UNLOCK: &str = "if redis.call('hincrby', KEYS[1], ARGV[1], -1) > 0 then return 0 end \
                       redis.call('del', KEYS[1]) return 1";
@@ -17,7 +17,7 @@ const READ: &str = "redis.call('hset', KEYS[1], 'mode', 'read') redis.call('hinc
                     redis.call('pexpire', KEYS[1], 30000)";
 const WRITE: &str = "redis.call('hset', KEYS[1], 'mode', 'write') \
                      redis.call('hset', KEYS[1], ARGV[1] .. ':write', 1) redis.call('pexpire', KEYS[1], 30000)";
-/// Names nobody.
+/// A script that names no owner.
 const FORCE: &str = "redis.call('del', KEYS[1])";
 
 fn scenario() -> Scenario<Server> {
@@ -62,7 +62,7 @@ fn every_acquisition_that_is_seen_takes_the_next_grant() {
     check_holder(&mut s, "e", "grant", ":5");
     s.run(&eval(WRITE, &format!("f {T1}")));
     check_holder(&mut s, "f", "grant", ":6");
-    // What is no lock takes none.
+    // Commands on a key that is no lock take none.
     s.check("HSET g field 1", ":1").check("SET h v NX", "+OK").check("SET i v PX 1000", "+OK");
     for key in ["g", "h", "i"] {
         s.check_that(&format!("LOCK.INFO {key}"), |info| {
@@ -71,7 +71,7 @@ fn every_acquisition_that_is_seen_takes_the_next_grant() {
     }
     check_token(&mut s, "LOCK.ACQUIRE j me", 7);
     check_holder(&mut s, "j", "token", ":7");
-    // A thread that holds it by Redisson's script re-enters natively: it is the same hold.
+    // A thread that holds the lock by Redisson's script re-enters natively: it is the same hold.
     check_token(&mut s, &format!("LOCK.ACQUIRE b {T1}"), 2);
     s.check("FLUSHALL", "+OK");
     check_token(&mut s, "LOCK.ACQUIRE k me", 8);
@@ -100,7 +100,7 @@ fn each_of_several_holders_has_a_grant() {
     s.check(&format!("LOCK.RELEASE l {T1}"), "-NOTHELD this owner does not hold the lock");
 }
 
-/// Line, what the next owner is told of its predecessor, and what a late release is told, if it was a loss.
+/// A line, the next owner's reply about its predecessor, and the reply to a late release, if the hold was lost.
 const ENDS: [(&str, &str, Option<&str>); 12] = [
     ("LOCK.RELEASE l OWNER", "released", None),
     ("HDEL l OWNER", "released", None),
@@ -116,7 +116,7 @@ const ENDS: [(&str, &str, Option<&str>); 12] = [
     ("PEXPIRE l 0", "deleted", Some("deleted")),
 ];
 
-/// A line of [`ENDS`], with what stands for the scripts and the owner replaced.
+/// A line of [`ENDS`], with the placeholders of scripts and the owner replaced.
 fn line_of(line: &str, owner: &str) -> String {
     let line = line.replace("OWNER", owner);
     line.replace("UNLOCK", &format!("\"{UNLOCK}\"")).replace("FORCE", &format!("\"{FORCE}\""))
@@ -150,7 +150,7 @@ fn how_a_hold_ended_is_told_by_who_ended_it() {
                 None => "-NOTHELD this owner does not hold the lock".to_owned(),
                 Some(cause) => {
                     let at = if cause == "expired" { 5_030_000 } else { 5_000_000 };
-                    // Under the other name that it was given it is held by a grant of its own.
+                    // Under its new name, the lock is held by a grant of its own.
                     let current = if line.starts_with("RENAME l ") { 3 } else { 2 };
                     format!(
                         "-LOCKLOST this owner's hold with grant 1 {cause} at {at}, current grant {current}"
@@ -175,7 +175,7 @@ fn a_text_lock_ends_as_any_other() {
             "DEL l".to_owned(),
             "-LOCKLOST this owner's hold with grant 1 deleted at 5000000, current grant none",
         ),
-        // It is the same owner's, who goes on holding it.
+        // The text is the same owner's, who continues to hold the lock.
         ("SET l me XX PX 500".to_owned(), ":0"),
     ] {
         let mut s = scenario();
@@ -185,7 +185,7 @@ fn a_text_lock_ends_as_any_other() {
     }
 }
 
-/// A message that comes later changes nothing of what was seen.
+/// A later message does not change the record.
 #[test]
 fn a_deletion_stays_one_whatever_is_published() {
     let mut s = scenario();

@@ -1,4 +1,4 @@
-//! Grants and losses against a model of them: whoever takes, deletes, moves, overwrites or outlives what.
+//! Grants and losses of locks against a model: owners take, delete, move and overwrite keys, and leases expire.
 
 use lockwheel::Config;
 use lockwheel_engine::core::Simulation;
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 const SEEDS: u64 = 80;
 const STEPS: usize = 400;
 const KEYS: [&str; 2] = ["k", "l"];
-/// Three as Redisson names them, and one whose holds are seen only on what is a lock already.
+/// Three owners as Redisson names them, and one whose holds are recognised only on a key that is a lock already.
 const OWNERS: [&str; 4] = [
     "8743c9c0-0795-4907-87fd-6c719a6b4586:1",
     "8743c9c0-0795-4907-87fd-6c719a6b4586:2",
@@ -17,7 +17,7 @@ const OWNERS: [&str; 4] = [
     "plain",
 ];
 
-/// What a key holds: owners in order of arrival, each with its count and its grant, if it was seen to come.
+/// The contents of a key: owners in order of arrival, each with its count and its grant, if the grant was recorded.
 #[derive(Clone, Debug, Default)]
 struct Held {
     is_text: bool,
@@ -46,7 +46,7 @@ impl Model {
         }
     }
 
-    /// The key goes; `named` has given its hold back.
+    /// The key is deleted; `named` has given its hold back.
     fn gone(&mut self, key: &'static str, cause: &'static str, named: Option<&str>) -> Option<Held> {
         let held = self.keys.remove(key)?;
         for &(owner, _, grant) in &held.owners {
@@ -212,7 +212,7 @@ fn step(real: &mut Real, model: &mut Model, rng: &mut Rng) -> String {
     line
 }
 
-/// What LOCK.INFO shows of an owner's grant; `None` when it does not show the owner.
+/// The grant of an owner as LOCK.INFO shows it. `None` if the owner is not shown.
 fn shown(info: &str, owner: &str) -> Option<Option<u64>> {
     let lines: Vec<&str> = info.split("\r\n").collect();
     let at = lines.iter().position(|line| *line == owner)?;
@@ -220,7 +220,7 @@ fn shown(info: &str, owner: &str) -> Option<Option<u64>> {
     Some(lines[at + 1].strip_prefix(':').map(|number| number.parse().expect("a number")))
 }
 
-/// The grants are what the model says, and each who does not hold a lock is told of its loss.
+/// Requires that the grants match the model, and that each former holder is notified of its loss.
 fn check(real: &mut Real, model: &Model, what: &str) {
     for key in KEYS {
         let info = real.ask(&format!("LOCK.INFO {key}"));

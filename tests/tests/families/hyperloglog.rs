@@ -1,4 +1,4 @@
-//! HyperLogLogs, as a client sees them, and their bytes, beside those of a real server.
+//! HyperLogLogs, as a client sees them, and their bytes, compared with those of a real server.
 
 use lockwheel_tests::client::Client;
 use lockwheel_tests::family::{self, compare_lines};
@@ -84,7 +84,7 @@ fn what_has_changed_is_told_and_breaks_transactions() {
             .check("PFMERGE q p none", "+OK")
             .check("PFCOUNT n p", ":1");
         family::expect_events(s, "pfadd p, keymiss q, keymiss none, pfadd q, keymiss n");
-        // Counting changes what is cached.
+        // PFCOUNT changes the cached count.
         s.check("WATCH p", "+OK").check("PFCOUNT p", ":1").check("MULTI", "+OK");
         s.check("EXEC", "(nil)");
         s.check("WATCH p", "+OK").check("PFCOUNT p", ":1").check("MULTI", "+OK").check("EXEC", "[]");
@@ -92,21 +92,21 @@ fn what_has_changed_is_told_and_breaks_transactions() {
     });
 }
 
-/// CVE-2019-10192 and CVE-2019-10193: strings that commands on strings have made wrong.
+/// CVE-2019-10192 and CVE-2019-10193: strings that string commands have corrupted.
 #[test]
 fn cve_2019_10192_and_10193_edited_strings_are_refused() {
     family::same_everywhere(|s| {
         s.check("PFADD p a b c", ":1")
-            // A dense one must have its length.
+            // A dense HyperLogLog must have its fixed length.
             .check("PFDEBUG TODENSE p", ":1")
             .check("APPEND p x", ":12305")
             .check("PFCOUNT p", NO_SKETCH)
             .check("PFADD p d", NO_SKETCH)
-            // An encoding that is none.
+            // An unknown encoding.
             .check("PFADD q a", ":1")
             .check(r#"SETRANGE q 4 "\x02""#, ":21")
             .check("PFADD q b", NO_SKETCH)
-            // Runs beyond the last register, and too few.
+            // Runs beyond the last register, and too few runs.
             .check("PFADD r a b c", ":1")
             .check("APPEND r hello", ":32")
             .check("PFCOUNT r", CORRUPTED)
@@ -119,7 +119,7 @@ fn cve_2019_10192_and_10193_edited_strings_are_refused() {
     });
 }
 
-/// Behind the end of a string is a 0, to Redis: the second byte of a run that has lost it.
+/// For Redis, a 0 follows the end of a string: it is the second byte of a run that has lost it.
 #[test]
 fn a_run_that_has_lost_its_second_byte_is_changed_as_in_redis() {
     const HEAD: &str = r"HYLL\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x80";
@@ -134,7 +134,7 @@ fn a_run_that_has_lost_its_second_byte_is_changed_as_in_redis() {
     compare_lines(Kind::Redis, &lines);
 }
 
-/// Real servers that are not patched are not asked: they write beyond their memory.
+/// Unpatched real servers are not asked: they write beyond their memory.
 #[test]
 fn cve_2025_32023_runs_that_wrap_around_are_refused() {
     family::same_on(&[Kind::Valkey], |s| {
@@ -177,7 +177,7 @@ fn same_bytes(kind: Kind, seed: u64) {
     let mut rng = Rng::new(seed);
     let mut sent = Vec::new();
     for step in 0..400 {
-        // In the beginning few elements at once, so that runs are split and merged one by one.
+        // At first, few elements at once, so that runs are split and merged one by one.
         let most = if step < 200 { 6 } else { 120 };
         let key = |rng: &mut Rng| format!("p{}", rng.below(4));
         let line = match rng.below(20) {

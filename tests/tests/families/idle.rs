@@ -1,4 +1,4 @@
-//! Clients that are closed for being idle, as `timeout` asks: on the clock that a test turns.
+//! Clients that are closed for being idle, according to `timeout`, on a manual clock.
 
 use lockwheel_tests::client::Client;
 use lockwheel_tests::ours;
@@ -23,7 +23,7 @@ fn connections_of_idle_clients_are_closed() {
     assert_eq!(main.line("PUBLISH channel m").to_string(), ":1");
 }
 
-/// Who sends a request piece by piece is not idle, however long it takes.
+/// A client that sends a request piece by piece is not idle, however long it takes.
 #[test]
 fn a_client_that_sends_parts_of_a_request_is_not_idle() {
     let server = ours::manual_server();

@@ -1,4 +1,4 @@
-//! INFO: its sections and fields, and the counts of commands and errors, ours beside the real servers.
+//! INFO: its sections and fields, and the counts of commands and errors, compared with the real servers.
 
 use lockwheel_tests::client::Client;
 use lockwheel_tests::ours;
@@ -6,7 +6,7 @@ use lockwheel_tests::redis_server::{Kind, RealServer};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-/// Fields that 7.2 has, or a newer server, and redis-server 7.0.15 has not.
+/// Fields that 7.2 or a newer server has, and redis-server 7.0.15 lacks.
 const NEWER: &[&str] = &[
     "listener0",
     "total_blocking_keys",
@@ -33,7 +33,7 @@ fn info(address: SocketAddr, words: &str) -> String {
     String::from_utf8_lossy(reply.as_bytes().expect("a text")).into_owned()
 }
 
-/// The headings, and the names of fields whose names do not depend on what was done.
+/// The headings, and the names of fields whose names do not depend on earlier commands.
 fn names(info: &str) -> Vec<&str> {
     let of_calls = ["cmdstat_", "errorstat_", "latency_percentiles_usec_"];
     let names = info.lines().map(|line| line.split(':').next().unwrap_or_default());
@@ -69,7 +69,7 @@ fn what_is_newer_stands_where_the_newer_server_has_it() {
     assert_eq!(ours, real);
 }
 
-/// The calls, refusals and failures of each command, but of those that ask for them, and how often which error.
+/// The calls, refusals and failures of each command except those that ask for them, and the count of each error.
 fn counts(address: SocketAddr) -> BTreeMap<String, String> {
     let text = info(address, "commandstats errorstats");
     let counts = text.lines().filter_map(|line| line.split_once(':')).map(|(name, value)| {

@@ -1,4 +1,4 @@
-//! While time runs: a command begins at its own instant, and nothing ends before as much time as was asked for is over.
+//! Real time: a command begins at its own instant, and no timeout ends before its time has passed.
 
 use lockwheel::Server;
 use lockwheel_tests::client::Client;
@@ -11,7 +11,7 @@ fn wall_ms() -> u128 {
     SystemTime::now().duration_since(UNIX_EPOCH).expect("the epoch is past").as_millis()
 }
 
-/// Microseconds that TIME tells.
+/// Microseconds of the server's TIME.
 fn time_us(reply: &Reply) -> i64 {
     let text = reply.to_string();
     let parts: Vec<i64> = text.split('"').filter_map(|part| part.parse().ok()).collect();
@@ -43,7 +43,7 @@ fn a_command_behind_a_slow_one_begins_at_its_own_instant() {
     }
 }
 
-/// Nothing ends before what was asked for is over, counted by a clock that the client reads before it asks.
+/// No timeout ends before its time has passed, measured by a clock that the client reads before the request.
 fn while_time_runs_no_lease_and_no_wait_is_shorter_than_asked() {
     for threads in [1, 2] {
         let server = Server::builder().port(0).seed(7).threads(threads).start().expect("a server starts");
@@ -54,7 +54,7 @@ fn while_time_runs_no_lease_and_no_wait_is_shorter_than_asked() {
             client.line(&format!("SET k v PX {ms}"));
             while client.line("GET k").to_string() == "\"v\"" {}
             assert!(asked.elapsed().as_millis() >= ms, "a key was gone after {:?}", asked.elapsed());
-            // As a client counts that knows whole milliseconds only.
+            // A client whose clock has whole milliseconds measures the same.
             let (asked, wall) = (Instant::now(), wall_ms());
             assert_eq!(client.line(&format!("BLPOP q 0.00{ms}")).to_string(), "(nil)");
             assert!(asked.elapsed().as_millis() >= ms, "a wait ended after {:?}", asked.elapsed());
@@ -69,7 +69,7 @@ fn while_time_runs_no_lease_and_no_wait_is_shorter_than_asked() {
     }
 }
 
-/// One after the other: a script's `os.clock` counts the time of the whole process.
+/// The scripts run one after the other: a script's `os.clock` counts the time of the whole process.
 #[test]
 fn a_command_has_its_own_instant_and_nothing_ends_early() {
     if !own_process::is_of("instants::a_command_has_its_own_instant_and_nothing_ends_early") {

@@ -1,4 +1,4 @@
-//! LATENCY, and INFO's latencystats: ours beside a real redis-server.
+//! LATENCY, and INFO's latencystats, compared with a real redis-server.
 
 use lockwheel_tests::check::Endpoint;
 use lockwheel_tests::client::Client;
@@ -6,7 +6,7 @@ use lockwheel_tests::ours;
 use lockwheel_tests::redis_server::{Kind, RealServer};
 use lockwheel_tests::reply::Reply;
 
-/// Ours, and redis-server where it is installed.
+/// Our server, and redis-server if it is installed.
 fn servers() -> Vec<Box<dyn Endpoint>> {
     let args = ["--enable-debug-command", "yes"];
     let real = RealServer::start(Kind::Redis, &args).map(|server| Box::new(server) as Box<dyn Endpoint>);
@@ -59,7 +59,7 @@ fn every_text_is_that_of_the_real_server() {
             "LATENCY DOCTOR",
         ];
         let told = lines.map(|line| without_numbers(&client.line(line).to_string()));
-        // 7.2 has it in other words.
+        // 7.2 words it differently.
         let told = told.map(|text| text.replace("Prints this help", "Print this help"));
         told.join("\n")
     });
@@ -67,7 +67,7 @@ fn every_text_is_that_of_the_real_server() {
     told.for_each(|real| assert_eq!(ours, real));
 }
 
-/// A text without its numbers, but for those of settings.
+/// A text without its numbers, except those of settings.
 fn without_numbers(text: &str) -> String {
     let mut shown = String::new();
     let mut digits = String::new();
@@ -107,7 +107,7 @@ fn what_took_long_is_kept() {
     }
 }
 
-/// The calls of a command by its histogram, and their number up to the last bucket.
+/// The calls of a command in its histogram, and their number up to the last bucket.
 fn histogram(client: &mut Client, command: &str) -> (i64, Vec<(i64, i64)>) {
     let reply = client.line(&format!("LATENCY HISTOGRAM {command}"));
     let [name, figures] = &elements(&reply)[..] else { panic!("one command: {reply}") };

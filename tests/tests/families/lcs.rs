@@ -24,7 +24,7 @@ fn the_longest_common_subsequence_is_found() {
     });
 }
 
-/// CVE-2021-29477 and CVE-2021-32625: strings whose table would be larger than memory.
+/// CVE-2021-29477 and CVE-2021-32625: strings whose table would exceed memory.
 #[test]
 fn cve_2021_29477_and_32625_large_strings_are_refused() {
     let too_large = "-ERR Insufficient memory, transient memory for LCS exceeds proto-max-bulk-len";
@@ -33,7 +33,7 @@ fn cve_2021_29477_and_32625_large_strings_are_refused() {
         for options in ["", "LEN", "IDX", "IDX MINMATCHLEN 4 WITHMATCHLEN"] {
             s.check(&format!("LCS a b {options}"), too_large);
         }
-        // As large as it may be: 11,584 and one more are 512 MiB.
+        // The largest allowed size: 11,584 and one more byte are 512 MiB.
         s.check("DEL a b", ":2").check("SETRANGE a 11583 x", ":11584").check("SETRANGE b 11584 x", ":11585");
         s.check("LCS a b LEN", too_large);
     });

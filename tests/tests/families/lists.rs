@@ -136,7 +136,7 @@ fn matches_are_found_by_rank_count_and_length() {
          LPOS l a FOO 1
          LPOS l a RANK 2 RANK 1",
     );
-    // Where the two real servers differ, it is the newer one's answer.
+    // If the two real servers differ, the newer one's answer is right.
     family::compare_lines(
         Kind::Valkey,
         "RPUSH l a b a
@@ -275,7 +275,7 @@ fn one_push_serves_waiters_in_their_order() {
                 ["first", "second", "third"].iter().position(|&s| s == session).unwrap() + 1,
             );
         }
-        // The pusher's reply tells of the list before anybody was served.
+        // The pusher's reply has the length before any waiter was served.
         scenario.check("RPUSH k a b c d", ":4").check("LRANGE k 0 -1", r#"["c"]"#);
         scenario.on("first").expect(r#"["k", "a"]"#);
         scenario.on("second").expect(r#"["k", "d"]"#);
@@ -365,14 +365,14 @@ fn a_waiter_is_told_null_when_its_time_is_over() {
         server.advance(Duration::from_millis(1)).unwrap();
     }
     for (session, _) in waits {
-        // The harness writes a null array of RESP2 as it writes any null: the bytes are looked at.
+        // The harness writes a null array of RESP2 like any null, so the bytes are compared.
         scenario.on(session).expect3("(nil)", "(nil)");
         assert_eq!(
             scenario.on(session).clients().each_ref().map(|client| client.raw().to_vec()),
             [b"*-1\r\n".to_vec(), b"_\r\n".to_vec()]
         );
     }
-    // Nothing is left of them.
+    // Nothing of the elements is left.
     scenario.check("RPUSH k a", ":1").check("LLEN k", ":1");
 }
 

@@ -1,4 +1,4 @@
-//! The queue of a lock against a model of it: who is served when, whoever comes, leaves, holds or lets go.
+//! The queue of a lock against a model: clients come, leave, hold and release, and the times of service must match.
 
 use lockwheel::Config;
 use lockwheel_engine::core::Simulation;
@@ -8,21 +8,21 @@ use std::collections::BTreeMap;
 /// Random runs, and steps of each.
 const SEEDS: u64 = 80;
 const STEPS: usize = 2_500;
-/// Clients that wait, and the names they wait under: fewer, so that several have the same.
+/// Clients that wait, and the names under which they wait: fewer, so that several have the same.
 const CLIENTS: usize = 7;
 const OWNERS: [&str; 4] = ["w", "x", "y", "z"];
 
-/// One who waits, as the model has it.
+/// A waiter of the model.
 #[derive(Clone, Debug)]
 struct Waiter {
     client: usize,
     owner: &'static str,
     lease_ms: i64,
-    /// The higher, the earlier it is served.
+    /// The priority. A higher one is served earlier.
     priority: i64,
-    /// When its wait ends.
+    /// The time at which the wait ends.
     ends_ms: i64,
-    /// When its wait and its lease were made, among all.
+    /// The sequence numbers of the wait and its lease, among all.
     made: u64,
 }
 
@@ -31,11 +31,11 @@ struct Waiter {
 struct Model {
     now_ms: i64,
     made: u64,
-    /// Whose it is, how often, until when, and when that deadline was made.
+    /// The owner, its holds, the deadline, and the sequence number of the deadline.
     held: Option<(&'static str, i64, i64, u64)>,
-    /// In the order in which they are asked.
+    /// The waiters, in the order in which they are retried.
     queue: Vec<Waiter>,
-    /// What each client was told, and has not read yet.
+    /// The replies to each client that it has not read yet.
     told: BTreeMap<usize, String>,
 }
 
@@ -45,7 +45,7 @@ impl Model {
         self.made
     }
 
-    /// Takes the lock if it can be had; what is told.
+    /// Takes the lock if it is available. Returns the reply.
     fn take(&mut self, owner: &'static str, lease_ms: i64) -> Option<String> {
         let holds = match self.held {
             None => 1,
@@ -57,7 +57,7 @@ impl Model {
         Some(format!("granted {holds}"))
     }
 
-    /// Serves all that can be: the head while it can be, then those in the holder's name.
+    /// Serves all possible waiters: the head as long as it can be served, then the waiters in the holder's name.
     fn serve(&mut self) {
         while let Some(at) = self.queue.iter().position(|waiter| match self.held {
             None => true,
@@ -78,7 +78,7 @@ impl Model {
         }
     }
 
-    /// Moves time on, each deadline at its own instant, in the order in which they were made.
+    /// Advances time. Each deadline takes effect at its own instant, in the order of creation.
     fn advance(&mut self, ms: i64) {
         let target = self.now_ms + ms;
         loop {
@@ -99,7 +99,7 @@ impl Model {
     }
 }
 
-/// A server, its clients, and one more that steers.
+/// A server, its clients, and a client that controls it.
 struct Real {
     server: Simulation,
     clients: Vec<u64>,
@@ -119,7 +119,7 @@ impl Real {
         self.server.ask(self.main, line)
     }
 
-    /// What a waiter was told, in the model's words; empty while it waits.
+    /// Returns the reply to a waiter, in the model's words. Empty while it waits.
     fn told(&mut self, client: usize) -> String {
         let answer = self.server.read(self.clients[client]);
         let lines: Vec<&str> = answer.split("\r\n").collect();
@@ -150,7 +150,7 @@ fn acquire(real: &mut Real, model: &mut Model, rng: &mut Rng) {
     model.queue.sort_by_key(|waiter| (-waiter.priority, waiter.made));
 }
 
-/// A client closes its connection, and another comes in its place.
+/// Closes a client's connection and opens another in its place.
 fn disconnect(real: &mut Real, model: &mut Model, client: usize) {
     real.server.close(real.clients[client]);
     real.server.notice();
@@ -171,7 +171,7 @@ fn let_go(real: &mut Real, model: &mut Model, owner: &'static str) {
     }
 }
 
-/// A script takes the lock from whoever has it, for another, as nobody but a script can.
+/// A script takes the lock from its holder for another owner, which only a script can do.
 fn usurp(real: &mut Real, model: &mut Model, owner: &'static str) {
     let script =
         "redis.call('del',KEYS[1])redis.call('hset',KEYS[1],ARGV[1],1)redis.call('pexpire',KEYS[1],30)";
@@ -181,7 +181,7 @@ fn usurp(real: &mut Real, model: &mut Model, owner: &'static str) {
     model.serve();
 }
 
-/// All waits of an owner end, before anyone else is served.
+/// All waits of an owner end before any other waiter is served.
 fn cancel(real: &mut Real, model: &mut Model, owner: &'static str) {
     let answer = real.ask(&format!("LOCK.CANCEL l {owner}"));
     let cancelled: Vec<Waiter> = model.queue.extract_if(.., |waiter| waiter.owner == owner).collect();

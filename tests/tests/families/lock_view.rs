@@ -1,4 +1,4 @@
-//! Locks as the Rust interface shows them: the same as LOCK.INFO, whoever holds them and however.
+//! Locks as the Rust interface shows them: equal to LOCK.INFO, for every kind of holder.
 
 use lockwheel::{LockLayout, LockMode, LockSnapshot, Server};
 use lockwheel_tests::client::Client;
@@ -6,7 +6,7 @@ use lockwheel_tests::ours;
 use lockwheel_tests::reply::Reply;
 use std::time::Duration;
 
-/// What LOCK.INFO tells, as this writes it from a snapshot.
+/// The text of LOCK.INFO, generated from a snapshot.
 fn written(lock: &LockSnapshot) -> String {
     let text = |text: &[u8]| format!("\"{}\"", String::from_utf8_lossy(text));
     let number = |number: Option<u64>| number.map_or("(nil)".to_owned(), |number| format!(":{number}"));
@@ -37,7 +37,7 @@ fn written(lock: &LockSnapshot) -> String {
     )
 }
 
-/// Both tell the same of a lock; what the interface tells.
+/// Requires that both describe a lock equally. Returns the interface's description.
 fn lock(server: &Server, client: &mut Client, name: &str) -> LockSnapshot {
     let lock = server.lock(name);
     assert_eq!(client.line(&format!("LOCK.INFO {name}")).to_string(), written(&lock), "{name}");
@@ -112,7 +112,7 @@ fn a_handle_turns_the_clock_from_another_thread_and_outlives_its_server() {
     assert_eq!(handle.lock("l").mode, LockMode::Free);
 }
 
-/// What a reply has at a way of names and places.
+/// The value of a reply at a path of names and indexes.
 #[track_caller]
 fn at<'r>(reply: &'r Reply, way: &[&str]) -> &'r Reply {
     way.iter().fold(reply, |reply, name| match (reply, name.parse::<usize>()) {
@@ -165,7 +165,7 @@ fn in_full_there_is_more_of_holders_and_waiters() {
     drop(waiters);
 }
 
-/// The lease of the lock is the longest of theirs.
+/// The lease of the lock is the longest of the readers' leases.
 #[test]
 fn in_full_each_reader_has_its_own_lease() {
     let server = ours::manual_server();

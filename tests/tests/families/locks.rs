@@ -3,7 +3,7 @@
 use lockwheel_tests::client::Client;
 use lockwheel_tests::ours;
 
-/// What LOCK.ACQUIRE answers, in RESP2 and RESP3.
+/// The answer of LOCK.ACQUIRE, in RESP2 and RESP3.
 fn granted(token: i64, holds: i64, ttl: i64, waited: i64, predecessor: &str) -> [String; 2] {
     let fields = [
         ("token", format!(":{token}")),
@@ -158,7 +158,7 @@ fn whoever_makes_the_key_go_wakes_the_waiter() {
     expect_granted!(s.on("c"), 3, 1, 30000, 0, "deleted");
 }
 
-/// Whose owner has come to hold the lock waits no longer, whoever stands before it.
+/// A waiter whose owner has come to hold the lock is served, whatever its place in the queue.
 #[test]
 fn who_holds_the_lock_already_is_served_wherever_it_stands() {
     let mut s = ours::manual_scenario();
@@ -172,7 +172,7 @@ fn who_holds_the_lock_already_is_served_wherever_it_stands() {
     expect_granted!(s.on("d"), 2, 2, 1000, 100, "none");
     s.check("LOCK.RELEASE l x ALL", ":0");
     expect_granted!(s.on("c"), 3, 1, 1000, 100, "released");
-    // By a script as well.
+    // A script releases it as well.
     s.on("b").send("LOCK.ACQUIRE l y BLOCK 0");
     s.check("AWAIT.BLOCKED 1 KEY l", ":1");
     s.on("c").send("LOCK.ACQUIRE l v PX 1000 BLOCK 0");
@@ -227,7 +227,7 @@ fn in_transactions_and_scripts_nobody_waits() {
     s.check("EVAL \"return redis.call('lock.acquire', 'l', 'b', 'BLOCK', 0)\" 0", "(nil)");
 }
 
-/// A thousand waiters, and one release after another: each wakes one client and asks at most one more.
+/// A thousand waiters, and one release after another: each release wakes one client and retries at most one more.
 #[test]
 fn a_thousand_waiters_cost_one_wake_a_release() {
     let server = ours::manual_server();

@@ -1,4 +1,5 @@
-//! Families of commands, locks, time and servers together: servers in the test's process, beside real ones.
+//! Families of commands, locks, time and servers that belong together: servers in the test's process, compared with
+//! real ones.
 
 mod atomicity;
 mod bad_input;

@@ -1,4 +1,4 @@
-//! MIGRATE: between our servers, from ours to real ones and back, and to targets that do not do what is asked.
+//! MIGRATE: between our servers, from ours to real ones and back, and to faulty targets.
 
 use lockwheel_tests::check::Endpoint;
 use lockwheel_tests::client::Client;
@@ -12,7 +12,7 @@ const CONNECTING: &str = "-IOERR error or timeout connecting to the client";
 const WRITING: &str = "-IOERR error or timeout writing to target instance";
 const READING: &str = "-IOERR error or timeout reading to target instance";
 
-/// A server that keys come from, and one that they go to.
+/// A source server and a target server.
 struct Way {
     source: Client,
     target: Client,
@@ -25,7 +25,7 @@ impl Way {
         way
     }
 
-    /// What the source answers to MIGRATE with these words behind the address.
+    /// Requires the source's answer to MIGRATE with these words behind the address.
     #[track_caller]
     fn migrate(&mut self, words: &str, expected: &str) -> &mut Way {
         let port = self.target.peer().port();
@@ -45,7 +45,7 @@ impl Way {
     }
 }
 
-/// Between two of ours, and between ours and real ones.
+/// Runs between two of our servers, and between ours and real ones.
 fn each_way(go: impl Fn(&mut Way)) {
     let (one, other) = (ours::server(), ours::server());
     go(&mut Way::between(&one, &other));
@@ -74,7 +74,7 @@ fn values_of_every_type_move() {
             assert!(!way.source.line(line).is_error(), "{line}");
         }
         let keys = ["string", "list", "hash", "set", "integers", "zset", "stream", "sketch"];
-        // Valkey has another text for scores in its digests.
+        // Valkey formats scores differently in its digests.
         let asks = |key: &str| match key {
             "zset" => "ZRANGE zset 0 -1 WITHSCORES".to_owned(),
             key => format!("DEBUG DIGEST-VALUE {key}"),
@@ -107,7 +107,7 @@ fn options_say_what_happens_to_keys_on_both_sides() {
         way.on_source("MSET k v other w", "+OK").on_target("SET k old", "+OK");
         let busy = "-ERR Target instance replied with error: BUSYKEY Target key name already exists.";
         way.migrate("k 0 60000", busy).on_source("GET k", "\"v\"").on_target("GET k", "\"old\"");
-        // What was not refused has moved.
+        // The keys that the target accepted have moved.
         way.migrate("\"\" 0 60000 KEYS k other none", busy);
         way.on_source("EXISTS k other", ":1").on_target("GET other", "\"w\"");
         way.migrate("k 0 60000 COPY REPLACE", "+OK").on_source("GET k", "\"v\"").on_target("GET k", "\"v\"");
@@ -164,27 +164,27 @@ fn the_source_sees_a_deletion() {
     });
 }
 
-/// A target that does `answer` with each connection, and its port.
+/// Starts a target that runs `answer` on each connection. Returns its port.
 fn fake(answer: impl Fn(TcpStream) + Send + 'static) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has a free port");
     let port = listener.local_addr().expect("it is bound").port();
-    // It ends with the process.
+    // The thread ends with the process.
     std::thread::spawn(move || listener.incoming().flatten().for_each(answer));
     port
 }
 
-/// A target that says this, whatever it is asked.
+/// Starts a target that gives this answer to every request.
 fn saying(text: &'static [u8]) -> u16 {
     fake(move |mut stream| {
         let mut asked = [0; 4096];
         let said = stream.read(&mut asked).and_then(|_| stream.write_all(text));
         let ended = said.and_then(|()| stream.shutdown(Shutdown::Write));
-        // Closed with something unread, it would take back what it said.
+        // If the connection closed with unread bytes, the answer would be lost.
         let _gone = ended.and_then(|()| stream.read_to_end(&mut Vec::new()));
     })
 }
 
-/// On ours and on redis-server.
+/// Runs on our server and on redis-server.
 fn each_source(go: impl Fn(&mut Client)) {
     go(&mut Client::connect(ours::server().addr()));
     if let Some(redis) = RealServer::start(Kind::Redis, &[]) {
@@ -202,7 +202,7 @@ fn only_what_the_target_says_to_have_is_deleted() {
             (b"+OK\r\n-ERR x y\r\n+OK\r\n", "", error("ERR x y"), "a"),
             (b"+OK\r\n+OK\r\n-ERR\0z\r\n", "", error("ERR"), "b"),
             (b"+OK\r\n-one\r\n-two\r\n", "", error("one"), "ab"),
-            // What follows is as good as nothing.
+            // The rest of the answer has no effect.
             (b"-ERR no\r\n+OK\r\n+OK\r\n", "", error("ERR no"), "ab"),
             (b"-ERR in\r\n-ERR no\r\n+OK\r\n+OK\r\n", "AUTH x", error("ERR in"), "ab"),
             (b"+OK\r\n+OK\r\n+OK\r\n+OK\r\n", "AUTH x", "+OK".to_owned(), ""),
@@ -236,7 +236,7 @@ fn a_target_that_cannot_be_talked_to_gets_nothing() {
         for (target, expected) in [
             (format!("127.0.0.1 {silent} k 0 50"), READING),
             (format!("127.0.0.1 {closing} k 0 60000"), READING),
-            // Nobody listens there.
+            // Nobody listens at this address.
             ("127.0.0.1 1 k 0 60000".to_owned(), WRITING),
             ("127.0.0.1 -1 k 0 60000".to_owned(), CONNECTING),
         ] {
@@ -254,7 +254,7 @@ fn a_target_that_cannot_be_talked_to_gets_nothing() {
     });
 }
 
-/// It waits for itself until the time is over; what it has sent by then is run afterwards.
+/// The server waits for itself until the timeout; the commands that it has sent by then run afterwards.
 #[test]
 fn a_server_that_is_its_own_target_goes_on_after_the_timeout() {
     each_source(|source| {
@@ -297,7 +297,7 @@ fn what_is_wrong_is_told_before_anything_is_sent() {
 
 #[test]
 fn keys_are_found_behind_options() {
-    // Valkey finds them otherwise.
+    // Valkey looks the keys up differently.
     family::compare_lines(
         Kind::Redis,
         r#"

@@ -1,4 +1,4 @@
-//! MONITOR: what clients are shown of the calls of others, ours beside a real redis-server.
+//! MONITOR: the calls of other clients as monitors see them, compared with a real redis-server.
 
 use lockwheel::{Config, Server};
 use lockwheel_tests::check::Endpoint;
@@ -8,20 +8,20 @@ use lockwheel_tests::redis_server::{Kind, RealServer};
 use lockwheel_tests::reply::Reply;
 use std::io::{BufRead, BufReader, Write};
 
-/// Ours, and redis-server where it is installed.
+/// Our server, and redis-server if it is installed.
 fn servers() -> Vec<Box<dyn Endpoint>> {
     let real = RealServer::start(Kind::Redis, &[]).map(|server| Box::new(server) as Box<dyn Endpoint>);
     [Box::new(ours::server()) as Box<dyn Endpoint>].into_iter().chain(real).collect()
 }
 
-/// A client that is shown every call.
+/// A client that monitors every call.
 fn monitor(server: &impl Endpoint) -> Client {
     let mut monitor = Client::connect(server.addr());
     assert_eq!(monitor.line("MONITOR").to_string(), "+OK");
     monitor
 }
 
-/// The next call that a monitor is shown, without its time: first a database, then `own` or who made it.
+/// The next call on a monitor, without its time: first the database, then `own` or the caller's address.
 fn next(monitor: &mut Client, own: &Client) -> String {
     let Reply::Status(line) = monitor.read_reply() else { panic!("a monitor is sent lines") };
     let line = String::from_utf8(line).expect("what cannot be printed is escaped");
@@ -31,7 +31,7 @@ fn next(monitor: &mut Client, own: &Client) -> String {
     rest.replace(&own.local().to_string(), "own")
 }
 
-/// After these requests every server has shown the same; what they answer is not looked at.
+/// Requires that every server shows the same after these requests; their replies are ignored.
 #[track_caller]
 fn shown(requests: &[&[&str]], expected: &[&str]) {
     for server in servers() {
@@ -48,7 +48,7 @@ fn shown(requests: &[&[&str]], expected: &[&str]) {
     }
 }
 
-/// The same for lines.
+/// Works as [`shown`], for lines.
 #[track_caller]
 fn lines_shown(lines: &[&str], expected: &[&str]) {
     let requests: Vec<Vec<&str>> = lines.iter().map(|line| line.split(' ').collect()).collect();
@@ -191,7 +191,7 @@ fn a_monitor_touches_no_keys_and_is_shown_its_own_calls() {
                 "{line}"
             );
         }
-        // Asked again it answers nothing.
+        // A second MONITOR gets no answer.
         monitor.send_line("MONITOR");
         assert_eq!(monitor.line("PING").to_string(), "+PONG");
         let own = monitor.local().to_string();
@@ -238,7 +238,7 @@ fn a_client_of_a_unix_socket_is_shown_by_its_path() {
     drop(server);
 }
 
-/// As a normal client it would have no limit.
+/// A normal client would have no limit.
 #[test]
 fn a_monitor_that_does_not_read_is_disconnected() {
     let server = ours::server();
@@ -265,7 +265,7 @@ fn a_monitor_is_shown_the_time_that_a_test_has_set() {
     assert!(monitor.read_reply().to_string().starts_with("+1700000000.123000 [0 127.0.0.1:"));
 }
 
-/// Its lines wait until the script has ended, but not without a limit.
+/// The monitor's lines wait until the script has ended, but within a limit.
 #[test]
 fn a_long_script_does_not_fill_the_memory_with_what_it_shows() {
     let server = ours::server();

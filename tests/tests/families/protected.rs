@@ -1,4 +1,5 @@
-//! Protected mode, as redis-server has it: with addresses of the loopback interface that only Linux gives everybody.
+//! Protected mode, compared with redis-server. It uses addresses of the loopback interface that only Linux provides by
+//! default.
 #![cfg(target_os = "linux")]
 
 use lockwheel::{Config, Server};
@@ -8,7 +9,7 @@ use socket2::{Domain, SockAddr, Socket, Type};
 use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
 
-/// An address of this machine that neither server takes for a local client's.
+/// An address of this machine that neither server considers local.
 const OUTSIDE: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 5);
 
 /// Connects from an address.
@@ -61,14 +62,14 @@ fn clients_from_outside_are_refused_as_by_redis() {
     }
 }
 
-/// Whether a client is answered. One that is refused may not even be told so: its request is never read, and what is
-/// not read when a connection is closed can cut short what was sent.
+/// Whether a client gets an answer. A refused client may not even get the error: its request is never read, and unread
+/// bytes at the close of a connection can cut short the text that was sent.
 fn is_admitted(source: Ipv4Addr, server: SocketAddr) -> bool {
     let mut stream = from(source, server);
     if stream.write_all(b"PING\r\n").is_err() {
         return false;
     }
     let mut answer = [0; 7];
-    // Who lets in may ask for a password.
+    // A server that accepts the client may ask for a password.
     stream.read_exact(&mut answer).is_ok() && (answer == *b"+PONG\r\n" || answer == *b"-NOAUTH")
 }

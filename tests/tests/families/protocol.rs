@@ -1,5 +1,5 @@
-//! The protocol itself: raw bytes, and clients that do not behave. Where a redis-server is installed, its bytes are
-//! compared with ours.
+//! The protocol itself: raw bytes, and misbehaving clients. If a redis-server is installed, its bytes are compared with
+//! ours.
 
 use lockwheel::{Config, Server};
 use lockwheel_tests::client::{Client, encode};
@@ -18,16 +18,16 @@ fn server_with(parameters: &[(&str, &str)]) -> Server {
     Server::builder().config(config).port(0).seed(ours::SEED).start().expect("loopback has a free port")
 }
 
-/// What a server sends to a client that sends these bytes and nothing more, up to the end of the connection.
+/// Returns the bytes that a server sends, up to the end of the connection, to a client that sends only these bytes.
 fn answer(address: SocketAddr, bytes: &[u8]) -> Vec<u8> {
     let mut client = Client::connect(address);
-    // The server may hang up before it has read all of it.
+    // The server may hang up before it has read all bytes.
     let _ = client.try_send_raw(bytes);
     client.finish_sending();
     client.read_to_close()
 }
 
-/// Requires the same bytes of our server and, where it is installed, of a redis-server; both have this password.
+/// Requires the same bytes of our server and, if it is installed, of a redis-server. Both have this password.
 fn same_bytes(password: &str, inputs: &[&[u8]]) {
     let own = server_with(&[("requirepass", password)]);
     let real = RealServer::start(Kind::Redis, &["--requirepass", password]);
@@ -212,7 +212,7 @@ fn a_request_may_come_in_pieces_and_many_at_once() {
 #[test]
 fn a_header_reserves_no_memory() {
     let server = ours::server();
-    // Were each of these believed, the machine would be out of memory.
+    // If the server believed each of these lengths, the machine would run out of memory.
     let mut clients: Vec<Client> = (0..64).map(|_| Client::connect(server.addr())).collect();
     for client in &mut clients {
         client.send_raw(b"*1000000000\r\n$500000000\r\nx");
@@ -227,7 +227,7 @@ fn too_much_that_is_no_request_yet_ends_the_connection() {
     let mut client = Client::connect(server.addr());
     client.send_raw(b"*2\r\n$4\r\nECHO\r\n$10000000\r\n");
     let _ = client.try_send_raw(&vec![b'x'; 10_000_000]);
-    // The end of the connection overtakes what was on its way to the server.
+    // The close of the connection overtakes the bytes on their way to the server.
     match client.try_read_frame() {
         Ok(frame) => assert_eq!(frame, None),
         Err(error) => assert_eq!(error.kind(), ErrorKind::ConnectionReset, "{error}"),
@@ -261,7 +261,7 @@ fn a_place_is_free_again_when_its_client_is_gone() {
     assert_eq!(second.line("QUIT").to_string(), "+OK");
     assert_eq!(second.read_to_close(), b"");
     while !first.line("INFO clients").to_string().contains("connected_clients:1\\r") {}
-    // Its place is given back after its session, so the first attempt may be too early.
+    // The place of a client is freed after its session, so the first attempt may be too early.
     loop {
         let mut third = Client::connect(server.addr());
         third.send_line("PING");
@@ -271,7 +271,7 @@ fn a_place_is_free_again_when_its_client_is_gone() {
     }
 }
 
-/// Publishes until a subscriber that does not read is cut off. How many messages it took.
+/// Publishes until a subscriber that does not read is disconnected. Returns the number of messages.
 fn publish_until_cut_off(server: &Server, message: &[u8]) -> usize {
     let mut deaf = Client::connect(server.addr());
     deaf.line("SUBSCRIBE c");
@@ -291,7 +291,7 @@ fn publish_until_cut_off(server: &Server, message: &[u8]) -> usize {
 fn a_subscriber_that_does_not_read_is_cut_off() {
     let server = server_with(&[("client-output-buffer-limit", "pubsub 1mb 0 0")]);
     let message = vec![b'x'; 100_000];
-    // The limit counts what the system has not taken yet: its own buffers come on top.
+    // The limit counts the bytes that the system has not taken yet; the system's own buffers come on top.
     let count = publish_until_cut_off(&server, &message);
     assert!(count > 10, "{count}");
 }
@@ -314,7 +314,7 @@ fn a_stranger_that_does_not_read_is_cut_off() {
     let server = server_with(&[("requirepass", "secret")]);
     let mut deaf = Client::connect(server.addr());
     let requests = encode(&["PING"]).repeat(10_000);
-    // Each is answered with more bytes than it has; without a limit this would go on for as long as it sends.
+    // Each answer is longer than its request; without a limit, the output would grow as long as the client sends.
     while deaf.try_send_raw(&requests).is_ok() {}
     let mut client = Client::connect(server.addr());
     assert_eq!(client.line("AUTH secret").to_string(), "+OK");
@@ -362,7 +362,7 @@ fn an_error_of_the_protocol_comes_once_and_after_all_replies() {
 fn a_client_that_asks_for_much_and_closes_its_end_is_answered_in_full() {
     const PINGS: usize = 6000;
     let server = ours::server();
-    // More than is read at once; when the end is seen depends on the moment.
+    // The bytes exceed one read. The moment at which the server sees the end varies.
     let requests = encode(&["PING"]).repeat(PINGS);
     for _ in 0..50 {
         assert_eq!(answer(server.addr(), &requests).len(), PINGS * b"+PONG\r\n".len());

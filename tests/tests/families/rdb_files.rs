@@ -1,4 +1,4 @@
-//! What the server keeps: files of SAVE and BGSAVE, what is read at the start, and how both go from server to server.
+//! Persistence: files of SAVE and BGSAVE, loading at the start, and the exchange of both between servers.
 
 use lockwheel::{Builder, Config, Server};
 use lockwheel_tests::check::{Endpoint, Scenario};
@@ -37,7 +37,7 @@ impl Drop for Directory {
     }
 }
 
-/// What a server begins with that keeps its files there, under this name.
+/// The builder of a server that saves in this directory, under this name.
 fn keeping(directory: &Directory, name: &str) -> Builder {
     let mut config = Config::default();
     config.dir = directory.0.to_string_lossy().into_owned();
@@ -45,12 +45,12 @@ fn keeping(directory: &Directory, name: &str) -> Builder {
     Server::builder().config(config).port(0)
 }
 
-/// A server that keeps its files there.
+/// Starts a server that saves in this directory.
 fn server_in(directory: &Directory) -> Server {
     keeping(directory, "dump.rdb").start().expect("loopback has a free port")
 }
 
-/// A server that begins with this file.
+/// Starts a server that loads this file.
 fn server_with(file: &Path) -> Server {
     ours::builder().load(file).start().expect("the file is right")
 }
@@ -104,7 +104,7 @@ fn digest(client: &mut Client) -> String {
     client.line("DEBUG DIGEST").to_string()
 }
 
-/// Waits until no save is on its way.
+/// Waits until no save is in progress.
 fn await_saved(client: &mut Client) {
     let is_saving = |client: &mut Client| {
         let info = client.line("INFO persistence");
@@ -142,7 +142,7 @@ fn what_is_saved_is_there_again() {
     assert_eq!(client.line("SAVE").to_string(), "+OK");
 }
 
-/// Who waits for a key is not served by a file that has it, but by the next command that makes it.
+/// A client that waits for a key is not served by a loaded file that has it, but by the next command that creates it.
 fn waits_through_a_reload<S: Endpoint>(s: &mut Scenario<S>) {
     s.check("RPUSH l file", ":1").check("SAVE", "+OK").check("DEL l", ":1");
     s.on("list").send("BLPOP l 0");
@@ -164,7 +164,7 @@ fn a_reload_serves_nobody() {
     }
 }
 
-/// How many of three keys a master and its replica have when the master has begun anew with one of them.
+/// The number of three keys that a master and its replica have when the master was reset with one of them.
 fn kept_through_a_reload(master: &dyn Endpoint, replica: &dyn Endpoint) -> [String; 2] {
     let [mut master, mut replica] = [(master, 0), (replica, master.addr().port())].map(|(server, port)| {
         let mut client = Client::connect(server.addr());
@@ -173,7 +173,7 @@ fn kept_through_a_reload(master: &dyn Endpoint, replica: &dyn Endpoint) -> [Stri
         }
         client
     });
-    // The first WAIT ends when no child saves for the replica any more: SAVE would be refused until then.
+    // The first WAIT ends once no child saves for the replica: until then, SAVE would be refused.
     for line in
         ["SET a 1", "WAIT 1 0", "SAVE", "SET b 1", "WAIT 1 0", "DEBUG RELOAD NOSAVE", "SET c 1", "WAIT 1 0"]
     {
@@ -212,7 +212,7 @@ fn files_go_from_server_to_server() {
             assert_eq!(digest(&mut own), digest(&mut theirs));
         }
         assert_eq!(own.line("FCALL f 0").to_string(), "\"here\"");
-        // Back, without what Redis 7.0 has no form for.
+        // The way back, without the contents for which Redis 7.0 has no form.
         if kind == Kind::Redis {
             ok(&mut own, "DEL set digits stream");
             ok(&mut theirs, "DEL set digits stream");
@@ -261,7 +261,7 @@ fn a_save_in_the_background_has_what_there_was_when_it_began() {
     );
 }
 
-/// A server in a test's own process reads no file unless it is told to.
+/// A server in a test's own process reads a file only if told to.
 #[test]
 fn who_serves_a_test_begins_empty() {
     let directory = Directory::new();
@@ -274,7 +274,8 @@ fn who_serves_a_test_begins_empty() {
     assert_eq!(Client::connect(again.addr()).line("DBSIZE").to_string(), ":0");
 }
 
-/// The program in this directory with a save point that every write is due for and an append-only file, and its port.
+/// Starts the program in this directory, with an append-only file and a save point that every write reaches. Returns it
+/// with its port.
 fn with_save_point(directory: &Directory) -> (Child, u16) {
     let mut command = Command::new(program::path());
     command
@@ -287,7 +288,7 @@ fn with_save_point(directory: &Directory) -> (Child, u16) {
     (child, port.unwrap_or_else(|| panic!("not ready: {ready}")))
 }
 
-/// A harness that stops a server finds nothing that the next one would read; only who asks for it has a file.
+/// A harness that stops a server leaves no file that the next server would read; a file is written only on request.
 #[test]
 fn save_points_are_told_and_no_end_writes_unless_it_is_told_to() {
     for (before, end, saves) in [
@@ -368,7 +369,7 @@ fn a_file_that_is_broken_is_refused_as_a_whole() {
     let named =
         format!("Fatal error loading the DB '{}': No such file or directory. Exiting.", none.display());
     assert_eq!(error.to_string(), named);
-    // What is there stays.
+    // The existing data stay.
     let before = digest(&mut client);
     fs::write(directory.file("dump.rdb"), &file[..file.len() / 2]).expect("it can be written");
     assert_eq!(client.line("DEBUG RELOAD NOSAVE").to_string(), "-ERR Error trying to load the RDB dump");

@@ -1,12 +1,12 @@
-//! The scripts of four versions of Redisson against redis-server: all of them, but for those that call a command of
+//! The scripts of four versions of Redisson against redis-server: all of them except those that call a command of
 //! `not-here.txt`.
 
 use lockwheel_tests::redisson_scripts::{NotHere, compare, scripts_of};
 use std::io::Write;
 use std::path::Path;
 
-/// Compares a version's scripts. `scripts` is how many distinct ones its sources hold at least, `succeeded` how many
-/// have to come to an end without an error, both as measured.
+/// Compares a version's scripts. `scripts` is the least number of distinct ones in its sources, `succeeded` the number
+/// that must end without an error; both were measured.
 #[track_caller]
 fn version(version: &str, scripts: usize, succeeded: usize) {
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR"));

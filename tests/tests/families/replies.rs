@@ -1,5 +1,5 @@
-//! CLIENT REPLY, and what changes a connection from within a transaction: what the client is sent, byte for byte as a
-//! real server sends it.
+//! CLIENT REPLY, and commands that change a connection within a transaction. The bytes that the client receives equal
+//! those of a real server.
 
 use lockwheel_tests::check::Endpoint;
 use lockwheel_tests::client::{Client, Protocol};
@@ -8,9 +8,10 @@ use lockwheel_tests::redis_server::{Kind, RealServer};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-/// What a client `a` is sent in a sequence of lines, up to the end of its connection.
+/// Returns the bytes that a client `a` receives in a sequence of lines, up to the end of its connection.
 ///
-/// A line is `client: command`, or `until command => part of the answer`, which is asked again and again.
+/// A line is `client: command`, or `until command => part of the answer`, which is repeated until the answer has this
+/// part.
 fn sent_to_a(server: SocketAddr, protocol: Protocol, lines: &[&str]) -> String {
     let mut clients: BTreeMap<&str, Client> = BTreeMap::new();
     let mut observer = Client::connect(server);
@@ -30,7 +31,7 @@ fn sent_to_a(server: SocketAddr, protocol: Protocol, lines: &[&str]) -> String {
     without_version(&sent).trim_end().to_string()
 }
 
-/// The text without what a greeting says of the server's version and the client's number.
+/// The text without the server's version and the client's number in a greeting.
 fn without_version(sent: &str) -> String {
     let mut parts = sent.split("$7 version ");
     let mut text = parts.next().unwrap_or_default().to_string();
@@ -42,7 +43,7 @@ fn without_version(sent: &str) -> String {
     text
 }
 
-/// The lines send `expected` in RESP2, and the same as redis-server in both protocols.
+/// Requires that the lines send `expected` in RESP2, and the same as redis-server in both protocols.
 #[track_caller]
 fn case(lines: &[&str], expected: &str) {
     let expected = format!("{expected} +RESET +OK");
@@ -142,7 +143,7 @@ fn a_client_that_is_unblocked_hears_nothing() {
     }
 }
 
-/// Ours, and redis-server where it is installed.
+/// Our server, and redis-server if it is installed.
 fn servers() -> Vec<Box<dyn Endpoint>> {
     let real = RealServer::start(Kind::Redis, &[]).map(|server| Box::new(server) as Box<dyn Endpoint>);
     real.into_iter().chain([Box::new(ours::server()) as Box<dyn Endpoint>]).collect()
@@ -248,8 +249,8 @@ fn reset_ends_the_silence_but_its_own_reply_may_be_skipped() {
     case(&["a: CLIENT REPLY SKIP", "a: RESET", "a: PING"], "+PONG");
 }
 
-/// Redis keeps these connections open for ever, without reading from them: a connection that waits for its last
-/// reply to be written never has one. Ours are closed.
+/// Redis keeps these connections open for ever, without reading from them: a connection that waits for its last reply
+/// to be written never gets one. Our server closes them.
 #[test]
 fn a_silent_connection_that_is_to_end_ends() {
     let server = ours::server();

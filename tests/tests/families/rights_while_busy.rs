@@ -1,5 +1,5 @@
-//! Who may stop a slow script, or the server, when rights have changed in the same breath: the script begins right
-//! behind the change, before any other client is served. Ours with 1, 2 and 4 threads, beside redis-server.
+//! The right to stop a slow script, or the server, when rights change at the same time: the script begins right behind
+//! the change, before any other client is served. Our server has 1, 2 and 4 threads and is compared with redis-server.
 
 use lockwheel_tests::check::Endpoint;
 use lockwheel_tests::client::Client;
@@ -12,7 +12,7 @@ const BUSY: &str = "-BUSY Redis is busy running a script. You can only call SCRI
 const NOAUTH: &str = "-NOAUTH Authentication required.";
 const ENDLESS: &str = "EVAL \"while true do end\" 0";
 
-/// Ours with so many threads, and redis-server where it is installed.
+/// Our server with this number of threads, and redis-server if it is installed.
 fn servers() -> Vec<Box<dyn Endpoint>> {
     let with = |threads| ours::builder().threads(threads).start().expect("a free port");
     let ours = [1, 2, 4].map(|threads| Box::new(with(threads)) as Box<dyn Endpoint>);
@@ -20,7 +20,7 @@ fn servers() -> Vec<Box<dyn Endpoint>> {
     ours.into_iter().chain(real).collect()
 }
 
-/// A client that may do everything, whatever becomes of the default user.
+/// A client with all rights, whatever happens to the default user.
 fn root(address: SocketAddr) -> Client {
     let mut root = Client::connect(address);
     for line in ["CONFIG SET busy-reply-threshold 1", "ACL SETUSER root on nopass +@all ~* &*", "AUTH root x"]
@@ -30,13 +30,13 @@ fn root(address: SocketAddr) -> Client {
     root
 }
 
-/// Sends these requests and an endless script at once, and waits until others see it.
+/// Sends these requests and an endless script at once, and waits until other clients see the script.
 fn run_behind(runner: &mut Client, changes: &str, root: &mut Client) {
     runner.send_raw(format!("{changes}\r\n{ENDLESS}\r\n").as_bytes());
     while root.line("PING").to_string() != BUSY {}
 }
 
-/// The script has been killed by who may: its runner has the replies to so many changes, and the error.
+/// An authorised client has killed the script: its runner has the replies to this number of changes, and the error.
 fn kill(root: &mut Client, runner: &mut Client, changes: usize) {
     assert_eq!(root.line("SCRIPT KILL").to_string(), "+OK");
     for _ in 0..changes {
@@ -64,7 +64,7 @@ fn a_right_that_has_just_gone_is_not_there_while_the_script_behind_it_is_slow() 
             assert_eq!(other.line("PING").to_string(), "+PONG");
             run_behind(&mut runner, &format!("ACL SETUSER default {rule}"), &mut root);
             assert_eq!(other.line(request).to_string(), answer, "{rule}");
-            // Nor has who comes now.
+            // A client that connects now has no right either.
             assert_eq!(Client::connect(server.addr()).line(request).to_string(), answer, "{rule}");
             assert_eq!(root.line("PING").to_string(), BUSY, "{rule}");
             kill(&mut root, &mut runner, 1);
@@ -106,7 +106,7 @@ fn who_comes_behind_a_new_password_stops_nothing_before_it_has_given_it() {
             for request in ["SCRIPT KILL", "FUNCTION KILL", "SHUTDOWN NOSAVE", "GET k", "PING"] {
                 assert_eq!(late.line(request).to_string(), NOAUTH, "{change}: {request}");
             }
-            // Who was there stays logged in, unless it begins anew.
+            // A client that was connected before stays logged in, unless it sends RESET.
             assert_eq!(earlier.line("GET k").to_string(), BUSY);
             assert_eq!(earlier.line("RESET").to_string(), "+RESET");
             assert_eq!(earlier.line("SCRIPT KILL").to_string(), NOAUTH);
@@ -154,7 +154,8 @@ fn who_logs_in_as_less_while_a_script_is_slow_may_do_less() {
     }
 }
 
-/// One that is disconnected, or whose user is removed, is gone at once, though its connection may not know yet.
+/// A client that is killed, or whose user is removed, loses its rights at once, though its connection may not show it
+/// yet.
 #[test]
 fn who_has_just_been_disconnected_stops_nothing() {
     for server in servers() {
@@ -171,7 +172,7 @@ fn who_has_just_been_disconnected_stops_nothing() {
                     false => format!("CLIENT KILL ID {}", &id[1..]),
                 };
                 run_behind(&mut runner, &change, &mut root);
-                // It may have been closed already, and so in the midst of what it has sent.
+                // The server may have closed the connection already, and so in the middle of the sent request.
                 let _sent = other.try_send_raw(format!("{request}\r\n").as_bytes());
                 let ended = other.try_read_frame().map_err(|error| error.kind());
                 assert!(matches!(ended, Ok(None) | Err(ErrorKind::ConnectionReset)), "{change}: {ended:?}");

@@ -6,7 +6,7 @@ use lockwheel_tests::redis_server::{Kind, RealServer};
 use lockwheel_tests::reply::Reply;
 use std::collections::BTreeMap;
 
-/// Scripts, and how many keys they are said to have. There is a string at `s`.
+/// Scripts, and the declared number of their keys. There is a string at `s`.
 const SCRIPTS: &[(&str, &str)] = &[
     ("return 1", "0"),
     ("return {err = 'My Err'}", "0"),
@@ -71,7 +71,7 @@ const SCRIPTS: &[(&str, &str)] = &[
     ("return 1", "-1"),
 ];
 
-/// What is counted of errors and of calls, but for those of the requests that ask.
+/// The counters of errors and of calls, without those of the requests that ask.
 fn counted(client: &mut Client) -> BTreeMap<String, String> {
     let mut counted = BTreeMap::new();
     for section in ["errorstats", "commandstats", "stats"] {
@@ -92,7 +92,7 @@ fn counted(client: &mut Client) -> BTreeMap<String, String> {
     counted
 }
 
-/// What a server counts for a request, alone or in a transaction, with its last answer.
+/// The counters after a request, alone or in a transaction, with its last answer.
 fn count(client: &mut Client, request: &[&str], in_transaction: bool) -> (String, BTreeMap<String, String>) {
     for line in ["FLUSHALL", "SCRIPT FLUSH", "SET s x", "CONFIG RESETSTAT"] {
         assert_eq!(client.line(line).to_string(), "+OK");

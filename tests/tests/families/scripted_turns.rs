@@ -1,4 +1,4 @@
-//! Scripts turn the clock: when they have ended, and the transaction around them.
+//! Scripts that advance the clock: the effect comes when they have ended, and the transaction around them.
 
 use lockwheel::{Config, Server};
 use lockwheel_tests::client::Client;
@@ -16,7 +16,7 @@ fn the_clock_moves_when_the_script_has_ended() {
     s.check("EXISTS k", ":0").check("PTTL l", ":100").check("TIME", r#"["1000", "100000"]"#);
     s.check("EVAL \"return redis.call('CLOCK.STEP', -50)\" 0", "+OK").check("PTTL l", ":150");
     s.check("EVAL_RO \"return redis.call('CLOCK.STEP', 50)\" 0", "+OK").check("PTTL l", ":100");
-    // In order, also when the script fails after them.
+    // The effects come in order, also if the script fails after them.
     let script = "redis.call('clock.advance', 60) redis.call('clock.step', -10) \
                   redis.call('clock.advance', 40, 'nowake') error('x')";
     s.check_that(&format!("EVAL \"{script}\" 0"), Reply::is_error);

@@ -67,7 +67,7 @@ fn hello_without_a_login_says_how_to_log_in() {
                 <user> <pass> option can be used to authenticate the client and select the RESP protocol version at \
                 the same time";
     family::same_on(as_in_7_2("HELLO without a login names `HELLO <proto> AUTH`"), |s| {
-        // A session begins with HELLO itself.
+        // A session that begins with HELLO itself.
         s.on("stranger").check("PING", "+PONG");
         s.on("main").check("CONFIG SET requirepass secret", "+OK");
         s.on("stranger").check("RESET", "+RESET").check("HELLO 3", told).check("HELLO", told);
@@ -173,7 +173,7 @@ fn the_list_tells_what_each_client_does() {
     assert_eq!(client.line("CLIENT LIST ID x").to_string(), "-ERR Invalid client ID");
 }
 
-/// What each of these clients has sent: what its line then tells follows from that alone.
+/// The requests that each of these clients has sent. Its line of CLIENT LIST then follows from them alone.
 const DOINGS: &[(&str, &[&str])] = &[
     ("idle", &["SET k v"]),
     ("pops", &["BLPOP nothing 0"]),
@@ -191,10 +191,10 @@ const DOINGS: &[(&str, &[&str])] = &[
     ("elsewhere", &["SELECT 3"]),
 ];
 
-/// The commands of these that wait.
+/// The commands among these that wait.
 const BLOCKING: [&str; 3] = ["BLPOP", "XREAD", "WAIT"];
 
-/// The fields of a client's line that follow from what it has sent.
+/// The fields of a client's line that follow from its requests.
 fn following_fields(line: &str) -> String {
     const FIELDS: &[&str] = &[
         "flags", "db", "sub", "psub", "ssub", "multi", "qbuf", "argv-mem", "obl", "oll", "omem", "events",
@@ -203,7 +203,7 @@ fn following_fields(line: &str) -> String {
     FIELDS.iter().map(|name| format!("{name}={} ", field(line, name))).collect()
 }
 
-/// Fields of the same without the output: in EXEC, Redis counts what the transaction has answered so far.
+/// The fields of the line without the output: in EXEC, Redis counts the transaction's answers so far.
 fn following_fields_but_output(line: &str) -> String {
     let fields = following_fields(line);
     let kept = fields.split_inclusive(' ').filter(|field| !field.starts_with("obl="));
@@ -248,7 +248,7 @@ fn the_list_tells_of_clients_what_redis_tells() {
     }
 }
 
-/// Requests of clients by turns, each client's in one write. A line that begins with `~` is not answered at once.
+/// Requests of clients in turn, each client's in one write. A line that begins with `~` is not answered at once.
 const TURNS: &[(&str, &[&str])] = &[
     ("one", &["WATCH k", "MULTI", "GET k", "CLIENT INFO", "CLIENT LIST"]),
     ("looks", &["CLIENT LIST"]),
@@ -267,7 +267,7 @@ const TURNS: &[(&str, &[&str])] = &[
     ("one", &["SUBSCRIBE c", "CLIENT LIST TYPE pubsub", "UNSUBSCRIBE c", "CLIENT INFO", "EXEC"]),
     ("one", &["SELECT 0", "CLIENT NO-EVICT off", "CLIENT TRACKING off"]),
     ("one", &["MULTI", "AUTH wrong", "ACL LOG", "EXEC", "ACL LOG RESET"]),
-    // A client whose wait has ended is marked until the end of the turn in which it ended.
+    // A client whose wait has ended stays marked until the end of that iteration of the event loop.
     ("waits", &["~BLPOP l 0"]),
     ("looks", &["RPUSH l x", "CLIENT LIST"]),
     ("waits", &["PING", "~BLPOP l 0"]),
@@ -278,7 +278,7 @@ const TURNS: &[(&str, &[&str])] = &[
     ("looks", &["CLIENT LIST"]),
 ];
 
-/// The lines of clients in a reply, each behind the client's name.
+/// The lines of clients in a reply, each after the client's name.
 fn client_lines(reply: &Reply, into: &mut Vec<String>) {
     match reply {
         Reply::Array(parts) => parts.iter().for_each(|part| client_lines(part, into)),
@@ -292,7 +292,7 @@ fn client_lines(reply: &Reply, into: &mut Vec<String>) {
     }
 }
 
-/// Fields that each of these turns shows of clients.
+/// The fields of clients that each of these rounds shows.
 fn fields_of_turns(address: std::net::SocketAddr) -> Vec<(usize, String)> {
     let mut clients: Vec<(&str, Client)> = Vec::new();
     for name in ["one", "looks", "waits"] {
@@ -304,7 +304,7 @@ fn fields_of_turns(address: std::net::SocketAddr) -> Vec<(usize, String)> {
     let (mut shown, mut unread) = (Vec::new(), 0);
     for (turn, (name, lines)) in TURNS.iter().enumerate() {
         let client = &mut clients.iter_mut().find(|(client, _)| client == name).expect("a client's name").1;
-        // The server has done what the client has waited for before.
+        // The server has performed the actions for which the client waited.
         (0..unread).filter(|_| *name == "waits").for_each(|_| drop(client.read_frame()));
         unread = if *name == "waits" { 0 } else { unread };
         let waits = lines.iter().position(|line| line.starts_with('~'));
@@ -373,7 +373,7 @@ fn kill_closes_the_clients_that_are_meant() {
     assert_eq!(client.line(&format!("CLIENT KILL ID {id} USER default")).to_string(), ":1");
     assert!(closed(&mut by_id));
 
-    // Who is gone hears nothing more and waits for nothing more, from that instant on.
+    // A client that has gone receives nothing more and waits for nothing more, from that instant on.
     let (mut listener, mut waiter) = (connect(), connect());
     listener.line("SUBSCRIBE c");
     waiter.send_line("BLPOP list 0");
@@ -400,7 +400,7 @@ fn a_client_that_does_not_read_can_be_killed() {
     for _ in 0..4 {
         deaf.send_line("GET large");
     }
-    // It has not read what it asked for, so the server has bytes to write for as long as it lives.
+    // The client has not read its replies, so the server has bytes to write for as long as the client lives.
     loop {
         let line = text(&client.line(&format!("CLIENT LIST ID {id}")));
         if field(&line, "events") == "rw" {
@@ -528,7 +528,7 @@ fn command_counts_and_lists_the_table() {
     assert!(listed.contains(&Reply::Bulk(b"client|kill".to_vec())));
 }
 
-/// As clients take for granted that publish right after they have subscribed over another connection.
+/// Clients rely on this order when they publish right after they have subscribed over another connection.
 #[test]
 fn what_arrives_first_runs_first_whichever_connection_it_comes_over() {
     let server = lockwheel::Server::builder().port(0).start().expect("loopback has a free port");
@@ -666,7 +666,7 @@ fn info_has_sections_and_counts() {
     let keys = info(&mut client, "keyspace", "db0");
     let left_ms = keys.strip_prefix("keys=2,expires=1,avg_ttl=").and_then(|left_ms| left_ms.parse().ok());
     assert!(left_ms.is_some_and(|left_ms: i64| (1..=100_000).contains(&left_ms)), "{keys}");
-    // How long they took is not known beforehand.
+    // The durations are not known in advance.
     let mut calls = |command: &str| {
         let stats = info(&mut client, "commandstats", command);
         stats.split(',').filter(|field| !field.starts_with("usec")).collect::<Vec<_>>().join(",")
@@ -718,7 +718,7 @@ fn every_help_answers() {
     for command in ours::commands().iter_all() {
         let Some((container, "help")) = command.name.split_once('|') else { continue };
         if container == "cluster" {
-            // Even this is refused by a server outside a cluster.
+            // A server outside a cluster refuses even this.
             let refused = client.line("CLUSTER HELP").to_string();
             assert_eq!(refused, "-ERR This instance has cluster support disabled");
             continue;

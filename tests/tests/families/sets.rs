@@ -55,7 +55,7 @@ fn set_algebra_tells_which_keys_are_missing_up_to_one_that_is_no_set() {
 
 #[test]
 fn a_small_set_keeps_the_order_of_insertion() {
-    // Before 7.2 only sets of integers had an order.
+    // Before 7.2, only sets of integers had an order.
     family::same_on(as_in_7_2("small sets are listpacks"), |s| {
         s.check("SADD s c a b 7", ":4")
             .check3("SMEMBERS s", r#"["c", "a", "b", "7"]"#, r#"~["c", "a", "b", "7"]"#)
@@ -120,7 +120,7 @@ fn sets_are_combined() {
 #[test]
 fn a_difference_is_the_same_by_either_way_to_it() {
     family::same_everywhere(|s| {
-        // Many others that are small: their members are removed, not looked up.
+        // Many other sets that are small: their members are removed, not looked up.
         s.check("SADD a 1 2 3 4 5 6 7 8 9", ":9").check("SADD b 2", ":1").check("SADD c 3 x", ":2");
         s.check_sorted(
             "SDIFF a b c none b",

@@ -1,4 +1,4 @@
-//! Turning the clock with SETTLE: clients that react in their own time do so at the instant they were told at.
+//! Advancing the clock with SETTLE: clients that react in real time do so at the instant of their notification.
 
 use lockwheel::{Config, Server, Settle, Time};
 use lockwheel_engine::core::Simulation;
@@ -11,8 +11,8 @@ use std::time::Duration;
 /// The wall clock at the start, in milliseconds.
 const START_MS: i64 = 1_000_000_000;
 
-/// A server without sockets whose clock stands still, one who listens to `expired` events, one who acts upon them, and
-/// one who turns the clock.
+/// A server without sockets on a manual clock, a subscriber to `expired` events, a client that acts upon them, and a
+/// client that advances the clock.
 struct Trial {
     server: Simulation,
     listener: u64,
@@ -35,20 +35,21 @@ impl Trial {
         self.server.pass(Duration::from_millis(ms));
     }
 
-    /// How far the wall clock has been turned, in milliseconds, as `who` is told.
+    /// The advance of the wall clock since the start, in milliseconds, as `who` sees it.
     fn turned_ms(&mut self, who: u64) -> i64 {
         let time = self.server.ask(who, "TIME");
         let numbers: Vec<i64> = time.split("\r\n").filter_map(|line| line.parse().ok()).collect();
         numbers[0] * 1000 + numbers[1] / 1000 - START_MS
     }
 
-    /// What the listener was told since the last time: the keys.
+    /// The keys in the listener's messages since the last call.
     fn told(&mut self) -> Vec<String> {
         let text = self.server.read(self.listener);
         text.split("*3\r\n").skip(1).filter_map(|one| one.lines().nth(5).map(str::to_owned)).collect()
     }
 
-    /// What the turner was answered: how far the wall has been turned, what has fired, whether clients were quiet.
+    /// The answer to the client that advances: the advance of the wall clock, the number of fired deadlines, and
+    /// whether clients were quiet.
     fn answer(&mut self) -> Option<[i64; 3]> {
         let text = self.server.read(self.turner);
         let numbers: Vec<i64> =
@@ -67,7 +68,7 @@ fn a_turn_waits_at_each_instant_until_clients_have_been_quiet_for_so_long() {
         trial.pass(15);
         assert_eq!(trial.turned_ms(trial.actor), instant);
         trial.server.ask(trial.actor, "SET lease again PX 1000");
-        // Quiet for 20 ms from that request on, not from the instant on.
+        // The clients must be quiet for 20 ms from that request on, not from the instant on.
         trial.pass(19);
         assert_eq!((trial.told(), trial.answer()), (vec![], None), "at {instant}");
         trial.pass(3);
@@ -116,7 +117,7 @@ fn the_limit_cuts_the_waiting_and_not_the_turn() {
     trial.pass(1);
     assert_eq!(trial.answer(), Some([1000, 3, 0]));
     assert_eq!(trial.told(), ["a", "b", "c"]);
-    // Without a limit: five seconds.
+    // The default limit is five seconds.
     trial.server.ask(trial.actor, "SET k v PX 10");
     trial.server.send(trial.turner, "CLOCK.NEXT SETTLE 1000");
     for _ in 0..10 {
@@ -198,8 +199,8 @@ fn the_rust_interface_settles_too() {
     assert!(server.advance_settled(Duration::MAX, settle).is_err());
 }
 
-/// Clients over sockets, in their own threads: each takes the lock when it is told that it is free, as Redisson's do,
-/// and looks at the clock then.
+/// Clients over sockets, in their own threads. Each takes the lock when notified that it is free, as Redisson's clients
+/// do, and reads the clock then.
 fn waiters_over_sockets(threads: usize) {
     const WAITERS: usize = 3;
     let server = Server::builder().port(0).seed(ours::SEED).time(Time::Manual).threads(threads);
@@ -223,7 +224,7 @@ fn waiters_over_sockets(threads: usize) {
         })
         .collect();
     main.line(&format!("AWAIT.SUBSCRIBERS free {WAITERS}"));
-    // Tells them what an `expired` event is to Redisson's clients.
+    // Translates `expired` events into the messages that Redisson's clients get.
     let teller = thread::spawn(move || {
         let (mut listening, mut telling) = (Client::connect(addr), Client::connect(addr));
         telling.line("CONFIG SET notify-keyspace-events Ex");

@@ -1,10 +1,10 @@
-//! Two clients over a lock, without a socket: who gets what and when, and the same bytes each time.
+//! Two clients that use a lock, without a socket: the results and their times, and equal bytes in each run.
 
 use lockwheel::Config;
 use lockwheel_engine::core::Simulation;
 use std::time::Duration;
 
-/// A step of a scenario: what a client sends, or how much time passes.
+/// A step of a scenario: a request of a client, or the passing of time.
 enum Step {
     Send(usize, &'static str),
     Pass(u64),
@@ -12,7 +12,7 @@ enum Step {
 
 use Step::{Pass, Send};
 
-/// Runs a scenario of two clients; everything that each was sent, with the step after which it came.
+/// Runs a scenario of two clients. Returns all bytes for each, with the step after which they came.
 fn run(steps: &[Step], seed: u64) -> Vec<(usize, usize, String)> {
     let mut server = Simulation::new(Config::default(), seed);
     let clients = [server.connect(), server.connect()];
@@ -36,7 +36,7 @@ const LEASE_RUNS_OUT: &[Step] = &[
     Send(0, "CLOCK.FREEZE"),
     Send(0, "LOCK.ACQUIRE orders a PX 3000"),
     Send(1, "LOCK.ACQUIRE orders b PX 500 BLOCK 10000"),
-    // The server's time goes on by itself, and nothing runs out.
+    // The server's time passes by itself, and nothing expires.
     Pass(60_000),
     Send(0, "CLOCK.ADVANCE 2999"),
     Send(0, "LOCK.INFO orders"),

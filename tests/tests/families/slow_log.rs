@@ -1,4 +1,4 @@
-//! SLOWLOG, and the times of INFO's commandstats: ours beside a real redis-server.
+//! SLOWLOG, and the times of INFO's commandstats, compared with a real redis-server.
 
 use lockwheel_tests::check::Endpoint;
 use lockwheel_tests::client::Client;
@@ -7,7 +7,7 @@ use lockwheel_tests::redis_server::{Kind, RealServer};
 use lockwheel_tests::reply::Reply;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Ours, and redis-server where it is installed.
+/// Our server, and redis-server if it is installed.
 fn servers() -> Vec<Box<dyn Endpoint>> {
     let real = RealServer::start(Kind::Redis, &[]).map(|server| Box::new(server) as Box<dyn Endpoint>);
     [Box::new(ours::server()) as Box<dyn Endpoint>].into_iter().chain(real).collect()
@@ -36,13 +36,13 @@ fn entries(client: &mut Client, own: &str) -> Vec<String> {
     elements(&reply).iter().map(shown).collect()
 }
 
-/// The address of a client, as CLIENT INFO tells.
+/// The address of a client in CLIENT INFO.
 fn address(client: &mut Client) -> String {
     let info = text(&client.line("CLIENT INFO"));
     info.split(' ').find_map(|field| field.strip_prefix("addr=")).expect("an address").to_owned()
 }
 
-/// After these lines every server has logged this, the first line first; what they answer is not looked at.
+/// Requires that every server has logged this after these lines, the first line first; their replies are ignored.
 #[track_caller]
 fn logged(lines: &[&[&str]], expected: &[&str]) {
     for server in servers() {
@@ -115,7 +115,7 @@ fn a_request_that_waits_is_logged_when_it_has_been_served() {
         let [mut client, mut waiter] = [0; 2].map(|_| Client::connect(server.addr()));
         let own = address(&mut waiter);
         client.line("CONFIG SET slowlog-log-slower-than 0");
-        // Nothing comes for this one: it is never logged.
+        // This command is never logged.
         waiter.line("BLPOP none 0.01");
         waiter.send_line("BLPOP list 0");
         while !text(&client.line("INFO clients")).contains("blocked_clients:1") {}
@@ -198,7 +198,7 @@ fn a_call_has_its_time() {
 fn help_explains_the_subcommands() {
     let mut helps = servers().into_iter().map(|server| {
         let help = Client::connect(server.addr()).line("SLOWLOG HELP").to_string();
-        // 7.2 says `Print`.
+        // 7.2 writes `Print`.
         help.replace("Prints this help", "Print this help")
     });
     let ours = helps.next().expect("ours is there");

@@ -1,5 +1,5 @@
-//! Scripts of which a single step takes long: others are told `BUSY` all the same, and whoever is told that a script is
-//! killed can rely on it. And the time that a script sees.
+//! Scripts with a single step that takes long: other clients still get `BUSY`, and a client can rely on the reply that
+//! a script was killed. Also tests the time that a script sees.
 
 use lockwheel::Server;
 use lockwheel_tests::client::Client;
@@ -14,7 +14,7 @@ use std::thread::JoinHandle;
 
 const BUSY: &str = "-BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.";
 
-/// A server that calls scripts slow at once, with so many threads.
+/// A server that considers every script slow at once, with this number of threads.
 fn hasty_server(threads: usize) -> Server {
     let server = Server::builder().port(0).seed(7).threads(threads).start().expect("a server starts");
     hasten(server.addr());
@@ -25,7 +25,7 @@ fn hasten(addr: SocketAddr) {
     assert_eq!(Client::connect(addr).line("CONFIG SET busy-reply-threshold 1").to_string(), "+OK");
 }
 
-/// A script that a thread of its own waits for.
+/// A script whose reply a separate thread awaits.
 struct Running {
     ended: Arc<AtomicBool>,
     thread: JoinHandle<Reply>,
@@ -45,7 +45,7 @@ impl Running {
         Running { ended, thread }
     }
 
-    /// Sends until the server says that it is busy, and no longer than the script runs.
+    /// Sends a request until the server answers that it is busy, at most as long as the script runs.
     fn until_busy(&self, client: &mut Client) -> bool {
         while client.line("PING").to_string() != BUSY {
             if self.ended.load(Ordering::Acquire) {
@@ -60,7 +60,7 @@ impl Running {
     }
 }
 
-/// What ends by itself takes some seconds, in fewer steps than an interpreter would count. The list `l`, the
+/// Scripts that end by themselves after some seconds, in fewer steps than an interpreter would count. The list `l`, the
 /// sets `s` and `z` and the places `g` are long.
 const DEAR: &[&str] = &[
     "for i = 1, 4000 do redis.call('lpos', 'l', 'none') end",
@@ -132,7 +132,7 @@ fn who_is_told_that_a_script_is_killed_finds_nothing_written_and_no_result() {
     }
 }
 
-/// Answers of one server to a few requests while a script is slow, and after it.
+/// The answers of one server to a few requests, while a script is slow and after it.
 fn kills_in_transactions(addr: SocketAddr) -> Vec<String> {
     hasten(addr);
     let mut client = Client::connect(addr);
@@ -167,7 +167,7 @@ fn a_kill_within_a_transaction_is_queued_as_by_redis() {
     }
 }
 
-/// Waits until TIME has gone on by so many microseconds, and tells how often it looked.
+/// Waits until TIME has advanced by this number of microseconds. Returns the number of readings.
 fn waiting_for_time(us: u64) -> String {
     format!(
         "local function now() local t = redis.call('time') return t[1] * 1000000 + t[2] end \

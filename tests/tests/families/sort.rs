@@ -79,7 +79,7 @@ fn sets_without_an_order_are_sorted_where_it_must_be_the_same_every_time() {
 
 #[test]
 fn nothing_is_zero_and_space_before_a_number_is_skipped() {
-    // Valkey refuses it, and space before a number.
+    // Valkey refuses an empty text, and space before a number.
     family::same_on(&[Kind::Redis], |s| {
         s.check("RPUSH l ' 1' '' -1 0x10 +4", ":5").check("SORT l", r#"["-1", "", " 1", "+4", "0x10"]"#);
     });
@@ -87,7 +87,7 @@ fn nothing_is_zero_and_space_before_a_number_is_skipped() {
 
 #[test]
 fn numbers_beyond_a_double_are_none() {
-    // Real servers remember for all sorting to come that there was such a number.
+    // Real servers remember such a number for all later sorting.
     family::same_on(&[], |s| {
         let not_a_double = "-ERR One or more scores can't be converted into double";
         s.check("RPUSH l 1 1e400", ":2").check("SORT l", not_a_double);
@@ -128,7 +128,7 @@ fn what_is_stored_and_missed_is_told() {
     });
 }
 
-/// CVE-2023-36824: the keys of a request are found whatever stands where an argument is missing.
+/// CVE-2023-36824: the keys of a request are found even if an argument is missing.
 #[test]
 fn cve_2023_36824_the_keys_of_a_request_are_its_own() {
     family::same_everywhere(|s| {
@@ -144,14 +144,14 @@ fn cve_2023_36824_the_keys_of_a_request_are_its_own() {
     });
 }
 
-/// A random line whose answer no server may choose: no equals among the members of a set, no order of its own.
+/// A random line with only one right answer: no equals among the members of a set, and no server's own order.
 fn line(rng: &mut Rng) -> String {
     let key = *rng.pick(&["l1", "l2", "t1", "z1"]);
     let mut words = vec!["SORT".to_owned(), key.to_owned()];
     let is_list = key.starts_with('l');
     let by = *rng.pick(&["", "", "w*", "h*->w", "nosort"]);
     let (by, alpha) = match (is_list, by) {
-        // Missing weights are equals among texts.
+        // Missing weights are equal among texts.
         (false, "w*" | "h*->w") => (by, false),
         (_, "nosort") if key == "t1" => ("", rng.chance(50)),
         _ => (by, rng.chance(50)),
@@ -159,7 +159,7 @@ fn line(rng: &mut Rng) -> String {
     if !by.is_empty() {
         words.extend(["BY".to_owned(), by.to_owned()]);
     }
-    // With a limit, real servers sort equal texts in an order of their own.
+    // With a limit, real servers sort equal texts in their own order.
     if rng.chance(50) && !(alpha && by.contains('*')) {
         let number = |rng: &mut Rng| *rng.pick(&["0", "1", "2", "-1", "5", "100", "9223372036854775807"]);
         words.extend(["LIMIT".to_owned(), number(rng).to_owned(), number(rng).to_owned()]);

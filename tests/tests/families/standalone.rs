@@ -1,4 +1,4 @@
-//! What a server by itself answers that is no node of a cluster, nobody's replica, and keeps its keys in memory alone.
+//! Answers of a standalone server, which is no node of a cluster, no replica, and keeps its keys in memory only.
 
 use lockwheel::Server;
 use lockwheel_tests::check::Scenario;

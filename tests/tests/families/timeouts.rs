@@ -1,10 +1,10 @@
-//! Timeouts at the far ends of numbers, as the versions read them.
+//! Timeouts at the limits of numbers, as the versions parse them.
 
 use lockwheel::{Server, Version};
 use lockwheel_tests::client::Client;
 use lockwheel_tests::redis_server::{Kind, RealServer};
 
-/// Requests with a timeout `N`. Within a transaction nothing waits: its reply shows whether the timeout is taken.
+/// Requests with a timeout `N`. No command waits within a transaction; its reply shows whether the timeout is valid.
 const REQUESTS: &[&str] = &[
     "BLPOP k N",
     "BRPOP k N",

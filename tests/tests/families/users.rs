@@ -1,4 +1,4 @@
-//! Users and their rules, against redis-server: the words of rules, what is refused to whom, and random ones.
+//! Users and their rules, compared with redis-server: the syntax of rules, refusals, and random rules.
 
 use lockwheel_tests::check::Endpoint;
 use lockwheel_tests::client::{Client, Protocol};
@@ -351,7 +351,7 @@ fn locks_and_what_steers_a_test_are_categories_of_their_own() {
 fn users_and_what_is_refused_to_them_are_counted_as_memory() {
     let server = ours::server();
     let mut client = Client::connect(Endpoint::addr(&server));
-    // What is remembered of durations grows with each that is longer than any before.
+    // The records of latency grow with each new maximum.
     client.line("CONFIG SET latency-tracking no");
     let mut used = |line: &str| {
         assert!(!client.line(line).is_error(), "{line}");
@@ -366,7 +366,7 @@ fn users_and_what_is_refused_to_them_are_counted_as_memory() {
     assert!(used("ACL DELUSER u") < before + 50_000);
 }
 
-/// Words that are rules, or nearly. Of single commands only one is known: Redis tells several in no order.
+/// Words that are rules, or nearly. They know only one single command, because Redis lists several in no fixed order.
 const WORDS: &[&str] = &[
     "allkeys",
     "ALLKEYS",
@@ -447,7 +447,7 @@ fn random_rules_are_read_and_told_word_for_word() {
     let mut rng = Rng::new(seed());
     for _ in 0..400 * rounds() {
         let mut line = vec!["ACL", "SETUSER", "u"];
-        // Sets of rights would pile up.
+        // Sets of rights would accumulate.
         line.extend(rng.chance(25).then_some("clearselectors"));
         line.extend((0..=rng.below(4)).map(|_| *rng.pick(WORDS)));
         for line in [&*line, &["ACL", "GETUSER", "u"], &["ACL", "LIST"]] {
@@ -460,12 +460,12 @@ fn random_rules_are_read_and_told_word_for_word() {
     }
 }
 
-/// Requests that every user has to be judged by.
+/// Requests on which every user is judged.
 const REQUESTS: usize = 25;
 /// Users.
 const USERS: usize = 160;
 
-/// A rule at random, of commands that both servers have.
+/// A random rule, of commands that both servers have.
 fn rule(rng: &mut Rng, subjects: &[&Subject], categories: &[String]) -> String {
     const PATTERNS: &[&str] = &["*", "?", "k*", "*1", "[a-m]*", "str*", "list1", "", "h\\?*"];
     let sign = *rng.pick(&["+", "-", "+"]);
@@ -484,7 +484,7 @@ fn rule(rng: &mut Rng, subjects: &[&Subject], categories: &[String]) -> String {
     }
 }
 
-/// The rules of a user at random.
+/// The random rules of a user.
 fn rules(rng: &mut Rng, subjects: &[&Subject], categories: &[String]) -> Vec<Vec<u8>> {
     let mut words = vec![b"reset".to_vec()];
     for _ in 0..rng.below(9) {
@@ -497,7 +497,7 @@ fn rules(rng: &mut Rng, subjects: &[&Subject], categories: &[String]) -> Vec<Vec
     words
 }
 
-/// The arity and the categories of a command, as COMMAND INFO tells them.
+/// The arity and the categories of a command in COMMAND INFO.
 fn told(info: Reply) -> Option<(Reply, BTreeSet<String>)> {
     let Reply::Array(mut infos) = info else { panic!("{info:?} is no list") };
     let Some(Reply::Array(mut info)) = infos.pop() else { return None };
@@ -536,7 +536,7 @@ fn random_users_may_make_the_same_random_requests_as_on_redis() {
     let mut categories: Vec<String> = names.iter().map(|name| format!("{name:?}").replace('"', "")).collect();
     categories.push("all".to_owned());
     let mut own = connect(Endpoint::addr(&server));
-    // Those of which both tell the same arity and categories.
+    // Commands with the same arity and categories on both servers.
     let mut is_the_same = |subject: &&Subject| {
         let line = format!("COMMAND INFO {}", subject.name());
         told(theirs.line(&line)).is_some_and(|told_there| told(own.line(&line)) == Some(told_there))
@@ -573,7 +573,7 @@ fn random_users_may_make_the_same_random_requests_as_on_redis() {
     assert!(allowed > asked / 20 && allowed < asked - asked / 20, "{allowed} of {asked} say little");
 }
 
-/// A directory of a test, with a file of users.
+/// A test's directory with a file of users.
 fn directory(name: &str, users: &str) -> PathBuf {
     let directory = std::env::temp_dir().join(format!("lockwheel-users-{}-{name}", std::process::id()));
     std::fs::create_dir_all(&directory).expect("it can be made");
@@ -736,7 +736,7 @@ fn users_of_the_configuration_are_there_from_the_start_and_again_after_a_reset()
     );
 }
 
-/// A command that was renamed is as good as unknown: neither of its names is told.
+/// A renamed command counts as unknown: neither of its names is listed.
 #[test]
 fn a_renamed_command_is_no_nearest_name() {
     let process = Process::start(&["--rename-command", "fault.down", "fault.downs"]);

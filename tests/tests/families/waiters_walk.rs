@@ -1,6 +1,6 @@
-//! Random walks over everything that can be asked of locks, semaphores and latches, together with what happens to keys,
-//! clients and the clock. Nobody ever waits in a cycle. Then everything is given back, and whoever still waits has to
-//! be served; and what was seen of the walk has to be free of overlaps and of waiters that nobody woke.
+//! Random walks over all requests for locks, semaphores and latches, together with events of keys, clients and the
+//! clock. Waits never form a cycle. In the end everything is given back, and all remaining waiters must be served. The
+//! history of the walk must show no overlaps, and no waiter that was never woken.
 
 use lockwheel_engine::config::Config;
 use lockwheel_engine::core::Simulation;
@@ -8,27 +8,27 @@ use lockwheel_tests::rng::{Rng, seeds};
 
 const SEEDS: u64 = 150;
 const STEPS: usize = 250;
-/// More than there are requests that wait behind others, at any place of a queue.
+/// The bound exceeds the number of requests that wait behind others, at any place of a queue.
 const ROUNDS: usize = 100;
 const CLIENTS: usize = 9;
 const LOCKS: [&str; 3] = ["k", "l", "m"];
 const OWNERS: [&str; 4] = ["a", "b", "c", "d"];
-/// What must never be found, whatever clients do.
+/// Findings that must never occur, whatever clients do.
 const NEVER: [(&str, &str); 3] =
     [("VIOLATION", "mutual-exclusion"), ("VIOLATION", "token-order"), ("SUSPECT", "missed-wakeup")];
 
-/// What is done in a walk. Clients are named by their places, in lines as `{0}`.
+/// A step of a walk. Lines name clients by their indexes, as `{0}`.
 #[derive(Clone, Debug)]
 enum Step {
-    /// A client asks for something.
+    /// A client sends a request.
     Ask(usize, String),
-    /// Who steers the server does.
+    /// The controlling client sends a request.
     Steer(String),
-    /// A client closes its connection, which the server sees now or later, and another comes in its place.
+    /// A client closes its connection, which the server notices now or later, and another takes its place.
     Leave(usize, bool),
 }
 
-/// Who thinks of the steps.
+/// The generator of the steps.
 struct Author {
     rng: Rng,
 }
@@ -60,7 +60,7 @@ impl Author {
         self.one(&OWNERS)
     }
 
-    /// What somebody asks for itself.
+    /// Generates a request of an owner for itself.
     fn request(&mut self) -> String {
         let (key, owner) = (self.lock(), self.owner());
         match self.rng.below(20) {
@@ -132,7 +132,7 @@ impl Author {
         options + &self.wait()
     }
 
-    /// What happens to keys, to clients and to the clock.
+    /// Generates an event for keys, for clients or for the clock.
     fn blow(&mut self) -> String {
         let (key, other, owner) = (self.lock(), self.lock(), self.owner());
         let client = self.rng.below(CLIENTS);
@@ -150,13 +150,13 @@ impl Author {
             16 => ["FLUSHALL", "FLUSHDB", "DEL redisson_lock_queue:{k}", "CLOCK.STEP -100"]
                 [self.rng.below(4)]
             .to_owned(),
-            // What stands for a delay would last longer, and nobody knows of that.
+            // The key of a delay would last longer, and nobody would know of it.
             _ => format!("PEXPIRE {key} {} LT", self.ms()),
         }
     }
 }
 
-/// A server on a frozen clock, who steers it, and clients that ask: every other one speaks RESP3.
+/// A server on a frozen clock, the controlling client, and clients that send requests: every other one speaks RESP3.
 struct Walk {
     server: Simulation,
     main: u64,
@@ -213,13 +213,13 @@ impl Walk {
         self.server.ask(self.main, line)
     }
 
-    /// Nobody waits for itself: who would, by whatever closes the cycle, is told.
+    /// No owner waits for itself: if an event would close a cycle, the waiter gets an error.
     fn check_graph(&mut self) -> Result<(), String> {
         let graph = self.steer("LOCK.GRAPH");
         if graph.ends_with("cycles\r\n*0\r\n") { Ok(()) } else { Err(graph) }
     }
 
-    /// How many wait for a key.
+    /// The number of waiters for a key.
     fn waiters(&mut self, key: &str) -> usize {
         let info = self.server.ask(self.main, &format!("LOCK.INFO {key}"));
         let lines: Vec<&str> = info.split("\r\n").collect();
@@ -231,9 +231,9 @@ impl Walk {
         LOCKS.map(|key| self.waiters(key)).iter().sum()
     }
 
-    /// Everything is given back, again and again, and who waits is served each time.
+    /// Gives everything back, again and again, and serves the waiters each time.
     fn end(&mut self) -> Result<(), String> {
-        // Of those who have closed their connections the server knows.
+        // The server knows of all closed connections.
         self.server.notice();
         for round in 0..ROUNDS {
             if self.all_waiters() == 0 {
@@ -243,7 +243,7 @@ impl Walk {
                 self.steer(&format!("LOCK.FORCEUNLOCK {key}"));
                 self.steer(&format!("DEL {key}"));
             }
-            // No delay is longer; and then no place in a fair queue whose owner does not wait any more.
+            // No delay is longer. Afterwards no fair queue has a place whose owner no longer waits.
             self.steer(if round < ROUNDS / 2 { "CLOCK.ADVANCE 61" } else { "CLOCK.ADVANCE 300001" });
         }
         Err(LOCKS.map(|key| self.server.ask(self.main, &format!("LOCK.INFO {key} FULL"))).join("\n"))

@@ -1,4 +1,5 @@
-//! A turned clock ends leases that Redisson's clients count on their own machines: they are told, and nobody else is.
+//! An advanced clock ends leases that Redisson's clients count on their own machines. These clients are notified, and
+//! no others.
 
 use lockwheel::Server;
 use lockwheel_tests::check::Scenario;
@@ -7,7 +8,7 @@ use lockwheel_tests::ours;
 
 const OWNER: &str = "8743c9c0-0795-4907-87fd-6c719a6b4586:1";
 
-/// A lock that is held for `ms`, and one who listens to a channel.
+/// A lock that is held for `ms`, and a subscriber to a channel.
 fn listening(channel: &str, ms: u64) -> Scenario<Server> {
     let mut s = ours::manual_scenario();
     s.run(&format!("HSET l {OWNER} 1"));
@@ -22,7 +23,7 @@ fn listen(s: &mut Scenario<Server>, channel: &str) {
         .expect_push(&format!("[\"subscribe\", \"{channel}\", :1]"));
 }
 
-/// Requires that the listener was told this, once; or nothing.
+/// Requires that the subscriber got this message once, or nothing.
 #[track_caller]
 fn check_told(s: &mut Scenario<Server>, channel: &str, message: Option<&str>) {
     if let Some(message) = message {
@@ -87,14 +88,14 @@ fn each_kind_of_lock_has_its_channel_and_its_message() {
         s.run("CLOCK.ADVANCE 30000");
         check_told(&mut s, &fair, told);
     }
-    // What is no lock has none.
+    // A key that is no lock has no such message.
     let mut s = listening("redisson_lock__channel:{text}", 60_000);
     s.run("SET text v PX 30000");
     s.run("CLOCK.ADVANCE 30000");
     check_told(&mut s, CHANNEL, None);
 }
 
-/// What a native waiter was granted on the way is over before the end, and its end is told as well.
+/// A native waiter's grant during the advance ends before its end, and that end is published as well.
 #[test]
 fn leases_that_begin_on_the_way_are_turned_to_their_ends_too() {
     let mut s = listening(CHANNEL, 1000);
@@ -105,7 +106,7 @@ fn leases_that_begin_on_the_way_are_turned_to_their_ends_too() {
     check_told(&mut s, CHANNEL, Some("0"));
 }
 
-/// Time runs: a real lease of some milliseconds, turned or not.
+/// Time runs: a real lease of some milliseconds, with the clock advanced or not.
 #[test]
 fn a_lease_that_a_turn_has_shortened_is_told_of_also_when_time_ends_it() {
     let server = ours::server();
@@ -115,16 +116,16 @@ fn a_lease_that_a_turn_has_shortened_is_told_of_also_when_time_ends_it() {
     main.line("CLOCK.ADVANCE 29900");
     assert_eq!(main.line("AWAIT.KEY l GONE LIMIT 60000").to_string(), ":1");
     assert_eq!(waiter.read_reply().to_string(), format!("[\"message\", \"{CHANNEL}\", \"0\"]"));
-    // This one was made after the turn: time alone ends it, and as in Redis nobody is told.
+    // This lease was made after the advance: real time ends it, and as in Redis nobody is notified.
     main.line("LOCK.ACQUIRE l me PX 20");
     assert_eq!(main.line("AWAIT.KEY l GONE LIMIT 60000").to_string(), ":1");
     assert_eq!(waiter.line("PING").to_string(), "[\"pong\", \"\"]");
-    // A backward step makes it longer, which is no turn to its end.
+    // A backward step makes the lease longer, and does not end it.
     main.line("LOCK.ACQUIRE l me PX 20");
     main.line("CLOCK.STEP -1");
     assert_eq!(main.line("AWAIT.KEY l GONE LIMIT 60000").to_string(), ":1");
     assert_eq!(waiter.line("PING").to_string(), "[\"pong\", \"\"]");
-    // A renewal is made anew.
+    // A renewal starts a new lease.
     main.line("LOCK.ACQUIRE l me PX 30000");
     main.line("CLOCK.ADVANCE 29000");
     main.line("LOCK.RENEW 1 l me PX 20");

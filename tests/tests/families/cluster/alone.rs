@@ -1,4 +1,4 @@
-//! A node that knows no other one, beside one of redis-server: what an administrator tells it.
+//! A node that knows no other one, compared with redis-server's: the replies to an administrator.
 
 use crate::cluster::nodes::{fresh_directory, node_config, start_node};
 use lockwheel_tests::client::{Client, split};
@@ -115,7 +115,7 @@ const LINES: &str = r#"
     CLUSTER SHARDS
 "#;
 
-/// When it serves requests.
+/// The time at which the node serves requests.
 const SERVING: &str = r#"
     CLUSTER INFO
     SET foo bar
@@ -142,7 +142,7 @@ const SERVING: &str = r#"
     CLUSTER INFO
 "#;
 
-/// What may differ: its own name, its ports, and what is found out a moment later.
+/// The values that may differ: the node's name, its ports, and facts found out a moment later.
 fn neutral(reply: &Reply, id: &str, port: u16, bus: u16) -> String {
     let text = format!("{reply:?}").replace(id, "ME");
     let text = text.replace(&port.to_string(), "PORT").replace(&bus.to_string(), "BUS");
@@ -193,7 +193,7 @@ fn an_administrator_is_answered_as_by_redis() {
                 words
             };
             let same = match is_list {
-                // The order of keys is nobody's promise.
+                // The order of keys is not promised.
                 true => words(&answers[0]) == words(&answers[1]),
                 false => answers[0] == answers[1],
             };

@@ -1,4 +1,4 @@
-//! Addresses that are announced at run time, as behind mapped ports: ours beside those of redis-server.
+//! Addresses that are announced at run time, as behind mapped ports, compared with redis-server.
 
 use lockwheel_tests::shapes::{Cluster, Make, Replicated, until};
 use std::io;
@@ -8,7 +8,7 @@ use std::thread;
 /// A port that a replica announces.
 const ANNOUNCED: &str = "7999";
 
-/// The outer port of one that is mapped: what connects there reaches `inner`, for as long as the test runs.
+/// Opens the outer port of a mapped port: its connections reach `inner`, for as long as the test runs.
 fn mapped_port(inner: SocketAddr) -> u16 {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port is free");
     let port = listener.local_addr().expect("it listens").port();
@@ -17,7 +17,7 @@ fn mapped_port(inner: SocketAddr) -> u16 {
             let Ok(inner) = TcpStream::connect(inner) else { continue };
             for (from, to) in [(&outer, &inner), (&inner, &outer)] {
                 let (Ok(mut from), Ok(mut to)) = (from.try_clone(), to.try_clone()) else { continue };
-                // Where one side ends, the other does.
+                // The end of one side ends the other.
                 thread::spawn(move || {
                     let _has_ended = io::copy(&mut from, &mut to);
                     let _has_ended = to.shutdown(std::net::Shutdown::Both);
@@ -28,7 +28,7 @@ fn mapped_port(inner: SocketAddr) -> u16 {
     port
 }
 
-/// What two nodes tell of a cluster whose first node has begun to announce another port and a name.
+/// Returns the view of two nodes on a cluster whose first node has begun to announce another port and a name.
 fn told_of_announced_node(make: Make) -> Option<Vec<String>> {
     let cluster = Cluster::start(make, 0)?;
     let mapped = mapped_port(cluster.nodes()[0].addr());
@@ -56,7 +56,7 @@ fn told_of_announced_node(make: Make) -> Option<Vec<String>> {
     Some(told)
 }
 
-/// A text without what differs each time: ports, times, offsets, the order of nodes.
+/// A text without the parts that differ each time: ports, times, offsets, the order of nodes.
 fn masked(text: &str, ports: &[u16]) -> String {
     let mut text = text.to_owned();
     for (at, port) in ports.iter().enumerate() {
@@ -79,7 +79,7 @@ fn masked(text: &str, ports: &[u16]) -> String {
     shards.iter().map(|shard| without_offset(shard)).collect::<Vec<_>>().join("\n")
 }
 
-/// A shard without how far its node is, and without the end that depends on its place.
+/// A shard without the offset of its node, and without the end that depends on its position.
 fn without_offset(shard: &str) -> String {
     match shard.split_once("\"replication-offset\", :") {
         Some((before, after)) => format!("{before}{}", after.split_once(", ").map_or("", |(_, rest)| rest)),
@@ -99,8 +99,8 @@ fn a_node_that_announces_another_address_is_told_as_by_redis_server() {
     }
 }
 
-/// What a master tells of a replica that begins to announce another address: at once, when it has come again, and when
-/// it has become the master.
+/// Returns a master's view on a replica that begins to announce another address: at once, after a reconnect, and after
+/// its promotion.
 fn told_of_announced_replica(make: Make) -> Option<Vec<String>> {
     let servers = Replicated::start(make, 1)?;
     let [master, replica] = servers.servers() else { unreachable!("there are two") };

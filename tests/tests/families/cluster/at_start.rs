@@ -1,4 +1,4 @@
-//! The file that a node begins with, and writes.
+//! The file with which a node begins, and that it writes.
 
 use crate::cluster::nodes::{OurCluster, file, fresh_directory, names, node_config, start_node};
 use lockwheel::Server;
@@ -65,7 +65,7 @@ fn a_broken_file_is_refused_with_its_line() {
     let _ = std::fs::remove_dir_all(directory);
 }
 
-/// Why the program does not start as a node in a directory, with these words of Redis' after its number and the time.
+/// The reason why the program does not start as a node in a directory: the words of Redis, without process id and time.
 fn refusal(program: &Path, directory: &Path, file: &str) -> String {
     let options = ["--port", "0", "--unixsocket", "other.sock", "--save", "", "--cluster-enabled", "yes"];
     let mut command = Command::new(program);
@@ -94,7 +94,7 @@ fn a_node_is_refused_the_file_of_another_that_runs() {
         Server::builder().config(config).start().map(drop).map_err(|why| why.to_string())
     };
     assert_eq!(refused(directory, "nodes.conf"), Err(used.to_owned()));
-    // Each change puts another file in its place.
+    // Each change replaces the file by a new one.
     let mut client = Client::connect(cluster.addresses()[0]);
     assert!(!client.line("CLUSTER BUMPEPOCH").is_error());
     assert_eq!(refused(directory, "nodes.conf"), Err(used.to_owned()));

@@ -1,4 +1,4 @@
-//! Who waits for a lock by listening to the channel of its slot alone, as newer versions of Redisson do in a cluster.
+//! Waiters for a lock that subscribe only to the channel of its slot, as newer versions of Redisson do in a cluster.
 
 use crate::cluster::nodes::{OurCluster, names};
 use lockwheel_tests::client::Client;
@@ -25,7 +25,7 @@ fn a_native_release_is_told_on_the_channel_of_the_slot() {
     assert!(message.contains("smessage") && message.contains(CHANNEL), "{message}");
 }
 
-/// A replica is a node too: what all nodes are told does not come by its master's stream as well.
+/// A replica is a node too: messages to all nodes do not also arrive by its master's stream.
 #[test]
 fn who_listens_to_a_replica_hears_each_message_once() {
     let Some(cluster) = Cluster::start(Make::Ours, 1) else { return };

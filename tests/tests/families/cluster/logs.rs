@@ -1,9 +1,9 @@
-//! The log of failovers in a cluster: the same lines as those of redis-server.
+//! The log of failovers in a cluster, equal to that of redis-server line by line.
 
 use lockwheel_tests::shapes::{Cluster, Make, assert_same_lines, masked_lines, until};
 use std::collections::BTreeSet;
 
-/// Words by which lines about failovers are known.
+/// Words that identify lines about failovers.
 const WORDS: &[&str] = &[
     "election",
     "Epoch",
@@ -24,7 +24,7 @@ const WORDS: &[&str] = &[
     "Connection with",
 ];
 
-/// Lines that come or do not come by chance: who hears first, what arrives at once.
+/// Lines that occur by chance, depending on the order in which messages arrive.
 const BY_CHANCE: &[&str] = &[
     "Currently unable to failover: Waiting for votes, but majority still not reached.",
     "Currently unable to failover: Waiting the delay before I can start a new failover.",
@@ -43,7 +43,7 @@ const BY_CHANCE: &[&str] = &[
     "Master replication ID changed to NAME",
 ];
 
-/// A master is killed, replaced, comes back, takes over again, and so do others by force and by takeover.
+/// A master is killed, replaced, comes back, and takes over again. Others take over by force and by takeover.
 fn lines_of_failovers(make: Make) -> Option<BTreeSet<String>> {
     let mut cluster = Cluster::start(make, 1)?;
     let is_master = |cluster: &Cluster, node: usize| {
@@ -54,7 +54,7 @@ fn lines_of_failovers(make: Make) -> Option<BTreeSet<String>> {
     let follows = |cluster: &Cluster, node: usize| {
         cluster.nodes()[node].says("INFO replication").contains("master_link_status:up")
     };
-    // Else a master may deny its vote to a replica that it takes for a master.
+    // Without this, a master may deny its vote to a replica that it considers a master.
     let is_known_to_follow = |cluster: &Cluster, node: usize| {
         let is_replica = |line: &str| line.starts_with(&cluster.id(node)) && line.contains("slave");
         follows(cluster, node)

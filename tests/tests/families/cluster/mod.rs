@@ -1,4 +1,4 @@
-//! Nodes of clusters: beside those of redis-server with the same shape, and used by clients and redis-cli.
+//! Nodes of clusters: compared with those of redis-server in the same shape, and used by clients and redis-cli.
 
 mod alone;
 mod announced;

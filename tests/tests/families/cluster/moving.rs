@@ -1,4 +1,4 @@
-//! redis-cli looks at a cluster of ours, and moves slots with their keys.
+//! redis-cli inspects a cluster of our servers, and moves slots with their keys.
 
 use crate::cluster::nodes::{OurCluster, names, redis_cli};
 use lockwheel_tests::client::Client;
@@ -22,10 +22,10 @@ fn redis_cli_is_content_and_follows() {
     assert!(text.contains("bar"), "{text}");
 }
 
-/// Sets keys at the nodes that have them.
+/// Sets keys at the nodes that own them.
 fn fill(clients: &mut [Client], keys: usize) {
     for chunk in (0..keys).collect::<Vec<_>>().chunks(1000) {
-        // Each key is set at all nodes, of which one takes it.
+        // Each key is sent to all nodes, of which one accepts it.
         let requests: Vec<Vec<String>> =
             chunk.iter().map(|n| vec!["SET".to_owned(), format!("key:{n}"), n.to_string()]).collect();
         let taken: usize = clients

@@ -1,4 +1,4 @@
-//! Three nodes of redis-server that redis-cli has made a cluster, and three of ours with the same names and slots.
+//! Three nodes of redis-server that redis-cli has joined to a cluster, and three of ours with the same names and slots.
 
 use lockwheel::{Config, Server};
 use lockwheel_tests::client::{Client, Protocol, split};
@@ -13,13 +13,13 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// The slots of the nodes.
 pub(crate) const SLOTS: [&str; 3] = ["0-5460", "5461-10922", "10923-16383"];
 
-/// Our nodes, which know of each other from their files.
+/// Our nodes, which know each other from their files.
 pub(crate) struct OurCluster {
     pub(crate) servers: Vec<Server>,
     pub(crate) directories: Vec<PathBuf>,
 }
 
-/// A directory of its own for a node.
+/// A directory for a node.
 pub(crate) fn fresh_directory() -> PathBuf {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -28,7 +28,7 @@ pub(crate) fn fresh_directory() -> PathBuf {
     path
 }
 
-/// A free port for clients that leaves room for the one for nodes, 10000 above.
+/// A free port for clients that leaves room for the port for nodes, 10000 above.
 fn port() -> u16 {
     std::iter::repeat_with(free_port).find(|port| *port < 55_000).expect("one is low enough")
 }
@@ -42,7 +42,7 @@ pub(crate) fn node_config(port: u16, directory: &std::path::Path) -> Config {
     config
 }
 
-/// A node of ours with this file; none when another process has taken its port.
+/// A node of ours with this file. `None` if another process has taken its port.
 pub(crate) fn start_node(config: Config, file: &str) -> Option<Server> {
     if !file.is_empty() {
         let path = PathBuf::from(&config.dir).join("nodes.conf");
@@ -118,7 +118,7 @@ pub(crate) struct Both {
 }
 
 impl Both {
-    /// Starts them; none without redis-server and redis-cli.
+    /// Starts both clusters. Returns `None` without redis-server and redis-cli.
     pub(crate) fn start(protocol: Protocol) -> Option<Both> {
         if find_in_path("redis-cli").is_none() {
             skip(&["redis-cli"], "redis-cli is not installed");
@@ -153,13 +153,13 @@ impl Both {
         Some(Both { real, ours, ids, protocol, clients })
     }
 
-    /// One more pair of connections to a node.
+    /// Opens one more pair of connections to a node.
     pub(crate) fn connect(&self, node: usize) -> [Client; 2] {
         let addresses = [self.real[node].addr(), self.ours.addresses()[node]];
         addresses.map(|address| Client::connect_with(address, self.protocol))
     }
 
-    /// Sends a line to a node of both; what the real one answers, with neutral ports.
+    /// Sends a line to a node of both. Returns the real one's answer, with neutral ports.
     #[track_caller]
     pub(crate) fn same(&mut self, node: usize, line: &str) -> String {
         self.same_words(node, &split(line))
@@ -172,14 +172,14 @@ impl Both {
         real
     }
 
-    /// What both answer, with neutral ports.
+    /// Returns the answers of both, with neutral ports.
     pub(crate) fn answers(&mut self, node: usize, words: &[Vec<u8>]) -> [String; 2] {
         let replies = self.clients[node].each_mut().map(|client| format!("{:?}", client.cmd(words)));
         let [real, ours] = replies;
         [self.neutral(&real), self.neutral(&ours)]
     }
 
-    /// A text in which ports are named after their nodes.
+    /// A text in which the names of nodes replace their ports.
     pub(crate) fn neutral(&self, text: &str) -> String {
         let mut text = text.to_owned();
         for (at, address) in self.ours.addresses().iter().enumerate() {
@@ -191,7 +191,7 @@ impl Both {
     }
 }
 
-/// Waits until a node says that its cluster serves requests.
+/// Waits until a node reports that its cluster serves requests.
 pub(crate) fn until_ok(client: &mut Client) {
     while !format!("{:?}", client.line("CLUSTER INFO")).contains("cluster_state:ok") {
         std::thread::yield_now();
@@ -205,7 +205,7 @@ pub(crate) fn until_connected(client: &mut Client) {
     }
 }
 
-/// What redis-cli says, and whether it was content.
+/// Returns the output of redis-cli, and whether it succeeded.
 pub(crate) fn redis_cli(arguments: &[&str]) -> Option<(bool, String)> {
     let Some(program) = find_in_path("redis-cli") else {
         skip(&["redis-cli"], "redis-cli is not installed");

@@ -1,9 +1,9 @@
-//! Slots on their way from node to node: ASK, TRYAGAIN, ASKING, and transactions.
+//! Slots that migrate between nodes: ASK, TRYAGAIN, ASKING, and transactions.
 
 use crate::cluster::nodes::Both;
 use lockwheel_tests::client::Protocol;
 
-/// The slot of `{bar}`, which the first node has; `{foo}` is the third's.
+/// The slot of `{bar}`, which the first node owns; `{foo}` is the third's.
 const SLOT: u16 = 5061;
 
 #[test]
@@ -113,7 +113,7 @@ fn transactions_of_several_nodes_are_refused_as_a_whole() {
     }
 }
 
-/// Nothing of what comes then is kept, so that it is in no slot.
+/// A failed transaction does not queue later requests, so that their keys count for no slot.
 #[test]
 fn transactions_that_will_not_run_say_so_as_by_redis() {
     let Some(mut both) = Both::start(Protocol::Resp2) else { return };
@@ -139,12 +139,12 @@ fn transactions_that_will_not_run_say_so_as_by_redis() {
     }
 }
 
-/// Redis looks at keys that are counted before the one that they are stored in.
+/// Redis checks the keys that `numkeys` counts before the destination key.
 #[test]
 fn the_slot_that_nobody_serves_is_told_in_the_order_of_redis() {
     let Some(mut both) = Both::start(Protocol::Resp2) else { return };
     both.same(0, "CONFIG SET cluster-require-full-coverage no");
-    // That of `b`.
+    // The slot of `b`.
     both.same(0, "CLUSTER DELSLOTS 3300");
     for line in [
         "GET b",
@@ -171,7 +171,7 @@ fn the_slot_that_nobody_serves_is_told_in_the_order_of_redis() {
     ] {
         both.same(0, line);
     }
-    // Whose words are others since 7.2.
+    // The wording has changed since 7.2.
     let words = "XREAD STREAMS b {bar}1 0".split(' ').map(|word| word.as_bytes().to_vec());
     for answer in both.answers(0, &words.collect::<Vec<_>>()) {
         assert!(answer.contains("ERR Unbalanced"), "{answer}");

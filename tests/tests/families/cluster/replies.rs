@@ -1,10 +1,10 @@
-//! What CLUSTER tells, field by field beside redis-server.
+//! The replies of CLUSTER, compared with redis-server field by field.
 
 use crate::cluster::nodes::Both;
 use lockwheel_tests::client::{Client, Protocol};
 use lockwheel_tests::shapes::{Cluster, Make, until};
 
-/// The lines of a text, without what the bus between real nodes leaves in it, in order.
+/// The lines of a text in order, without the traces of the bus between real nodes.
 fn lines(text: &str) -> Vec<String> {
     let text =
         text.trim_start_matches("=txt:").trim_matches('"').replace("\\r\\n", "\n").replace("\\n", "\n");
@@ -14,7 +14,7 @@ fn lines(text: &str) -> Vec<String> {
     lines
 }
 
-/// A line of a node without the instants of its last sign of life, and without the port for nodes.
+/// A line of a node without the times of its last sign of life, and without the port for nodes.
 fn without_times(line: &str) -> String {
     let mut words: Vec<&str> = line.split(' ').collect();
     if words.len() >= 8 {
@@ -38,7 +38,7 @@ fn nodes_and_info_have_the_lines_of_redis() {
                 let line = line.replace('@', &both.ids[1].clone());
                 both.same(node, &line);
             }
-            // The order of shards is that of a table that is hashed at random.
+            // The order of shards is that of a randomly seeded hash table.
             let words = lockwheel_tests::client::split("CLUSTER SHARDS");
             let parts = |answer: &str| {
                 let mut parts: Vec<String> = answer
@@ -67,7 +67,7 @@ fn preferred_endpoints_and_host_names_are_told_as_by_redis() {
     }
 }
 
-/// What a node answers, part by part in order, with names for the ports and without what differs from run to run.
+/// The answer of a node, part by part in order, with names for the ports and without the values that vary between runs.
 fn parts(cluster: &Cluster, node: usize, protocol: Protocol, line: &str) -> Vec<String> {
     let mut client = Client::connect_with(cluster.nodes()[node].addr(), protocol);
     let mut text = String::new();
@@ -75,7 +75,7 @@ fn parts(cluster: &Cluster, node: usize, protocol: Protocol, line: &str) -> Vec<
         text = client.line(line).to_string();
         !text.contains("\"rw\"")
     });
-    // Before the ports are named: a time may have their digits.
+    // The times are hidden before the ports are named: a time may have a port's digits.
     for name in ["\"replication-offset\"", "\"create-time\"", "\"send-buffer-allocated\""] {
         text = without_value(&text, name);
     }
@@ -86,7 +86,7 @@ fn parts(cluster: &Cluster, node: usize, protocol: Protocol, line: &str) -> Vec<
     if ["CLUSTER NODES", "CLUSTER INFO"].contains(&line) {
         return lines(&text);
     }
-    // Shards and links stand in the order of a table that is hashed at random.
+    // The order of shards and links is that of a randomly seeded hash table.
     let starts = text.replace("\"slots\"", "\n\"slots\"").replace("\"direction\"", "\n\"direction\"");
     let mut parts: Vec<String> = starts.lines().map(|part| part.trim_matches(END).to_owned()).collect();
     if line.contains("REPLICAS") {
@@ -96,7 +96,7 @@ fn parts(cluster: &Cluster, node: usize, protocol: Protocol, line: &str) -> Vec<
     parts
 }
 
-/// What stands between two parts.
+/// The characters that separate two parts.
 const END: [char; 6] = ['[', ']', '{', '}', ',', ' '];
 
 /// A reply without the numbers that follow a name.
@@ -110,10 +110,10 @@ fn without_value(text: &str, name: &str) -> String {
     })
 }
 
-/// Three masters with a replica each, all of whose nodes know that all is well.
+/// Starts three masters with a replica each. Returns once all nodes know that all others are healthy.
 fn with_replicas(make: Make) -> Option<Cluster> {
     let cluster = Cluster::start(make, 1)?;
-    // One of whom nothing was written yet tells others nothing of how far it is.
+    // A replica to which nothing was written yet does not report its offset.
     for (master, key) in ["b", "c", "a"].iter().enumerate() {
         assert_eq!(cluster.client(master).line(&format!("SET {key} v")).to_string(), "+OK");
     }

@@ -1,4 +1,4 @@
-//! Random requests are sent where redis-server sends them.
+//! Random requests are redirected as redis-server redirects them.
 
 use crate::cluster::nodes::Both;
 use lockwheel_engine::spec::{Args, Flags};
@@ -8,17 +8,17 @@ use lockwheel_tests::generate::Generator;
 use lockwheel_tests::pair::typed;
 use std::collections::BTreeMap;
 
-/// How many.
+/// The number of requests.
 const REQUESTS: usize = 100_000;
 
-/// Those that connect to others, or end what the test needs; and those that may name two keys to store in, of which
-/// redis-server looks at one.
+/// Commands that connect to other servers, or that break the test. Also commands that may name two destination keys, of
+/// which redis-server checks one.
 const LEFT_OUT: &[&str] = &["migrate", "ssubscribe", "sunsubscribe", "georadius", "georadiusbymember"];
 
-/// How many random transactions.
+/// The number of random transactions.
 const TRANSACTIONS: usize = 5_000;
 
-/// The words that a request is answered when it does not run.
+/// The first words of the answers to requests that do not run.
 const REDIRECTS: [&str; 5] = ["MOVED", "ASK", "CROSSSLOT", "TRYAGAIN", "CLUSTERDOWN"];
 
 fn may_be_sent(subject: &Subject) -> bool {
@@ -27,7 +27,7 @@ fn may_be_sent(subject: &Subject) -> bool {
     is_routed && !spec.has(Flags::BLOCKING) && !subject.is_newer() && !LEFT_OUT.contains(&subject.name())
 }
 
-/// Gives some of the keys of a request other slots, and lets some share one.
+/// Gives some of the keys of a request other slots, and lets some share a slot.
 fn vary_keys(generator: &mut Generator, subject: &Subject, request: &mut [Vec<u8>]) {
     let words: Vec<&[u8]> = request.iter().map(Vec::as_slice).collect();
     let keys = subject.command.key_positions(Args::new(&words));
@@ -80,12 +80,12 @@ fn a_hundred_thousand_random_requests_are_sent_where_redis_sends_them() {
     );
 }
 
-/// Some of whose requests are malformed, and some of which watch a key that has changed.
+/// Some transactions have malformed requests, and some watch a changed key.
 fn random_transaction(generator: &mut Generator, known: &[&Subject], node: usize) -> Vec<Vec<Vec<u8>>> {
     let words = |line: &str| -> Vec<Vec<u8>> { line.split(' ').map(|word| word.into()).collect() };
     let mut requests = Vec::new();
     if generator.rng().below(4) == 0 {
-        // In slots of the three nodes.
+        // The keys are in slots of the three nodes.
         let key = ["b", "a", "foo"][node];
         requests.extend([words(&format!("WATCH {key}")), words(&format!("APPEND {key} x"))]);
     }
@@ -119,7 +119,7 @@ fn random_transactions_are_refused_where_redis_refuses_them() {
             let [real, ours] = both.answers(node, request).map(|answer| kind(&answer));
             let takes_more = "-ERR wrong number of arguments";
             if real.starts_with(takes_more) != ours.starts_with(takes_more) {
-                // As some commands do since 7.0.
+                // Since 7.0, some commands take more arguments.
                 both.answers(node, &[b"DISCARD".to_vec()]);
                 break;
             }
@@ -133,7 +133,7 @@ fn random_transactions_are_refused_where_redis_refuses_them() {
     }
 }
 
-/// What a request is answered, but for what it says of data.
+/// The kind of an answer, without its data.
 fn kind(answer: &str) -> String {
     let says_all = answer.starts_with(['-', '+', '(']);
     if says_all { answer.to_owned() } else { "run".to_owned() }

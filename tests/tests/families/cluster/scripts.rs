@@ -1,4 +1,4 @@
-//! Scripts and functions of nodes: which keys they may use, and what they are told of others.
+//! Scripts and functions of nodes: the keys that they may use, and the errors for other keys.
 
 use crate::cluster::nodes::Both;
 use lockwheel_tests::client::Protocol;

@@ -1,4 +1,4 @@
-//! Nodes that tell each other: they are met, made a cluster by redis-cli, fail, and take over.
+//! Nodes that exchange messages: they meet, redis-cli creates a cluster of them, they fail, and they take over.
 
 use crate::cluster::nodes::{fresh_directory, node_config, redis_cli, start_node, until_ok};
 use lockwheel::Server;
@@ -12,7 +12,7 @@ struct Nodes {
     clients: Vec<Client>,
 }
 
-/// How soon a node of these tests may have failed: long enough for a machine that is slow.
+/// The silence after which a node of these tests may count as failed, in milliseconds: long enough for a slow machine.
 const TIMEOUT_MS: i64 = 3000;
 
 impl Nodes {
@@ -22,7 +22,7 @@ impl Nodes {
             let directory = fresh_directory();
             let mut config = node_config(0, &directory);
             config.cluster.node_timeout = TIMEOUT_MS;
-            // The port for nodes is told, and nobody listens there.
+            // This port for nodes is only announced: nobody listens there.
             config.cluster.port = 1;
             config.requirepass = password.as_bytes().to_vec();
             config.replication.masterauth = config.requirepass.clone();
@@ -47,7 +47,7 @@ impl Nodes {
         self.clients[at].line(line).to_string()
     }
 
-    /// Waits until a node answers so that this holds.
+    /// Waits until a node's answer meets a condition.
     fn until(&mut self, at: usize, line: &str, holds: impl Fn(&str) -> bool) -> String {
         loop {
             let answer = self.text(at, line);
@@ -62,7 +62,7 @@ impl Nodes {
         self.text(at, "CLUSTER MYID").trim_matches('"').to_owned()
     }
 
-    /// The first meets all others, and each third of the slots has a master.
+    /// The first node meets all others, and each third of the slots has a master.
     fn make_cluster(&mut self, replicas: usize) {
         for (at, slots) in ["0 5460", "5461 10922", "10923 16383"].iter().enumerate() {
             assert_eq!(self.text(at, &format!("CLUSTER ADDSLOTSRANGE {slots}")), "+OK");
@@ -113,7 +113,7 @@ fn who_meets_one_knows_all_and_a_replica_has_what_its_master_has() {
         assert_eq!(nodes.text(3, "SET {bar}k v"), moved);
         nodes.text(3, "READWRITE");
         assert_eq!(nodes.text(3, "GET {bar}k"), moved);
-        // Each node makes its own, some later than others.
+        // Each node creates its own links, some later than others.
         nodes.until(0, "CLUSTER LINKS", |links| {
             (links.matches("\"to\"").count(), links.matches("\"from\"").count()) == (3, 3)
         });
@@ -157,7 +157,7 @@ fn a_replica_takes_over_when_it_is_asked_to() {
     assert_eq!(nodes.text(3, "SET {bar}k after"), "+OK");
     nodes.text(0, "READONLY");
     nodes.until(0, "GET {bar}k", |answer| answer == "\"after\"");
-    // And back, without asking anybody.
+    // The way back, by takeover without a vote.
     assert_eq!(nodes.text(0, "CLUSTER FAILOVER TAKEOVER"), "+OK");
     nodes.until(3, "ROLE", |role| role.contains("slave"));
     assert_eq!(nodes.text(0, "GET {bar}k"), "\"after\"");
@@ -179,7 +179,7 @@ fn the_replica_of_a_master_that_is_gone_takes_over_and_it_comes_back_as_a_replic
         let line = nodes.until(other, "CLUSTER NODES", |nodes| nodes.contains("master,fail "));
         assert!(line.contains(&format!("{id} 127.0.0.1:{port}")), "{line}");
     }
-    // It comes back with what its file says.
+    // The node comes back with the contents of its file.
     let file = std::fs::read_to_string(nodes.directories[0].join("nodes.conf")).expect("it was written");
     let directory = fresh_directory();
     let mut config = node_config(0, &directory);

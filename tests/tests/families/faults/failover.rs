@@ -24,12 +24,12 @@ fn a_fail_over_loses_what_was_written_since_the_lag() {
     scene.steer("SELECT 2", "+OK");
     scene.steer("MGET there other", "*2 $1 1 $-1");
     scene.steer("DBSIZE", ":1");
-    // The cache of scripts is the other server's.
+    // The other server has its own cache of scripts.
     let sha = "e0e1f9fabfc9d4800c877a703b823ac0578ff8db";
     scene.steer(&format!("SCRIPT EXISTS {sha}"), "*1 :0");
 }
 
-/// What writes a key, or two.
+/// Commands that write a key, or two.
 const WRITES: &[&str] = &[
     "SET K v",
     "SET K w PX 9000",
@@ -65,7 +65,7 @@ const WRITES: &[&str] = &[
     "EVAL \"return redis.call('set', KEYS[1], 1)\" 1 K",
 ];
 
-/// Whatever is written, and however keys come, go and move.
+/// All kinds of writes, with keys that are created, deleted and moved.
 #[test]
 fn a_fail_over_goes_back_to_all_that_was_there() {
     let keys = ["a", "b", "c", "d"];
@@ -105,7 +105,7 @@ fn a_fail_over_goes_back_to_all_that_was_there() {
     }
 }
 
-/// What a lag costs is one value for each key written, and nothing for those that come and go.
+/// A lag costs one value for each written key, and nothing for keys that were created and deleted meanwhile.
 #[test]
 fn a_lag_keeps_what_was_written_and_no_more() {
     let mut scene = Scene::new();
@@ -118,7 +118,7 @@ fn a_lag_keeps_what_was_written_and_no_more() {
         let text = info.split_once("used_memory:").unwrap().1;
         text.split(' ').next().unwrap().parse().unwrap()
     };
-    // What is remembered of durations grows with each command that is new.
+    // The records of latency grow with each new command.
     scene.steer("CONFIG SET latency-tracking no", "+OK");
     let before = used(&mut scene);
     scene.steer("FAULT.LAG", "+OK");
@@ -139,8 +139,8 @@ fn a_lag_keeps_what_was_written_and_no_more() {
     assert!(used(&mut scene) - before < 100_000);
 }
 
-/// A hold that was renewed meanwhile is the same hold, with the lease that the replica knows; one that was given back
-/// is there again.
+/// A hold that was renewed meanwhile is the same hold, with the lease that the replica knows. A hold that was given
+/// back is there again.
 #[test]
 fn locks_are_as_the_replica_knows_them() {
     let mut scene = Scene::new();
@@ -160,7 +160,7 @@ fn locks_are_as_the_replica_knows_them() {
         let info = scene.ask(scene.steer, &format!("LOCK.INFO {key}"));
         assert!(info.contains("$5 owner $1 a") && !info.contains("$5 grant $-1"), "{info}");
     }
-    // Who has it again is whoever had it: the replica knows of no release.
+    // The former holder has it again: the replica knows of no release.
     scene.steer("LOCK.RELEASE free a", ":0");
 }
 
@@ -184,7 +184,7 @@ fn only_keys_that_match_lag() {
     scene.steer("MSET lock:a 2 lock:b 2 other 2", "+OK");
     scene.steer("FAULT.FAILOVER", "+OK");
     scene.steer("MGET lock:a lock:b other", "*3 $1 1 $-1 $1 2");
-    // The new server has no replica that lags.
+    // The new server has no lagging replica.
     scene.steer("SET lock:a 3", "+OK");
     scene.steer("FAULT.FAILOVER", "+OK");
     scene.steer("GET lock:a", "$1 3");
@@ -234,7 +234,7 @@ fn a_restart_leaves_clocks_and_rules_and_lets_nobody_in_for_a_while() {
     scene.check(late, "GET k", "-no");
 }
 
-/// A client that leaves nobody behind to turn the clock ends the time of being down.
+/// If a client leaves nobody behind to advance the clock, the downtime ends.
 #[test]
 fn a_restart_on_frozen_hands_ends_when_nobody_is_connected_any_more() {
     let mut scene = Scene::new();
@@ -248,7 +248,7 @@ fn a_restart_on_frozen_hands_ends_when_nobody_is_connected_any_more() {
     scene.check(other, "PING", "+PONG");
 }
 
-/// Whoever turns the clock from one deadline to the next comes to it.
+/// An advance from one deadline to the next reaches the end of the downtime.
 #[test]
 fn the_end_of_a_restart_is_a_deadline_of_the_clock() {
     let mut scene = Scene::new();
@@ -258,7 +258,7 @@ fn the_end_of_a_restart_is_a_deadline_of_the_clock() {
     assert!(scene.ask(scene.steer, "CLOCK.NEXT").ends_with("*1 *2 $7 restart :0"));
     let client = scene.client();
     scene.check(client, "PING", "+PONG");
-    // What ends it earlier, or begins another, leaves nothing of it.
+    // A request that ends the downtime earlier, or begins another one, leaves nothing of the first.
     for line in ["FAULT.RESTART", "CONTROL.RESET"] {
         scene.steer("FAULT.RESTART DOWN 500", "+OK");
         scene.steer("FAULT.RESTART DOWN 100", "+OK");

@@ -1,4 +1,4 @@
-//! HOLD and HOLDREPLY: interleavings in the order that a test wants.
+//! HOLD and HOLDREPLY: interleavings in the order that a test chooses.
 
 use super::Scene;
 
@@ -55,7 +55,7 @@ fn a_test_waits_until_a_rule_holds_or_has_acted() {
     assert_eq!(scene.read(watcher), "$-1");
 }
 
-/// A misspelt name would wait for its whole time.
+/// A misspelt name would wait for the whole timeout.
 #[test]
 fn nobody_waits_for_a_rule_that_there_is_none_of() {
     let mut scene = Scene::new();
@@ -72,7 +72,7 @@ fn nobody_waits_for_a_rule_that_there_is_none_of() {
             assert_eq!(scene.read(client), "-ERR there is no rule 'gate'", "{removal}");
         }
     }
-    // One with a similar name is not meant.
+    // A rule with a similar name is not affected.
     scene.add("gate1 ON incr DO HOLD");
     scene.add("gate2 ON incr DO HOLD");
     scene.check(watcher, "AWAIT.FAULT gate1 1", "");
@@ -159,7 +159,7 @@ fn a_reset_lets_go_what_is_held() {
     scene.steer("DBSIZE", ":0");
 }
 
-/// Hands that stand do not keep what is over.
+/// A delay that is over at once does not wait for a stopped clock.
 #[test]
 fn what_is_held_for_no_time_goes_on_at_once() {
     for action in ["DELAY 0", "DELAYREPLY 0"] {
@@ -187,7 +187,7 @@ fn what_goes_on_while_clients_are_paused_waits_as_what_arrives_then() {
     }
 }
 
-/// They were on their way too when their client closed.
+/// The requests were also on their way when their client closed.
 #[test]
 fn requests_behind_a_held_one_arrive_after_it_though_their_client_has_gone() {
     let mut scene = Scene::new();
@@ -211,13 +211,13 @@ fn requests_behind_a_held_one_arrive_after_it_though_their_client_has_gone() {
     scene.steer("EXISTS n last", ":0");
     scene.advance(50);
     scene.steer("MGET n last never", "*3 $1 1 $1 v $-1");
-    // Nobody waits any more: nothing is given to who has gone.
+    // Nobody waits any more: a client that has gone gets nothing.
     scene.steer("AWAIT.BLOCKED 0 EXACT", ":1");
     scene.steer("RPUSH list x", ":1");
     scene.steer("LLEN list", ":1");
 }
 
-/// A client that has gone is counted no more, though its request is on its way.
+/// A client that has gone is no longer counted, though its request is on its way.
 #[test]
 fn a_wait_for_fewer_clients_ends_when_one_with_a_held_request_closes() {
     let mut scene = Scene::new();

@@ -87,7 +87,7 @@ fn a_partition_holds_new_connections_and_spares_who_asks_and_who_is_exempt() {
     assert_eq!((scene.read(new), scene.read(exempt)), ("+PONG".into(), "+OK +PONG".into()));
 }
 
-/// Or nobody could, once who has asked for the partition is gone.
+/// Otherwise nobody could end a partition, once the client that asked for the partition is gone.
 #[test]
 fn what_ends_a_partition_gets_through_it() {
     for direction in ["IN", "OUT", "BOTH"] {
@@ -121,7 +121,7 @@ fn clients_are_cut_off_by_name_and_by_library() {
     scene.check(library, "CLIENT SETINFO LIB-NAME redisson", "+OK");
     scene.steer("FAULT.PARTITION NAME pool-*", ":0");
     scene.steer("FAULT.PARTITION LIB redisson", ":1");
-    // Its name reaches the server; from then on nothing does.
+    // The client's name reaches the server; from then on nothing does.
     scene.check(named, "CLIENT SETNAME pool-7", "");
     scene.check(named, "PING", "");
     scene.check(library, "PING", "");

@@ -1,4 +1,4 @@
-//! What a test lets go wrong: rules and what they do, connections that carry nothing, fail-overs and restarts.
+//! Injected faults: rules and their actions, connections that carry nothing, fail-overs and restarts.
 
 mod failover;
 mod holding;
@@ -15,7 +15,7 @@ use lockwheel_engine::core::Simulation;
 use lockwheel_tests::check::is_expected;
 use std::time::Duration;
 
-/// A server without sockets whose clock stands still, and who steers it.
+/// A server without sockets on a manual clock, and the client that controls it.
 struct Scene {
     server: Simulation,
     steer: u64,
@@ -34,7 +34,7 @@ impl Scene {
         self.server.connect()
     }
 
-    /// Sends a line, and gives what comes back in one line.
+    /// Sends a line, and returns the reply in one line.
     fn ask(&mut self, client: u64, line: &str) -> String {
         let reply = self.server.ask(client, line);
         reply.replace("\r\n", " ").trim_end().to_owned()
@@ -46,13 +46,13 @@ impl Scene {
         assert!(is_expected(&got, expected), "{line}\nexpected: {expected}\n     got: {got}");
     }
 
-    /// The same for who steers.
+    /// Works as [`Self::check`], for the controlling client.
     #[track_caller]
     fn steer(&mut self, line: &str, expected: &str) {
         self.check(self.steer, line, expected);
     }
 
-    /// What a client has been sent meanwhile, in one line.
+    /// Returns the bytes that a client was sent meanwhile, in one line.
     fn read(&mut self, client: u64) -> String {
         self.server.read(client).replace("\r\n", " ").trim_end().to_owned()
     }
@@ -65,7 +65,7 @@ impl Scene {
         self.steer(&format!("FAULT.ADD {rule}"), "+OK");
     }
 
-    /// Real time passes.
+    /// Lets real time pass.
     fn pass(&mut self, ms: u64) {
         self.server.pass(Duration::from_millis(ms));
     }

@@ -188,7 +188,7 @@ fn of_a_transaction_rules_see_exec_and_errors_for_what_is_queued() {
     scene.check(client, "EXEC", "-ERR EXEC without MULTI");
 }
 
-/// A copy of a request that waits comes after it, and waits itself if it has to.
+/// A copy of a waiting request comes after it, and may itself wait.
 #[test]
 fn a_request_that_has_to_wait_is_executed_twice_too() {
     let mut scene = Scene::new();
@@ -205,7 +205,7 @@ fn a_request_that_has_to_wait_is_executed_twice_too() {
     scene.check(client, "LOCK.ACQUIRE k a BLOCK 0", "");
     scene.check(other, "LOCK.RELEASE k o", ":0");
     assert!(scene.read(client).contains("holds :2"));
-    // The first wait ends in vain, and the second takes what is there then.
+    // The first wait times out, and the second takes the item that is there then.
     scene.add("third ON brpop TIMES 1 DO DUPLICATE");
     scene.check(client, "BRPOP m 1", "");
     scene.advance(1000);

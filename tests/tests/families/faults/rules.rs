@@ -1,4 +1,4 @@
-//! Which requests a rule matches, and how often it acts.
+//! The requests that a rule matches, and the number of times it acts.
 
 use super::Scene;
 use lockwheel::Config;
@@ -54,7 +54,7 @@ fn skip_lets_through_and_times_ends() {
     assert_eq!(scene.field("endless", "left"), "$-1");
 }
 
-/// What a client is answered to so many PINGs.
+/// The answers to 64 PINGs of a client: an `x` for each PING on which the rule has acted.
 fn drawn(seed: u64, rules: &[&str], reseed: Option<u64>) -> String {
     let mut server = Simulation::new(Config::default(), seed);
     let [steer, client] = [server.connect(), server.connect()];
@@ -221,7 +221,7 @@ fn there_is_a_bound_to_partitions_and_patterns_in_bytes() {
         "AWAIT.EVENT acquired LIMIT 0 OWNER",
     ] {
         scene.steer(&format!("{line} {long}"), too_long);
-        // It may wait.
+        // The request may wait.
         let client = scene.client();
         assert!(!scene.ask(client, &format!("{line} {longest}")).starts_with('-'), "{line}");
     }

@@ -1,4 +1,4 @@
-//! The same over sockets, with one thread and with several: what is lost, frozen, held and cut off on real connections.
+//! Faults over sockets, with one thread and with several: messages lost, and connections frozen, held and cut.
 
 use lockwheel::{Server, Time};
 use lockwheel_tests::client::{Client, encode, is_refused};
@@ -6,7 +6,7 @@ use lockwheel_tests::shapes::until;
 
 const THREADS: [usize; 3] = [1, 2, 4];
 
-/// A server whose clock stands still, who steers it, and some clients, which are spread over its threads.
+/// A server on a manual clock, the client that controls it, and some clients that are spread over its threads.
 fn scene<const N: usize>(threads: usize) -> (Server, Client, [Client; N]) {
     let server = Server::builder().port(0).seed(7).threads(threads).time(Time::Manual).start();
     let server = server.expect("loopback has a free port");
@@ -21,13 +21,13 @@ fn check(client: &mut Client, line: &str, expected: &str) {
     assert_eq!(client.line(line).to_string(), expected, "{line}");
 }
 
-/// Every thread has had much time to do what it should not do.
+/// Every thread had ample time to do what it must not do.
 fn let_others_run(server: &Server) {
     let mut clients: Vec<Client> = (0..4).map(|_| Client::connect(server.addr())).collect();
     for client in &mut clients {
         check(client, "FAULT.EXEMPT", "+OK");
     }
-    // A partition holds a new connection: who is exempt already answers.
+    // A partition holds a new connection. The exempt client's answer shows that the server accepts.
     for _ in 0..20 {
         clients.iter_mut().for_each(|client| check(client, "PING", "+PONG"));
     }
@@ -42,7 +42,7 @@ fn a_black_hole_reads_and_forgets_until_its_client_closes_it() {
             .send_raw(&[encode(&["PING"]), encode(&["SET", "k", "v"]), encode(&["SET", "l", "v"])].concat());
         assert_eq!(client.read_reply().to_string(), "+PONG");
         check(&mut steer, "AWAIT.FAULT lost 1", ":1");
-        // More than a socket's buffers hold: it is read.
+        // The request exceeds a socket's buffers: the server has read a part of it.
         let much = encode(&[b"SET".to_vec(), b"m".to_vec(), vec![b'x'; 1 << 20]]);
         for _ in 0..16 {
             client.send_raw(&much);
@@ -70,7 +70,7 @@ fn a_lost_reply_is_never_sent_and_the_connection_is_cut_later() {
     }
 }
 
-/// It gets through in one piece or in several, and what comes behind it goes on.
+/// The request arrives in one piece or in several, and the requests behind it continue.
 #[test]
 fn a_partition_whose_asker_is_gone_is_ended_by_a_new_connection() {
     for threads in THREADS {
@@ -92,7 +92,7 @@ fn a_partition_whose_asker_is_gone_is_ended_by_a_new_connection() {
     }
 }
 
-/// A server that has read some of it before the partition, or all of it, but run nothing.
+/// The server has read some of the request before the partition, or all of it, but run nothing.
 #[test]
 fn what_ends_a_partition_gets_through_wherever_that_finds_it() {
     for threads in THREADS {
@@ -103,7 +103,7 @@ fn what_ends_a_partition_gets_through_wherever_that_finds_it() {
         healer.send_raw(b"HEAL\r\n");
         assert_eq!(healer.read_reply().to_string(), ":1");
         for _ in 0..100 {
-            // What it is answered is not held, whichever comes first.
+            // The answer to FAULT.HEAL is not held, whichever request comes first.
             steer.send_line("FAULT.PARTITION ALL IN");
             healer.send_line("FAULT.HEAL");
             assert!(matches!(healer.read_reply().to_string().as_str(), ":0" | ":1"));
@@ -113,7 +113,7 @@ fn what_ends_a_partition_gets_through_wherever_that_finds_it() {
     }
 }
 
-/// What stood before it may have an end while the partition has none.
+/// A request before it may end its wait while the partition has no end.
 #[test]
 fn what_ends_a_partition_is_heard_when_nothing_waits_before_it_any_more() {
     for threads in THREADS {
@@ -149,7 +149,7 @@ fn what_ends_a_partition_is_heard_when_nothing_waits_before_it_any_more() {
     }
 }
 
-/// It had reached the server.
+/// The request had reached the server.
 #[test]
 fn what_was_read_before_a_partition_runs_after_it_though_its_client_has_closed() {
     for threads in THREADS {
@@ -239,7 +239,7 @@ fn a_request_that_was_on_its_way_arrives_after_its_client_has_closed() {
     }
 }
 
-/// Its connection may see the close before it hears that the wait is over.
+/// The connection may see the close before the end of its wait.
 #[test]
 fn requests_behind_a_wait_that_has_ended_run_though_their_client_closes() {
     for threads in THREADS {
@@ -310,7 +310,7 @@ fn a_partition_holds_old_and_new_connections_until_it_heals() {
             check(&mut exempt, "EXISTS old new", ":0");
             check(&mut steer, "PING", "+PONG");
         }
-        // A client that gives up meanwhile is noticed when the partition has healed.
+        // A client that closes meanwhile is noticed when the partition has healed.
         let gone = Client::connect(server.addr());
         check(&mut steer, "AWAIT.CLIENTS 5 EXACT", ":1");
         drop(gone);
@@ -370,7 +370,7 @@ fn connections_are_refused_while_the_data_stay_and_the_clock_runs() {
         check(&mut steer, "FAULT.RESTART DOWN 100000 KEEP", "+OK");
         assert_eq!(client.read_to_close(), b"");
         assert!(is_refused(server.addr()));
-        // A second one begins and ends within the first; whoever is still connected ends both.
+        // A second partition begins and ends within the first; any client that is still connected ends both.
         check(&mut steer, "FAULT.RESTART DOWN 1 KEEP", "+OK");
         until("clients are let in", || !is_refused(server.addr()));
         check(&mut Client::connect(server.addr()), "GET k", "\"v\"");
@@ -381,7 +381,7 @@ fn connections_are_refused_while_the_data_stay_and_the_clock_runs() {
     }
 }
 
-/// A client that leaves nobody behind to turn the clock ends the time of being down.
+/// If a client leaves nobody behind to advance the clock, the downtime ends.
 #[test]
 fn clients_are_let_in_when_nobody_is_left_who_turns_the_clock() {
     for threads in THREADS {
@@ -395,7 +395,7 @@ fn clients_are_let_in_when_nobody_is_left_who_turns_the_clock() {
     }
 }
 
-/// A request that was sent meanwhile arrives when the server is up, which is then.
+/// A request that was sent meanwhile arrives once the server is up, which is then.
 #[test]
 fn clients_are_let_in_when_the_last_one_leaves_a_held_request() {
     for threads in THREADS {

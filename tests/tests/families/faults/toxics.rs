@@ -1,5 +1,5 @@
-//! The toxics of toxiproxy: latency with jitter, limited bandwidth, pieces, resets, raw bytes, and connections
-//! that are refused while the data stay.
+//! The toxics of toxiproxy: latency with jitter, limited bandwidth, slices, resets, raw bytes, and refused connections
+//! while the data stay.
 
 use super::Scene;
 use lockwheel::{Server, Time};
@@ -59,7 +59,7 @@ fn a_reply_comes_in_pieces_and_what_is_behind_it_after_them() {
         assert_eq!(scene.server.read(client), "");
         scene.advance(10);
     }
-    // One that is no longer than a piece is sent at once.
+    // A reply no longer than a slice is sent at once.
     scene.check(client, "GET none", "$-1");
     assert!(scene.ask(scene.steer, "FAULT.LIST").contains("$4 hits :2"));
 }
@@ -132,7 +132,7 @@ fn connections_are_refused_while_the_data_stay() {
     scene.steer("GET k", "$-1");
 }
 
-/// Returns what a connection is sent without waiting; `None` at its end.
+/// Returns the bytes that a connection has, without waiting. `None` at its end.
 fn arrived(client: &mut TcpStream) -> Option<String> {
     let mut bytes = [0; 100];
     client.set_nonblocking(true).expect("it is a socket");
@@ -154,7 +154,7 @@ fn a_rule_on_the_last_reply_of_a_connection_keeps_it_open_until_then() {
             let server = Server::builder().port(0).threads(threads).time(Time::Manual).start();
             let server = server.expect("loopback has a free port");
             let mut steer = Client::connect(server.addr());
-            // Returns what has arrived before each of these milliseconds, in turn, and at last.
+            // Returns the bytes that have arrived before each of these milliseconds, in turn, and at last.
             let mut play = |action: &str, turns: &[u64]| -> Vec<Option<String>> {
                 steer.line("FAULT.CLEAR");
                 let mut socket = connected(server.addr());

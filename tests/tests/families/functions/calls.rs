@@ -1,4 +1,4 @@
-//! FCALL and FCALL_RO, the flags of functions and of scripts, and what functions cause.
+//! FCALL and FCALL_RO, the flags of functions and of scripts, and the effects of functions.
 
 use super::libraries::load;
 use lockwheel_tests::ours::{manual_scenario, scenario};

@@ -5,7 +5,7 @@ use lockwheel_tests::check::Scenario;
 use lockwheel_tests::client::Client;
 use lockwheel_tests::ours::{scenario, server};
 
-/// Loads a library with functions that answer their own names.
+/// Loads a library with functions that return their own names.
 pub(crate) fn load(scenario: &mut Scenario<Server>, name: &str, functions: &[&str]) {
     let line = format!("FUNCTION LOAD \"{}\"", code(name, functions));
     scenario.check(&line, &format!("\"{name}\""));
@@ -246,7 +246,7 @@ fn the_memory_of_libraries_is_counted_and_given_back() {
             .find_map(|line| line.strip_prefix(name)?.strip_prefix(':')?.parse::<usize>().ok());
         value.unwrap_or_else(|| panic!("no number {name} in {text}"))
     };
-    // What is remembered of durations grows with each command that is new.
+    // The records of latency grow with each new command.
     client.line("CONFIG SET latency-tracking no");
     let start = used(&mut client, "used_memory");
     let register = "redis.register_function('f', function() return 1 end)";

@@ -41,7 +41,7 @@ fn names(client: &mut Client) -> Vec<String> {
     list.split("\"name\", \"").skip(1).filter_map(|rest| Some(rest.split_once('"')?.0.to_owned())).collect()
 }
 
-/// As redis-server 7.0.15 answers for the same library, but for the version.
+/// The answer of redis-server 7.0.15 for the same library, except the version.
 #[test]
 fn a_dump_is_what_redis_writes() {
     let server = server();
@@ -152,7 +152,7 @@ fn libraries_of_release_candidates_are_read() {
     assert_eq!(client.line("FCALL f 0").to_string(), ":1");
 }
 
-/// Of twenty thousand, each is refused and all stays what it was, or takes the place of what was there.
+/// Each of twenty thousand payloads is either refused, and nothing changes, or replaces the existing libraries.
 #[test]
 fn garbage_with_a_right_checksum_leaves_no_part_of_a_library() {
     const BATCH: usize = 200;
@@ -193,7 +193,7 @@ fn garbage_with_a_right_checksum_leaves_no_part_of_a_library() {
     assert!(refused > 1500 && restored > 100, "{refused} and {restored}");
 }
 
-/// What a payload takes is bounded in all, though each of its libraries could take as long as one that is loaded.
+/// The time for a payload is bounded as a whole, though each of its libraries may take as long as a loaded one.
 #[test]
 fn a_payload_of_endless_libraries_ends_soon() {
     let server = server();

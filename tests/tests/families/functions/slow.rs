@@ -1,4 +1,5 @@
-//! Slow functions: others are told so, FUNCTION STATS shows them, FUNCTION KILL ends them, and each kill its own kind.
+//! Slow functions: other clients get an error, FUNCTION STATS shows them, FUNCTION KILL ends them, and each kill
+//! command ends only its own kind.
 
 use lockwheel::Server;
 use lockwheel_tests::client::Client;
@@ -19,7 +20,7 @@ const LIBRARY: &str = "#!lua name=slow\n\
     redis.register_function('stubborn', function() while true do pcall(function() while true do end end) end end) \
     redis.register_function('write', function(keys) redis.call('set', keys[1], 'v') while true do end end)";
 
-/// Makes a server call functions slow at once, and loads the library.
+/// Makes a server consider functions slow at once, and loads the library.
 fn prepare(addr: SocketAddr) -> Client {
     let mut client = Client::connect(addr);
     assert_eq!(client.line("CONFIG SET busy-reply-threshold 1").to_string(), "+OK");
@@ -33,7 +34,7 @@ fn server(threads: usize) -> (Server, Client) {
     (server, client)
 }
 
-/// Sends until the server says that it is busy, and what it says.
+/// Sends a request until the server answers that it is busy. Returns the answer.
 fn until_busy(client: &mut Client) -> String {
     loop {
         let reply = client.line("PING").to_string();
@@ -51,7 +52,7 @@ fn begin(addr: SocketAddr, other: &mut Client, line: &str) -> Client {
     runner
 }
 
-/// What a server answers to a few requests while a function or a script is slow, and after it.
+/// The answers of a server to a few requests, while a function or a script is slow and after it.
 fn answers(addr: SocketAddr) -> Vec<String> {
     let mut other = prepare(addr);
     let mut answers = Vec::new();
@@ -162,7 +163,7 @@ fn kills_of_functions_are_counted() {
     }
 }
 
-/// A client whose function is slow goes away: the function ends by itself or by a kill, and the server goes on.
+/// A client whose function is slow disconnects: the function ends by itself or by a kill, and the server continues.
 #[test]
 fn a_client_may_leave_its_function() {
     for threads in [1, 2] {
@@ -176,7 +177,7 @@ fn a_client_may_leave_its_function() {
     }
 }
 
-/// While a library is loaded nobody is told `BUSY`, however slow scripts are called at once.
+/// No client gets `BUSY` while a library is loaded, however low the threshold for slow scripts is.
 #[test]
 fn loading_is_no_running_function() {
     let (server, mut other) = server(2);
