@@ -1,12 +1,12 @@
-//! Clients that behave rightly, and an administrator that does not: what LOCK.VERIFY finds is the administrator's
-//! doing.
+//! Correct clients, and an administrator that disturbs their locks. All findings of LOCK.VERIFY must be the
+//! administrator's doing.
 
 use crate::history::fixture::Server;
 use crate::history::verify::verify;
 use lockwheel_tests::rng::{Rng, seeds};
 use std::collections::BTreeMap;
 
-/// The locks: their keys, and the options by which all take them.
+/// The locks: their keys, and the options with which all clients take them.
 const LOCKS: [(&str, &[&str]); 5] = [
     ("p", &[""]),
     ("f", &["FAIR"]),
@@ -17,7 +17,7 @@ const LOCKS: [(&str, &[&str]); 5] = [
 const CLIENTS: usize = 6;
 const STEPS: usize = 150;
 
-/// What an administrator does to locks that others use.
+/// The actions of an administrator on locks that others use.
 const BLOWS: [&str; 19] = [
     "DEL f",
     "DEL p rw t",
@@ -40,10 +40,10 @@ const BLOWS: [&str; 19] = [
     "SWAPDB 0 1;SWAPDB 0 1",
 ];
 
-/// What follows from that for those who hold locks: these are taken from them, which they learn when they give them
-/// back. A text in the place of a lock keeps all out, and is nobody's.
+/// The findings that this causes for holders: they lose their locks, and learn of it when they release. A text in the
+/// place of a lock excludes all clients, and belongs to none.
 ///
-/// A hold that was moved to another name goes on there until its lease ends, and its owner may wait for another lock.
+/// A hold that was moved to another name lasts there until its lease ends, and its owner may wait for another lock.
 const TRUE: [&str; 6] = [
     "violation release-by-holder",
     "suspect mutual-exclusion",
@@ -53,10 +53,10 @@ const TRUE: [&str; 6] = [
     "lint deadlock",
 ];
 
-/// An administrator has brought those who wait for one lock into the queue of another.
+/// An administrator has moved the waiters of one lock into the queue of another.
 const QUEUE_RENAMED: &str = r#"RENAME redisson_lock_queue:{f} redisson_lock_queue:{g} -> "+OK"#;
 
-/// A client: what it holds, or waits for.
+/// A client: the lock that it holds, or for which it waits.
 #[derive(Default)]
 struct Client {
     id: u64,
@@ -93,7 +93,7 @@ impl Run {
         }
     }
 
-    /// Who waits is perhaps served now.
+    /// A waiter may be served now.
     fn hear(&mut self) {
         for n in 0..CLIENTS {
             let text = self.server.simulation.read(self.clients[n].id);
@@ -112,7 +112,7 @@ impl Run {
         }
     }
 
-    /// A client does what it does rightly: takes a lock, renews it, gives it back.
+    /// Performs a correct action of a client: it takes a lock, renews it, or gives it back.
     fn act(&mut self, n: usize) {
         let Client { holds, waits, .. } = self.clients[n];
         let owner = format!("o{n}");
@@ -140,7 +140,7 @@ impl Run {
         }
     }
 
-    /// A client's connection ends; a process comes in its place that is another owner's. Its lock is left behind.
+    /// Ends a client's connection. A process with another owner takes its place. The lock of the client stays behind.
     fn replace(&mut self, n: usize) {
         self.server.simulation.close(self.clients[n].id);
         self.server.simulation.notice();
@@ -155,7 +155,7 @@ impl Run {
                 self.steer(blow);
             }
             3..6 => {
-                // Only who holds nothing goes: nobody is to wait for what is left behind.
+                // Only a client without locks disconnects: nobody must wait for an abandoned lock.
                 let n = self.rng.below(CLIENTS);
                 if self.clients[n].holds.is_none() || self.clients[n].waits {
                     self.replace(n);
@@ -170,7 +170,7 @@ impl Run {
         self.hear();
     }
 
-    /// Each gives back what it has, and so do those who get it then.
+    /// Each client gives its lock back, and so do the next holders.
     fn give_back(&mut self) {
         for _ in 0..3 * CLIENTS {
             for n in 0..CLIENTS {
@@ -182,7 +182,7 @@ impl Run {
         }
     }
 
-    /// Everything is given back, and what an administrator has left in the place of locks is gone.
+    /// Everything is given back, and the administrator's keys in the place of locks are deleted.
     fn end(&mut self) {
         self.give_back();
         self.steer("FLUSHALL");
@@ -194,7 +194,7 @@ impl Run {
     }
 }
 
-/// What is found in a run, each kind with how often, and everything that was said.
+/// Performs a run. Returns the findings, each kind with its count, and the whole reply.
 fn run(seed: u64, blows: bool) -> (BTreeMap<String, usize>, String) {
     let mut run = Run::new(seed);
     (0..STEPS).for_each(|_| run.step(blows));
@@ -214,7 +214,7 @@ fn without_an_administrator_nothing_is_found() {
     }
 }
 
-/// Who was brought into another queue does not wait there, and is taken out of it when its time is over.
+/// A waiter that was moved into another queue does not wait there, and is removed from it when its time is over.
 fn is_evicted_after_an_exchange(text: &str) -> bool {
     let entries: Vec<Vec<&str>> = text.lines().map(|line| line.split(' ').collect()).collect();
     let is_brought = |entries: &[Vec<&str>], key: &str, owner: &str| {

@@ -1,4 +1,4 @@
-//! `AWAIT.*` of a simulated server: what ends a wait, and what does not.
+//! `AWAIT.*` of a simulated server: the events that end a wait, and those that do not.
 
 use lockwheel::Config;
 use lockwheel_engine::core::Simulation;
@@ -11,7 +11,7 @@ fn simulation() -> Simulation {
     Simulation::new(Config::default(), 7)
 }
 
-/// A server with a client that asks, and another.
+/// A server with a client that sends requests, and another client.
 fn two() -> (Simulation, u64, u64) {
     let mut server = simulation();
     let [asker, other] = [server.connect(), server.connect()];
@@ -63,7 +63,7 @@ fn calls_subscribers_and_waiters_can_be_at_most_so_many() {
             assert_eq!(server.read(asker), expected, "{what} {words}");
         }
     }
-    // Calls are fewer when they are counted anew, the others when somebody goes.
+    // The count of calls falls when it is reset, the other counts when a client leaves.
     server.send(asker, "AWAIT.CALLS get 1 ATMOST");
     assert_eq!(server.read(asker), "");
     let resetter = server.connect();
@@ -166,7 +166,7 @@ fn calls_on_a_key_are_counted_from_the_first_question_on() {
     assert_eq!(server.read(asker), "");
     server.send(other, "GET k3");
     assert_eq!(server.read(asker), DONE);
-    // A request that waits has begun, and is counted once; one of several keys is one.
+    // A waiting request has begun, and counts once. One request for several keys counts once.
     assert_eq!(server.ask(asker, "AWAIT.CALLS blpop 0 KEY l"), DONE);
     server.send(other, "BLPOP a l b 0");
     assert_eq!(server.ask(asker, "AWAIT.CALLS blpop 1 EXACT KEY l"), DONE);

@@ -1,4 +1,5 @@
-//! Histories in which many hold and wait at once: what is read of them stays linear, and others are served meanwhile.
+//! Histories with many holders and waiters at once: the time to read them stays linear, and other clients are served
+//! meanwhile.
 
 use crate::history::fixture::Server;
 use crate::history::verify::found;
@@ -36,7 +37,7 @@ fn sections_that_overlap_are_counted_and_some_are_shown() {
     }
 }
 
-/// Nobody waits for anything that the writers hold.
+/// Nobody waits for the writers' locks.
 #[test]
 fn deadlocks_of_many_readers_and_writers_of_one_lock_are_searched_for_without_giving_up() {
     let mut server = Server::new();
@@ -64,7 +65,7 @@ fn owners_of_one_hash_are_counted_and_some_are_shown() {
             server.ask(&format!("HSET lock 8743c9c0-0795-4907-87fd-6c719a6b4586:{owner} 1"));
         }
         let (shown, left_out, bytes) = verified(&mut server);
-        // Each is held for ever, too.
+        // Each hold also has no lease.
         assert_eq!(shown + left_out, pairs(count) + count, "{count}");
         assert!(shown <= 500 && bytes < 1_000_000, "{count}: {shown} {bytes}");
     }
@@ -96,7 +97,7 @@ fn a_violation_is_shown_beside_any_number_of_habits() {
     assert!(shown.len() < 1200);
 }
 
-/// A history that is too long to be read at once.
+/// A history that is too long for one reading.
 fn long() -> Server {
     let mut server = Server::new();
     for _ in 0..3000 {
@@ -116,7 +117,7 @@ fn others_are_served_while_a_long_history_is_read() {
         server.simulation.send(reader, request);
         assert_eq!(server.simulation.read(reader), "", "{request}");
         assert_eq!(server.send(other, "PING"), "+PONG\r\n", "{request}");
-        // What happens meanwhile is not part of it.
+        // Events that happen meanwhile are not part of the reading.
         server.send(other, "LOCK.ENTER section a");
         server.send(other, "LOCK.ENTER section b");
         server.pass(1000);
@@ -126,7 +127,7 @@ fn others_are_served_while_a_long_history_is_read() {
     }
 }
 
-/// The number of pieces in which a request is answered: there is one in a millisecond.
+/// The number of pieces in which a request is answered: one for each millisecond.
 fn pieces(server: &mut Server, request: &str) -> (usize, String) {
     let reader = server.client();
     server.simulation.send(reader, request);
@@ -234,10 +235,10 @@ fn searches_for_deadlocks_are_done_in_pieces_even_of_few_entries() {
     let mut server = chain(LENGTH);
     assert!(server.history("COUNT 0")["last"].as_u64().is_some_and(|last| last < 4096));
     let (pieces, reply) = pieces(&mut server, "LOCK.VERIFY");
-    // Half of the square of the length: the steps of all searches.
+    // Half the square of the length: the steps of all searches.
     assert!(pieces * 1024 * 16 > LENGTH * LENGTH / 4, "{pieces} pieces");
     assert!(reply.contains("\r\nok\r\n"), "{reply}");
-    // A short one is read at once.
+    // A short history is read at once.
     assert_eq!(self::pieces(&mut chain(20), "LOCK.VERIFY").0, 0);
 }
 
@@ -266,8 +267,8 @@ fn all_patterns_of_keys_are_compared_with_locks() {
     assert_eq!(reply.matches("walks all keys").count(), 4, "{reply}");
 }
 
-/// The CPU time that a reading takes of this thread, which the simulated server runs on. It is counted in ticks, so
-/// that the request is repeated until there are enough of them.
+/// Returns the CPU time of this thread for a reading; the simulated server runs on this thread. The time is counted in
+/// ticks, so the request is repeated until there are enough of them.
 fn cpu_of(server: &mut Server, request: &str) -> Duration {
     let now = || {
         let told = fs::read_to_string("/proc/thread-self/schedstat").expect("this is Linux");
@@ -284,8 +285,8 @@ fn cpu_of(server: &mut Server, request: &str) -> Duration {
     unreachable!("time passes")
 }
 
-/// The growth of what they do is measured, not the time: four times as many entries take about four times as long, and
-/// would take sixteen times where each is compared with all.
+/// The test measures growth, not time. With four times as many entries, a reading takes about four times as long; a
+/// comparison of all pairs would take sixteen times as long.
 #[test]
 fn reading_takes_four_times_as_long_of_four_times_as_many_entries() {
     let kinds: [&dyn Fn(usize) -> String; 5] = [
@@ -308,8 +309,8 @@ fn reading_takes_four_times_as_long_of_four_times_as_many_entries() {
     }
 }
 
-/// The same of the places of one owner in many fair queues, which nobody waits by any more, and of the locks that it
-/// takes then.
+/// Linear growth also holds for the places of one owner in many fair queues, by which no thread waits any more, and for
+/// the locks that the owner then takes.
 #[test]
 fn places_that_were_left_cost_nothing_once_they_are_found() {
     let join = "redis.call('rpush', 'redisson_lock_queue:{' .. KEYS[1] .. '}', ARGV[1]); return 1";

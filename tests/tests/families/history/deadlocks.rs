@@ -1,4 +1,4 @@
-//! Owners that wait for each other as Redisson does, and how that ends.
+//! Owners that wait for each other as Redisson does, and the end of their deadlock.
 
 use crate::history::fixture::{A, B, Server};
 use crate::history::verify::found;
@@ -6,7 +6,8 @@ use crate::history::verify::found;
 /// Joins the queue of a fair lock.
 const JOIN: &str = "redis.call('rpush', 'redisson_lock_queue:{' .. KEYS[1] .. '}', ARGV[1]); return 1";
 
-/// A process that is killed does not give way by itself, whatever its connections were for and whichever ends first.
+/// A killed process does not give way by itself, whatever the purpose of its connections and the order in which they
+/// end.
 #[test]
 fn a_deadlock_of_a_killed_process_stays_a_suspect() {
     for is_listener_first in [false, true] {
@@ -57,7 +58,7 @@ fn a_deadlock_of_plain_locks_of_a_killed_process_stays_a_suspect() {
     }
 }
 
-/// Of two instances that are refused a lock before either has subscribed, both wait: LOCK.GRAPH and LOCK.VERIFY agree.
+/// Two instances are refused a lock before either has subscribed. Both wait then: LOCK.GRAPH and LOCK.VERIFY agree.
 #[test]
 fn a_deadlock_is_found_whichever_of_two_instances_subscribes_first() {
     for order in [[0, 1], [1, 0]] {
@@ -83,7 +84,7 @@ fn a_deadlock_is_found_whichever_of_two_instances_subscribes_first() {
     }
 }
 
-/// A client may listen to two channels of a lock: when it has left both, its instance listens no more.
+/// A client may subscribe to two channels of a lock. Its instance stops listening only when the client has left both.
 #[test]
 fn an_instance_that_has_left_both_channels_of_a_lock_subscribes_anew() {
     let mut server = Server::new();
@@ -117,7 +118,7 @@ fn a_writer_that_was_refused_waits_by_its_own_channel_as_any_other() {
     assert_eq!(found(&mut server), ["suspect", "suspect deadlock"]);
 }
 
-/// An owner in a fair queue may begin to listen after the connection that asked is closed: it waits again.
+/// An owner in a fair queue may begin to listen after its requesting connection has closed: it waits again.
 #[test]
 fn a_place_in_a_fair_queue_counts_once_somebody_listens_for_it() {
     let mut server = Server::new();
@@ -133,7 +134,7 @@ fn a_place_in_a_fair_queue_counts_once_somebody_listens_for_it() {
     assert_eq!(found(&mut server), ["suspect", "suspect deadlock"]);
 }
 
-/// Its place in the line of a lock that others read costs nobody anything: it waits for another lock.
+/// Its place in the line of a lock that others read blocks nobody: it waits for another lock.
 #[test]
 fn whoever_would_read_several_locks_does_not_wait_for_other_readers() {
     let mut server = Server::new();

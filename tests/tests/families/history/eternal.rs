@@ -1,4 +1,4 @@
-//! `no-eternal-lock`: locks without a lease, in every way to take one or to lose it, and what is none.
+//! `no-eternal-lock`: locks without a lease, all ways to take or to lose one, and keys that are no locks.
 
 use crate::history::fixture::{A, COMPARE_AND_DELETE, Server};
 use crate::history::verify::{found, verify};
@@ -48,14 +48,14 @@ fn a_lock_that_loses_its_lease_is_eternal() {
     }
 }
 
-/// Another text in the place of a lock is its owner's from then on.
+/// Another text in the place of a lock belongs to its owner from then on.
 #[test]
 fn a_lock_that_is_overwritten_without_a_lease_is_eternal() {
     let taken = "SET lock:a me NX PX 1000";
     assert_eq!(after(&[taken, "SET lock:a you"]), ["violated", HABIT, ETERNAL]);
     assert_eq!(after(&[taken, "SET lock:a you KEEPTTL"]), ["ok", HABIT]);
     assert_eq!(after(&[taken, "SET lock:a you PX 50"]), ["ok", HABIT]);
-    // A result takes the place of a mark that keeps others from computing it, too.
+    // A result also replaces a mark that keeps other clients from computing it.
     assert_eq!(after(&["SET answer:42 pending NX PX 1000", "SET answer:42 result"]), ["ok", HABIT]);
 }
 
@@ -68,12 +68,12 @@ fn a_lease_that_comes_later_is_a_habit_and_no_eternal_lock() {
             let lease =
                 if take.ends_with("NX a me") { lease.replace("lock:a", "a") } else { lease.to_owned() };
             if lease.starts_with("SET a") {
-                // That a text without a name takes a lease so says nothing of it.
+                // A lease set together with a text, under a name that shows no lock, says nothing about this rule.
                 continue;
             }
             assert_eq!(after(&[take, &lease]), ["ok", HABIT], "{take}, {lease}");
         }
-        // Until it comes the lock is one without a lease, and so it was if its owner dies or gives it back before.
+        // Until the lease comes, the lock has none; if the owner dies or releases before, the lock never had one.
         let mut server = Server::new();
         server.ask(&take.replace(" a ", " lock:b "));
         assert_eq!(found(&mut server)[..2], ["violated", ETERNAL], "{take}");
@@ -85,7 +85,7 @@ fn a_lease_that_comes_later_is_a_habit_and_no_eternal_lock() {
     );
 }
 
-/// A field of a hash is a lock as a text is: the same rule holds.
+/// A hash field is a lock just as a text is: the same rule applies.
 #[test]
 fn a_lease_that_comes_later_to_a_hash_is_a_habit_and_no_eternal_lock() {
     for take in [format!("HSET l {A} 1"), format!("HINCRBY l {A} 1"), format!("HSETNX l {A} 1")] {
@@ -97,7 +97,7 @@ fn a_lease_that_comes_later_to_a_hash_is_a_habit_and_no_eternal_lock() {
         let lost = [&take, "PEXPIRE l 30000", "PERSIST l"];
         assert_eq!(after(&lost), ["violated", HABIT, ETERNAL], "{take}");
     }
-    // It was without one until its owner gave it back.
+    // The hold had no lease until its owner gave it back.
     assert_eq!(after(&[&format!("HSET l {A} 1"), &format!("HDEL l {A}")])[..2], ["violated", ETERNAL]);
 }
 
@@ -116,7 +116,7 @@ fn nothing_is_seen_within_one_request_or_transaction() {
     }
 }
 
-/// Counters, marks and unique names are set by NX without a lease, too.
+/// Counters, marks and unique names are also set by NX without a lease.
 #[test]
 fn what_is_not_named_after_a_lock_is_one_by_how_it_is_used() {
     for lines in [
@@ -138,14 +138,14 @@ fn what_is_not_named_after_a_lock_is_one_by_how_it_is_used() {
     {
         assert_eq!(after(&["SET job:7 me NX", line, line]), ["suspect", MAYBE], "{line}");
     }
-    // LOCK commands ask for locks.
+    // LOCK commands request locks.
     let asked = ["SET job:7 me NX", "LOCK.ACQUIRE job:7 you"];
     assert_eq!(after(&asked), ["violated", ETERNAL]);
     assert_eq!(after(&[asked[0], asked[1], "EXPIRE job:7 10"]), ["ok", HABIT]);
     assert_eq!(after(&["SET job:7 me NX", "SET job:7 you NX", "EXPIRE job:7 10"]), ["ok", HABIT]);
 }
 
-/// RENAME and COPY take along how a text was set; RESTORE does not.
+/// RENAME and COPY keep the way in which a text was set; RESTORE does not.
 #[test]
 fn a_text_is_judged_by_how_it_was_set() {
     for line in ["RENAME lock:b lock:a", "RENAMENX lock:b lock:a", "COPY lock:b lock:a"] {
@@ -184,7 +184,7 @@ fn sessions_and_leases_are_no_eternal_locks() {
     assert_eq!(found(&mut server), ["ok"]);
 }
 
-/// The ledger knows it as well while there is no history.
+/// The ledger records it too while there is no history.
 #[test]
 fn a_lock_by_its_name_has_a_grant() {
     let mut server = Server::new();
@@ -198,7 +198,7 @@ fn a_lock_by_its_name_has_a_grant() {
     assert_eq!([grant(&mut server, "lock:a"), grant(&mut server, "visits")], [Some(true), Some(false)]);
 }
 
-/// Taking a lock and giving it a lease are one, however long the names are.
+/// Taking a lock and giving it a lease count as one step, however long the names are.
 #[test]
 fn a_lock_of_a_long_name_has_the_lease_that_it_was_given() {
     for (key, owner) in

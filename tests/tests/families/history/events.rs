@@ -1,4 +1,4 @@
-//! What the history has of locks, whoever took them.
+//! The entries of the history about locks, for every kind of holder.
 
 use crate::history::fixture::{A, B, COMPARE_AND_DELETE, COMPARE_AND_EXTEND, Server, short};
 
@@ -274,7 +274,7 @@ fn a_small_ring_keeps_the_last_and_says_so() {
     server.ask("CONFIG SET lock-history yes");
     assert_eq!(server.history("")["last"], 0);
     server.ask("CONTROL.RESET");
-    // The client that it has cut is not of this history.
+    // The history does not contain the client that the fault has disconnected.
     let history = server.history("");
     assert_eq!((&history["first"], &history["last"]), (&0.into(), &0.into()));
     let two = server.client();
@@ -343,7 +343,8 @@ fn an_event_of_a_history_that_begins_anew_is_seen() {
     }
 }
 
-/// Bytes that a history of 65,536 entries takes when locks are taken and given back with these names, the nth time.
+/// Bytes that a history of 65,536 entries takes when locks are taken and given back with the names of the nth
+/// iteration.
 fn taken_by(names: impl Fn(usize) -> (String, String)) -> usize {
     let mut server = Server::new();
     let one = server.client();
@@ -365,8 +366,8 @@ fn names_that_come_again(n: usize) -> (String, String) {
     (format!("orders:lock:{}", n % 200), format!("worker-{}:{}", n % 50, n % 7))
 }
 
-/// Also where each hold has an owner of its own, like the token of each `SET key token NX PX`: a UUID, bare or with its
-/// hyphens.
+/// The bound also holds if each hold has an owner of its own, like the token of each `SET key token NX PX`: a UUID,
+/// with or without hyphens.
 #[test]
 fn an_entry_takes_no_more_than_120_bytes() {
     let each = |names: &dyn Fn(usize) -> (String, String)| taken_by(names) / 65_536;
@@ -376,8 +377,8 @@ fn an_entry_takes_no_more_than_120_bytes() {
     assert!(again.max(own[0]).max(own[1]) <= 120, "{again}, {own:?} bytes an entry");
 }
 
-/// Also where the clock on the wall is turned between all that happens; and turns that are one entry take no more than
-/// one.
+/// The bound also holds if the wall clock advances between all events. Advances that form one entry take no more memory
+/// than one.
 #[test]
 fn an_entry_takes_no_more_than_that_while_clocks_are_turned() {
     let mut server = Server::new();
@@ -403,8 +404,8 @@ fn an_entry_takes_no_more_than_that_while_clocks_are_turned() {
     assert_eq!(server.history("SINCE 65536")["last"], 65_538);
 }
 
-/// What a name takes that only the two entries of one hold have: its length, as an allocator rounds it, and no more
-/// than this.
+/// A name that only the two entries of one hold have takes its length, as an allocator rounds it, and no more than
+/// this.
 #[test]
 fn a_new_name_takes_its_length_and_no_more_than_40_bytes() {
     let with_names_that_come_again = taken_by(names_that_come_again);
@@ -432,7 +433,7 @@ fn the_same_steps_make_the_same_bytes() {
     assert_eq!(run(), run());
 }
 
-/// What a request for several locks, for a conversion, or for permits did not get; in a transaction too.
+/// Requests for several locks, for a conversion, or for permits that were refused; also in a transaction.
 #[test]
 fn what_was_refused_of_several_and_in_transactions() {
     let mut server = Server::new();
@@ -475,7 +476,7 @@ fn what_was_refused_of_several_and_in_transactions() {
     );
 }
 
-/// One entry for who waits, also where a queue stands in keys.
+/// A waiter has one entry, also if the queue is stored in keys.
 #[test]
 fn who_waits_is_queued_once() {
     let mut server = Server::new();
@@ -515,7 +516,7 @@ fn who_waits_is_queued_once() {
     assert!(findings.ends_with("*0\r\n"), "{findings}");
 }
 
-/// What steers faults is told too, and what is lost by it.
+/// Commands that control faults are recorded too, and so are the losses.
 #[test]
 fn a_failover_and_what_it_loses() {
     let mut server = Server::new();
@@ -572,7 +573,7 @@ fn a_failover_and_what_it_loses() {
     assert!(lost.starts_with("-LOCKLOST this owner's hold with grant 3 failed-over at "), "{lost}");
 }
 
-/// A script that asks whether a key exists, and then sets it: SET NX in two steps, as node-redlock takes it.
+/// A script that checks whether a key exists, and then sets it: SET NX in two steps, as node-redlock takes it.
 #[test]
 fn a_text_that_a_script_sets_where_nothing_was() {
     let script = "for i, key in ipairs(KEYS) do if redis.call('exists', key) == 1 then return 0 end end \
@@ -582,7 +583,7 @@ fn a_text_that_a_script_sets_where_nothing_was() {
     server.send(one, &format!("EVAL \"{script}\" 2 l m t1 1000"));
     server.send(two, &format!("EVAL \"{script}\" 2 l m t2 1000"));
     server.send(one, &format!("EVAL \"{COMPARE_AND_DELETE}\" 1 l t1"));
-    // No lock: nothing was asked before.
+    // The key is no lock: no check came before.
     server.send(one, "EVAL \"return redis.call('set', KEYS[1], ARGV[1], 'PX', 1000)\" 1 cache page");
     server.send(one, "SET cache2 page PX 1000");
     assert_eq!(
@@ -591,7 +592,7 @@ fn a_text_that_a_script_sets_where_nothing_was() {
     );
 }
 
-/// What ended the last hold, whatever was before it.
+/// The end of the last hold, whatever happened before it.
 #[test]
 fn a_predecessor_is_told_of_whoever_it_was() {
     let mut server = Server::new();
@@ -613,7 +614,7 @@ fn a_predecessor_is_told_of_whoever_it_was() {
     assert_eq!(server.send(one, "LOCK.ACQUIRE never o").matches("none").count(), 1);
 }
 
-/// Whom those wait for that only listen.
+/// The holders for whom clients wait that only listen.
 #[test]
 fn the_graph_names_the_owners_of_refused_scripts() {
     let mut server = Server::new();
@@ -624,7 +625,7 @@ fn the_graph_names_the_owners_of_refused_scripts() {
     server.take(two, "l", B, 30_000);
     server.send(listener, "SUBSCRIBE redisson_lock__channel:{l}");
     server.take(two, "l", B, 30_000);
-    // Who asks once does not want to wait.
+    // A client that asks once does not want to wait.
     server.take(two, "l", &A.replace(":1", ":4"), 30_000);
     (0..2).for_each(|_| drop(server.take(two, "l", &c, 30_000)));
     (0..2).for_each(|_| drop(server.take(one, "l", &other, 30_000)));
@@ -640,7 +641,7 @@ fn the_graph_names_the_owners_of_refused_scripts() {
     assert_eq!(edges(&mut server, "INFERRED"), ["client 4"]);
 }
 
-/// What the server does by itself is not the last request's.
+/// Actions of the server itself are not attributed to the last request.
 #[test]
 fn renewals_of_a_connections_hold_are_entries_of_their_own() {
     let mut server = Server::new();

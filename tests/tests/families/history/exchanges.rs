@@ -1,9 +1,9 @@
-//! SWAPDB in the history: who holds and who waits goes with the database, and is lost where it was.
+//! SWAPDB in the history: holders and waiters move with the database, and are lost at the old place.
 
 use crate::history::fixture::{A, B, Server, short};
 use crate::history::verify::{found, verify};
 
-/// A server where A and B hold locks of one name in two databases, and the histories of both up to now are known.
+/// A server where A and B hold locks of one name in two databases. The histories of both up to now are known.
 fn with_two_locks() -> (Server, [u64; 2]) {
     let mut server = Server::new();
     let clients = [server.client(), server.client()];
@@ -31,7 +31,7 @@ fn holds_go_with_their_database_by_the_grants_that_they_have() {
             "acquired 1 native n 3 3000 swapped admin swapdb",
         ]
     );
-    // The hold is where its database is, also by its token.
+    // The hold moves with its database, also for its token.
     assert_eq!(server.send(two, "LOCK.CHECK native 3"), ":1\r\n");
     server.give_back(two, "l", A);
     server.send(two, "LOCK.RELEASE native n");
@@ -54,7 +54,8 @@ fn a_swap_overlaps_no_holds_and_breaks_no_order_of_grants() {
     assert_eq!(found.len(), 1 + 6);
 }
 
-/// Who finds the lock free since it has gone elsewhere, and takes it, has it at the same time as who had it before.
+/// An owner takes the lock, which is free because the database has moved: it holds the lock at the same time as the
+/// former holder.
 #[test]
 fn an_owner_whose_lock_has_gone_elsewhere_comes_late() {
     let mut server = Server::new();
@@ -104,7 +105,7 @@ fn queues_and_semaphores_go_with_their_database() {
     assert_eq!(found(&mut server), ["violated", "violation release-by-holder"]);
 }
 
-/// A queue that a flush has emptied has no head any more, before which nobody may be served.
+/// A queue that a flush has emptied has no head any more that must be served first.
 #[test]
 fn a_flush_empties_the_queues_of_fair_locks() {
     for flush in ["FLUSHALL", "FLUSHDB"] {
@@ -122,7 +123,7 @@ fn a_flush_empties_the_queues_of_fair_locks() {
     }
 }
 
-/// Who is deleted from a queue was not taken out of it by its score.
+/// A waiter that was deleted from a queue was not removed because of its score.
 #[test]
 fn a_queue_that_is_deleted_is_no_skew() {
     for line in
@@ -162,7 +163,7 @@ fn what_is_moved_is_held_for_its_lease() {
     }
 }
 
-/// A lock that is brought to a name where others queue was not granted there.
+/// A lock that is moved to a name with a queue was not granted there.
 #[test]
 fn a_lock_that_is_renamed_is_granted_out_of_no_order() {
     for line in ["RENAME f g", "COPY f g", "RENAMENX f g"] {
@@ -176,7 +177,7 @@ fn a_lock_that_is_renamed_is_granted_out_of_no_order() {
     }
 }
 
-/// Who stands in the queue still, behind another who was put back, was not taken out of it.
+/// A waiter that still stands in the queue, behind another one that was put back, was not removed from it.
 #[test]
 fn who_has_changed_places_in_a_queue_was_not_taken_out() {
     let mut server = Server::new();

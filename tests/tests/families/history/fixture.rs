@@ -1,4 +1,4 @@
-//! A simulated server with the history on, and the scripts that lock libraries send.
+//! A simulated server with the history on, and the scripts of lock libraries.
 
 use lockwheel::Config;
 use lockwheel_engine::core::Simulation;
@@ -9,7 +9,7 @@ use std::time::Duration;
 pub(crate) const A: &str = "8743c9c0-0795-4907-87fd-6c719a6b4586:1";
 pub(crate) const B: &str = "8743c9c0-0795-4907-87fd-6c719a6b4586:2";
 
-/// Redisson's scripts of a plain lock: taking it, giving it back, renewing it.
+/// Redisson's scripts of a plain lock: taking it, releasing it, renewing it.
 pub(crate) const TAKE: &str = "if ((redis.call('exists', KEYS[1]) == 0) or \
      (redis.call('hexists', KEYS[1], ARGV[2]) == 1)) then \
      redis.call('hincrby', KEYS[1], ARGV[2], 1); redis.call('pexpire', KEYS[1], ARGV[1]); return nil; end; \
@@ -21,7 +21,7 @@ pub(crate) const GIVE_BACK: &str = "if (redis.call('hexists', KEYS[1], ARGV[3]) 
 pub(crate) const RENEW: &str = "if (redis.call('hexists', KEYS[1], ARGV[2]) == 1) then \
      redis.call('pexpire', KEYS[1], ARGV[1]); return 1; end; return 0;";
 
-/// redis-py's scripts: giving a lock back, and extending it.
+/// redis-py's scripts: releasing a lock, and extending it.
 pub(crate) const COMPARE_AND_DELETE: &str =
     "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) else return 0 end";
 pub(crate) const COMPARE_AND_EXTEND: &str = "if redis.call('get', KEYS[1]) == ARGV[1] then \
@@ -30,7 +30,7 @@ pub(crate) const COMPARE_AND_EXTEND: &str = "if redis.call('get', KEYS[1]) == AR
 /// A server whose history is on.
 pub(crate) struct Server {
     pub(crate) simulation: Simulation,
-    /// The client that asks.
+    /// The client that sends the requests.
     pub(crate) asker: u64,
 }
 
@@ -45,22 +45,22 @@ impl Server {
         server
     }
 
-    /// A new client.
+    /// Connects a client.
     pub(crate) fn client(&mut self) -> u64 {
         self.simulation.connect()
     }
 
-    /// What a client is answered.
+    /// Sends a client's request and returns the answer.
     pub(crate) fn send(&mut self, client: u64, line: &str) -> String {
         self.simulation.ask(client, line)
     }
 
-    /// What the asker is answered.
+    /// Sends a request of the default client and returns the answer.
     pub(crate) fn ask(&mut self, line: &str) -> String {
         self.simulation.ask(self.asker, line)
     }
 
-    /// What the asker is answered, perhaps after real time has passed: long histories are read in pieces.
+    /// Sends a request and returns the answer, perhaps after real time has passed: long histories are read in pieces.
     pub(crate) fn ask_long(&mut self, line: &str) -> String {
         let client = self.client();
         self.simulation.send(client, line);
@@ -74,7 +74,7 @@ impl Server {
         panic!("no answer");
     }
 
-    /// Turns the clock.
+    /// Advances the clock.
     pub(crate) fn advance(&mut self, ms: u64) {
         self.ask(&format!("CLOCK.ADVANCE {ms}"));
     }
@@ -89,25 +89,25 @@ impl Server {
         self.send(client, &format!("EVAL \"{TAKE}\" 1 {key} {lease_ms} {owner}"))
     }
 
-    /// Gives it back.
+    /// Releases the lock.
     pub(crate) fn give_back(&mut self, client: u64, key: &str, owner: &str) -> String {
         let channel = format!("redisson_lock__channel:{{{key}}}");
         self.send(client, &format!("EVAL \"{GIVE_BACK}\" 2 {key} {channel} 0 30000 {owner}"))
     }
 
-    /// Renews it.
+    /// Renews the lock.
     pub(crate) fn renew(&mut self, client: u64, key: &str, owner: &str) -> String {
         self.send(client, &format!("EVAL \"{RENEW}\" 1 {key} 30000 {owner}"))
     }
 
-    /// The history.
+    /// Reads the history.
     pub(crate) fn history(&mut self, options: &str) -> Value {
         let text = self.ask(&format!("LOCK.HISTORY {options} FORMAT JSON"));
         let (_, json) = text.split_once("\r\n").expect("a bulk string");
         serde_json::from_str(json.trim_end()).expect("JSON")
     }
 
-    /// Its entries that are about a key, each as its event and these fields.
+    /// The entries about a key, each as its event and these fields.
     pub(crate) fn told(&mut self, fields: &[&str]) -> Vec<String> {
         let history = self.history("KEY *");
         let entries = history["entries"].as_array().expect("entries").clone();
@@ -124,7 +124,7 @@ fn line(entry: &Value, fields: &[&str]) -> String {
     std::iter::once(&"event").chain(fields).map(field).collect::<Vec<_>>().join(" ")
 }
 
-/// An owner's short name, in a line.
+/// Abbreviates an owner's name in a line.
 pub(crate) fn short(lines: Vec<String>) -> Vec<String> {
     lines.into_iter().map(|line| line.replace(A, "A").replace(B, "B")).collect()
 }

@@ -1,21 +1,22 @@
-//! The history of a Jepsen test, judged by others: right histories are legal, broken ones are not.
+//! The history in the form of a Jepsen test, checked by other programs: correct histories are legal, broken ones are
+//! not.
 
 use crate::history::fixture::{A, B, Server};
 use crate::history::judging::{Judges, Verdict};
 use lockwheel_tests::rng::Rng;
 
-/// Random histories; `LOCKWHEEL_HISTORIES` says how many, each from its own seed.
+/// The number of random histories, each from its own seed: `LOCKWHEEL_HISTORIES`.
 fn histories() -> u64 {
     std::env::var("LOCKWHEEL_HISTORIES").map_or(4, |count| count.parse().expect("a number"))
 }
 
-/// A client that waits sends nothing meanwhile.
+/// A waiting client sends nothing meanwhile.
 struct Client {
     id: u64,
     waits: bool,
 }
 
-/// Random clients on two locks, a read-write lock, a fair one and a semaphore, whose clock is turned.
+/// Random clients on two locks, a read-write lock, a fair lock and a semaphore, on a manual clock.
 fn random_history(seed: u64) -> String {
     let (mut server, mut rng) = (Server::new(), Rng::new(seed));
     let mut clients: Vec<Client> = (0..5).map(|_| Client { id: server.client(), waits: false }).collect();
@@ -39,7 +40,7 @@ fn random_history(seed: u64) -> String {
     server.edn()
 }
 
-/// What a client asks for next.
+/// Generates a client's next request.
 fn step(rng: &mut Rng, owner: &str) -> String {
     let block = *rng.pick(&["", " BLOCK 0", " BLOCK 40"]);
     let lock = *rng.pick(&["l", "m"]);
@@ -68,7 +69,7 @@ fn right_histories_are_legal() {
         assert!(locks.0 > 0 && semaphores.0 > 0, "seed {seed}: {locks:?} {semaphores:?}");
         (of_locks, of_semaphores) = (of_locks + locks.0, of_semaphores + semaphores.0);
     }
-    // In one of many, those who hold permits may wait for ever.
+    // In one of many runs, the holders of permits may wait for ever.
     let count = usize::try_from(histories()).expect("not so many");
     let told =
         format!("{of_locks} operations on locks and {of_semaphores} on semaphores in {count} histories");
@@ -90,7 +91,7 @@ fn two_holders_of_one_lock_are_illegal() {
     assert_eq!(judges.judge(&server.edn()).locks, (5, false));
 }
 
-/// Delete-another's-lock: the lock was free when the third one took it, but the section it guards was not.
+/// Delete-another's-lock: the lock was free when the third client took it, but the guarded section was not.
 #[test]
 fn two_in_one_section_are_illegal() {
     let Some(judges) = Judges::find() else { return };
@@ -126,7 +127,7 @@ fn permits_that_are_lost_or_made_are_illegal() {
     }
 }
 
-/// What a client was not told may have had its effect or not, and the client is another process from then on.
+/// A request without an answer may have had its effect or not. The client is another process from then on.
 #[test]
 fn what_nobody_knows_may_be_either() {
     let Some(judges) = Judges::find() else { return };
@@ -147,7 +148,7 @@ fn what_nobody_knows_may_be_either() {
     assert_eq!(judges.judge(&edn).locks, (4, true));
 }
 
-/// What a client was told stays so, whatever becomes of the answer to what it asks next.
+/// An earlier answer stays valid, whatever happens to the answer to the next request.
 #[test]
 fn what_was_answered_before_is_known() {
     let mut server = Server::new();
@@ -160,7 +161,7 @@ fn what_was_answered_before_is_known() {
     assert!(!edn.contains(":process 2 :type :info"), "{edn}");
 }
 
-/// All that a transaction has done is unknown when its answer is lost.
+/// All effects of a transaction are unknown if its answer is lost.
 #[test]
 fn what_a_lost_transaction_has_done_is_unknown() {
     let mut server = Server::new();
@@ -174,7 +175,7 @@ fn what_a_lost_transaction_has_done_is_unknown() {
     assert!(!edn.contains(":type :ok :f :acquire"), "{edn}");
 }
 
-/// Names of any bytes come through both.
+/// Both programs handle names of any bytes.
 #[test]
 fn names_are_read_as_they_were_written() {
     let Some(judges) = Judges::find() else { return };

@@ -1,5 +1,5 @@
-//! The judges of `tests/judges`: an EDN history is read by Clojure's own reader, and Porcupine says whether locks and
-//! semaphores behaved as if one client had used them after the other.
+//! The judges of `tests/judges`. Clojure's own reader reads an EDN history. Porcupine decides whether locks and
+//! semaphores behaved as if one client at a time had used them.
 
 use crate::history::fixture::Server;
 use lockwheel_tests::workshop::{Sources, find_tool, install, java, maven_classpath};
@@ -8,7 +8,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// How Clojure's reader is started, and the program that asks Porcupine.
+/// The command that starts Clojure's reader, and the program that calls Porcupine.
 pub(crate) struct Judges {
     java: PathBuf,
     classpath: String,
@@ -16,7 +16,7 @@ pub(crate) struct Judges {
     porcupine: PathBuf,
 }
 
-/// What Porcupine says of each kind of object: how many operations there were, and whether they are legal.
+/// Porcupine's verdict on each kind of object: the number of operations, and whether they are legal.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Verdict {
     pub(crate) locks: (usize, bool),
@@ -25,7 +25,7 @@ pub(crate) struct Verdict {
 }
 
 impl Judges {
-    /// The judges, made ready; `None` with a line that says so where their tools are not installed.
+    /// Prepares the judges. Returns `None`, after a line that says so, if their tools are not installed.
     pub(crate) fn find() -> Option<Judges> {
         let java = find_tool("java", "apt-get install openjdk-17-jdk maven")?;
         let maven = find_tool("mvn", "apt-get install maven")?;
@@ -39,7 +39,7 @@ impl Judges {
         Some(Judges { java, classpath: classpath.trim_end().to_owned(), reader, porcupine })
     }
 
-    /// The operations of a history, as Clojure reads it: JSON, one a line.
+    /// The operations of a history as Clojure reads it: JSON, one a line.
     #[track_caller]
     pub(crate) fn read(&self, edn: &str) -> String {
         let mut command = java(&self.java);
@@ -47,7 +47,7 @@ impl Judges {
         pipe(&mut command, edn)
     }
 
-    /// What Porcupine says of a history.
+    /// Returns Porcupine's verdict on a history.
     #[track_caller]
     pub(crate) fn judge(&self, edn: &str) -> Verdict {
         let said = pipe(&mut Command::new(&self.porcupine), &self.read(edn));
@@ -67,7 +67,7 @@ fn prepared(judge: &str, product: &str, make: impl FnOnce(&Path)) -> PathBuf {
     Sources { folder, build }.prepared(judge, product, make)
 }
 
-/// What a program makes of its input; it must succeed.
+/// Runs a program on its input and returns its output. The program must succeed.
 #[track_caller]
 fn pipe(command: &mut Command, input: &str) -> String {
     let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
@@ -83,7 +83,7 @@ fn pipe(command: &mut Command, input: &str) -> String {
 }
 
 impl Server {
-    /// The history as that of a Jepsen test.
+    /// The history in the form of a Jepsen test.
     pub(crate) fn edn(&mut self) -> String {
         let reply = self.ask("LOCK.HISTORY FORMAT EDN");
         let (_, text) = reply.split_once("\r\n").expect("a bulk string");

@@ -1,4 +1,4 @@
-//! The leases that the history tells of.
+//! The leases that the history records.
 
 use crate::history::fixture::Server;
 use crate::history::verify::found;
@@ -31,7 +31,7 @@ fn a_reader_has_a_lease_of_its_own() {
     assert_eq!(told[4..], ["acquired a:write 9000", "converted a 100"]);
 }
 
-/// The lease of the lock is what its other readers have.
+/// The lease of the lock is that of its other readers.
 #[test]
 fn nobody_renews_when_a_reader_is_lost() {
     let mut server = Server::new();
@@ -42,7 +42,7 @@ fn nobody_renews_when_a_reader_is_lost() {
     assert!(!told.iter().any(|line| line.starts_with("renewed")), "{told:?}");
 }
 
-/// What lasts as long as a connection lasts for ever only if that does.
+/// A hold that lasts as long as a connection is eternal only if the connection is.
 #[test]
 fn a_hold_with_a_session_is_not_eternal() {
     let mut server = Server::new();
@@ -57,7 +57,7 @@ fn a_hold_with_a_session_is_not_eternal() {
     assert_eq!(found(&mut server), ["violated", "violation no-eternal-lock"]);
 }
 
-/// Nobody sees what happens between the commands of a transaction.
+/// Nobody sees the states between the commands of a transaction.
 #[test]
 fn a_transaction_that_takes_a_lock_and_then_sets_its_lease_does_both_at_once() {
     for (lines, told, verdict) in [

@@ -1,11 +1,11 @@
-//! LOCK.VERIFY: what goes wrong by the order in which clients ask, and by answers that they do not get.
+//! LOCK.VERIFY: mistakes caused by the order of clients' requests, and by answers that they do not get.
 
 use crate::history::fixture::Server;
 use crate::history::verify::{found, verify};
 
 const UNANSWERED: &str = "suspect unanswered-acquire";
 
-/// A server whose next answer to LOCK.ACQUIRE is kept back so.
+/// A server that withholds its next answer to LOCK.ACQUIRE by this fault.
 fn with_fault(action: &str) -> Server {
     let mut server = Server::new();
     server.ask(&format!("FAULT.ADD lost ON lock.acquire TIMES 1 DO {action}"));
@@ -110,7 +110,7 @@ fn an_owner_that_is_frozen_is_answered_later() {
     assert_eq!(found(&mut server), ["ok"]);
 }
 
-/// What the same client was told at the same instant, before the answer that it does not get.
+/// Answers that the client got at the same instant, before the answer that it does not get.
 #[test]
 fn an_owner_was_answered_before_the_fault() {
     for (before, fault, request) in [
@@ -143,7 +143,8 @@ fn only_the_lock_of_the_request_that_is_not_answered() {
     assert_eq!(found(&mut server), ["ok"]);
 }
 
-/// Who is served by a transaction has its own answer; the transaction's is lost, with the lock that it has taken.
+/// A waiter that a transaction serves has its own answer. The transaction's answer is lost, with the lock that it has
+/// taken.
 #[test]
 fn a_transaction_that_is_not_answered_serves_a_waiter() {
     let mut server = Server::new();
@@ -159,17 +160,17 @@ fn a_transaction_that_is_not_answered_serves_a_waiter() {
     assert!(text.contains("alice was given l by a request"), "{text}");
 }
 
-/// The thread of an instance of Redisson.
+/// A thread of an instance of Redisson.
 fn owner(instance: usize) -> String {
     format!("8743c9c0-0795-4907-87fd-6c719a6b{instance:04}:1")
 }
 
-/// A client that is refused, listens if it is to, and asks once more, as Redisson does.
+/// A client that is refused, subscribes if it is to, and asks once more, as Redisson does.
 fn waiter(server: &mut Server, key: &str, owner: &str, listens: bool) -> u64 {
     waiter_and_listener(server, key, owner, listens).0
 }
 
-/// The same, and the connection that listens.
+/// Works as [`waiter`]. Returns also the connection that listens.
 fn waiter_and_listener(server: &mut Server, key: &str, owner: &str, listens: bool) -> (u64, u64) {
     let [client, listener] = [server.client(), server.client()];
     server.take(client, key, owner, 60_000);
@@ -180,7 +181,7 @@ fn waiter_and_listener(server: &mut Server, key: &str, owner: &str, listens: boo
     (client, listener)
 }
 
-/// So many wait for a lock, which is given back; all ask again, and one of them gets it.
+/// This number of clients wait for a lock, which is released. All ask again, and one of them gets it.
 fn one_hand_off(waiters: usize, listen: bool) -> Server {
     let mut server = Server::new();
     let holder = server.client();
@@ -209,7 +210,7 @@ fn a_hand_off_that_wakes_few() {
     assert_eq!(found(&mut one_hand_off(11, true)), ["ok"]);
 }
 
-/// They were not woken: they ask again and again, whoever has the lock.
+/// The clients were not woken: they ask again and again, whoever has the lock.
 #[test]
 fn who_does_not_listen_is_no_herd() {
     assert_eq!(found(&mut one_hand_off(30, false)), ["ok"]);
@@ -241,7 +242,7 @@ fn a_deadlock_of_two_readers_that_would_write() {
     assert_eq!(found(&mut server), ["ok", "lint deadlock"]);
 }
 
-/// Nobody asks when a hold is given to an owner that waits: its wait ends by that.
+/// Nobody asks when a waiting owner is given a hold: its wait ends by that.
 #[test]
 fn a_deadlock_that_a_transfer_closes() {
     let mut server = Server::new();
@@ -259,7 +260,7 @@ fn a_deadlock_that_a_transfer_closes() {
     assert_eq!(found(&mut server), ["ok", "lint deadlock"]);
 }
 
-/// Nor when the lease of a lock ends that its owner waits for among others.
+/// Nor does anybody ask when the lease of a lock ends for which its owner waits among others.
 #[test]
 fn a_deadlock_that_the_end_of_a_lease_closes() {
     let mut server = Server::new();
@@ -277,7 +278,7 @@ fn a_deadlock_that_the_end_of_a_lease_closes() {
     assert!(text.contains("DEADLOCK alice -> k2 -> bob -> k0 -> alice"), "{text}");
 }
 
-/// The same one is told once, however often it is closed.
+/// A deadlock is reported once, however often it is closed.
 #[test]
 fn a_deadlock_that_is_closed_and_ended_again() {
     let mut server = Server::new();
@@ -296,7 +297,7 @@ fn a_deadlock_that_is_closed_and_ended_again() {
     }
 }
 
-/// However many there are, each was closed and ended at once.
+/// Each of the many deadlocks was closed and ended at once.
 #[test]
 fn many_deadlocks_that_transfers_close() {
     let mut server = Server::new();
@@ -314,7 +315,7 @@ fn many_deadlocks_that_transfers_close() {
     assert_eq!(found.iter().filter(|finding| *finding == "lint deadlock").count(), 70);
 }
 
-/// Out of each one waits no longer by itself.
+/// One waiter of each deadlock gives up by itself.
 #[test]
 fn many_deadlocks_out_of_which_one_waits_no_longer() {
     let mut server = Server::new();
@@ -332,7 +333,8 @@ fn many_deadlocks_out_of_which_one_waits_no_longer() {
     assert_eq!(found.iter().filter(|finding| *finding == "lint deadlock").count(), 70);
 }
 
-/// Two threads of two instances hold a lock each, and want the other's; and how the first listens to what it wants.
+/// Two threads of two instances hold a lock each, and want the other's. The parameter says how the first listens for
+/// it.
 fn of_redisson() -> (Server, u64) {
     let mut server = Server::new();
     let [one, other] = [owner(1), owner(2)];
@@ -357,7 +359,7 @@ fn a_deadlock_of_redisson() {
     assert!(found(&mut server).contains(&"suspect deadlock".to_owned()));
 }
 
-/// Who asks once and does not wait is in no cycle.
+/// An owner that asks once and does not wait is in no cycle.
 #[test]
 fn who_only_tries_does_not_wait() {
     let mut server = Server::new();
@@ -372,7 +374,7 @@ fn who_only_tries_does_not_wait() {
     assert_eq!(found(&mut server), ["ok"]);
 }
 
-/// Both take them in one order.
+/// Both take the locks in one order.
 #[test]
 fn locks_in_one_order_make_no_deadlock() {
     let mut server = Server::new();
@@ -392,7 +394,7 @@ fn locks_in_one_order_make_no_deadlock() {
 
 const TAKES: &str = "PX 10000 BLOCK 0";
 
-/// Who waits to write is served under another field's name, and waits no longer.
+/// A waiting writer is served under another field name, and no longer waits.
 #[test]
 fn who_was_served_as_a_writer_misses_nothing() {
     let mut server = Server::new();
@@ -405,7 +407,7 @@ fn who_was_served_as_a_writer_misses_nothing() {
     assert_eq!(found(&mut server), ["ok"]);
 }
 
-/// An owner that waits twice is served twice, the second time as it re-enters.
+/// An owner that waits twice is served twice; the second time, it re-enters.
 #[test]
 fn who_was_served_as_it_holds_the_lock_misses_nothing() {
     let mut server = Server::new();
@@ -419,7 +421,7 @@ fn who_was_served_as_it_holds_the_lock_misses_nothing() {
     assert_eq!(found(&mut server), ["ok"]);
 }
 
-/// Who wants several locks waits for all of them, and who comes behind waits with it.
+/// A client that wants several locks waits for all of them, and the clients behind it wait with it.
 #[test]
 fn who_wants_several_locks_misses_nothing() {
     let mut server = Server::new();
@@ -436,7 +438,7 @@ fn who_wants_several_locks_misses_nothing() {
     server.send(carol, "LOCK.RELEASE b carol");
     server.advance(2_000);
     assert_eq!(found(&mut server), ["ok"]);
-    // A client of Redisson's does not stand in that line.
+    // A client of Redisson does not stand in that line.
     server.send(alice, "LOCK.ACQUIRE a alice PX 60000");
     server.send(alice, "LOCK.ACQUIRE b alice PX 60000");
     let listener = server.client();
@@ -447,7 +449,7 @@ fn who_wants_several_locks_misses_nothing() {
     assert_eq!(found(&mut server), ["suspect", "suspect missed-wakeup"]);
 }
 
-/// Who comes behind one that wants several locks, and gives up, has not waited for the lock alone before that.
+/// A client behind one that wants several locks and gives up has not waited for the lock alone before that.
 #[test]
 fn who_wanted_several_locks_and_gave_up_kept_nobody_else() {
     let mut server = Server::new();
@@ -463,7 +465,7 @@ fn who_wanted_several_locks_and_gave_up_kept_nobody_else() {
     assert!(told.iter().any(|entry| entry.starts_with("acquired carol")), "{told:?}");
 }
 
-/// What a writer holds shared beneath excludes nobody who reads, when it writes no longer.
+/// A shared hold below a writer's hold excludes no reader once the writing has ended.
 #[test]
 fn who_reads_beneath_its_own_writing_reads() {
     let mut server = Server::new();
@@ -478,7 +480,7 @@ fn who_reads_beneath_its_own_writing_reads() {
     assert!(alice_reads && told.contains(&"acquired alice:write write".to_owned()), "{told:?}");
 }
 
-/// A hold that its owner gives away is no turn of the queue.
+/// A transferred hold is not a grant from the queue.
 #[test]
 fn a_fair_lock_that_is_transferred() {
     let mut server = Server::new();
@@ -492,7 +494,7 @@ fn a_fair_lock_that_is_transferred() {
     assert_eq!(found(&mut server), ["ok"]);
 }
 
-/// One gives up when its time is over, as a client may that takes locks in any order: nobody was stuck.
+/// One client gives up when its time is over, as may happen to clients that take locks in any order: nobody was stuck.
 #[test]
 fn a_deadlock_out_of_which_one_waits_no_longer() {
     for gives_up in ["its wait", "its lock"] {
@@ -500,14 +502,14 @@ fn a_deadlock_out_of_which_one_waits_no_longer() {
         let [one, other] = [owner(1), owner(2)];
         let client = server.client();
         match gives_up {
-            // The last thread of its process that waits.
+            // The last waiting thread of its process.
             "its wait" => server.send(listener, "UNSUBSCRIBE redisson_lock__channel:{b}"),
             _ => server.give_back(client, "a", &one),
         };
         let (found_now, text) = verify(&mut server, "LOCK.VERIFY");
         assert_eq!(found_now, ["ok", "lint deadlock"], "{gives_up}");
         assert!(text.contains(&format!("waited for each other, until {one} waited no longer")), "{text}");
-        // And again, until a lease ends.
+        // The cycle closes again, until a lease ends.
         server.give_back(client, "a", &one);
         server.take(client, "a", &one, 10_000);
         waiter(&mut server, "b", &one, true);
@@ -517,7 +519,7 @@ fn a_deadlock_out_of_which_one_waits_no_longer() {
     }
 }
 
-/// One is closed natively only by who waits as Redisson does.
+/// Only an owner that waits as Redisson does closes such a cycle natively.
 #[test]
 fn a_deadlock_out_of_which_a_native_wait_runs() {
     for (opens, level) in [
@@ -572,7 +574,7 @@ fn a_lease_that_comes_late_is_found_of_observed_locks_too_and_not_within_one_req
         );
         server.ask("PEXPIRE lock:i 1000");
         assert_eq!(found(&mut server), ["ok"], "{observes}");
-        // What was given back has no lease to come.
+        // A lock that was given back gets no lease afterwards.
         server.ask("SET lock:j a NX");
         server.ask("DEL lock:j");
         server.ask("SET lock:j b NX PX 1000");
@@ -599,7 +601,7 @@ fn a_script_that_takes_a_lock_for_several_owners_gives_all_of_them_its_lease() {
     assert_eq!(found(&mut server), ["ok"]);
 }
 
-/// It may be the holder's own connection, out of a pool.
+/// The connection may be the holder's own, out of a pool.
 #[test]
 fn a_bare_command_of_a_connection_without_a_name_is_a_habit() {
     let mut server = Server::new();
@@ -640,7 +642,7 @@ fn an_entry_says_how_long_was_waited_only_where_somebody_may_have() {
     assert_eq!(history.matches(r#""waited""#).count(), 1, "{history}");
 }
 
-/// Who changes a lease without naming its owner is not the owner, unless it is the connection that asked for the lock.
+/// A client that changes a lease without naming its owner is not the owner, unless its connection requested the lock.
 #[test]
 fn a_stranger_s_renewal_tells_nothing_of_the_owner() {
     for renewal in ["PEXPIRE l 20000", "EXPIRE l 20", "PEXPIREAT l 9999999999999", "PERSIST l"] {
@@ -651,7 +653,7 @@ fn a_stranger_s_renewal_tells_nothing_of_the_owner() {
         server.send(stranger, "LOCK.RENEW 1 l alice PX 9000");
         assert!(!found(&mut server).contains(&UNANSWERED.to_owned()), "{renewal}");
         let mut server = Server::new();
-        // A client that gets no answer at all asks nothing more.
+        // A client that gets no answer at all sends no more requests.
         server.ask("FAULT.ADD late ON lock.acquire TIMES 1 DO DELAYREPLY 5");
         let alice = server.client();
         server.send(alice, "LOCK.ACQUIRE l alice PX 10000");
@@ -669,7 +671,7 @@ fn the_words_of_a_fault_are_known_in_any_case() {
     }
 }
 
-/// Who is told something else than that it was granted does not know of it either.
+/// A client that gets another answer than the grant does not know of its grant either.
 #[test]
 fn an_owner_is_answered_something_else() {
     let mut server = with_fault("REPLY NULL");
@@ -700,7 +702,7 @@ fn a_transaction_that_is_not_answered_has_given_back_what_it_took() {
     }
 }
 
-/// A push that does not go out is an answer that was kept back.
+/// A push that is not sent counts as a withheld answer.
 #[test]
 fn an_owner_with_a_ticket_is_not_told() {
     for cut in ["FAULT.FREEZECLIENT NAME alice FOREVER", "FAULT.PARTITION NAME alice OUT"] {

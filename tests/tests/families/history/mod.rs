@@ -1,5 +1,4 @@
-//! What a test waits for and what it reads afterwards: `AWAIT.*`, the history of locks, and whether their invariants
-//! held.
+//! Waiting during a test, and reading afterwards: `AWAIT.*`, the history of locks, and the check of their invariants.
 
 mod administrator;
 mod awaits;

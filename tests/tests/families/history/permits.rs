@@ -1,4 +1,4 @@
-//! The permits of semaphores, whoever takes them: what the history has of them, and whether they are all there.
+//! The permits of semaphores: their entries in the history, and whether all permits are accounted for.
 
 use crate::history::fixture::Server;
 use crate::history::verify::{found, verify};
@@ -16,7 +16,7 @@ const ADD: &str = "local value = redis.call('get', KEYS[1]); if (value == false)
 const DRAIN: &str = "local value = redis.call('get', KEYS[1]); if (value == false) then return 0; end; \
      redis.call('set', KEYS[1], 0); return value;";
 
-/// Those of `RPermitExpirableSemaphore`.
+/// Redisson's scripts of `RPermitExpirableSemaphore`.
 const TAKE_ID: &str = "local expiredIds = redis.call('zrangebyscore', KEYS[2], 0, ARGV[3], 'limit', 0, ARGV[1]); \
      if #expiredIds > 0 then redis.call('zrem', KEYS[2], unpack(expiredIds)); \
      local value = redis.call('incrby', KEYS[1], #expiredIds); \
@@ -88,7 +88,7 @@ fn redisson(server: &mut Server) -> Redisson<'_> {
     Redisson { server, client }
 }
 
-/// What the history has of permits: why, how many, then what is left, held, and in all.
+/// The entries of the history about permits: cause, number, then the numbers left, held, and in total.
 fn told(server: &mut Server) -> Vec<String> {
     let lines = server.told(&["cause", "holds", "left", "held", "total"]);
     let of_permits = |line: String| line.strip_prefix("permits ").map(str::to_owned);
@@ -215,7 +215,7 @@ fn native_clients_and_redisson_on_one_semaphore() {
     assert_eq!(found(&mut server), ["ok"]);
 }
 
-/// The known mistake: `release` in a `finally`, also when nothing was taken.
+/// The known mistake: `release` in a `finally`, also if nothing was taken.
 #[test]
 fn whoever_gives_back_what_it_does_not_hold_is_found() {
     let mut server = Server::new();
@@ -282,7 +282,7 @@ fn a_native_semaphore_that_others_break() {
     assert_eq!(found(&mut server), ["ok"], "nobody held any: it begins anew");
 }
 
-/// Nobody can say how many there are of what was there before the history.
+/// The number of permits before the history began is unknown.
 #[test]
 fn a_semaphore_whose_beginning_was_not_seen_is_not_judged() {
     let mut server = Server::new();
@@ -298,8 +298,8 @@ fn a_semaphore_whose_beginning_was_not_seen_is_not_judged() {
     assert_eq!(found(&mut server), ["violated", "violation permits-bound"]);
 }
 
-/// Permits that FORCE adds are those that were taken for nobody in particular, as far as there are any: so SEM.INFO
-/// counts them, too.
+/// Permits that FORCE adds count as returned permits of no particular owner, as far as there are any. SEM.INFO counts
+/// them likewise.
 #[test]
 fn forced_permits_are_those_that_nobody_in_particular_took() {
     for (taken, forced) in [
@@ -328,7 +328,7 @@ fn forced_permits_are_those_that_nobody_in_particular_took() {
     }
 }
 
-/// What a replica has of the leases was not seen to begin.
+/// The history did not record the start of leases that a replica has.
 #[test]
 fn a_semaphore_whose_leases_go_back_is_not_judged() {
     let mut server = Server::new();
@@ -346,7 +346,7 @@ fn a_semaphore_whose_leases_go_back_is_not_judged() {
     assert_eq!(found(&mut server), ["ok"]);
 }
 
-/// Who overwrites the count while permits are held is found, not who takes some afterwards.
+/// The client that overwrites the count while permits are held is found, not the one that takes some afterwards.
 #[test]
 fn who_takes_permits_of_an_overwritten_semaphore_is_right() {
     for (overwrite, broken) in [("SET s 1", false), ("SET s 2", true), ("GETSET s 5", true)] {

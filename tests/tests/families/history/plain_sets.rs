@@ -1,12 +1,13 @@
-//! `bare-habits`: texts that are set without a condition on keys that are given back by a comparison, as when the
-//! options of SET were passed in another client's style.
+//! `bare-habits`: texts that are set without a condition on keys that are released by a comparison, as when the options
+//! of SET were passed in another client's style.
 
 use crate::history::fixture::{COMPARE_AND_DELETE, Server};
 use crate::history::verify::{found, verify};
 
 const HABIT: &str = "lint bare-habits";
 
-/// Scripts that take a lock as node-redlock does, renew it and hand it over; a cache's that replaces what it has read.
+/// Scripts that take a lock as node-redlock does, renew it and hand it over. Also a cache's script that replaces the
+/// value that it has read.
 const TAKE: &str = "if redis.call('exists', KEYS[1]) == 1 then return 0 end \
      redis.call('set', KEYS[1], ARGV[1], 'PX', ARGV[2]) return 1";
 const EXTEND: &str = "if redis.call('get', KEYS[1]) ~= ARGV[1] then return 0 end \
@@ -26,7 +27,7 @@ fn release(owner: &str) -> String {
     run(COMPARE_AND_DELETE, owner)
 }
 
-/// Returns the findings after these requests of one client, and all that is told of them.
+/// Returns the findings after these requests of one client, with their full texts.
 fn told_after<'a>(lines: impl IntoIterator<Item = &'a str>) -> (Vec<String>, String) {
     let mut server = Server::new();
     lines.into_iter().for_each(|line| drop(server.ask(line)));
@@ -67,7 +68,7 @@ fn every_command_that_sets_a_text_without_a_condition_is_one() {
     assert!(text.contains("k was set to token by a SET without NX, which excludes nobody"), "{text}");
 }
 
-/// What a script or `SET XX` does to an absent key, or to the owner's own text, says nothing.
+/// A script or `SET XX` on an absent key, or on the owner's own text, gives no finding.
 #[test]
 fn a_text_in_the_place_of_another_is_one_however_it_is_set() {
     let script = run(SET, "you");
@@ -83,7 +84,7 @@ fn a_text_in_the_place_of_another_is_one_however_it_is_set() {
     }
 }
 
-/// The owner that has lost the lock to another gets it wrong first.
+/// The first mistake is made by the owner that has lost the lock to another one.
 #[test]
 fn a_comparison_that_finds_the_text_of_another_gives_back_a_lock_too() {
     let mut server = Server::new();
@@ -103,7 +104,7 @@ fn a_comparison_that_finds_the_text_of_another_gives_back_a_lock_too() {
         assert_eq!(found, ["ok", HABIT], "{refused}");
         assert!(text.contains("whose last owner has lost it by that"), "{text}");
     }
-    // Its lease was over, or nobody has it.
+    // The lease was over, or nobody has the lock.
     let late = ["SET k me PX 100", "CLOCK.ADVANCE 100", &release("me")];
     assert_eq!(after(late), ["ok", HABIT]);
     assert_eq!(after([&*release("me"), "SET k me"]), ["ok", HABIT]);
@@ -143,7 +144,7 @@ fn caches_are_none() {
     }
 }
 
-/// A key that a test names as a lock is one also where its owner set it without a condition.
+/// A key that a test names as a lock also counts as one if its owner set it without a condition.
 #[test]
 fn observed_keys_are_given_back_by_a_comparison_too() {
     let lines = ["LOCK.OBSERVE k", "SET k me PX 1000", &release("me")];

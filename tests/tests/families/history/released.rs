@@ -1,4 +1,4 @@
-//! A key that a `LOCK` command has taken is a lock's from then on, whoever takes it next.
+//! A key that a `LOCK` command has taken counts as a lock from then on, whoever takes it next.
 
 use crate::history::fixture::Server;
 use crate::history::verify::found;
@@ -31,7 +31,7 @@ fn who_is_written_into_a_lock_that_was_given_back_has_taken_it() {
     );
 }
 
-/// What comes back by RESTORE is held, and can be given back; `mode` and the field of a delay are nobody's.
+/// A lock that comes back by RESTORE is held, and can be released. `mode` and the field of a delay belong to no owner.
 #[test]
 fn what_is_restored_is_held_and_a_delay_is_nobodys() {
     let mut server = Server::new();
@@ -60,7 +60,7 @@ fn what_is_restored_is_held_and_a_delay_is_nobodys() {
     );
 }
 
-/// As many names are remembered as the document says; the oldest go first.
+/// The number of remembered names is the one in the documentation; the oldest go first.
 #[test]
 fn the_last_names_are_remembered() {
     let mut server = Server::new();
@@ -78,7 +78,7 @@ fn the_last_names_are_remembered() {
     }
 }
 
-/// Who says whose lock it overwrites has looked, by whichever of its connections.
+/// A client that names the owner of the lock that it overwrites has read it, by whichever of its connections.
 #[test]
 fn who_names_the_owner_gives_back_what_it_overwrites() {
     let swap = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('set', KEYS[1], ARGV[2]) end";

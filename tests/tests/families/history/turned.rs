@@ -1,8 +1,9 @@
-//! Whose entry a turn of the clock is: that of who turns it, whoever is served on the way.
+//! The attribution of entries during an advance of the clock: they belong to the client that advances it, whoever is
+//! served on the way.
 
 use crate::history::fixture::Server;
 
-/// The entries of turns: the client, its name, what it sent, and how far it went.
+/// The entries of advances: the client, its name, its request, and the length of the advance.
 fn turns(server: &mut Server) -> Vec<String> {
     let history = server.history("");
     let entries = history["entries"].as_array().expect("entries").iter();
@@ -13,7 +14,7 @@ fn turns(server: &mut Server) -> Vec<String> {
     of_clock.collect()
 }
 
-/// A server with a waiter that is served on the way of a turn, and the one who steers, who is `admin`.
+/// A server with a waiter that is served during an advance, and the controlling client, which is named `admin`.
 fn with_a_waiter() -> Server {
     let mut server = Server::new();
     let [holder, waiter] = [server.client(), server.client()];
@@ -51,7 +52,7 @@ fn a_script_that_turns_the_clock_is_named() {
     );
 }
 
-/// One turn that goes on where another ended is one with it, if the same client makes it.
+/// An advance that continues another one forms one entry with it, if the same client makes it.
 #[test]
 fn turns_of_two_clients_are_two() {
     let mut server = Server::new();
@@ -63,7 +64,7 @@ fn turns_of_two_clients_are_two() {
     assert_eq!(turns(&mut server), ["1 null clock.advance 20", "2 other clock.advance 5"]);
 }
 
-/// While a turn waits for clients to react, others' requests run.
+/// While an advance waits for clients to react, requests of other clients run.
 #[test]
 fn a_turn_that_settles_is_one_client_s() {
     let mut server = with_a_waiter();

@@ -4,12 +4,12 @@ use crate::history::fixture::{A, B, COMPARE_AND_DELETE, COMPARE_AND_EXTEND, Serv
 use lockwheel_tests::client::Client;
 use lockwheel_tests::ours;
 
-/// What LOCK.VERIFY finds: its verdict, and each finding as level and invariant.
+/// Returns LOCK.VERIFY's verdict, and each finding as level and invariant.
 pub(crate) fn found(server: &mut Server) -> Vec<String> {
     verify(server, "LOCK.VERIFY").0
 }
 
-/// The same, and the whole reply.
+/// Works as [`found`]. Returns also the whole reply.
 pub(crate) fn verify(server: &mut Server, request: &str) -> (Vec<String>, String) {
     let text = server.ask(request);
     let lines: Vec<&str> = text.split("\r\n").collect();
@@ -197,7 +197,7 @@ fn a_bare_delete_of_anothers_lock() {
     assert_eq!(found(&mut server)[3..], ["violation release-by-holder"]);
 }
 
-/// The connections of a pool are one process: which of them gives a lock back says nothing.
+/// The connections of a pool are one process: the choice of the connection that releases a lock means nothing.
 #[test]
 fn a_bare_delete_by_another_connection() {
     let mut server = Server::new();
@@ -213,7 +213,7 @@ fn a_bare_delete_by_another_connection() {
         text.contains("client 4 deleted l by a bare del while 0 held it, by another connection"),
         "{text}"
     );
-    // Names tell who is who.
+    // The names of connections tell processes apart.
     for (client, name) in [(pool[0], "alice"), (pool[1], "alice"), (pool[2], "bob")] {
         server.send(client, &format!("CLIENT SETNAME {name}"));
     }
@@ -226,8 +226,8 @@ fn a_bare_delete_by_another_connection() {
     assert_eq!(found, ["violated", "lint bare-habits", "violation release-by-holder"]);
 }
 
-/// WATCH, GET, MULTI, DEL, EXEC is a compare, whichever connection it comes by: had another taken the lock since the
-/// client looked, nothing would have been deleted.
+/// WATCH, GET, MULTI, DEL, EXEC is a comparison, whichever connection sends it. If another client had taken the lock
+/// since the read, nothing would have been deleted.
 #[test]
 fn a_delete_of_what_was_watched() {
     let mut server = Server::new();
@@ -267,13 +267,13 @@ fn tokens_and_fences() {
     server.advance(10);
     server.send(one, "LOCK.ACQUIRE l b PX 10");
     assert_eq!(found(&mut server), ["ok"]);
-    // The resource forgets what it has seen: a stale write gets through.
+    // The resource forgets the tokens that it has seen: a stale write succeeds.
     server.send(one, "LOCK.FENCERESET disk");
     server.send(one, "LOCK.FENCE disk 3");
     assert_eq!(found(&mut server), ["violated", "violation write-after-fence"]);
 }
 
-/// A server that has lost its numbers grants what was granted before.
+/// A server that has lost its numbers repeats earlier grant numbers.
 #[test]
 fn tokens_that_begin_anew() {
     for (fault, expected) in
@@ -347,8 +347,7 @@ fn a_waiter_that_a_delay_keeps_waiting() {
     assert_eq!(found(&mut server), ["suspect", "suspect missed-wakeup"]);
 }
 
-/// A thread of Redisson's that is interrupted while it subscribes leaves its subscription behind, and does not ask
-/// again.
+/// A thread of Redisson that is interrupted while it subscribes leaves its subscription behind, and does not ask again.
 #[test]
 fn by_what_a_thread_that_was_interrupted_has_left_nobody_waits() {
     let mut server = Server::new();
@@ -370,7 +369,7 @@ fn by_what_a_thread_that_was_interrupted_has_left_nobody_waits() {
     assert_eq!(found(&mut server), ["suspect", "suspect missed-wakeup"]);
 }
 
-/// Others than Redisson's threads do not ask twice.
+/// Only Redisson's threads ask twice.
 #[test]
 fn who_tries_and_subscribes_and_trusts_the_message_waits() {
     let mut server = Server::new();
@@ -383,7 +382,8 @@ fn who_tries_and_subscribes_and_trusts_the_message_waits() {
     assert_eq!(found(&mut server), ["suspect", "suspect missed-wakeup"]);
 }
 
-/// Of a fair lock it leaves its place in the queue, too, which keeps nobody waiting but others.
+/// For a fair lock, the thread also leaves its place in the queue behind. That place blocks nobody but the threads
+/// behind it.
 #[test]
 fn the_place_in_a_queue_of_a_thread_that_was_interrupted_waits_for_nothing() {
     let channel = format!("redisson_lock__channel:{{l}}:{B}");
@@ -403,7 +403,7 @@ fn the_place_in_a_queue_of_a_thread_that_was_interrupted_waits_for_nothing() {
         server.advance(2000);
         assert_eq!(format!("{:?}", &found(&mut server)[1..]), expected);
         if while_waiting {
-            // It is interrupted when it waits: it listens no more, but still stands in the queue.
+            // The thread is interrupted while it waits: it no longer listens, but still stands in the queue.
             server.take(one, "l", A, 5000);
             server.send(two, &format!("EVAL \"{refuse}\" {keys} 30000 {B} 5000 1000"));
             server.send(pubsub, "UNSUBSCRIBE");
@@ -415,7 +415,7 @@ fn the_place_in_a_queue_of_a_thread_that_was_interrupted_waits_for_nothing() {
     }
 }
 
-/// An owner's field as a writer is another than as a reader.
+/// An owner's field as a writer differs from its field as a reader.
 #[test]
 fn a_writer_that_renews_what_it_has_lost_has_read_before() {
     let mut server = Server::new();
@@ -451,7 +451,8 @@ fn a_watchdog_that_goes_on() {
     assert_eq!(found(&mut server), ["suspect", "suspect watchdog-leak"]);
 }
 
-/// In its last millisecond a lease has 0 ms left: who is told that was refused the lock, and has renewed nothing.
+/// In its last millisecond, a lease has 0 ms left. A client that gets this answer was refused the lock, and has renewed
+/// nothing.
 #[test]
 fn who_asks_in_the_last_millisecond_of_a_lease_renews_nothing() {
     let mut server = Server::new();
@@ -466,7 +467,7 @@ fn who_asks_in_the_last_millisecond_of_a_lease_renews_nothing() {
     }
     assert_eq!(server.told(&["owner"]).iter().filter(|line| line.starts_with("refused")).count(), 3);
     assert_eq!(found(&mut server), ["ok"]);
-    // A fair lock answers when it is an owner's turn, which may be now.
+    // A fair lock's answer gives the time until the owner's turn, which may be now.
     let fair = "return 0";
     let keys = "3 l redisson_lock_queue:{l} redisson_lock_timeout:{l}";
     for _ in 0..3 {
@@ -530,7 +531,7 @@ fn fair_queues() {
     fair(&mut server);
     server.take(three, "l", &c, 1000);
     assert_eq!(found(&mut server), ["violated", "violation fair-order"]);
-    // Another takes the head out of the queue, by its score.
+    // Another client removes the head from the queue, by its score.
     server.send(three, "EVAL \"return redis.call('lpop', KEYS[1])\" 1 redisson_lock_queue:{l}");
     assert_eq!(found(&mut server)[2..], ["suspect skew"]);
     server.simulation.close(two);
@@ -538,8 +539,8 @@ fn fair_queues() {
     assert_eq!(found(&mut server)[1..], ["lint queue-leak", "violation fair-order", "suspect skew"]);
 }
 
-/// A thread of Redisson's that stands in a fair queue waits by its own channel: the pooled connection by which it has
-/// asked may close. When nobody listens for it either, it waits no more.
+/// A thread of Redisson in a fair queue waits by its own channel: the pooled connection that sent its request may
+/// close. Once nobody listens for the thread either, it no longer waits.
 #[test]
 fn a_place_in_a_fair_queue_outlives_the_connection_that_asked() {
     let join = "redis.call('rpush', 'redisson_lock_queue:{' .. KEYS[1] .. '}', ARGV[1]); return 1";
@@ -566,8 +567,8 @@ fn a_place_in_a_fair_queue_outlives_the_connection_that_asked() {
     }
 }
 
-/// A native request that waits for a fair lock, but not fairly, stands in the server's own line: it goes first when it
-/// has come first, or by its priority.
+/// A native request that waits for a fair lock, but not fairly, stands in the server's own line. It goes first if it
+/// came first, or by its priority.
 #[test]
 fn who_waits_natively_may_come_before_the_head_of_a_fair_queue() {
     for request in ["LOCK.MACQUIRE 2 k j c", "LOCK.ACQUIRE k c", "LOCK.ACQUIRE k c PRIORITY 1"] {
@@ -582,8 +583,8 @@ fn who_waits_natively_may_come_before_the_head_of_a_fair_queue() {
     }
 }
 
-/// A lock may be free while a request for several locks waits for the others. Whom the server lets pass it then passes
-/// the head of the fair queue behind it, too.
+/// A lock may be free while a request for several locks waits for the others. A client that the server lets pass this
+/// request also passes the head of the fair queue behind it.
 #[test]
 fn who_passes_a_request_for_several_locks_may_pass_the_head_of_a_fair_queue() {
     for (several, request) in [
@@ -607,7 +608,7 @@ fn who_passes_a_request_for_several_locks_may_pass_the_head_of_a_fair_queue() {
         assert_ne!(server.simulation.read(c), "", "{request}");
         assert_eq!(found(&mut server), ["ok"], "{several}, {request}");
     }
-    // A script knows nothing of that line: it has passed the queue.
+    // A script does not know that line: it has passed the queue.
     let mut server = Server::new();
     let [a, b, c] = [server.client(), server.client(), server.client()];
     server.send(a, "LOCK.ACQUIRE j a");

@@ -1,4 +1,4 @@
-//! One meaning of waiting as Redisson does, in every wait, view and verdict: AWAIT.WAITERS, LOCK.INFO, LOCK.SCAN,
+//! One meaning of "waiting as Redisson does" in every wait, view and verdict: AWAIT.WAITERS, LOCK.INFO, LOCK.SCAN,
 //! LOCK.GRAPH and LOCK.VERIFY.
 
 use crate::history::fixture::{A, Server};
@@ -7,7 +7,7 @@ use crate::history::verify::found;
 /// A thread of another instance.
 const OTHER: &str = "11111111-0795-4907-87fd-6c719a6b4586:7";
 
-/// An instance of Redisson: the connection that asks, and the one that listens.
+/// An instance of Redisson: the connection that sends requests, and the one that listens.
 struct Instance {
     asks: u64,
     listens: u64,
@@ -27,7 +27,7 @@ impl Instance {
     }
 }
 
-/// The number of those who wait for a lock, in each view.
+/// The number of waiters for a lock, in each view.
 fn waiters(server: &mut Server, key: &str) -> [usize; 4] {
     let info = server.ask(&format!("LOCK.INFO {key}"));
     let info = info.split_once("waiters\r\n").map_or(0, |(_, waiters)| waiters.matches("kind\r\n").count());
@@ -56,7 +56,7 @@ fn a_thread_waits_once_it_has_asked_again() {
     one.ask(&mut server, "b", A);
     assert_eq!(server.simulation.read(watcher), ":1\r\n", "without any other request");
     assert_eq!(waiters(&mut server, "b"), [1; 4]);
-    // One that takes something else is done with waiting, as is one that stops to listen.
+    // An owner that takes another lock no longer waits, and neither does one that stops listening.
     one.ask(&mut server, "c", A);
     assert_eq!(waiters(&mut server, "b"), [0; 4]);
     one.ask(&mut server, "b", A);
@@ -66,7 +66,7 @@ fn a_thread_waits_once_it_has_asked_again() {
     assert_eq!(waiters(&mut server, "b"), [0; 4]);
 }
 
-/// A server whose history keeps so many entries, and has had so many.
+/// A server whose history has this capacity, and has had this number of entries.
 fn after_entries(kept: usize, entries: usize) -> Server {
     let mut server = Server::new();
     server.ask(&format!("CONFIG SET lock-history-max {kept}"));
@@ -110,7 +110,7 @@ fn is_found_as_soon_as_both_wait(server: &mut Server) {
     assert!(is_found);
 }
 
-/// A subscription of which the history knows no refusal any more stands for one that waits, in each view at once.
+/// A subscription whose refusal has left the history stands for one waiter, in each view at once.
 #[test]
 fn views_agree_while_the_history_drops_what_it_knew_of_a_wait() {
     let mut server = after_entries(1600, 1600);
@@ -130,7 +130,7 @@ fn views_agree_while_the_history_drops_what_it_knew_of_a_wait() {
     }
 }
 
-/// Two instances that ask for one lock at once: which of them has which subscription is not told.
+/// Two instances ask for one lock at once: the owner of each subscription is unknown.
 #[test]
 fn subscriptions_of_two_instances_are_counted_each_when_its_thread_has_asked_again() {
     for first in [0, 1] {
@@ -164,7 +164,7 @@ fn a_thread_that_asks_once_does_not_wait_by_the_subscription_of_another() {
     assert!(graph.contains(A) && !graph.contains(":9"), "{graph}");
 }
 
-/// Nothing is known of refusals then.
+/// Refusals are unknown then.
 #[test]
 fn without_a_history_who_listens_waits() {
     let mut server = Server::new();
@@ -176,7 +176,7 @@ fn without_a_history_who_listens_waits() {
     assert_eq!(waiters(&mut server, "b")[0], 1);
 }
 
-/// A pool may close the connection of the last refusal: the thread waits by the one that listens.
+/// A pool may close the connection of the last refusal: the thread waits by the connection that listens.
 #[test]
 fn a_thread_waits_on_when_the_connection_that_asked_closes() {
     let mut server = Server::new();
@@ -199,7 +199,7 @@ fn a_thread_waits_on_when_the_connection_that_asked_closes() {
     assert_eq!(waiters(&mut server, "b")[..3], [0; 3]);
 }
 
-/// The history cuts long names; what is looked for in it is cut too.
+/// The history truncates long names; searches truncate them too.
 #[test]
 fn a_thread_waits_for_a_lock_of_a_long_name() {
     let (mut server, key) = (Server::new(), "l".repeat(1025));

@@ -1,5 +1,5 @@
-//! How waits begin and end in the history, in that of a Jepsen test and in figures: by tickets, by errors, and for what
-//! is no lock.
+//! The beginning and end of waits in the history, in that of a Jepsen test and in statistics: by tickets, by errors,
+//! and for keys that are no locks.
 
 use crate::history::fixture::Server;
 use crate::history::verify::found;
@@ -12,7 +12,7 @@ fn server<const N: usize>() -> (Server, [u64; N]) {
     (server, clients)
 }
 
-/// The operations of clients: the process, what it asks for, and the instant in milliseconds.
+/// The operations of clients: the process, its request, and the instant in milliseconds.
 fn operations(server: &mut Server) -> Vec<String> {
     let edn = server.edn();
     let first = edn.split(":time ").nth(1).and_then(|text| text.split(' ').next());
@@ -42,7 +42,7 @@ fn figures(server: &mut Server, key: &str) -> Vec<i64> {
 const READ_INSTEAD: &str =
     "EVAL \"redis.call('del', 'k') redis.call('hset', 'k', 'mode', 'read', 'x', '1')\" 0";
 
-/// Whether a wait was by a ticket or not, an error ends it in the history, on the channel and in the counters.
+/// An error ends a wait in the history, on the channel and in the counters, with or without a ticket.
 #[test]
 fn an_error_ends_the_wait_of_a_ticket_as_any_other() {
     for wait in ["ASYNC", "BLOCK 0"] {
@@ -93,7 +93,7 @@ fn an_error_ends_the_wait_of_a_ticket_as_any_other() {
     }
 }
 
-/// A process does one thing at a time: the wait of a ticket is a process of its own.
+/// A process performs one operation at a time: the wait of a ticket is a process of its own.
 #[test]
 fn who_goes_on_while_a_ticket_waits_is_two_processes() {
     let (mut server, [f, e]) = server();
@@ -122,7 +122,7 @@ fn who_goes_on_while_a_ticket_waits_is_two_processes() {
     assert_eq!(operations(&mut server), told);
 }
 
-/// Who waits for several locks asks for all of them when it begins to wait.
+/// A client that waits for several locks requests all of them when it begins to wait.
 #[test]
 fn who_waits_for_several_locks_is_as_many_processes() {
     let (mut server, [f, e]) = server();
@@ -146,7 +146,7 @@ fn who_waits_for_several_locks_is_as_many_processes() {
     assert_eq!(of_waiter.collect::<Vec<_>>(), expected);
 }
 
-/// Who stands in the queue of a fair lock and comes to hold it in another way is served, and not put out.
+/// A waiter in the queue of a fair lock that comes to hold it in another way was served, and not removed.
 #[test]
 fn a_fair_waiter_that_re_enters_was_served() {
     for wait in ["ASYNC", "BLOCK 0"] {
@@ -175,7 +175,7 @@ fn a_fair_waiter_that_re_enters_was_served() {
     }
 }
 
-/// Of latches and rates nothing else tells that a wait was served.
+/// For latches and rates, nothing else shows that a waiter was served.
 #[test]
 fn waits_for_latches_rates_and_permits_end_and_are_counted() {
     let (mut server, [one, two, three]) = server();

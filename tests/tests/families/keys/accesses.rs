@@ -1,4 +1,4 @@
-//! The access clocks of keys: idle times and frequencies, what counts as an access, and what does not.
+//! The access clocks of keys: idle times and frequencies, operations that count as an access, and those that do not.
 
 use lockwheel_tests::check::Endpoint;
 use lockwheel_tests::client::Client;
@@ -11,7 +11,7 @@ const NO_FREQUENCY: &str = "-ERR An LFU maxmemory policy is not selected, access
                             adjust.";
 const NO_IDLE_TIME: &str = "-ERR An LFU maxmemory policy is selected, idle time not tracked. Please note that when \
                             switching between policies at runtime LRU and LFU data will take some time to adjust.";
-/// What DUMP answers of a key that holds `v`.
+/// The answer of DUMP for a key that holds `v`.
 const PAYLOAD: &str = r#""\x00\x01v\n\x00\x91\b\xce\xb2\x198\x8a\xce""#;
 
 #[test]
@@ -84,7 +84,7 @@ fn the_higher_a_frequency_the_rarer_it_grows() {
     let mut s = ours::manual_scenario();
     s.check("CONFIG SET maxmemory-policy allkeys-lfu lfu-log-factor 100", "+OK").check("SET k v", "+OK");
     (0..500).for_each(|_| drop(s.run("GET k")));
-    // Each access with one chance in 1, 101, 201, 301 and so on.
+    // Each access counts with one chance in 1, 101, 201, 301 and so on.
     s.check_that("OBJECT FREQ k", |reply| reply.as_int().is_some_and(|count| (6..=12).contains(&count)));
 }
 
@@ -99,13 +99,13 @@ fn a_client_may_leave_the_clocks_alone() {
     }
     s.check(&restore, "+OK").on("quiet").check("MULTI", "+OK").check("GET k", "+QUEUED").run("EXEC");
     s.check("OBJECT IDLETIME k", ":100");
-    // Others do not, nor TOUCH.
+    // Other clients do not count, nor does TOUCH.
     s.check("GET k", "\"v\"").check("OBJECT IDLETIME k", ":0").check(&restore, "+OK");
     s.on("quiet").check("TOUCH k none", ":1").check("GET k", "\"v\"");
     s.check("OBJECT IDLETIME k", ":0").check(&restore, "+OK");
     s.on("quiet").check("CLIENT NO-TOUCH OFF", "+OK").check("GET k", "\"v\"");
     s.check("OBJECT IDLETIME k", ":0");
-    // Who waits decides for itself, not who wakes it.
+    // The waiter's own setting decides, not that of the client that wakes it.
     s.on("quiet").check("CLIENT NO-TOUCH ON", "+OK");
     for (waits, wakes, idle) in [("main", "quiet", ":0"), ("quiet", "main", ":50")] {
         s.run("RPUSH list a");
@@ -125,7 +125,7 @@ fn the_world_begins_anew_with_its_policy() {
     s.check("SET k v", "+OK").check("OBJECT IDLETIME k", ":0").check("OBJECT FREQ k", NO_FREQUENCY);
 }
 
-/// The keys that each line finds.
+/// The keys to which each line is applied.
 const KEYS: &[(&str, &str)] = &[
     ("b", "SETBIT b 7 1"),
     ("g", "GEOADD g 13 38 p"),
@@ -143,7 +143,7 @@ const KEYS: &[(&str, &str)] = &[
     ("z2", "ZADD z2 1 a 2 b"),
 ];
 
-/// What was done to the keys of a server by each line: accessed, made, or neither, by the clocks.
+/// The effect of each line on the keys of a server: accessed, created, or neither, by the clocks.
 fn effects(server: &impl Endpoint, is_quiet: bool, counts: bool) -> Vec<String> {
     let mut client = Client::connect(server.addr());
     let mut caller = Client::connect(server.addr());
@@ -153,7 +153,7 @@ fn effects(server: &impl Endpoint, is_quiet: bool, counts: bool) -> Vec<String> 
         "CONFIG SET maxmemory-policy noeviction"
     });
     client.line("CONFIG SET lfu-log-factor 0");
-    // Else a minute that ends amid a line changes the readings.
+    // Otherwise a minute that ends during a line changes the readings.
     client.line("CONFIG SET lfu-decay-time 0");
     client.line("FLUSHALL");
     KEYS.iter().for_each(|(_, line)| drop(client.line(line)));
@@ -178,7 +178,7 @@ fn effects(server: &impl Endpoint, is_quiet: bool, counts: bool) -> Vec<String> 
     told
 }
 
-/// The keys of the first two databases that were not left as they had been restored.
+/// The keys of the first two databases that differ from their restored state.
 fn accessed(client: &mut Client, counts: bool) -> String {
     let mut found = Vec::new();
     for db in 0..2 {
@@ -217,7 +217,7 @@ fn the_same_commands_access_a_key_as_in_redis() {
     compare(Kind::Redis, false, |_| true);
 }
 
-/// A key that is renamed or moved is a new one since Valkey; in Redis 7.0 it takes its clock along.
+/// In Valkey, a key that is renamed or moved is a new one; in Redis 7.0 it keeps its clock.
 #[test]
 fn the_same_commands_access_a_key_for_a_client_that_leaves_clocks_alone() {
     compare(Kind::Valkey, true, |line| !line.starts_with("RENAME") && !line.starts_with("MOVE"));

@@ -1,4 +1,4 @@
-//! The same lines on a real redis-server and on ours: replies as far as Redis promises them, events to the letter.
+//! Lines that run on a real redis-server and on ours: replies agree as far as Redis promises them, events exactly.
 
 use lockwheel::{Config, Server};
 use lockwheel_store::keyspace::EventClasses;
@@ -9,10 +9,10 @@ use lockwheel_tests::pair::Pair;
 use lockwheel_tests::redis_server::{Kind, RealServer};
 use lockwheel_tests::reply::Reply;
 
-/// The classes that are published: all, with misses and new keys.
+/// The published classes of events: all, with misses and new keys.
 const CLASSES: &str = "EAmn";
 
-/// A server of ours that publishes every event, on the system's time.
+/// A server of ours that publishes every event, in real time.
 #[track_caller]
 pub(crate) fn telling_server() -> Server {
     let mut config = Config::default();
@@ -20,11 +20,11 @@ pub(crate) fn telling_server() -> Server {
     Server::builder().config(config).port(0).seed(SEED).start().expect("loopback has a free port")
 }
 
-/// A connection that hears every event of a server.
+/// A connection that receives every event of a server.
 pub(crate) struct Listener(Client);
 
 impl Listener {
-    /// Listens to a server.
+    /// Subscribes to a server.
     #[track_caller]
     pub(crate) fn connect(server: &impl Endpoint) -> Listener {
         let mut client = Client::connect(server.addr());
@@ -34,7 +34,8 @@ impl Listener {
         Listener(client)
     }
 
-    /// The events since the last call, `db event key` each. What a command caused is there once it has answered.
+    /// Returns the events since the last call, `db event key` each. The events of a command are there once it has been
+    /// answered.
     #[track_caller]
     pub(crate) fn events(&mut self) -> Vec<String> {
         let mut heard = Vec::new();
@@ -56,7 +57,7 @@ impl Listener {
     }
 }
 
-/// Runs lines on both servers in both protocols; fails at the first whose replies or events differ.
+/// Runs lines on both servers in both protocols. Fails at the first line whose replies or events differ.
 #[track_caller]
 pub(crate) fn check_beside_real(lines: &str) {
     let Some(real) = RealServer::start(Kind::Redis, &["--notify-keyspace-events", CLASSES]) else { return };

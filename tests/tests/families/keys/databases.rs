@@ -72,7 +72,7 @@ fn with_save_points_nothing_remains_to_be_saved_once_all_keys_are_flushed() {
     assert_eq!(changes(&["CONFIG SET save ''", "SET k v", "FLUSHALL"]), 2);
 }
 
-/// Integers are shared, but not while keys go by when they were accessed: what is shared has one clock.
+/// Integers are shared, except while the access times of keys matter: a shared object has one clock.
 #[test]
 fn small_integers_count_as_shared_unless_keys_have_clocks_that_matter() {
     let policies = ["allkeys-random", "volatile-ttl", "noeviction", "allkeys-lru", "volatile-lfu"];

@@ -1,4 +1,4 @@
-//! Keys whatever they hold.
+//! Commands on keys of any type.
 
 use crate::keys::beside::check_beside_real;
 use lockwheel_tests::ours;
@@ -40,7 +40,7 @@ fn a_huge_pattern_ends() {
     let mut s = ours::manual_scenario();
     let key = "a".repeat(5000);
     s.check(&format!("SET {key} v"), "+OK");
-    // Not with `check`: what it prints when it fails is not for eyes.
+    // `check` is not used, because the text that it prints on failure would be unreadable.
     for (pattern, found) in [
         ("*a".repeat(900) + "b", 0),
         ("*a".repeat(100_000), 0),

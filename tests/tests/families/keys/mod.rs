@@ -1,4 +1,5 @@
-//! Strings, keys, deadlines, SCAN and whole databases: line by line in both protocols, and beside a real redis-server.
+//! Strings, keys, deadlines, SCAN and whole databases: line by line in both protocols, and compared with a real
+//! redis-server.
 
 mod accesses;
 mod beside;

@@ -16,7 +16,7 @@ fn page(reply: Reply) -> (String, Vec<String>) {
     (text(cursor), keys.iter().map(text).collect())
 }
 
-/// Goes through all pages from cursor 0; after each, `meanwhile` may change the database.
+/// Reads all pages from cursor 0; after each, `meanwhile` may change the database.
 #[track_caller]
 fn scan_all(client: &mut Client, options: &str, mut meanwhile: impl FnMut(&mut Client)) -> Vec<String> {
     let (mut cursor, mut found) = ("0".to_string(), Vec::new());

@@ -33,7 +33,7 @@ fn a_deadline_takes_a_string_at_its_millisecond() {
     s.check("GET k", "(nil)").check("DBSIZE", ":0");
 }
 
-/// What real servers leave to chance, here at once: the event comes with the command.
+/// Real servers expire the key at a random time, ours at once: the event comes with the command.
 #[test]
 fn a_deadline_in_the_past_expires_with_the_command() {
     let ours = telling_server();

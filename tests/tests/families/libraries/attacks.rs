@@ -1,5 +1,5 @@
-//! What has once broken a server by its scripts, each by its name: the answer is an error or a value, and the
-//! connection goes on.
+//! Scripts that have broken a server, each with its name: the answer is an error or a value, and the connection
+//! continues.
 
 use lockwheel_tests::client::{Client, encode};
 use lockwheel_tests::ours::server;
@@ -7,7 +7,7 @@ use lockwheel_tests::reply::Reply;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
-/// Runs scripts on one connection: each must answer so, up to a `*` at the end.
+/// Runs scripts on one connection. Each must give this answer, up to a `*` at the end.
 #[track_caller]
 fn check(scripts: &[(&str, &str)]) {
     let server = server();
@@ -105,7 +105,7 @@ fn cve_2018_11219_offsets_lie_within_the_text() {
 #[test]
 fn cve_2021_32626_a_table_within_itself_ends_at_the_stack() {
     let server = server();
-    // What comes is nested deeper than the client reads.
+    // The reply is nested deeper than the client can read.
     let mut stream = TcpStream::connect(server.addr()).expect("a server listens");
     for script in ["local a = {} local b = {a} a[1] = b return a", "local a = {} a[1] = a return {a, a}"] {
         stream.write_all(&encode(&["EVAL", script, "0"])).expect("it is short");

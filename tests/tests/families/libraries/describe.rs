@@ -1,9 +1,9 @@
-//! Values of Lua's, made and shown.
+//! Lua values: their generation and their description.
 
 use lockwheel_tests::rng::Rng;
 
-/// A function `d` that shows a value with all that is in it, in the order of `pairs`, and the border of each table. The
-/// order of keys that are tables is that of their addresses.
+/// A function `d` that describes a value with all its contents, in the order of `pairs`, and the border of each table.
+/// The order of keys that are tables is that of their addresses.
 pub(crate) const DESCRIBE: &str = "local function d(v) local t = type(v) \
     if t == 'number' then return string.format('%.17g', v) elseif t ~= 'table' then return t .. tostring(v) end \
     local o, any = {}, false for k, x in pairs(v) do o[#o + 1] = d(k) .. '=' .. d(x) \
@@ -107,7 +107,7 @@ pub(crate) fn value(rng: &mut Rng, depth: usize) -> String {
 /// A table: an array, one with holes, an object, or all together.
 pub(crate) fn table(rng: &mut Rng, depth: usize) -> String {
     if rng.chance(6) {
-        // Where it lies decides its order among others.
+        // The key's address decides its position among others.
         return format!("{{[{}]={}}}", rng.pick(&["true", "{}", "pairs", "{7}"]), value(rng, depth));
     }
     let kind = rng.below(4);

@@ -1,4 +1,4 @@
-//! Everything that a script can name, beside redis-server's.
+//! All names that a script can reach, compared with redis-server's.
 
 use lockwheel_tests::client::Client;
 use lockwheel_tests::ours::server;
@@ -6,7 +6,7 @@ use lockwheel_tests::redis_server::{Kind, RealServer};
 use lockwheel_tests::reply::Reply;
 use std::collections::BTreeSet;
 
-/// All names that begin at the globals, with the type of each, and the value of those that are numbers and texts.
+/// Returns all names that begin at the globals, with the type of each, and the value of numbers and texts.
 const WALK: &str = "local seen, out = {}, {}
     local function walk(path, t)
         seen[t] = path
@@ -25,7 +25,7 @@ const WALK: &str = "local seen, out = {}, {}
     end
     return out";
 
-/// What differs from 7.0.15, as 7.2 has it.
+/// The differences from 7.0.15, as 7.2 has them.
 const NEWER: &[&str] = &["_G.os: table", "_G.os.clock: function"];
 
 fn names(client: &mut Client) -> BTreeSet<String> {

@@ -4,7 +4,7 @@ use crate::libraries::describe::{DESCRIBE, mutate, value};
 use crate::libraries::trial::{Script, compare};
 use lockwheel_tests::rng::Rng;
 
-/// What scripts set, and they keep it for the next.
+/// The settings that scripts make. They stay for the next script.
 const SETTINGS: &[&str] = &[
     "cjson.encode_number_precision(3)",
     "cjson.encode_number_precision(14)",
@@ -50,7 +50,7 @@ fn values_are_encoded_as_by_redis() {
     });
 }
 
-/// A number in the words of JSON, and in those that only C reads.
+/// A number in the notation of JSON, and in notations that only C parses.
 fn number(rng: &mut Rng) -> String {
     const ODD: &[&str] = &[
         "0x10",

@@ -1,4 +1,5 @@
-//! The libraries of scripts: what they answer beside redis-server's, and what has once broken a server by them.
+//! The libraries of scripts: their results compared with redis-server's, and attacks that have broken a server through
+//! them.
 
 mod attacks;
 mod describe;

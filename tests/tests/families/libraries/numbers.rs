@@ -1,4 +1,4 @@
-//! `bit`, and what Lua's own libraries do with numbers, at random.
+//! Random tests of `bit`, and of Lua's own libraries on numbers.
 
 use crate::libraries::describe::{DESCRIBE, number, string};
 use crate::libraries::trial::{Script, compare};

@@ -3,7 +3,7 @@
 use crate::libraries::trial::{Script, compare};
 use lockwheel_tests::rng::Rng;
 
-/// A key, many of which come again.
+/// A random key; many keys occur repeatedly.
 fn key(rng: &mut Rng) -> String {
     match rng.below(12) {
         0..=5 => format!("'name{}'", rng.below(40)),

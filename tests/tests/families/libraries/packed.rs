@@ -81,7 +81,7 @@ fn bytes_are_unpacked_as_by_redis() {
     });
 }
 
-/// A format of up to so many items.
+/// A format of at most this number of items.
 fn format(rng: &mut Rng) -> String {
     let items = (0..rng.below(6)).map(|_| match rng.below(10) {
         0 => format!("{}{}", rng.pick(&["i", "I"]), rng.below(35)),
@@ -99,7 +99,7 @@ fn structures_are_packed_as_by_redis() {
         let format = format(rng);
         let values = (0..rng.below(6)).map(|_| match rng.below(4) {
             0 => string(rng),
-            // What C leaves open, no one promises: a number beyond the integers that it becomes.
+            // The result is undefined in C if a number is beyond the range of its integer type.
             _ => number(rng).replace("(0/0)", "1").replace("0/0", "1").replace("1/0", "1"),
         });
         let values: Vec<_> = values.collect();

@@ -1,4 +1,4 @@
-//! The parts of a script's world that are no library: `SCRIPT DEBUG`, `redis.acl_check_cmd`.
+//! The parts of a script's environment that are no library: `SCRIPT DEBUG`, `redis.acl_check_cmd`.
 
 use lockwheel_tests::ours::scenario;
 

@@ -1,4 +1,4 @@
-//! The same scripts on redis-server and here, and whether the answers are the same bytes.
+//! Scripts that run on redis-server and on ours, with a comparison of the answers byte by byte.
 
 use lockwheel::Server;
 use lockwheel_tests::client::{Client, Protocol};
@@ -34,7 +34,7 @@ struct Trial {
 const BATCH: usize = 100;
 
 impl Trial {
-    /// None where there is no redis-server.
+    /// Starts both servers. Returns `None` if there is no redis-server.
     fn start(protocol: Protocol) -> Option<Trial> {
         let real = RealServer::start(Kind::Redis, &[])?;
         let ours = server();
@@ -45,7 +45,7 @@ impl Trial {
         })
     }
 
-    /// What differs, shown.
+    /// Describes the differences.
     fn compare(&mut self, scripts: &[Script]) -> Vec<String> {
         let requests: Vec<_> = scripts.iter().map(Script::request).collect();
         let (real, ours) = (self.real.pipeline(&requests), self.ours.pipeline(&requests));
@@ -59,10 +59,10 @@ impl Trial {
     }
 }
 
-/// So many scripts that a generator makes, times `LOCKWHEEL_ROUNDS`, in each protocol.
+/// Compares this number of generated scripts, times `LOCKWHEEL_ROUNDS`, in each protocol.
 ///
 /// # Panics
-/// When answers differ, or fewer than a third of them are no errors.
+/// Panics if answers differ, or if fewer than a third of them are no errors.
 #[track_caller]
 pub(crate) fn compare(count: usize, mut make: impl FnMut(&mut Rng) -> Script) {
     for protocol in [Protocol::Resp2, Protocol::Resp3] {

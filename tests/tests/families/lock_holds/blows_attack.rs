@@ -1,5 +1,5 @@
-//! Queues of real clients whose keys are taken away, moved and overwritten, and whose connections are killed, while
-//! they wait and while they hold: with any number of threads all are answered, and nobody is stranded.
+//! Queues of real clients whose keys are deleted, moved and overwritten, and whose connections are killed, while they
+//! wait and while they hold. With any number of threads, all clients are answered, and none is stranded.
 
 use lockwheel::Server;
 use lockwheel_tests::client::{Client, encode, split};
@@ -8,7 +8,7 @@ use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// How something is waited for, given back, and made as at first, whatever its key is then.
+/// The request to wait, the request to release, and the one that restores the initial state, for each kind of object.
 const KINDS: [[&str; 3]; 10] = [
     ["LOCK.ACQUIRE k {o} SESSION", "LOCK.RELEASE k {o}", "DEL k"],
     ["LOCK.ACQUIRE k {o} PX 600000", "LOCK.RELEASE k {o}", "DEL k"],
@@ -34,10 +34,10 @@ const BLOWS: [&str; 8] = [
 ];
 
 const CLIENTS: usize = 4;
-/// Turns of each client after the last blow, when one must follow the other.
+/// The turns of each client after the last blow, when one must follow the other.
 const TURNS: usize = 5;
 
-/// What comes next; nothing when the connection is closed or reset. Who waits in vain is stranded.
+/// Returns the next reply, or nothing if the connection is closed or reset. A client that waits in vain is stranded.
 fn answer(client: &mut Client, asked: &str) -> Option<Reply> {
     match client.try_read_frame() {
         Ok(reply) => reply,
@@ -48,8 +48,8 @@ fn answer(client: &mut Client, asked: &str) -> Option<Reply> {
     }
 }
 
-/// Takes and gives back: through the blows whatever comes, and then in turns. Who has been told an error, or nothing,
-/// begins with a new connection, which ends what the old one held.
+/// Takes and releases: at any time during the blows, and then in turns. After an error, or no answer, the client opens
+/// a new connection, which ends the holds of the old one.
 fn contend(address: SocketAddr, n: usize, [wait, give_back, _]: [&str; 3], is_over: &AtomicBool) {
     let mut client = Client::connect(address);
     let mut turns = 0;
@@ -71,7 +71,8 @@ fn contend(address: SocketAddr, n: usize, [wait, give_back, _]: [&str; 3], is_ov
     }
 }
 
-/// Each blow, and then the key as at first. How many of them fell while somebody waited.
+/// Performs each blow, and then restores the key's initial state. Returns the number of blows that fell while a client
+/// waited.
 fn strike(client: &mut Client, anew: &str) -> usize {
     let all = |client: &mut Client, lines: &str| lines.split(';').for_each(|line| drop(client.line(line)));
     let mut hits = 0;
@@ -80,7 +81,7 @@ fn strike(client: &mut Client, anew: &str) -> usize {
         all(client, blow);
         all(client, anew);
     }
-    // Holds that have been moved away go with what they were moved to.
+    // Holds that have been moved away go with the key to which they were moved.
     all(client, "DEL z");
     all(client, anew);
     hits

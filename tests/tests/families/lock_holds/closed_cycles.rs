@@ -1,9 +1,9 @@
-//! Cycles of waits that are closed by no request that waits: by who comes to hold a lock, or holds it no longer.
+//! Cycles of waits that no waiting request closes, but an owner that comes to hold a lock, or that loses one.
 
 use lockwheel_engine::config::Config;
 use lockwheel_engine::core::Simulation;
 
-/// A server whose clock stands, and clients.
+/// A server on a frozen clock, and clients.
 fn server<const N: usize>() -> (Simulation, u64, [u64; N]) {
     let mut server = Simulation::new(Config::default(), 7);
     let main = server.connect();
@@ -12,13 +12,14 @@ fn server<const N: usize>() -> (Simulation, u64, [u64; N]) {
     (server, main, clients)
 }
 
-/// Nobody waits in a cycle.
+/// Requires that no waits form a cycle.
 fn check_graph(server: &mut Simulation, main: u64) {
     let graph = server.ask(main, "LOCK.GRAPH");
     assert!(graph.ends_with("cycles\r\n*0\r\n"), "{graph}");
 }
 
-/// What an owner holds of the locks that it asks for together it need not wait for, until it holds it no longer.
+/// An owner that already holds some of the locks that it requests together does not wait for those, until it loses
+/// them.
 #[test]
 fn who_loses_one_of_the_locks_that_it_waits_for_together_waits_for_it_again() {
     for end in [
@@ -49,7 +50,7 @@ fn who_loses_one_of_the_locks_that_it_waits_for_together_waits_for_it_again() {
     }
 }
 
-/// The same where everything is gone, and nothing is to wait for.
+/// An owner that loses a lock which is then free has nobody to wait for.
 #[test]
 fn who_loses_a_lock_that_is_free_then_goes_on_waiting() {
     for end in ["CLOCK.ADVANCE 200", "DEL k2", "FLUSHALL", "RENAME k2 k3"] {
@@ -67,7 +68,7 @@ fn who_loses_a_lock_that_is_free_then_goes_on_waiting() {
     }
 }
 
-/// Who is given a lock at once may wait for another by another request.
+/// An owner that is given a lock at once may be waiting for another one by another request.
 #[test]
 fn a_grant_at_once_that_closes_a_cycle_ends_the_other_wait_of_who_got_the_lock() {
     let (mut server, main, [a, same, b, c]) = server();
@@ -75,7 +76,7 @@ fn a_grant_at_once_that_closes_a_cycle_ends_the_other_wait_of_who_got_the_lock()
     server.ask(c, "LOCK.ACQUIRE k1 c SHARED");
     server.send(a, "LOCK.ACQUIRE k2 a BLOCK 0");
     server.send(b, "LOCK.ACQUIRE k1 b EXCLUSIVE BLOCK 0");
-    // It passes the writer that waits.
+    // The reader passes the waiting writer.
     assert!(server.ask(same, "LOCK.ACQUIRE k1 a SHARED PRIORITY 1").contains("token"));
     assert_eq!(server.read(a), "-DEADLOCK a -> k2 -> b -> k1 -> a\r\n");
     check_graph(&mut server, main);
@@ -85,7 +86,7 @@ fn a_grant_at_once_that_closes_a_cycle_ends_the_other_wait_of_who_got_the_lock()
     assert!(server.read(b).contains("token"));
 }
 
-/// So may who is given a lock by another owner, or by a script that writes it as Redisson's do.
+/// So may an owner that is given a lock by another owner, or by a script that writes it as Redisson's do.
 #[test]
 fn a_lock_that_is_given_away_ends_the_wait_that_closes_a_cycle_by_that() {
     const OWNER: &str = "8743c9c0-0795-4907-87fd-6c719a6b4586:1";
@@ -107,7 +108,7 @@ fn a_lock_that_is_given_away_ends_the_wait_that_closes_a_cycle_by_that() {
     }
 }
 
-/// What a transaction gives and takes back closes nothing.
+/// A lock that a transaction gives and takes back closes no cycle.
 #[test]
 fn a_cycle_that_a_transaction_opens_again_ends_no_wait() {
     let (mut server, main, [a, b]) = server();
@@ -123,7 +124,7 @@ fn a_cycle_that_a_transaction_opens_again_ends_no_wait() {
     assert!(server.read(b).contains("token"));
 }
 
-/// Those who read `k` wait for `r`, which wants to share `k` and `k0`, and waits for that alone.
+/// The readers of `k` wait for `r`. `r` wants to share `k` and `k0`, and waits for `k0` alone.
 fn who_shares_several(server: &mut Simulation, main: u64, r: u64, readers: &[(u64, &str)]) {
     server.ask(main, "LOCK.ACQUIRE k0 x EXCLUSIVE");
     server.ask(r, "LOCK.ACQUIRE k9 r");
@@ -135,8 +136,8 @@ fn who_shares_several(server: &mut Simulation, main: u64, r: u64, readers: &[(u6
     server.send(first, &format!("LOCK.ACQUIRE k9 {reader} BLOCK 0"));
 }
 
-/// Who wants to write before those who wait to share a lock among others keeps it from them; so does a reader that
-/// waits until it can write.
+/// A writer keeps a lock from waiters behind it that share it among others; so does a reader that waits until it can
+/// write.
 #[test]
 fn a_writer_that_passes_who_shares_several_locks_may_close_a_cycle() {
     for (readers, line) in [
@@ -147,7 +148,7 @@ fn a_writer_that_passes_who_shares_several_locks_may_close_a_cycle() {
         let readers: Vec<(u64, &str)> = [h, p].into_iter().zip(readers.iter().copied()).collect();
         who_shares_several(&mut server, main, r, &readers);
         assert_eq!(server.ask(p, line), "-DEADLOCK p -> k -> h -> k9 -> r -> k -> p\r\n", "{line}");
-        // Behind it, it keeps nothing from it.
+        // A writer behind such a waiter keeps nothing from it.
         assert_eq!(server.ask(main, "LOCK.ACQUIRE k q EXCLUSIVE BLOCK 0"), "");
         let other = server.connect();
         check_graph(&mut server, other);
@@ -156,7 +157,7 @@ fn a_writer_that_passes_who_shares_several_locks_may_close_a_cycle() {
     }
 }
 
-/// A reader that is alone writes at once, and keeps the lock from those who wait to share it among others.
+/// A lone reader writes at once, and keeps the lock from those who wait to share it among others.
 #[test]
 fn a_conversion_at_once_ends_the_wait_that_closes_a_cycle_by_that() {
     let (mut server, main, [r, p, same]) = server();
@@ -166,7 +167,7 @@ fn a_conversion_at_once_ends_the_wait_that_closes_a_cycle_by_that() {
     check_graph(&mut server, main);
 }
 
-/// Who holds one of the locks that it waits for together does not wait for it, whoever else does.
+/// An owner that holds one of the locks that it requests together does not wait for that lock, whoever else does.
 #[test]
 fn a_reader_that_waits_for_several_locks_does_not_wait_for_the_conversion_of_one_that_it_reads() {
     let (mut server, main, [a, c, same]) = server();
@@ -177,7 +178,7 @@ fn a_reader_that_waits_for_several_locks_does_not_wait_for_the_conversion_of_one
     server.send(same, "LOCK.ACQUIRE m c EXCLUSIVE PX 100 BLOCK 0");
     assert_eq!(server.ask(a, "LOCK.MACQUIRE 2 l m a SHARED BLOCK 0"), "");
     check_graph(&mut server, main);
-    // But for the other, when the one that converts has got it.
+    // The owner waits for the other lock, once the converting owner has got it.
     server.ask(main, "CLOCK.ADVANCE 50");
     assert!(server.read(same).contains("token"));
     assert_eq!(server.read(c), "-DEADLOCK c -> l -> a -> m -> c\r\n");
@@ -186,7 +187,8 @@ fn a_reader_that_waits_for_several_locks_does_not_wait_for_the_conversion_of_one
     assert!(server.read(a).contains("tokens"));
 }
 
-/// Those who wait to share several locks keep one from nobody who shares that one, but through who wants it alone.
+/// Waiters that share several locks block no client that shares one of them, except through a client that wants that
+/// lock alone.
 #[test]
 fn who_shares_one_lock_does_not_wait_for_who_shares_several_behind_a_writer() {
     let (mut server, main, [e, b, c, other]) = server();
@@ -204,7 +206,7 @@ fn who_shares_one_lock_does_not_wait_for_who_shares_several_behind_a_writer() {
     }
     assert!(server.read(c).contains("token") && server.read(other).contains("token"));
     assert_eq!(server.read(b), "");
-    // With a writer between the two it does.
+    // With a writer between the two, the client does wait.
     let (mut server, main, [e, b, c]) = self::server();
     for line in ["LOCK.ACQUIRE k x EXCLUSIVE", "LOCK.ACQUIRE k0 c EXCLUSIVE"] {
         server.ask(main, line);
@@ -214,7 +216,8 @@ fn who_shares_one_lock_does_not_wait_for_who_shares_several_behind_a_writer() {
     assert_eq!(server.ask(c, "LOCK.ACQUIRE k c SHARED BLOCK 0"), "-DEADLOCK c -> k -> b -> k0 -> c\r\n");
 }
 
-/// Of several waits of an owner for a lock the first counts: who has been served by it need not wait by the others.
+/// If an owner has several waits for a lock, the first counts: once served by it, the owner need not wait by the
+/// others.
 #[test]
 fn who_stands_between_two_waits_of_an_owner_waits_for_it_alone() {
     let (mut server, main, [r, m, same, z]) = server();
@@ -235,7 +238,7 @@ fn who_stands_between_two_waits_of_an_owner_waits_for_it_alone() {
     assert!(server.read(m).contains("tokens"));
 }
 
-/// A key that somebody waits for as a lock is one, whatever its owners are called and however they come there.
+/// A key for which a client waits as a lock is one, whatever its owners are named and however they came there.
 #[test]
 fn a_lock_that_comes_to_its_key_by_itself_may_close_a_cycle() {
     for come in [
@@ -254,7 +257,7 @@ fn a_lock_that_comes_to_its_key_by_itself_may_close_a_cycle() {
     }
 }
 
-/// What an owner holds of them counts though nobody has seen it take that.
+/// A hold of the owner counts even if nobody has seen it begin.
 #[test]
 fn the_end_of_a_hold_that_was_not_seen_to_begin_may_close_a_cycle() {
     for end in ["LOCK.RELEASE k2 a", "HDEL k2 a", "LOCK.FORCEUNLOCK k2 OWNER a", "LOCK.TRANSFER k2 a d"] {
@@ -296,7 +299,7 @@ fn an_exchange_of_databases_may_close_a_cycle() {
     check_graph(&mut server, main);
 }
 
-/// Who waits for a lock that is of another kind now is told that, and waits for nobody.
+/// An owner that waits for a lock which has changed its kind gets an error, and waits for nobody.
 #[test]
 fn a_wait_that_ends_by_what_closes_a_cycle_is_in_none() {
     for give in ["'set', 'c', 'a', 'nx', 'px', 10000", "'lock.acquire', 'c', 'a', 'SHARED'"] {
@@ -313,7 +316,7 @@ fn a_wait_that_ends_by_what_closes_a_cycle_is_in_none() {
     }
 }
 
-/// A check looks at all of an owner's waits at once, and once for all that has happened to it.
+/// A check considers all of an owner's waits at once, and runs once for all changes.
 #[test]
 fn thousands_of_waits_of_one_owner_are_checked_at_once() {
     const WAITS: usize = 1_000;
@@ -340,7 +343,7 @@ fn thousands_of_waits_of_one_owner_are_checked_at_once() {
     assert!(server.read(z).contains("token"));
 }
 
-/// A cycle that an owner of Redisson's has closed refuses no request that is not in it, though its owner is.
+/// A cycle closed by an owner of Redisson refuses no request outside it, even if the owner is part of it.
 #[test]
 fn a_request_that_passes_a_waiter_is_refused_for_no_cycle_that_was_there() {
     const OWNER: &str = "8743c9c0-0795-4907-87fd-6c719a6b4586:1";
@@ -360,7 +363,7 @@ fn a_request_that_passes_a_waiter_is_refused_for_no_cycle_that_was_there() {
         }
         assert!(server.ask(x, &format!("LOCK.ACQUIRE k x{low} ASYNC")).contains("QUEUED"));
         assert!(server.ask(owner, "LOCK.ACQUIRE k2 hi ASYNC").contains("QUEUED"));
-        // The one that is passed is waited for, too.
+        // The owner that is passed is waited for, too.
         for key in if waits_for_x { &["k1", "k3"][..] } else { &["k1"] } {
             server.ask(main, &format!("RPUSH redisson_lock_queue:{{{key}}} {OWNER}"));
             server.ask(main, &format!("ZADD redisson_lock_timeout:{{{key}}} 9999999999999 {OWNER}"));

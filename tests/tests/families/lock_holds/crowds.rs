@@ -1,11 +1,11 @@
-//! Many owners of one lock, many that wait, and many locks that have ended: the work and the memory of one request stay
+//! Many owners of one lock, many waiters, and many locks that have ended: the work and the memory of one request stay
 //! bounded.
 
 use lockwheel_engine::config::Config;
 use lockwheel_engine::core::Simulation;
 use std::time::Duration;
 
-/// A server on frozen clocks, and a client that steers.
+/// A server on frozen clocks, and a client that controls it.
 fn server() -> (Simulation, u64) {
     let mut server = Simulation::new(Config::default(), 7);
     let main = server.connect();
@@ -21,7 +21,7 @@ fn number(reply: &str, name: &str) -> i64 {
     lines[at + 1].trim_start_matches(':').parse().expect("a number")
 }
 
-/// The lines behind a name in a reply, each time that it is there.
+/// The lines after each occurrence of a name in a reply.
 fn values<'r>(reply: &'r str, name: &str) -> Vec<&'r str> {
     let lines: Vec<&str> = reply.split("\r\n").collect();
     let values = lines.windows(3).filter(|window| window[0] == name).map(|window| window[2]);
@@ -48,7 +48,7 @@ fn entries(reply: &str, name: &str) -> usize {
     lines[at + 1].trim_start_matches('*').parse().expect("a number of entries")
 }
 
-/// Ten million pairs are eleven thousand entries.
+/// Ten million pairs come from eleven thousand entries.
 #[test]
 fn the_graph_names_each_of_many_readers_and_writers_once() {
     for (readers, writers) in [(3, 2), (1_000, 300), (10_000, 1_000)] {
@@ -70,7 +70,7 @@ fn the_graph_names_each_of_many_readers_and_writers_once() {
     }
 }
 
-/// Requests that want the same locks stand once in the queue of each, whoever stands ahead of them.
+/// Requests for the same locks stand once in the queue of each, whoever stands ahead of them.
 #[test]
 fn the_graph_of_many_requests_for_the_same_locks_is_capped_and_says_so() {
     const LOCKS: usize = 50;
@@ -84,7 +84,7 @@ fn the_graph_of_many_requests_for_the_same_locks_is_capped_and_says_so() {
             let line = format!("LOCK.MACQUIRE {LOCKS} {} o{request} PX 1000 ASYNC", keys.join(" "));
             assert!(server.ask(clients[request % 2], &line).contains("QUEUED"));
         }
-        // The holder has been told that it keeps others waiting.
+        // The holder has been notified that it keeps others waiting.
         server.read(main);
         let graph = server.ask(main, "LOCK.GRAPH");
         let names = LOCKS * (1 + 2 * requests);
@@ -116,7 +116,7 @@ fn names_that_are_long_leave_out_others_of_a_graph() {
     assert!(number(&graph, "left-out") > 0 && graph.len() < 17 << 20, "{}", graph.len());
 }
 
-/// The product of patterns and channels, which clients choose, does not decide how long a request takes.
+/// The product of patterns and channels, which clients choose, does not determine the time of a request.
 #[test]
 fn patterns_are_matched_with_a_number_of_channels_that_is_bounded() {
     const LOCKS: usize = 300;
@@ -139,7 +139,7 @@ fn patterns_are_matched_with_a_number_of_channels_that_is_bounded() {
     assert!(server.ask(main, "LOCK.SCAN 0 STATE WAITED COUNT 1000").contains(&format!("*{LOCKS}\r\n")));
 }
 
-/// Readers that Redisson made are too many to be looked for one by one each time. Their leases count all the same.
+/// Redisson's readers are too many for a lookup of each one every time. Their leases count all the same.
 #[test]
 fn leases_of_many_foreign_readers_count_whatever_becomes_of_them() {
     const FOREIGN: usize = 70;
@@ -172,7 +172,7 @@ fn leases_of_many_foreign_readers_count_whatever_becomes_of_them() {
     assert_eq!(left(&mut server, 9), ":1\r\n");
 }
 
-/// Names of locks, which are not counted as names of owners, take room too, in both forms of the reply.
+/// Names of locks, which do not count as names of owners, take room too, in both forms of the reply.
 #[test]
 fn names_of_locks_that_are_long_leave_out_others_of_a_graph() {
     let (mut server, main) = server();
@@ -207,11 +207,11 @@ fn graphviz_is_told_the_name_of_a_lock_once() {
     assert_eq!(dot.matches(&key).count(), 1);
     assert_eq!(dot.matches(" -> \"r").count(), 30);
     assert!(dot.len() < 4 << 20, "{}", dot.len());
-    // An owner is no lock, whatever it is called.
+    // An owner is no lock, whatever its name is.
     assert!(dot.contains("\"l0\" -> \"lock\\n"), "{}", &dot[dot.len() - 500..]);
 }
 
-/// Waits are what the graph is for: holders are left out first.
+/// The graph is about waits: holders are left out first.
 #[test]
 fn holders_crowd_out_no_wait() {
     let (mut server, main) = server();
@@ -261,7 +261,7 @@ fn many_waiters_of_one_lock_crowd_out_no_other_lock() {
     assert!((0..OTHERS).all(|other| dot.contains(&format!("-> \"h{other}\""))) && dot.contains("-> \"h\""));
 }
 
-/// A name that has no room by itself leaves the others in.
+/// A name that has no room by itself does not exclude the others.
 #[test]
 fn one_name_that_is_too_long_is_left_out_alone() {
     let (mut server, main) = server();
@@ -310,7 +310,7 @@ fn a_cycle_is_refused_beside_a_crowd() {
     assert!(refused.starts_with("-DEADLOCK"), "{refused}");
 }
 
-/// Two threads of Redisson's, whose waits for fair locks nobody refuses.
+/// Two threads of Redisson whose waits for fair locks nobody refuses.
 const THREADS: [&str; 2] =
     ["8743c9c0-0795-4907-87fd-6c719a6b4586:1", "8743c9c0-0795-4907-87fd-6c719a6b4586:2"];
 
@@ -387,17 +387,17 @@ fn what_is_remembered_of_ended_locks_is_bounded_in_bytes() {
     let past = number(&stats, "locks.past");
     assert!((1_000_000..4_000_000).contains(&past), "{past}");
     assert!(server.ask(main, "INFO memory").contains(&format!("mem_locks_past:{past}\r\n")));
-    // The last is remembered.
+    // The last lock is remembered.
     let lost = server.ask(main, &format!("LOCK.RELEASE 999{name} 999{name}"));
     assert!(lost.starts_with("-LOCKLOST"), "{}", &lost[..40]);
-    // Keys come first.
+    // Keys have priority.
     let used = number(&server.ask(main, "MEMORY STATS"), "total.allocated");
     server.ask(main, &format!("CONFIG SET maxmemory {}", used - past / 2));
     assert_eq!(server.ask(main, "SET key value"), "+OK\r\n");
     assert_eq!(number(&server.ask(main, "MEMORY STATS"), "locks.past"), 0);
 }
 
-/// Tokens of resources outlive FLUSHALL. They are bounded, and make no write be refused.
+/// Tokens of resources outlive FLUSHALL. They are bounded, and cause no write to be refused.
 #[test]
 fn fenced_resources_are_bounded_in_bytes_and_apart_from_maxmemory() {
     const MAX: i64 = 4 << 20;
@@ -415,7 +415,7 @@ fn fenced_resources_are_bounded_in_bytes_and_apart_from_maxmemory() {
     let fences = number(&stats, "locks.fences");
     assert!((MAX / 2..=MAX).contains(&fences), "{fences}");
     assert!(server.ask(main, "INFO memory").contains(&format!("mem_locks_fences:{fences}\r\n")));
-    // The one that was used again and again has stayed, the oldest of the others has not, and the newest has.
+    // The resource in repeated use has stayed, the oldest of the others has not, and the newest has.
     assert_eq!(server.ask(main, &format!("LOCK.FENCEINFO 0{name}")), "_\r\n");
     assert_ne!(server.ask(main, &format!("LOCK.FENCEINFO 999{name}")), "_\r\n");
     let too_large =
@@ -424,14 +424,14 @@ fn fenced_resources_are_bounded_in_bytes_and_apart_from_maxmemory() {
     assert_eq!(server.ask(main, &format!("LOCK.FENCE {long} 1")), too_large);
     assert_eq!(server.ask(main, &format!("LOCK.ACQUIRE lock o FENCE {long}")), too_large);
     assert_eq!(server.ask(main, "EXISTS lock"), ":0\r\n");
-    // They do not count.
+    // The tokens do not count.
     server.ask(main, &format!("CONFIG SET maxmemory {}", before + MAX / 4));
     assert_eq!(server.ask(main, "SET key value"), "+OK\r\n");
     assert_eq!(number(&server.ask(main, "MEMORY STATS"), "locks.fences"), fences);
     assert_eq!(server.ask(main, "LOCK.FENCE used 6"), "-STALE token 6 below 7\r\n");
 }
 
-/// Sections, patterns, the history, rules and partitions outlive FLUSHALL. They make no write be refused.
+/// Sections, patterns, the history, rules and partitions outlive FLUSHALL. They cause no write to be refused.
 #[test]
 fn tools_of_tests_are_apart_from_maxmemory() {
     let (mut server, main) = server();
@@ -493,7 +493,7 @@ fn waits_for_numbers_of_clients_are_woken_by_clients_alone() {
         server.ask(main, "SET key value");
     }
     assert_eq!(server.engine().retried_requests(), before);
-    // A client more concerns the 20 that wait for clients.
+    // One more client affects only the 20 requests that wait for clients.
     server.connect();
     server.ask(main, "PING");
     assert_eq!(server.engine().retried_requests(), before + 20);
@@ -519,7 +519,7 @@ fn a_long_turn_of_the_clock_renews_no_more_leases_than_instants() {
     for lock in 0..500 {
         server.ask(main, &format!("LOCK.ACQUIRE lock-{lock} owner SESSION PX 1000"));
     }
-    // Renewed three times in each second, these would be more than a million renewals.
+    // If each were renewed three times a second, these would be more than a million renewals.
     let fired = number(&server.ask(main, "CLOCK.ADVANCE 1000000"), "fired");
     assert!((100..=200).contains(&fired), "{fired}");
     for lock in 0..500 {

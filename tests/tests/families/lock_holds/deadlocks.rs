@@ -17,7 +17,7 @@ fn who_would_close_a_cycle_is_told_of_it_and_keeps_what_it_has() {
     server.ask(a, "LOCK.ACQUIRE k1 a");
     server.ask(b, "LOCK.ACQUIRE k2 b");
     server.send(b, "LOCK.ACQUIRE k1 b BLOCK 0");
-    // Who does not wait closes nothing.
+    // A request that does not wait closes no cycle.
     assert_eq!(server.ask(a, "LOCK.ACQUIRE k2 a"), "$-1\r\n");
     assert_eq!(server.ask(a, "LOCK.ACQUIRE k2 a BLOCK 1000"), "-DEADLOCK a -> k2 -> b -> k1 -> a\r\n");
     assert_eq!(server.ask(main, "HKEYS k1"), "*1\r\n$1\r\na\r\n");
@@ -29,7 +29,8 @@ fn who_would_close_a_cycle_is_told_of_it_and_keeps_what_it_has() {
     assert_eq!(server.read(a), "");
 }
 
-/// Who wants to share several locks waits for no reader of those that can be read, and keeps none from them.
+/// A waiter that wants to share several locks does not wait for readers of those that can be read, and does not block
+/// them.
 #[test]
 fn readers_and_who_wants_to_read_several_locks_do_not_wait_for_each_other() {
     let (mut server, main, [several, reader, other]) = server();
@@ -58,7 +59,7 @@ fn a_reader_behind_who_wants_to_read_several_locks_is_served_when_no_writer_wait
     server.send(writer, "LOCK.ACQUIRE k w EXCLUSIVE BLOCK 100");
     server.send(several, "LOCK.MACQUIRE 2 k j m SHARED BLOCK 0");
     server.send(reader, "LOCK.ACQUIRE k r SHARED BLOCK 0");
-    // It waits for the writer, and so for the reader before.
+    // The request waits for the writer, and so for the reader before.
     assert_eq!(server.ask(main, "LOCK.ACQUIRE j b EXCLUSIVE BLOCK 0"), "-DEADLOCK b -> j -> m -> k -> b\r\n");
     assert_eq!(server.read(reader), "");
     server.ask(main, "CLOCK.ADVANCE 100");
@@ -141,7 +142,7 @@ fn the_graph_shows_waits_and_cycles() {
         server.ask(main, "LOCK.GRAPH"),
         format!("*6\r\n$5\r\nlocks\r\n*1\r\n{lock}$8\r\nleft-out\r\n:0\r\n$6\r\ncycles\r\n*0\r\n")
     );
-    // One with an owner of Redisson's is closed by who gives it a lock: it cannot be told.
+    // A cycle with an owner of Redisson is closed when that owner is given a lock: the owner cannot be notified.
     const OWNER: &str = "8743c9c0-0795-4907-87fd-6c719a6b4586:1";
     server.ask(a, &format!("SUBSCRIBE redisson_lock__channel:{{k2}}:{OWNER}"));
     server.ask(main, &format!("LOCK.TRANSFER k1 a {OWNER}"));
@@ -173,14 +174,14 @@ fn redisson_s_fair_waiters_are_in_the_graph_and_others_when_asked_for() {
     assert!(!text.contains("client"), "{text}");
     let text = dot(&mut server, " INFERRED");
     assert!(text.contains("\"client 3\" -> \"lock\\n0\";"), "{text}");
-    // Of read-write locks the channel has another name.
+    // The channel of read-write locks has another name.
     server.ask(main, "LOCK.ACQUIRE rw a EXCLUSIVE");
     server.ask(plain, "SUBSCRIBE redisson_rwlock:{rw}");
     let text = dot(&mut server, " INFERRED");
     assert!(text.contains("\"client 3\" -> \"lock\\n1\";"), "{text}");
 }
 
-/// An owner that waits twice comes to hold what those behind it wait for.
+/// An owner that waits twice comes to hold the lock for which those behind it wait.
 #[test]
 fn a_hand_off_that_closes_a_cycle_ends_the_other_wait_of_who_got_the_lock() {
     let (mut server, main, [a, b, c]) = server();
@@ -201,7 +202,7 @@ fn a_hand_off_that_closes_a_cycle_ends_the_other_wait_of_who_got_the_lock() {
     let error = "$32\r\nDEADLOCK a -> k2 -> b -> k1 -> a\r\n";
     assert!(pushes[1].contains("lock-cancelled") && pushes[1].contains("$2\r\nk2\r\n"), "{told}");
     assert!(pushes[1].ends_with(error), "{told}");
-    // Its wait for what is in no cycle goes on, and those who wait for it do.
+    // Its wait for the lock that is in no cycle continues, and so do the waits for the owner.
     assert_eq!((pushes.len(), server.read(b)), (2, String::new()));
     let heard = server.read(main);
     assert!(heard.contains("deadlock owner=a cycle=\"a -> k2 -> b -> k1 -> a\""), "{heard}");
@@ -211,7 +212,7 @@ fn a_hand_off_that_closes_a_cycle_ends_the_other_wait_of_who_got_the_lock() {
     assert!(server.read(a).contains("lock-granted"));
 }
 
-/// The same by two connections of one owner that block, one of which asks for several locks.
+/// Two blocking connections of one owner, one of which requests several locks, form such a cycle too.
 #[test]
 fn a_hand_off_that_closes_a_cycle_ends_a_blocked_wait_of_the_same_owner() {
     let (mut server, _, [a, same, b, c]) = server();
@@ -227,7 +228,7 @@ fn a_hand_off_that_closes_a_cycle_ends_a_blocked_wait_of_the_same_owner() {
     assert!(server.read(b).contains("token"));
 }
 
-/// What an owner of Redisson's waits for in a fair queue is known, whatever the configuration.
+/// The wait of a Redisson owner in a fair queue is known, whatever the configuration.
 #[test]
 fn who_would_wait_for_a_fair_waiter_of_redisson_s_that_waits_for_it_is_refused() {
     const OWNER: &str = "8743c9c0-0795-4907-87fd-6c719a6b4586:1";
@@ -244,9 +245,9 @@ fn who_would_wait_for_a_fair_waiter_of_redisson_s_that_waits_for_it_is_refused()
         assert_eq!(server.ask(a, &line), error, "{line}");
     }
     assert_eq!(server.ask(main, "EXISTS redisson_lock_queue:{k2}"), ":0\r\n");
-    // Without a wait there is none to refuse, and when it has stopped to listen it waits no longer.
+    // There is no wait to refuse without one, and an owner that has stopped listening no longer waits.
     assert_eq!(server.ask(a, "LOCK.ACQUIRE k2 a"), "$-1\r\n");
-    // In a cluster it listens to a channel of its slot.
+    // In a cluster, the owner listens to a channel of its slot.
     server.send(redisson, &format!("SSUBSCRIBE redisson_lock__channel:{{k1}}:{OWNER}"));
     server.send(redisson, "UNSUBSCRIBE");
     assert_eq!(server.ask(a, "LOCK.ACQUIRE k2 a BLOCK 0"), error);
@@ -254,7 +255,8 @@ fn who_would_wait_for_a_fair_waiter_of_redisson_s_that_waits_for_it_is_refused()
     assert_eq!(server.ask(a, "LOCK.ACQUIRE k2 a BLOCK 0"), "");
 }
 
-/// Whom those wait for that share a subscription the history tells, which may be wrong: who wants it is refused.
+/// The history tells for which lock the waiters of a shared subscription wait, and may be wrong. The configuration
+/// decides whether a client that would close such a cycle is refused.
 #[test]
 fn who_would_close_an_inferred_cycle_is_refused_when_the_configuration_says_so() {
     const OWNER: &str = "8743c9c0-0795-4907-87fd-6c719a6b4586:1";
@@ -277,7 +279,7 @@ fn who_would_close_an_inferred_cycle_is_refused_when_the_configuration_says_so()
     }
 }
 
-/// A writer's field, and the name that its scripts ask by, has a suffix: it is the owner all the same.
+/// A writer's field, and the name that its scripts use, has a suffix: it is the same owner.
 #[test]
 fn a_cycle_through_a_read_write_lock_of_redissons_is_found_while_it_is_waited_for() {
     const OWNER: &str = "8743c9c0-0795-4907-87fd-6c719a6b4586:1";
@@ -298,7 +300,7 @@ fn a_cycle_through_a_read_write_lock_of_redissons_is_found_while_it_is_waited_fo
         server.ask(redisson, &format!("{WRITE} k1 30000 {writer}"));
         let expected = format!("-DEADLOCK a -> k2 -> {OWNER} -> k1 -> a\r\n");
         assert_eq!(server.ask(a, "LOCK.ACQUIRE k2 a EXCLUSIVE BLOCK 0"), expected, "{held_as}");
-        // Where nobody refuses it, the graph has the cycle.
+        // If nobody refuses the request, the graph has the cycle.
         server.ask(main, "CONFIG SET lock-deadlock-inferred no");
         assert_eq!(server.ask(a, "LOCK.ACQUIRE k2 a EXCLUSIVE BLOCK 0"), "");
         let graph = server.ask(main, "LOCK.GRAPH INFERRED");
@@ -308,7 +310,8 @@ fn a_cycle_through_a_read_write_lock_of_redissons_is_found_while_it_is_waited_fo
     }
 }
 
-/// A chain of so many owners, each waiting for the next one's lock; what it takes to find that the last would close it.
+/// A hundred owners in a chain, each waiting for the next one's lock. The test bounds the time of finding that the last
+/// request would close a cycle.
 #[test]
 fn a_cycle_of_a_hundred_owners_is_found_at_once() {
     const DEPTH: usize = 100;
@@ -365,7 +368,7 @@ fn who_waits_for_several_locks_is_served_when_first_in_all_queues_and_all_are_fr
     server.ask(main, "LOCK.ACQUIRE x h");
     server.ask(main, "LOCK.ACQUIRE y h");
     server.send(several, "LOCK.MACQUIRE 3 x y z a BLOCK 0");
-    // A free lock that it waits for too is not given to who comes later.
+    // A free lock for which the request also waits is not given to a later one.
     server.send(late, "LOCK.ACQUIRE z b BLOCK 0");
     assert_eq!(server.ask(main, "LOCK.ACQUIRE z c"), "$-1\r\n");
     server.send(other, "LOCK.MACQUIRE 2 y w c BLOCK 0");
@@ -410,7 +413,7 @@ fn requests_for_several_locks_close_cycles_too() {
     server.ask(b, "LOCK.ACQUIRE y b");
     server.send(b, "LOCK.MACQUIRE 2 x z b BLOCK 0");
     assert_eq!(server.ask(a, "LOCK.MACQUIRE 2 w y a BLOCK 0"), "-DEADLOCK a -> y -> b -> x -> a\r\n");
-    // A free lock is waited for behind the request that has it in its queue.
+    // A client waits for a free lock behind the request that has it in its queue.
     assert_eq!(server.ask(a, "LOCK.ACQUIRE z a BLOCK 0"), "-DEADLOCK a -> z -> b -> x -> a\r\n");
     server.send(c, "LOCK.ACQUIRE z c BLOCK 0");
     assert_eq!(server.ask(main, "AWAIT.BLOCKED 2 KEY z"), ":1\r\n");
@@ -418,14 +421,15 @@ fn requests_for_several_locks_close_cycles_too() {
     assert!(server.read(b).contains("tokens"));
 }
 
-/// Who has a higher priority stands before those who wait already: it does not wait for them, and they wait for it.
+/// A client with a higher priority stands before those who wait already: it does not wait for them, and they wait for
+/// it.
 #[test]
 fn a_priority_decides_who_waits_for_whom() {
     let (mut server, main, [low, high]) = server();
     server.ask(main, "LOCK.ACQUIRE x h");
     server.ask(main, "LOCK.ACQUIRE z o");
     server.send(low, "LOCK.MACQUIRE 2 x z b BLOCK 0");
-    // It stands before the one that waits for its own lock, and so is served.
+    // The request stands before the waiter for its own lock, and so is served.
     assert_eq!(server.ask(high, "LOCK.ACQUIRE x o BLOCK 0"), "-DEADLOCK o -> x -> b -> z -> o\r\n");
     assert_eq!(server.ask(high, "LOCK.ACQUIRE x o PRIORITY 1 BLOCK 0"), "");
     server.ask(main, "LOCK.RELEASE x h");
@@ -435,7 +439,7 @@ fn a_priority_decides_who_waits_for_whom() {
     server.ask(main, "LOCK.ACQUIRE x h");
     server.ask(main, "LOCK.ACQUIRE z o");
     server.send(low, "LOCK.ACQUIRE x o BLOCK 0");
-    // It would keep the lock from the one whose lock it waits for.
+    // The request would keep the lock from the owner whose lock it waits for.
     let told = server.ask(high, "LOCK.MACQUIRE 2 x z w PRIORITY 1 BLOCK 0");
     assert_eq!(told, "-DEADLOCK w -> z -> o -> x -> w\r\n");
     assert_eq!(server.ask(high, "LOCK.MACQUIRE 2 x z w BLOCK 0"), "");
@@ -443,7 +447,7 @@ fn a_priority_decides_who_waits_for_whom() {
     assert!(server.read(low).contains("token"));
 }
 
-/// A request that passes others by its priority is checked at once: those wait for its owner from now on.
+/// A request that passes others by its priority is checked at once: they wait for its owner from now on.
 #[test]
 fn a_request_that_passes_who_its_owner_waits_for_is_refused_at_once() {
     let cycle = "-DEADLOCK hi -> k2 -> low -> k -> hi\r\n";
@@ -455,7 +459,7 @@ fn a_request_that_passes_who_its_owner_waits_for_is_refused_at_once() {
         (" EXCLUSIVE", " EXCLUSIVE", " SHARED PRIORITY 1", cycle),
         (" EXCLUSIVE", " SHARED", " EXCLUSIVE PRIORITY 1", cycle),
         (" SHARED", " EXCLUSIVE", " EXCLUSIVE PRIORITY 1", cycle),
-        // Both read it as soon as it is free.
+        // Both read the lock as soon as it is free.
         (" EXCLUSIVE", " SHARED", " SHARED PRIORITY 1", "QUEUED"),
         // Nobody is passed.
         ("", " PRIORITY 1", " PRIORITY 1", "QUEUED"),
@@ -469,7 +473,7 @@ fn a_request_that_passes_who_its_owner_waits_for_is_refused_at_once() {
         assert!(server.ask(b, "LOCK.ACQUIRE k2 hi ASYNC").contains("QUEUED"));
         let answer = server.ask(b, &format!("LOCK.ACQUIRE k hi{hi} ASYNC"));
         assert!(answer.contains(told), "{holder}{low}{hi}: {answer}");
-        // Whichever of its two requests comes last is refused.
+        // The later of its two requests is refused.
         server.ask(main, "LOCK.CANCEL k hi");
         server.ask(main, "LOCK.CANCEL k2 hi");
         server.read(b);
@@ -479,7 +483,7 @@ fn a_request_that_passes_who_its_owner_waits_for_is_refused_at_once() {
     }
 }
 
-/// The same where others wait between, and through a writer that both have to wait for.
+/// A passed owner also waits through other waiters between, and through a writer for whom both must wait.
 #[test]
 fn who_is_passed_waits_also_through_others() {
     let (mut server, main, [a, b, c]) = server();
@@ -497,7 +501,7 @@ fn who_is_passed_waits_also_through_others() {
     }
     let told = server.ask(c, "LOCK.ACQUIRE k hi SHARED PRIORITY 1 ASYNC");
     assert_eq!(told, "-DEADLOCK hi -> k2 -> middle -> k3 -> low -> k -> hi\r\n");
-    // One that waits for nothing else is in no cycle.
+    // An owner that waits for nothing else is in no cycle.
     assert!(server.ask(c, "LOCK.ACQUIRE k other SHARED PRIORITY 1 ASYNC").contains("QUEUED"));
 }
 
@@ -512,7 +516,7 @@ fn what_an_owner_holds_of_several_locks_is_in_no_cycle() {
     server.read(b);
     let told = server.ask(b, "LOCK.MACQUIRE 2 m k b ASYNC");
     assert_eq!(told, "-DEADLOCK b -> k -> a -> m -> b\r\n");
-    // Nor does it wait for who stands before it in such a lock's queue.
+    // Nor does the owner wait for those who stand before it in such a lock's queue.
     let (mut server, main, [a, b, c]) = self::server();
     [a, c].iter().for_each(|client| drop(server.ask(*client, "HELLO 3")));
     server.ask(a, "LOCK.ACQUIRE k a");
@@ -526,7 +530,7 @@ fn what_an_owner_holds_of_several_locks_is_in_no_cycle() {
     assert!(server.read(a).contains("lock-granted"));
 }
 
-/// Who shares several locks waits behind others who do: such a wait can be in a cycle too.
+/// A waiter that shares several locks waits behind others of its kind: such a wait can be in a cycle too.
 #[test]
 fn who_shares_several_locks_is_in_a_cycle_with_others_who_do() {
     let (mut server, main, [a, c, x]) = server();
@@ -535,7 +539,7 @@ fn who_shares_several_locks_is_in_a_cycle_with_others_who_do() {
     server.ask(x, "LOCK.ACQUIRE m x EXCLUSIVE");
     assert!(server.ask(a, "LOCK.MACQUIRE 2 k1 k0 a SHARED ASYNC").contains("QUEUED"));
     server.read(c);
-    // What is free goes at once to who comes, as it does when one lock is asked for.
+    // A free lock goes at once to a newcomer, as it does when one lock is requested.
     assert!(server.ask(c, "LOCK.MACQUIRE 2 k0 free c SHARED").contains("tokens"));
     server.ask(c, "LOCK.MRELEASE 2 k0 free c");
     let told = server.ask(c, "LOCK.MACQUIRE 2 k0 m c SHARED ASYNC");
@@ -552,7 +556,8 @@ fn who_shares_several_locks_is_in_a_cycle_with_others_who_do() {
     assert!(server.read(other).contains("tokens"));
 }
 
-/// What is refused of one of several locks is refused wherever that stands among them, also while others are held.
+/// A request for several locks that is refused because of one is refused wherever that lock stands in the list, also
+/// while the owner holds others.
 #[test]
 fn the_order_of_several_locks_decides_no_refusal() {
     let (mut server, main, [a, x]) = server();

@@ -1,11 +1,11 @@
-//! `DELAY`: after a loss nobody gets the lock for a while.
+//! `DELAY`: after a loss, nobody gets the lock for a while.
 
 use super::sessions::close;
 use lockwheel_engine::config::Config;
 use lockwheel_engine::core::Simulation;
 use lockwheel_tests::ours;
 
-/// A server on frozen clocks, with a client that steers.
+/// A server on frozen clocks, with a client that controls it.
 fn server() -> (Simulation, u64) {
     let mut server = Simulation::new(Config::default(), 7);
     let main = server.connect();
@@ -46,7 +46,7 @@ fn after_a_loss_nobody_gets_the_lock_for_so_long() {
             served.contains(":1700\r\n") && served.contains("predecessor\r\n$7\r\nexpired"),
             "{layout} {served}"
         );
-        // That of the one is not that of the next.
+        // The delay of one hold is not that of the next.
         server.ask(main, "CLOCK.ADVANCE 50");
         assert_eq!(server.ask(main, "EXISTS l"), ":0\r\n", "{layout}");
     }
@@ -150,7 +150,7 @@ fn a_delay_is_in_the_database_of_its_lock_wherever_it_is_ended() {
     assert_eq!(server.ask(main, "PTTL own"), ":-2\r\n", "that is a DEL, as in Redis");
 }
 
-/// A key that has no end any more is there, and so is the delay, until somebody ends it.
+/// A key that has lost its deadline stays, and so does the delay, until a client ends it.
 #[test]
 fn a_delay_without_an_end_is_shown() {
     for layout in ["", "SHARED", "EXCLUSIVE", "LAYOUT STRING"] {

@@ -1,9 +1,9 @@
-//! What happens to locks, told on their channels, and pushed to the connections whose holds are concerned.
+//! Events of locks, published on their channels, and pushed to the connections whose holds are concerned.
 
 use lockwheel_engine::config::Config;
 use lockwheel_engine::core::Simulation;
 
-/// A server on frozen clocks, a client that steers, and one that listens to the events of the first database.
+/// A server on frozen clocks, a client that controls it, and one that listens to the events of the first database.
 fn server() -> (Simulation, u64, u64) {
     let mut server = Simulation::new(Config::default(), 7);
     let [main, listener] = [server.connect(), server.connect()];
@@ -185,7 +185,7 @@ fn the_holder_that_is_told_of_contention_is_called_by_its_name() {
     }
 }
 
-/// Whether somebody waits for it or not.
+/// The event comes whether a client waits for the lock or not.
 #[test]
 fn a_lock_that_is_flushed_is_told_of_once() {
     let (mut server, main, listener) = server();
@@ -289,7 +289,7 @@ fn locks_are_scanned_by_owner_name_and_who_waits() {
     }
 }
 
-/// All that LOCK.SCAN gives with these options, and in how many pages.
+/// Returns all output of LOCK.SCAN with these options, and the number of pieces.
 fn scanned(server: &mut Simulation, main: u64, options: &str) -> (Vec<String>, usize) {
     let (mut found, mut cursor, mut pages) = (Vec::new(), "0".to_owned(), 0);
     while cursor != "0" || pages == 0 {
@@ -320,7 +320,7 @@ fn locks_that_are_free_and_waited_for_are_scanned() {
     let [busy, several] = [server.connect(), server.connect()];
     server.ask(main, "LOCK.ACQUIRE held a");
     server.ask(main, "LOCK.ACQUIRE unwanted a");
-    // It waits for one lock that is held and one that is free.
+    // The request waits for one lock that is held and one that is free.
     server.send(several, "LOCK.MACQUIRE 2 held free b BLOCK 0");
     server.send(busy, "BLPOP list 0");
     for line in [
@@ -407,7 +407,7 @@ fn habits_that_go_wrong_some_day_are_told() {
             "free: lint owner=a habit=release-by-other",
         ]
     );
-    // The script of Redisson's unlock, and of its watchdog.
+    // The scripts of Redisson's unlock, and of its watchdog.
     let owner = "8743c9c0-0795-4907-87fd-6c719a6b4586:1";
     let has = "if redis.call('hexists', KEYS[1], ARGV[2]) == 0 then return";
     server.ask(main, &format!("EVAL \"redis.call('hincrby', KEYS[1], ARGV[1], 1)\" 1 r {owner}"));

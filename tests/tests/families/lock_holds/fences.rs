@@ -1,4 +1,4 @@
-//! Tokens that are checked: by LOCK.CHECK and LOCK.ASSERT, and by resources that stand for other systems.
+//! The checking of tokens: by LOCK.CHECK and LOCK.ASSERT, and by resources that stand for other systems.
 
 use lockwheel_tests::ours;
 
@@ -33,14 +33,14 @@ fn a_transaction_whose_token_is_stale_runs_nothing() {
     }
     s.check("EXEC", "-EXECABORT Transaction discarded because of: STALE token 1, current 2");
     s.check("GET k", "\"1\"").check("EXEC", "-ERR EXEC without MULTI");
-    // It holds what was so before the transaction; within, it is a command like others.
+    // The check concerns the state before the transaction; within it, it is a command like others.
     for line in ["MULTI", "LOCK.RELEASE l b", "LOCK.ASSERT l 2", "SET k 4"] {
         s.run(line);
     }
     s.check("EXEC", "[:0, -STALE token 2, current none, +OK]").check("GET k", "\"4\"");
 }
 
-/// It is checked where the transaction will be when its turn comes.
+/// The check uses the database that the transaction has selected by then.
 #[test]
 fn a_token_is_checked_in_the_database_that_the_transaction_selects() {
     let mut s = ours::manual_scenario();
@@ -57,7 +57,7 @@ fn a_token_is_checked_in_the_database_that_the_transaction_selects() {
     }
     s.check("EXEC", "-EXECABORT Transaction discarded because of: STALE token 1, current 2");
     s.check("EXISTS k", ":0").check("SELECT 1", "+OK").check("GET k", "\"1\"");
-    // One that selects nothing stays where it is.
+    // A transaction that selects nothing stays where it is.
     for line in ["MULTI", "SELECT 99", "LOCK.ASSERT l 2"] {
         s.run(line);
     }
@@ -113,7 +113,7 @@ fn a_grant_raises_a_resource_s_highest_token_before_its_holder_has_written() {
     s.check("LOCK.FENCE disk 1", "-STALE token 1 below 2");
     let disk = r#"["highest", :2, "source", "sequence", "accepted", :1, "refused", :1]"#;
     s.check3("LOCK.FENCEINFO disk", disk, &as_map(disk));
-    // Who does not get the lock raises nothing.
+    // A client that does not get the lock raises no fence.
     s.check("LOCK.ACQUIRE l c FENCE other", "(nil)").check("LOCK.FENCEINFO other", "(nil)");
     s.check("LOCK.ACQUIRE l c FENCE", "-ERR syntax error: resource was expected at the end");
 }
@@ -131,7 +131,7 @@ fn a_resource_is_told_where_the_token_of_one_hold_more_comes_from() {
     s.check3("LOCK.FENCEINFO atlas", atlas, &as_map(atlas)).check("HGET m a", "\"2\"");
 }
 
-/// The counters of two locks cannot be compared: a new holder's token might be below an old one's. Who is refused has
+/// The counters of two locks cannot be compared: a new holder's token might be below an old one's. A refused client has
 /// taken nothing.
 #[test]
 fn a_resource_takes_the_tokens_of_one_counter() {
@@ -144,7 +144,7 @@ fn a_resource_takes_the_tokens_of_one_counter() {
     s.check("LOCK.FENCE disk 2", "+OK").run("LOCK.RELEASE l b");
     s.check("LOCK.MACQUIRE 2 l m a FENCED FENCE disk", other);
     s.check("LOCK.MACQUIRE 2 l m a FENCED FENCE atlas", other);
-    // The first goes on by the sequence, and has one hold more.
+    // The first client continues with the sequence, and has one hold more.
     s.run("LOCK.ACQUIRE l a");
     let mixed = "-ERR this resource takes tokens of the sequence, not of the counter";
     s.check("LOCK.MACQUIRE 2 l m a FENCED FENCE atlas", mixed).check("HGET l a", "\"1\"");
@@ -164,7 +164,7 @@ fn the_tokens_of_a_fenced_read_write_lock_are_the_counter_s() {
     s.check("GET redisson_lock_token:{l}", "\"2\"");
     s.check("LOCK.CHECK l 2", ":1").check("LOCK.CHECK l 3", ":0").run("LOCK.CONVERT l a SHARED");
     s.check("LOCK.CHECK l 2", ":1").run("LOCK.RELEASE l a");
-    // A writer that reads besides.
+    // A writer that also reads.
     s.run("LOCK.ACQUIRE l b EXCLUSIVE FENCED FENCE disk");
     s.run("LOCK.ACQUIRE l b SHARED FENCED FENCE disk");
     s.check("LOCK.CHECK l 3", ":1").check("LOCK.CHECK l 4", ":1");

@@ -1,11 +1,12 @@
-//! Locks that are handed to native waiters a little later, so that clients of Redisson's have their turn.
+//! The delayed hand-off to native waiters, which gives clients of Redisson their turn.
 
 use lockwheel_engine::config::Config;
 use lockwheel_engine::core::Simulation;
 
 const OWNER: &str = "8743c9c0-0795-4907-87fd-6c719a6b4586:1";
 
-/// A server on frozen clocks on which somebody holds a lock, one waits for it natively, and one as Redisson does.
+/// A server on frozen clocks on which an owner holds a lock, one client waits for it natively, and one as Redisson
+/// does.
 fn contended(delay_ms: u64) -> (Simulation, u64, u64, u64) {
     let mut server = Simulation::new(Config::default(), 7);
     let [main, native, redisson] = [server.connect(), server.connect(), server.connect()];
@@ -29,7 +30,7 @@ fn a_lock_is_handed_over_at_once_or_when_the_delay_is_over() {
         server.ask(main, "CLOCK.ADVANCE 1");
         assert_eq!(server.read(native).contains("waited\r\n:50\r\n"), delay_ms == 50);
         assert_eq!(server.ask(main, "HLEN l"), ":1\r\n");
-        // And so every time.
+        // Every further grant is delayed equally.
         server.send(native, "LOCK.RELEASE l b");
         assert_eq!(server.read(native), ":0\r\n");
         server.send(native, "LOCK.ACQUIRE l b");
@@ -46,7 +47,7 @@ fn redisson_takes_a_lock_that_native_waiters_are_kept_from_and_newcomers_queue()
     server.ask(main, &format!("EVAL \"redis.call('hincrby', KEYS[1], ARGV[1], 1)\" 1 l {OWNER}"));
     server.ask(main, "CLOCK.ADVANCE 100");
     assert_eq!(server.read(native), "");
-    // It is free once more, and kept from them as long.
+    // The lock is free once more, and withheld from native waiters for as long.
     server.ask(main, "DEL l");
     server.ask(main, "CLOCK.ADVANCE 49");
     assert_eq!(server.read(native), "");
@@ -70,7 +71,7 @@ fn a_lock_is_handed_over_at_once_that_nobody_else_wants_or_whose_queue_is_rediss
     assert!(server.read(fair).contains("token"));
 }
 
-/// Who goes in between leaves nothing behind.
+/// A client that takes the lock in between leaves nothing behind.
 #[test]
 fn a_delay_ends_with_the_last_who_waits() {
     let (mut server, main, native, _) = contended(50);

@@ -1,4 +1,4 @@
-//! A hold that ends or changes hands by another's command: LOCK.TRANSFER, FORCEUNLOCK, MRELEASE, CANCEL.
+//! A hold that another owner's command ends or hands over: LOCK.TRANSFER, FORCEUNLOCK, MRELEASE, CANCEL.
 
 use lockwheel_engine::config::Config;
 use lockwheel_engine::core::Simulation;
@@ -49,7 +49,7 @@ fn a_read_hold_is_transferred_with_the_keys_of_its_leases() {
     for (owner, n) in [(T1, 1), (T1, 2), (T2, 1)] {
         s.run(&format!("SET {{l}}:{owner}:rwlock_timeout:{n} 1 PX {n}000"));
     }
-    // By the grant that it has.
+    // The new owner holds the lock by its own grant.
     s.check(&format!("LOCK.TRANSFER l {T1} {T2}"), ":2");
     s.check(&format!("HMGET l mode {T2}"), "[\"read\", \"3\"]").check("HLEN l", ":2");
     for (n, ttl) in [(1, 1000), (2, 1000), (3, 2000)] {
@@ -70,7 +70,7 @@ fn a_read_hold_is_transferred_though_an_older_one_s_lease_is_over() {
     s.run("CLOCK.ADVANCE 1000");
     s.check("LOCK.TRANSFER l a c", ":3").check("HGET l c", "\"2\"");
     s.check("PTTL {l}:c:rwlock_timeout:2", ":4000").check("EXISTS {l}:a:rwlock_timeout:2", ":0");
-    // It ends with the lease that it has.
+    // The hold ends with its current lease.
     s.run("CLOCK.ADVANCE 4000");
     s.check("HEXISTS l c", ":0").check("LOCK.RELEASE l b", ":0").check("DBSIZE", ":0");
 }
@@ -200,6 +200,6 @@ fn a_lock_that_is_a_string_is_transferred() {
     s.check("LOCK.RELEASE l a", told).check("LOCK.CHECK l 1", ":0").check("LOCK.CHECK l 2", ":1");
     s.check("LOCK.TRANSFER l b b PX 100", ":3").check("PTTL l", ":100").check("GET l", "\"b\"");
     s.check("LOCK.CHECK l 2", ":0").check("LOCK.RELEASE l b TOKEN 3", ":0").check("EXISTS l", ":0");
-    // One that another library has taken.
+    // A hold that another library has taken.
     s.check("SET l f NX PX 1000", "+OK").check("LOCK.TRANSFER l f g", ":5").check("GET l", "\"g\"");
 }

@@ -1,4 +1,4 @@
-//! What is known of a holder: `DATA`, and what `GETHOLDER` tells who is refused.
+//! Information about a holder: `DATA`, and `GETHOLDER` for refused clients.
 
 use lockwheel_engine::config::Config;
 use lockwheel_engine::core::Simulation;

@@ -1,10 +1,10 @@
-//! `lock-jeopardy`: an owner is told when little of its lease is left.
+//! `lock-jeopardy`: an owner is notified when little of its lease is left.
 
 use lockwheel_engine::config::Config;
 use lockwheel_engine::core::Simulation;
 
-/// A server on frozen clocks that tells of the last 300 ms of leases; a client that steers, a holder that speaks RESP3,
-/// and one that listens.
+/// A server on frozen clocks that warns of the last 300 ms of leases, with a client that controls it. A holder speaks
+/// RESP3, and another client listens.
 fn server() -> (Simulation, [u64; 3]) {
     let mut server = Simulation::new(Config::default(), 7);
     let clients @ [main, holder, listener] = [0; 3].map(|_| server.connect());
@@ -15,7 +15,7 @@ fn server() -> (Simulation, [u64; 3]) {
     (server, clients)
 }
 
-/// How often a client was told by then.
+/// Returns the number of warnings that a client got by then.
 fn told(server: &mut Simulation, client: u64) -> usize {
     server.read(client).matches("jeopardy").count()
 }
@@ -103,13 +103,13 @@ fn a_warning_that_is_wanted_earlier_is_for_the_locks_that_are_held_too() {
     server.ask(main, "CLOCK.ADVANCE 1");
     assert!(server.read(listener).contains("jeopardy owner=a grant=1 ttl=400"));
     server.ask(holder, "LOCK.RENEW 1 l a PX 1000");
-    // Less is left than is wanted now: that is told at once, once.
+    // Less of the lease is left than the new threshold: the warning comes at once, once.
     server.ask(main, "CONFIG SET lock-jeopardy 5000");
     server.ask(main, "PING");
     assert_eq!(told(&mut server, listener), 1);
 }
 
-/// The warning before was of another lease.
+/// The earlier warning was about another lease.
 #[test]
 fn a_lease_that_is_set_anew_is_told_of_in_time_however_short_it_is() {
     for again in [
@@ -150,7 +150,7 @@ fn readers_are_told_of_their_own_leases() {
     assert!(server.ask(main, "CLOCK.INFO").contains("$6\r\ntimers\r\n:0\r\n"));
 }
 
-/// A service may take a lock over several connections, by one name.
+/// A service may take a lock over several connections, under one name.
 #[test]
 fn each_connection_of_an_owner_is_told() {
     let (mut server, [main, holder, _]) = server();
@@ -191,7 +191,7 @@ fn a_connection_that_reads_for_two_owners_is_told_of_both_leases() {
     let (mut server, [main, holder, _]) = server();
     server.ask(holder, "LOCK.ACQUIRE l one SHARED PX 900");
     server.ask(holder, "LOCK.ACQUIRE l two SHARED");
-    // As a client does that counts no leases of readers.
+    // The script acts as a client that counts no leases of readers.
     assert_eq!(server.ask(main, "DEL {l}:two:rwlock_timeout:1"), ":1\r\n");
     server.ask(main, "PEXPIRE l 1000");
     for (ms, owner) in [(600, "one"), (100, "two")] {
@@ -215,7 +215,7 @@ fn a_connection_that_reads_for_many_owners_is_told_once_at_an_instant() {
     server.read(listener);
     server.ask(main, "CLOCK.ADVANCE 700");
     assert_eq!((told(&mut server, holder), told(&mut server, listener)), (1, 3));
-    // The same hold, set anew at the same instant.
+    // The hold is renewed at the same instant.
     server.ask(main, "LOCK.RENEW 1 l a SHARED PX 200");
     server.ask(main, "PING");
     let again = told(&mut server, listener);

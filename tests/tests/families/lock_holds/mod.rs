@@ -1,4 +1,4 @@
-//! What a hold of a native lock is beyond its key: fences, sessions, transfer, eviction, cancelled waits.
+//! The properties of a native lock's hold beyond its key: fences, sessions, transfer, eviction, cancelled waits.
 
 mod blows_attack;
 mod closed_cycles;

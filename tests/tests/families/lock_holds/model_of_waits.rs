@@ -1,26 +1,26 @@
-//! Plain locks of several keys as a model: who holds what, who is served when, and who waits for whom.
+//! A model of plain locks of several keys: holders, the order of service, and the graph of waits.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What an owner asks for.
+/// A request of an owner.
 #[derive(Clone, Debug)]
 pub(super) struct Request {
     pub(super) owner: &'static str,
     pub(super) keys: Vec<&'static str>,
-    /// Whether all are wanted together, or the only one by itself.
+    /// Whether all locks are requested together. `false` means a single lock.
     pub(super) together: bool,
     pub(super) lease_ms: i64,
     pub(super) priority: i64,
 }
 
-/// One who waits.
+/// A waiter.
 #[derive(Clone, Debug)]
 struct Waiter {
     client: usize,
     request: Request,
     since_ms: i64,
     ends_ms: i64,
-    /// When its wait was made, among all deadlines.
+    /// The sequence number of the wait among all deadlines.
     made: u64,
 }
 
@@ -29,11 +29,11 @@ struct Waiter {
 struct Hold {
     owner: &'static str,
     count: i64,
-    /// When its lease ends, and when that was made.
+    /// The end of the lease, and the sequence number of that deadline.
     ends: (i64, u64),
 }
 
-/// That one owner waits for another: who, for which lock, for whom.
+/// One owner's wait for another: the waiter, the lock, the other owner.
 pub(super) type Edge = (&'static str, &'static str, &'static str);
 
 /// The answer to a request.
@@ -41,22 +41,22 @@ pub(super) type Edge = (&'static str, &'static str, &'static str);
 pub(super) enum Answer {
     Granted(String),
     Waits,
-    /// So many waits are on the shortest cycle that it would close.
+    /// The length of the shortest cycle that the request would close.
     Deadlock(usize),
     Nothing,
 }
 
-/// The locks, and those who wait.
+/// The locks, and the waiters.
 #[derive(Debug, Default)]
 pub(super) struct Model {
     now_ms: i64,
     made: u64,
     locks: BTreeMap<&'static str, Hold>,
-    /// In the order in which they are served, on every key.
+    /// The waiters in the order in which they are served, on every key.
     queue: Vec<Waiter>,
-    /// The owners that have come to hold a lock, or have lost one, since their waits were looked at.
+    /// The owners that have come to hold a lock, or have lost one, since their waits were last checked.
     changed: Vec<&'static str>,
-    /// What each client was told, and has not read yet.
+    /// The replies to each client that it has not read yet.
     pub(super) told: BTreeMap<usize, String>,
 }
 
@@ -78,12 +78,12 @@ impl Model {
         self.locks.get(key).map(|hold| hold.owner)
     }
 
-    /// The places in the queue of those who wait for a lock.
+    /// The positions of a lock's waiters in the queue.
     fn line<'a>(&'a self, key: &'a str) -> impl Iterator<Item = usize> + 'a {
         self.queue.iter().enumerate().filter(move |(_, w)| w.request.keys.contains(&key)).map(|(at, _)| at)
     }
 
-    /// Whether a lock can be had by a newcomer, or by the waiter at this place.
+    /// Whether a lock is available to a newcomer, or to the waiter at this position.
     fn can_have(&self, key: &str, request: &Request, place: Option<usize>) -> bool {
         if let Some(holder) = self.holder(key) {
             return holder == request.owner;
@@ -97,7 +97,7 @@ impl Model {
         }
     }
 
-    /// Gives all that is asked for, if all can be had.
+    /// Grants the whole request, if all its locks are available.
     fn attempt(&mut self, request: &Request, place: Option<usize>, waited_ms: i64) -> Option<String> {
         if !request.keys.iter().all(|key| self.can_have(key, request, place)) {
             return None;
@@ -118,7 +118,7 @@ impl Model {
         })
     }
 
-    /// Somebody asks who does not wait: for so long it waits if it must, or not at all.
+    /// Handles a request of a client that is not waiting. It waits at most this long if it must, or not at all.
     pub(super) fn ask(&mut self, client: usize, request: Request, wait_ms: Option<i64>) -> Answer {
         if let Some(told) = self.attempt(&request, None, 0) {
             self.serve();
@@ -134,8 +134,9 @@ impl Model {
         Answer::Deadlock(steps)
     }
 
-    /// Who waits for whom: for the holder of each lock, and for those before them who want it with others, and keep it
-    /// from those behind while they wait for those. An owner waits for none of that which it holds itself.
+    /// The graph of waits. An owner waits for the holder of each lock, and for those before it who want the lock among
+    /// others. Such a waiter keeps the lock from those behind while it waits for the others. An owner does not wait for
+    /// locks that it holds itself.
     pub(super) fn edges(&self) -> BTreeSet<Edge> {
         let mut edges = BTreeSet::new();
         for (place, waiter) in self.queue.iter().enumerate() {
@@ -160,7 +161,7 @@ impl Model {
         Model { queue, locks: self.locks.clone(), ..Model::default() }.edges()
     }
 
-    /// How many waits are on the shortest way from an owner back to it.
+    /// The number of waits on the shortest way from an owner back to it.
     fn shortest_cycle(&self, owner: &'static str) -> Option<usize> {
         let edges = self.edges();
         let mut reached = BTreeSet::from([owner]);
@@ -176,8 +177,8 @@ impl Model {
         None
     }
 
-    /// Ends the waits that are in a cycle by what their owners have come to hold, or have lost: first that of the owner
-    /// of which that was seen last. Whether there was one.
+    /// Ends the waits that are in a cycle because their owners have come to hold a lock, or have lost one. The owner
+    /// with the latest change comes first. Returns whether there was one.
     fn end_closed_cycles(&mut self) -> bool {
         let mut has_ended = false;
         let mut changed = std::mem::take(&mut self.changed);
@@ -196,8 +197,8 @@ impl Model {
         has_ended
     }
 
-    /// Serves all that can be: the first of each line, and those who hold what they wait for. Then who waits in a cycle
-    /// that has been closed waits no longer.
+    /// Serves all possible waiters: the first of each line, and the owners that already hold the requested locks. Then
+    /// waits in a cycle that has been closed end.
     fn serve(&mut self) {
         while {
             while let Some(at) = (0..self.queue.len()).find(|&at| self.is_asked(at) && self.serve_at(at)) {
@@ -218,7 +219,7 @@ impl Model {
         told.map(|told| self.told.insert(client, told)).is_some()
     }
 
-    /// Ends the waits of all that `leaves` names; how many.
+    /// Ends the waits of all waiters that `leaves` names. Returns their number.
     pub(super) fn leave(&mut self, told: &str, leaves: impl Fn(usize, &Request) -> bool) -> usize {
         let mut left = 0;
         for waiter in self.queue.extract_if(.., |waiter| leaves(waiter.client, &waiter.request)) {
@@ -229,7 +230,8 @@ impl Model {
         left
     }
 
-    /// How many holds of each lock an owner has left when it gives one back, or all; `None`: one it does not hold.
+    /// Releases one hold of each lock, or all. Returns the owner's remaining holds, or `None` if it does not hold one
+    /// of the locks.
     pub(super) fn release(&mut self, keys: &[&'static str], owner: &str, all: bool) -> Option<Vec<i64>> {
         if !keys.iter().all(|key| self.holder(key) == Some(owner)) {
             return None;
@@ -245,7 +247,7 @@ impl Model {
         Some(left)
     }
 
-    /// Sets the lease of a lock anew, or only makes it longer; whether it was set.
+    /// Sets the lease of a lock, or only extends it. Returns whether it was set.
     pub(super) fn renew(&mut self, key: &str, owner: &str, lease_ms: i64, only_longer: bool) -> bool {
         let ends = (self.now_ms + lease_ms, self.made + 1);
         let Some(hold) = self.locks.get_mut(key).filter(|hold| hold.owner == owner) else { return false };
@@ -257,7 +259,7 @@ impl Model {
         true
     }
 
-    /// The holds move to another owner, whether that holds the lock or not.
+    /// Moves the holds to another owner, which may hold the lock already.
     pub(super) fn transfer(&mut self, key: &str, from: &str, to: &'static str) -> bool {
         let Some(hold) = self.locks.get_mut(key).filter(|hold| hold.owner == from) else { return false };
         let from = std::mem::replace(&mut hold.owner, to);
@@ -266,7 +268,7 @@ impl Model {
         true
     }
 
-    /// Locks are gone.
+    /// Deletes locks.
     pub(super) fn delete(&mut self, is_gone: impl Fn(&str) -> bool) {
         self.lose(|key, _| is_gone(key));
         self.serve();
@@ -277,7 +279,7 @@ impl Model {
         self.changed.extend(lost.map(|(_, hold)| hold.owner));
     }
 
-    /// Moves time on, each deadline at its own instant, in the order in which they were made.
+    /// Advances time. Each deadline takes effect at its own instant, in the order of creation.
     pub(super) fn advance(&mut self, ms: i64) {
         let target = self.now_ms + ms;
         loop {
@@ -296,7 +298,7 @@ impl Model {
         self.now_ms = target;
     }
 
-    /// Each lock's owner, count and the rest of its lease.
+    /// Each lock's owner, count and remaining lease.
     pub(super) fn shown(&self) -> Vec<(String, String, i64)> {
         let shown = self.locks.iter();
         shown

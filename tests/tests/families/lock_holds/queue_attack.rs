@@ -1,21 +1,21 @@
-//! Queues under attack, of everything that queues: whoever closes, is killed, gives up or is cut off at any place, and
-//! whatever becomes of the key, nobody is stranded, nobody is told twice, and nobody is served who is gone.
+//! Attacks on all kinds of queues. Clients close, are killed, give up or are cut off at any position, and keys change.
+//! No client is stranded or answered twice, and none is served after it has gone.
 
 use lockwheel_engine::config::Config;
 use lockwheel_engine::core::Simulation;
 use lockwheel_tests::simulated::number;
 
-/// Something that clients wait for, one behind the other. Several lines are parted by `;`, `{o}` is an owner.
+/// An object for which clients wait in a queue. `;` separates several lines, `{o}` is an owner.
 struct Kind {
     name: &'static str,
-    /// What is done before anybody waits.
+    /// The lines before any client waits.
     begin: &'static str,
     /// The request of a waiter, without its BLOCK.
     wait: &'static str,
-    /// What serves the next one, whoever has what; or all.
+    /// The lines that serve the next waiter, whoever holds the object; or all waiters.
     next: &'static str,
     all_at_once: bool,
-    /// What serves the next one, or all, whatever the key is.
+    /// The lines that serve the next waiter, or all, whatever the key is.
     anew: &'static str,
 }
 
@@ -64,12 +64,12 @@ const fn semaphore(name: &'static str, wait: &'static str) -> Kind {
     Kind { name, begin: "SEM.INIT k 0", wait, next: "SEM.ADJUST k 1", all_at_once: false, anew }
 }
 
-/// How somebody leaves a queue.
+/// A way of leaving a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
-    /// It has closed its connection, and the server has seen that.
+    /// The client has closed its connection, and the server has noticed.
     Closed,
-    /// The server would have to look.
+    /// The client has closed its connection, and the server would have to look.
     ClosedUnseen,
     Killed,
     TimedOut,
@@ -88,7 +88,7 @@ const WAYS: [Way; 7] = [
     Way::Cancelled,
 ];
 
-/// What becomes of the key: it is gone, elsewhere or something else; or is exchanged with that of another database.
+/// The changes to the key: it is deleted, moved or overwritten, or exchanged with that of another database.
 const BLOWS: [&str; 11] = [
     "DEL k",
     "RENAME k z",
@@ -105,7 +105,7 @@ const BLOWS: [&str; 11] = [
 
 const WAITERS: usize = 4;
 
-/// A server, who steers it, and who waits: each until it has been told how that ended, or has gone.
+/// A server, its controlling client, and the waiters: each until it has been answered, or has gone.
 struct Siege {
     server: Simulation,
     main: u64,
@@ -114,7 +114,7 @@ struct Siege {
 }
 
 impl Siege {
-    /// All wait; the one that is to time out, for so long.
+    /// Makes all clients wait. The one that is to time out waits for this time.
     fn of(kind: &Kind, leaver: usize, way: Way) -> Self {
         let mut server = Simulation::new(Config::default(), 7);
         let main = server.connect();
@@ -134,7 +134,7 @@ impl Siege {
         lines.split(';').map(|line| self.server.ask(self.main, line)).last().expect("there is a line")
     }
 
-    /// One of them leaves; what it is told of that.
+    /// One client leaves. Returns the answer that it gets.
     fn leave(&mut self, leaver: usize, way: Way) {
         let id = self.waiters[leaver];
         match way {
@@ -158,7 +158,7 @@ impl Siege {
         self.waiting[leaver] = false;
     }
 
-    /// Those who are told something now. Nobody is told twice.
+    /// Returns the clients that are answered now. No client is answered twice.
     fn told(&mut self) -> Vec<(usize, String)> {
         let mut told = Vec::new();
         for n in 0..WAITERS {
@@ -171,7 +171,7 @@ impl Siege {
         told
     }
 
-    /// Nobody waits; nothing is left to be done, once the keys are gone.
+    /// Requires that no client waits, and that nothing is left once the keys are gone.
     fn is_over(&mut self) {
         for key in ["k", "m"] {
             assert_eq!(self.steer(&format!("AWAIT.WAITERS {key} 0 EXACT LIMIT 1")), ":1\r\n");
@@ -184,7 +184,7 @@ impl Siege {
     }
 }
 
-/// Whether somebody can leave in this way.
+/// Whether a client can leave in this way.
 fn applies(kind: &Kind, way: Way) -> bool {
     way != Way::Cancelled || kind.wait.starts_with("LOCK.")
 }
@@ -225,8 +225,8 @@ fn whoever_leaves_at_any_place_the_others_are_served_in_their_order() {
     });
 }
 
-/// What is given to the first is taken back when that has gone unseen, or it has not been given at all: what is there
-/// at the end is what there was.
+/// A grant to the first waiter is taken back if the waiter has gone unnoticed, or the grant never happens: the state at
+/// the end is that at the start.
 #[test]
 fn what_was_for_the_dead_is_for_the_living() {
     for kind in KINDS.iter().filter(|kind| kind.next == "SEM.ADJUST k 1") {
@@ -240,7 +240,7 @@ fn what_was_for_the_dead_is_for_the_living() {
     }
 }
 
-/// The key goes, or becomes something else, before or after somebody leaves at any place.
+/// The key is deleted or overwritten, before or after a client leaves at any position.
 #[test]
 fn whatever_becomes_of_the_key_all_are_told_once() {
     at_every_point(|kind, leaver, way| {
@@ -270,8 +270,7 @@ fn whatever_becomes_of_the_key_all_are_told_once() {
     });
 }
 
-/// A conversion stands before all others: whoever of them leaves, and whoever of the readers gives back, each is
-/// served.
+/// A conversion stands before all others: whichever waiter leaves and whichever reader releases, each is served.
 #[test]
 fn who_waits_to_write_what_it_reads_is_passed_when_it_goes() {
     for leaver in 0..WAITERS {
@@ -282,7 +281,7 @@ fn who_waits_to_write_what_it_reads_is_passed_when_it_goes() {
             siege.leave(leaver, way);
             assert!(siege.told().is_empty(), "{leaver} {way:?}");
             siege.steer("LOCK.RELEASE k h");
-            // Its holds as a reader stay those of one whose wait has only ended.
+            // An owner whose wait has only ended keeps its holds as a reader.
             let mut expected: Vec<usize> = (0..WAITERS).filter(|n| *n != leaver).collect();
             if leaver == 0 {
                 assert!(siege.told().is_empty(), "{way:?}: w0 still reads");
@@ -299,7 +298,7 @@ fn who_waits_to_write_what_it_reads_is_passed_when_it_goes() {
 }
 
 impl Siege {
-    /// The first waits to write what it reads, the others to write.
+    /// The first waits to write the lock that it reads, the others to write.
     fn converting(kind: &Kind, leaver: usize, way: Way) -> Self {
         let convert = Kind { wait: "LOCK.CONVERT k {o} EXCLUSIVE", ..lock("", "PING", "") };
         let mut server = Simulation::new(Config::default(), 7);
@@ -308,7 +307,7 @@ impl Siege {
         let mut siege = Siege { server, main, waiters, waiting: vec![true; WAITERS] };
         siege.steer("CLOCK.FREEZE");
         siege.steer(kind.begin);
-        // It comes last, and stands first.
+        // The converting client comes last, and stands first.
         for n in (0..WAITERS).rev() {
             let wait = if n == 0 { convert.wait } else { kind.wait };
             let block_ms = if n == leaver && way == Way::TimedOut { 50 } else { 0 };

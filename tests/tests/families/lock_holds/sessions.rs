@@ -1,11 +1,12 @@
-//! Holds that last as long as a connection: renewed by the server, given back at the close, whenever that comes.
+//! Holds that last as long as a connection: the server renews them, and releases them at the close, whenever that
+//! comes.
 
 use lockwheel_engine::config::Config;
 use lockwheel_engine::core::Simulation;
 use lockwheel_tests::rng::Rng;
 use std::time::Duration;
 
-/// A server on frozen clocks, with a client that steers.
+/// A server on frozen clocks, with a client that controls it.
 fn server() -> (Simulation, u64) {
     let mut server = Simulation::new(Config::default(), 7);
     let main = server.connect();
@@ -43,7 +44,7 @@ fn a_hold_of_a_session_is_renewed_while_the_connection_lives_and_given_back_at_i
     assert!(server.ask(main, "CLOCK.INFO").contains("$6\r\ntimers\r\n:1\r\n"), "the waiter's lease is left");
 }
 
-/// A process that is paused says nothing, though its connection lives.
+/// A paused process sends nothing, though its connection lives.
 #[test]
 fn a_session_with_a_ping_interval_ends_when_its_client_has_said_nothing_for_so_long() {
     let (mut server, main) = server();
@@ -84,7 +85,7 @@ fn a_frozen_process_loses_a_session_that_has_to_ping_and_keeps_one_that_has_not(
     assert_eq!(server.ask(main, "GET permits"), "$1\r\n3\r\n");
 }
 
-/// Who waits cannot say anything meanwhile.
+/// A waiting client cannot send anything meanwhile.
 #[test]
 fn a_wait_of_the_connection_counts_as_a_ping_as_long_as_it_lasts() {
     let (mut server, main) = server();
@@ -121,7 +122,7 @@ fn what_is_given_back_is_no_longer_renewed_and_not_given_back_again() {
     assert_eq!(server.ask(main, "EXISTS l"), ":1\r\n");
     assert_eq!(server.ask(holder, "LOCK.RELEASE l a"), ":0\r\n");
     assert!(server.ask(main, "CLOCK.INFO").contains("$6\r\ntimers\r\n:0\r\n"));
-    // Another connection's hold in the same name is none of this one's.
+    // Another connection's hold under the same name does not belong to this one.
     assert!(server.ask(main, "LOCK.ACQUIRE l a PX 5000").contains("token\r\n:2"));
     close(&mut server, holder);
     assert_eq!(server.ask(main, "HGET l a"), "$1\r\n1\r\n");
@@ -202,7 +203,7 @@ fn a_lease_too_short_to_renew_is_refused() {
     assert_eq!(server.ask(main, "EXISTS l"), ":1\r\n");
 }
 
-/// However a connection ends while it waits for a lock, or is being given one, nobody is left waiting and nothing held.
+/// However a connection ends while it waits for a lock, or is being given one, no waiter is left and nothing is held.
 #[test]
 fn a_session_that_closes_at_the_worst_moment_strands_nobody() {
     for seed in 0..200 {
@@ -215,7 +216,7 @@ fn a_session_that_closes_at_the_worst_moment_strands_nobody() {
         while !clients.is_empty() {
             let at = rng.below(clients.len());
             match rng.below(4) {
-                // The server does not know yet that it has gone.
+                // The server does not know yet that the client has gone.
                 0 => server.close(clients[at]),
                 1 => drop(server.ask(main, &format!("CLIENT KILL ID {}", clients[at]))),
                 2 => close(&mut server, clients[at]),
@@ -247,13 +248,13 @@ fn while_time_runs_a_session_s_lease_is_renewed_in_time() {
     }
 }
 
-/// How many deadlines have fired, as the reply to a turn tells.
+/// Returns the number of fired deadlines, from the reply to an advance.
 fn fired(turned: &str) -> u64 {
     let (_, rest) = turned.split_once("fired\r\n:").expect("how many have fired");
     rest.split_once("\r\n").and_then(|(count, _)| count.parse().ok()).expect("a number")
 }
 
-/// Each renewal of a lease counts; one that is made for two leases of a client at once is one deadline.
+/// Each renewal of a lease counts. One renewal for two leases of a client at once is one deadline.
 #[test]
 fn a_turn_renews_leases_one_by_one_up_to_its_bound() {
     const MOST: u64 = 65_536;
@@ -272,7 +273,7 @@ fn a_turn_renews_leases_one_by_one_up_to_its_bound() {
     }
 }
 
-/// Leases of connections are renewed for ever: a turn of any length comes to its end, and so do turns to deadlines.
+/// Leases of connections are renewed for ever: an advance of any length still ends, and so do advances to deadlines.
 #[test]
 fn a_turn_of_any_length_comes_to_its_end() {
     let (mut server, main) = server();
@@ -282,7 +283,7 @@ fn a_turn_of_any_length_comes_to_its_end() {
     }
     server.ask(main, "SET k v PX 5000000000000");
     let turned = server.ask(main, "CLOCK.ADVANCE 4000000000000000");
-    // Where both leases are renewed at one instant, that is one deadline.
+    // If both leases are renewed at one instant, that is one deadline.
     let renewed = 65_536 / 2..=65_536 + 1;
     assert!(renewed.contains(&fired(&turned)), "{turned}");
     assert_eq!(server.ask(main, "PTTL l"), ":100\r\n");
@@ -295,7 +296,7 @@ fn a_turn_of_any_length_comes_to_its_end() {
     assert_eq!(server.ask(main, "GET s"), "$1\r\n3\r\n");
 }
 
-/// A hold of a connection stays that when its mode changes, whichever way.
+/// A hold of a connection stays one when its mode changes, in either direction.
 #[test]
 fn what_is_converted_lasts_as_long_as_the_connection_too() {
     for (mode, other) in [("SHARED", "EXCLUSIVE"), ("EXCLUSIVE", "SHARED")] {
@@ -315,7 +316,7 @@ fn what_is_converted_lasts_as_long_as_the_connection_too() {
     }
 }
 
-/// Two connections of one process have an owner's hold in common: what one has taken ends with it, no more.
+/// Two connections of one process share an owner's hold: the end of one ends its own part, and no more.
 #[test]
 fn the_end_of_one_connection_leaves_what_another_of_the_same_owner_has_taken() {
     for kind in ["", "EXCLUSIVE ", "SHARED "] {
@@ -346,7 +347,7 @@ fn the_end_of_one_connection_leaves_what_another_of_the_same_owner_has_taken() {
     assert_eq!(server.ask(main, "EXISTS l"), ":0\r\n");
 }
 
-/// A hold of a session lasts as long as the connection, whatever lease it is given besides.
+/// A session's hold lasts as long as the connection, whatever lease it is given in addition.
 #[test]
 fn no_command_makes_the_lease_of_a_session_shorter() {
     for again in ["LOCK.RENEW 1 l a PX 500", "LOCK.ACQUIRE l a PX 500", "LOCK.ACQUIRE l a SESSION PX 500"] {
@@ -377,19 +378,19 @@ fn no_command_makes_the_lease_of_a_session_shorter() {
     }
 }
 
-/// Whether somebody still holds a lock after a minute, and how often.
+/// Whether a lock is still held after a minute, and with how many holds.
 fn holds_for_long(server: &mut Simulation, main: u64, owner: &str) -> Option<u32> {
     server.ask(main, "CLOCK.ADVANCE 60000");
     let held = server.ask(main, &format!("HGET l {owner}"));
     held.lines().nth(1).map(|holds| holds.parse().expect("a number"))
 }
 
-/// A connection gives back its own holds, and no others, however these were taken.
+/// A connection releases its own holds, and no others, however these were taken.
 #[test]
 fn what_was_taken_without_a_session_is_not_given_back_with_one() {
     let day = "PX 86400000";
     for (lines, of_first, of_second) in [
-        // The second has set the lease of both.
+        // The second connection has set the lease of both.
         (["1 LOCK.ACQUIRE l a DAY", "2 LOCK.ACQUIRE l a SESSION", ""], Some(1), None),
         (["2 LOCK.ACQUIRE l a SESSION", "1 LOCK.ACQUIRE l a DAY", ""], Some(1), Some(1)),
         (["2 LOCK.ACQUIRE l a SESSION", "2 LOCK.ACQUIRE l a DAY", ""], None, None),
@@ -413,7 +414,7 @@ fn what_was_taken_without_a_session_is_not_given_back_with_one() {
         assert_eq!(server.ask(main, "EXISTS l"), format!(":{}\r\n", of_first.unwrap_or(0)), "{lines:?}");
         assert_eq!(holds_for_long(&mut server, main, "a"), of_second, "{lines:?}");
     }
-    // Who has given back its own leases nothing any more.
+    // A client that has released its own leases holds none any more.
     let (mut server, main) = server();
     let [one, other] = [server.connect(), server.connect()];
     server.ask(one, "LOCK.ACQUIRE l a SESSION PX 3000");
@@ -422,7 +423,7 @@ fn what_was_taken_without_a_session_is_not_given_back_with_one() {
     assert_eq!(holds_for_long(&mut server, main, "a"), None);
 }
 
-/// Readers of one owner have leases that end one by one; those of a session are renewed whichever go.
+/// The leases of one owner's readers end one by one; a session's leases are renewed whichever others end.
 #[test]
 fn a_reader_s_session_lasts_though_other_holds_of_its_owner_end() {
     for (first, ends) in [("SESSION PX 3000", true), ("PX 1000", false)] {
@@ -441,7 +442,7 @@ fn a_reader_s_session_lasts_though_other_holds_of_its_owner_end() {
 
 #[test]
 fn a_conversion_leaves_each_connection_what_it_has_leased() {
-    // The writer's hold is of the connection that asked for it.
+    // The writer's hold belongs to the connection that requested it.
     let (mut server, main) = self::server();
     let [one, other] = [server.connect(), server.connect()];
     [one, other].into_iter().for_each(|client| drop(server.ask(client, "LOCK.ACQUIRE l a SHARED SESSION")));
@@ -449,7 +450,7 @@ fn a_conversion_leaves_each_connection_what_it_has_leased() {
     close(&mut server, one);
     assert_eq!(holds_for_long(&mut server, main, "a:write"), None);
     assert_eq!(holds_for_long(&mut server, main, "a"), Some(1));
-    // The reader's stay leased when the writer reads too.
+    // The reader's hold keeps its lease when the writer reads too.
     for writer in ["SESSION", "PX 5000"] {
         let (mut server, main) = self::server();
         let [one, other] = [server.connect(), server.connect()];
@@ -468,7 +469,7 @@ fn a_conversion_leaves_each_connection_what_it_has_leased() {
     assert_eq!(holds_for_long(&mut server, main, "a"), Some(1));
 }
 
-/// Nobody asked for it.
+/// No client requested the end of a hold that its session's close causes.
 #[test]
 fn the_end_of_one_of_two_sessions_is_no_request_s_doing() {
     let (mut server, main) = server();
@@ -481,7 +482,7 @@ fn the_end_of_one_of_two_sessions_is_no_request_s_doing() {
     assert!(!history.contains(r#""cause":"released""#), "{history}");
 }
 
-/// The lease that is answered is the owner's own.
+/// The lease in the answer is the owner's own.
 #[test]
 fn a_reader_is_told_its_own_lease_and_a_transfer_sets_no_other() {
     let (mut server, main) = server();
@@ -494,16 +495,16 @@ fn a_reader_is_told_its_own_lease_and_a_transfer_sets_no_other() {
     assert_eq!(server.ask(main, "LOCK.RELEASE l p"), ":0\r\n");
 }
 
-/// What a connection has converted and converted back is one hold.
+/// A hold that a connection has converted and converted back is one hold.
 #[test]
 fn what_was_converted_to_and_fro_is_given_back_once() {
     let holds = |server: &mut Simulation, main| holds_for_long(server, main, "a");
     for lines in [
         &["1 ACQUIRE l a SHARED SESSION", "2 ACQUIRE l a SHARED DAY", "1 UP", "1 DOWN"][..],
-        // Another has joined before, or since; it has been given back once.
+        // Another connection has joined before, or since; the hold has been released once.
         &["1 ACQUIRE l a SHARED SESSION", "2 ACQUIRE l a SHARED DAY", "1 UP", "1 DOWN", "1 RELEASE l a"],
         &["1 ACQUIRE l a SHARED SESSION", "1 UP", "1 DOWN", "2 ACQUIRE l a SHARED DAY", "1 RELEASE l a"],
-        // The other's hold is converted, which no connection leases.
+        // The other connection's hold, which no connection leases, is converted.
         &["1 ACQUIRE l a SHARED SESSION", "2 ACQUIRE l a SHARED DAY", "2 UP", "1 DOWN"],
         &["1 ACQUIRE l a SHARED SESSION", "2 ACQUIRE l a SHARED SESSION", "2 UP", "2 DOWN"],
     ] {
@@ -538,7 +539,7 @@ fn who_is_given_a_hold_keeps_its_session() {
     close(&mut server, holder);
     server.ask(main, "CLOCK.ADVANCE 60000");
     assert_eq!(server.ask(main, "EXISTS l"), ":0\r\n");
-    // What it was given is its own from then on.
+    // A transferred hold belongs to its new owner from then on.
     let holder = server.connect();
     server.ask(holder, "LOCK.ACQUIRE l b SHARED SESSION PX 4000");
     server.ask(giver, "LOCK.ACQUIRE l a SHARED PX 9000");

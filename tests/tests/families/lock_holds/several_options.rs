@@ -1,10 +1,10 @@
-//! The options of `LOCK.MACQUIRE`: each is for all of its locks.
+//! The options of `LOCK.MACQUIRE`: each applies to all of its locks.
 
 use super::sessions::close;
 use lockwheel_engine::config::Config;
 use lockwheel_engine::core::Simulation;
 
-/// A server on frozen clocks, a client that steers, and one that asks.
+/// A server on frozen clocks, a client that controls it, and one that sends requests.
 fn server() -> (Simulation, u64, u64) {
     let mut server = Simulation::new(Config::default(), 7);
     let [main, client] = [server.connect(), server.connect()];
@@ -12,7 +12,7 @@ fn server() -> (Simulation, u64, u64) {
     (server, main, client)
 }
 
-/// What is shown of both locks by this command.
+/// Returns the output of this command for both locks.
 fn both(server: &mut Simulation, main: u64, command: &str) -> [String; 2] {
     ["x", "y"].map(|key| server.ask(main, &command.replace("{}", key)))
 }
@@ -66,7 +66,7 @@ fn tokens_raise_what_is_fenced() {
     server.ask(client, "LOCK.MACQUIRE 2 x y a FENCE disk");
     assert_eq!(server.ask(main, "LOCK.FENCE disk 1"), "-STALE token 1 below 2\r\n");
     assert_eq!(server.ask(main, "LOCK.FENCE disk 2"), "+OK\r\n");
-    // One resource takes tokens of one source; then nothing is taken.
+    // One resource takes tokens of one source; the request then takes nothing.
     server.ask(client, "LOCK.MRELEASE 2 x y a");
     assert!(server.ask(client, "LOCK.MACQUIRE 2 x y a FENCE disk FENCED").starts_with("-ERR"));
     assert_eq!(server.ask(main, "EXISTS x y redisson_lock_token:{x}"), ":0\r\n");

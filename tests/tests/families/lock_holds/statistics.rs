@@ -1,4 +1,4 @@
-//! `LOCK.STATS`: how locks were used.
+//! `LOCK.STATS`: statistics about the use of locks.
 
 use lockwheel_engine::config::Config;
 use lockwheel_engine::core::Simulation;
@@ -55,7 +55,7 @@ fn holds_and_waits_are_counted_and_measured() {
     assert!(stats(&mut server, main, "").starts_with("since=0 truncated=0 holds=0"));
 }
 
-/// What the server does for a connection that lives is no request, nor another client's doing.
+/// The server's own actions for a live connection are no request, and not another client's either.
 #[test]
 fn renewals_of_a_session_are_no_commands() {
     let (mut server, [main, one, _]) = server();
@@ -80,7 +80,7 @@ fn a_native_hand_off_takes_two_requests_and_one_of_redissons_more() {
         server.ask(main, &format!("LOCK.RELEASE l o{n}"));
         assert!(server.read(waiter).contains("token"));
     }
-    // One more request: the first of all.
+    // One more request, the first of all.
     assert!(stats(&mut server, main, "RESET").contains("hand-offs=20 timeouts=0 commands=41"));
     let owner = "8743c9c0-0795-4907-87fd-6c719a6b4586:1";
     let lock = "if redis.call('exists', KEYS[1]) == 0 then redis.call('hincrby', KEYS[1], ARGV[2], 1) \

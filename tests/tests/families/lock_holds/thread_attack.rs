@@ -1,12 +1,12 @@
-//! Queues under attack by real clients, of which some go while they wait: with any number of threads one at a time is
-//! served, and nobody is stranded.
+//! Queues of real clients, some of which disconnect while they wait. With any number of threads, one client at a time
+//! is served, and none is stranded.
 
 use lockwheel::Server;
 use lockwheel_tests::client::Client;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// How something is taken by an owner until its connection ends, and given back.
+/// The request that takes an object until the connection ends, and the one that releases it.
 const KINDS: [(&str, &str); 7] = [
     ("LOCK.ACQUIRE k {o} SESSION", "LOCK.RELEASE k {o}"),
     ("LOCK.ACQUIRE k {o} SESSION FAIR", "LOCK.RELEASE k {o}"),
@@ -20,7 +20,7 @@ const KINDS: [(&str, &str); 7] = [
 const CLIENTS: usize = 5;
 const ROUNDS: usize = 21;
 
-/// One client after the other in the same place: each takes and gives back, some go while they wait.
+/// One client after the other in the same place: each takes and releases; some disconnect while they wait.
 fn contend(address: SocketAddr, n: usize, (take, give_back): (&str, &str), inside: &AtomicUsize) {
     let mut client = Client::connect(address);
     for round in 0..ROUNDS {
@@ -54,7 +54,7 @@ fn with_any_number_of_threads_one_at_a_time_is_served_and_nobody_is_stranded() {
                     scope.spawn(move || contend(address, n, kind, inside));
                 }
             });
-            // Who has gone is given back for, so that it can be had once more.
+            // The holds of disconnected clients are released, so that the object is available once more.
             let reply = last.line(&format!("{} BLOCK 0", kind.0.replace("{o}", "last")));
             assert!(!reply.is_error(), "{threads} {kind:?}: {reply}");
             for key in ["k", "m", "s"] {

@@ -1,5 +1,5 @@
-//! Tickets under attack: whoever closes, cancels, times out or resets, nobody is stranded, nobody is told twice, and
-//! no lock is left with somebody who is gone.
+//! Attacks on tickets. Whoever closes, cancels, times out or resets, no client is stranded or notified twice, and no
+//! lock is left with a client that has gone.
 
 use lockwheel::{Config, Server};
 use lockwheel_engine::core::Simulation;
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 const KEYS: [(&str, &[&str]); 3] = [("l", &[""]), ("rw", &["SHARED", "EXCLUSIVE"]), ("f", &["FAIR"])];
 
-/// What ends holds, and waits.
+/// The commands that end holds, and waits.
 const ENDS: [&str; 5] = ["DEL l", "DEL rw", "RENAME l other", "SET f x PX 10", "FLUSHALL"];
 
 /// The numbers behind a word in replies.
@@ -19,7 +19,7 @@ fn numbers(text: &str, word: &str) -> Vec<u64> {
     behind.map(|rest| rest.split("\r\n").next().expect("there is one").parse().expect("a number")).collect()
 }
 
-/// A connection, and its tickets whose end it has not been told.
+/// A connection, and its tickets whose end has not been pushed yet.
 struct Waiter {
     id: u64,
     owner: String,
@@ -96,7 +96,7 @@ fn whatever_happens_every_ticket_comes_to_one_end() {
             }
         }
         server.notice();
-        // Whoever still waits is served when what others hold goes, again and again.
+        // Remaining waiters are served when the others' holds are released, again and again.
         for _ in 0..200 {
             if waiters.iter().all(|waiter| waiter.open.is_empty()) {
                 break;
@@ -141,7 +141,7 @@ fn with_any_number_of_threads_one_at_a_time_is_granted_and_the_dead_are_passed_o
                         let reply = client.line(&format!("LOCK.ACQUIRE l {owner} ASYNC SESSION"));
                         if reply.to_string().contains("QUEUED") {
                             if (n + round) % 7 == 0 {
-                                // It is gone while it waits.
+                                // The client disconnects while it waits.
                                 client = Client::connect_resp3(address);
                                 continue;
                             }

@@ -1,4 +1,4 @@
-//! `ASYNC`: a request waits while its client goes on, and a push tells how the wait has ended.
+//! `ASYNC`: a request waits while its client continues, and a push reports the end of the wait.
 
 use super::sessions::close;
 use lockwheel_engine::config::Config;
@@ -6,7 +6,7 @@ use lockwheel_engine::core::Simulation;
 
 const NO_PUSHES: &str = "-ERR ASYNC tells of the grant by a push, for which HELLO 3 is needed\r\n";
 
-/// A server on frozen clocks, a client that steers, and one that speaks RESP3.
+/// A server on frozen clocks, a client that controls it, and one that speaks RESP3.
 fn server() -> (Simulation, u64, u64) {
     let mut server = Simulation::new(Config::default(), 7);
     let [main, client] = [server.connect(), server.connect()];
@@ -99,7 +99,7 @@ fn the_time_of_a_ticket_ends_its_wait() {
     assert_eq!(server.read(client), push("lock-timedout", first, ""));
     server.ask(main, "CLOCK.ADVANCE 4900");
     assert_eq!(server.read(client), granted(second, 2, 5000, "expired"));
-    // One at the very end of all numbers.
+    // A deadline at the very end of the number range.
     server.ask(client, "LOCK.ACQUIRE l c ASYNC BLOCK 9223372036854775807");
     assert_eq!(server.ask(main, "AWAIT.WAITERS l 1 EXACT"), ":1\r\n");
 }
@@ -157,7 +157,7 @@ fn who_is_gone_or_begins_anew_waits_no_longer() {
     }
 }
 
-/// The wait ends at once, and not only when it is its turn.
+/// The wait ends at once, and not only at its turn.
 #[test]
 fn a_client_that_gets_no_pushes_any_more_waits_no_longer() {
     for end in ["RESET", "HELLO 2", "HELLO 2;HELLO 3", "MULTI;HELLO 2;EXEC", "QUIT", "SYNC", "PSYNC ? -1"] {
@@ -183,7 +183,7 @@ fn a_client_that_gets_no_pushes_any_more_waits_no_longer() {
         let history = server.ask(main, "LOCK.HISTORY FORMAT JSON");
         assert_eq!(history.matches("left-queue").count(), 3, "{end}: {history}");
     }
-    // Without replies there are pushes still.
+    // Pushes are still sent without replies.
     let (mut server, main, client) = server();
     server.ask(main, "LOCK.ACQUIRE l a");
     server.ask(client, "LOCK.ACQUIRE l b ASYNC");
@@ -259,7 +259,7 @@ fn a_request_that_passes_a_waiter_closes_a_cycle_with_the_waits_that_its_owner_h
         assert!(server.ask(w, "LOCK.ACQUIRE k w ASYNC").contains("QUEUED"));
         let told = server.ask(n, several);
         assert!(told.starts_with(answer), "{several}: {told}");
-        // Nobody is left behind: all get what they wait for, one after the other.
+        // No client is left behind: all are served, one after the other.
         server.ask(main, "LOCK.MRELEASE 2 k j h");
         if answer.starts_with("-DEADLOCK") {
             assert!(server.read(w).contains("lock-granted"), "{several}");
@@ -322,13 +322,13 @@ fn a_conversion_can_be_waited_for_by_a_ticket() {
     let told = server.read(client);
     assert!(told.contains("lock-granted") && told.contains(&format!("ticket\r\n:{third}\r\n")), "{told}");
     assert_eq!(server.ask(main, "HGET l b:write"), "$1\r\n1\r\n");
-    // What can be had at once is.
+    // An available lock is granted at once.
     assert!(server.ask(client, "LOCK.CONVERT l b SHARED ASYNC").contains("token"));
     assert_eq!(server.ask(main, "LOCK.CONVERT l b EXCLUSIVE ASYNC"), NO_PUSHES);
     assert!(server.ask(client, "LOCK.CONVERT l b EXCLUSIVE ASYNC ASYNC").starts_with("-ERR syntax error: "));
 }
 
-/// Who stays connected is told, as who waits is answered.
+/// A client that stays connected is notified, as a blocked client is answered.
 #[test]
 fn a_server_that_begins_anew_ends_tickets_as_if_their_time_were_over() {
     let (mut server, main, client) = server();

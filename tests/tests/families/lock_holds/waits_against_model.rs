@@ -1,5 +1,4 @@
-//! Locks of several keys against a model of them: all or none, in order, and a deadlock exactly where waits close a
-//! cycle.
+//! Locks of several keys against a model: all or none, in order, and a deadlock exactly where waits close a cycle.
 
 use super::model_of_waits::{Answer, Edge, Model, Request};
 use lockwheel_tests::rng::{Rng, seeds};
@@ -12,19 +11,19 @@ const CLIENTS: usize = 6;
 const OWNERS: [&str; 5] = ["v", "w", "x", "y", "z"];
 const KEYS: [&str; 4] = ["a", "b", "c", "d"];
 
-/// How often requests were refused for a deadlock, for one lock and for several; how long the longest cycle was.
+/// The number of requests refused for a deadlock, for one lock and for several, and the length of the longest cycle.
 #[derive(Debug, Default)]
 struct Seen {
     deadlocks: [usize; 2],
     longest: usize,
 }
 
-/// The tokens of one server, as far as somebody was told of them.
+/// The tokens of one server, as far as a client was told of them.
 #[derive(Debug, Default)]
 struct Tokens(BTreeSet<i64>);
 
 impl Tokens {
-    /// Those that are told now: of holds that go on, or above all before.
+    /// Checks the tokens that are told now: they belong to continuing holds, or exceed all earlier ones.
     #[track_caller]
     fn told(&mut self, now: &[i64]) {
         let last = self.0.last().copied().unwrap_or(0);
@@ -33,7 +32,7 @@ impl Tokens {
     }
 }
 
-/// What an owner may ask for.
+/// Generates an owner's request.
 fn request(rng: &mut Rng) -> Request {
     let together = rng.chance(40);
     let mut keys = KEYS.to_vec();
@@ -44,7 +43,7 @@ fn request(rng: &mut Rng) -> Request {
     Request { owner, keys, together, lease_ms, priority }
 }
 
-/// Its line.
+/// The line of the request.
 fn line(Request { owner, keys, together, lease_ms, priority }: &Request) -> String {
     let (keys, count) = (keys.join(" "), keys.len());
     let head =
@@ -52,7 +51,7 @@ fn line(Request { owner, keys, together, lease_ms, priority }: &Request) -> Stri
     format!("{head} {owner} PX {lease_ms} PRIORITY {priority}")
 }
 
-/// A client asks, if it does not wait; an owner waits for one request at a time.
+/// Sends a request of a client, if it does not wait. An owner waits for one request at a time.
 fn ask(real: &mut Simulated, model: &mut Model, rng: &mut Rng, seen: &mut Seen) {
     let (client, request) = (rng.below(CLIENTS), request(rng));
     let wait_ms = (!model.owner_waits(request.owner) && rng.chance(85)).then(|| 1 + rng.below(90) as i64);
@@ -77,7 +76,7 @@ fn ask(real: &mut Simulated, model: &mut Model, rng: &mut Rng, seen: &mut Seen) 
     model.told.insert(client, told);
 }
 
-/// How many waits there are on the cycle that an error names; each is one that there would be.
+/// Returns the number of waits on the cycle that an error names. Each must be one that the request would create.
 fn cycle(error: &str, owner: &str, edges: &BTreeSet<Edge>) -> usize {
     let names: Vec<&str> =
         error.strip_prefix("-DEADLOCK ").expect("it is a deadlock").split(" -> ").collect();
@@ -108,7 +107,7 @@ fn release(real: &mut Simulated, model: &mut Model, rng: &mut Rng) {
     }
 }
 
-/// What changes locks from outside, or leases.
+/// Changes locks from outside, or leases.
 fn change(real: &mut Simulated, model: &mut Model, rng: &mut Rng, tokens: &mut Tokens) {
     let (key, owner, to) = (*rng.pick(&KEYS), *rng.pick(&OWNERS), *rng.pick(&OWNERS));
     match rng.below(8) {
@@ -169,10 +168,10 @@ fn step(real: &mut Simulated, model: &mut Model, rng: &mut Rng, seen: &mut Seen,
     }
 }
 
-/// What a client was told, in the model's words, and the tokens that it got.
+/// Returns a client's replies in the model's words, and collects its tokens.
 fn told(real: &mut Simulated, client: usize, tokens: &mut Vec<i64>) -> String {
     real.told(client, |lines| match lines[0] {
-        // What it was given, or has lost, has closed a cycle.
+        // A lock that the client was given, or has lost, has closed a cycle.
         error if error.starts_with("-DEADLOCK ") => {
             format!("deadlock of {}", error.split(" -> ").count() / 2)
         }
@@ -193,7 +192,7 @@ fn told(real: &mut Simulated, client: usize, tokens: &mut Vec<i64>) -> String {
     })
 }
 
-/// Each lock's owner, count and the rest of its lease; and each current token.
+/// Each lock's owner, count and remaining lease, and each current token.
 fn shown(real: &mut Simulated) -> Vec<(String, String, i64)> {
     let mut shown = Vec::new();
     for key in KEYS {
@@ -226,7 +225,7 @@ fn locks_are_taken_together_and_deadlocks_are_found_as_a_model_of_them_says() {
         }
     }
     eprintln!("{seen:?}");
-    // Longer cycles than of two, too.
+    // Cycles longer than two occur, too.
     let enough = seen.deadlocks.iter().all(|count| *count > 100) && seen.longest > 2;
     assert!(enough || std::env::var_os("LOCKWHEEL_SEED").is_some(), "{seen:?}");
 }
