@@ -1,4 +1,4 @@
-//! Read-write locks against a model of them: shared batches, priorities, conversions, leases and cancelled waits.
+//! Read-write locks against a model: shared batches, priorities, conversions, leases and cancelled waits.
 
 use super::model::{Mode, Model, Wanted};
 use lockwheel_tests::rng::{Rng, seeds};
@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 const SEEDS: u64 = 80;
 const STEPS: usize = 1_500;
-/// Clients that wait, and the names they wait under: fewer, so that several have the same.
+/// Clients that wait, and the names under which they wait: fewer, so that several have the same.
 const CLIENTS: usize = 7;
 const OWNERS: [&str; 4] = ["w", "x", "y", "z"];
 const MODES: [Mode; 2] = [Mode::Shared, Mode::Exclusive];
@@ -19,7 +19,7 @@ fn word(mode: Mode) -> &'static str {
     }
 }
 
-/// A client asks for something, if the model says that it is not waiting.
+/// Sends a request of a client, if the model says that it is not waiting.
 fn ask(real: &mut Simulated, model: &mut Model, rng: &mut Rng, waiting: &[bool]) {
     let (client, owner, wait_ms) = (rng.below(CLIENTS), *rng.pick(&OWNERS), 1 + rng.below(60) as i64);
     let (mode, lease_ms, priority) = (*rng.pick(&MODES), 1 + rng.below(60) as i64, rng.below(3) as i64 - 1);
@@ -90,7 +90,7 @@ fn step(real: &mut Simulated, model: &mut Model, rng: &mut Rng, waiting: &[bool]
     }
 }
 
-/// What a client was told, in the model's words; empty while it waits.
+/// Returns the reply to a waiter, in the model's words. Empty while it waits.
 fn told(real: &mut Simulated, client: usize) -> String {
     real.told(client, |lines| match lines[0] {
         error if error.starts_with("-DEADLOCK") => "deadlock".into(),
@@ -104,7 +104,7 @@ fn told(real: &mut Simulated, client: usize) -> String {
     })
 }
 
-/// The fields of the lock, the rest of its lease, and how many keys there are.
+/// The fields of the lock, its remaining lease, and the number of keys.
 fn shown(real: &mut Simulated) -> (BTreeMap<String, String>, i64, usize) {
     let all = real.ask("HGETALL l");
     let words: Vec<&str> = all.split("\r\n").skip(1).skip(1).step_by(2).collect();

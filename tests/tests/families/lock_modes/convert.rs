@@ -12,7 +12,7 @@ fn the_only_reader_becomes_the_writer_and_goes_back() {
         r#"["mode", "write", "a", "1", "a:write", "1"]"#,
         r#"{"mode": "write", "a": "1", "a:write": "1"}"#,
     );
-    // What it is already.
+    // A conversion to the current mode.
     granted(&mut s, "LOCK.CONVERT l a EXCLUSIVE", 2, 1, 5000);
     s.check("LOCK.ACQUIRE l b SHARED", "(nil)");
     s.on("sub").run("SUBSCRIBE redisson_rwlock:{l}");
@@ -81,7 +81,7 @@ fn who_does_not_hold_the_lock_any_more_is_told() {
     s.check("LOCK.CONVERT l a SHARED BLOCK -1", "-ERR timeout is negative: *");
 }
 
-/// In scripts and transactions nobody waits, so that nobody waits for ever.
+/// Nobody waits in scripts and transactions, so that nobody waits for ever there.
 #[test]
 fn a_conversion_in_a_script_does_not_wait_and_closes_no_cycle() {
     let mut s = scenario();
@@ -99,7 +99,7 @@ fn a_conversion_in_a_script_does_not_wait_and_closes_no_cycle() {
     served(&mut s, "a", 3, 1);
 }
 
-/// A reader's lease is its own, and a writer's that of the lock, which is never made shorter.
+/// A reader's lease is its own, and a writer's is that of the lock, which is never shortened.
 #[test]
 fn the_lease_that_is_answered_is_the_one_that_counts() {
     let mut s = scenario();
@@ -111,7 +111,7 @@ fn the_lease_that_is_answered_is_the_one_that_counts() {
     s.check("EXISTS l", ":0");
 }
 
-/// What is not to be seen after a loss is what was held in the mode that was lost.
+/// The delay after a loss concerns the mode in which the lost hold was held.
 #[test]
 fn a_delay_is_of_the_mode_that_was_lost() {
     for (convert, is_read) in [("EXCLUSIVE", false), ("EXCLUSIVE PX 3000", false), ("SHARED", true)] {

@@ -1,11 +1,12 @@
-//! What a hand-over costs with a thousand who wait: whom it wakes, and how many requests it retries.
+//! The cost of a hand-over with a thousand waiters: the clients that it wakes, and the number of requests that it
+//! retries.
 
 use lockwheel::Config;
 use lockwheel_engine::core::Simulation;
 
 const MANY: usize = 1_000;
 
-/// A server, one who holds, and who waits.
+/// A server, a holder, and waiters.
 struct Crowd {
     server: Simulation,
     main: u64,
@@ -19,7 +20,7 @@ impl Crowd {
         Crowd { server, main }
     }
 
-    /// A new client sends a request, and waits; its id.
+    /// Connects a client that sends a request and waits. Returns its id.
     fn wait(&mut self, line: &str) -> u64 {
         let client = self.server.connect();
         let told = self.server.ask(client, line);
@@ -27,7 +28,7 @@ impl Crowd {
         client
     }
 
-    /// What a request of another client is answered, whom it wakes and how many requests it retries.
+    /// Checks the answer to another client's request, the number of woken clients, and the number of retried requests.
     #[track_caller]
     fn check(&mut self, line: &str, answer: &str, woken: usize, retried: usize) {
         let before = self.counted();
@@ -38,7 +39,7 @@ impl Crowd {
         assert_eq!(told, (woken as u64, retried as u64), "{line}: woken and retried");
     }
 
-    /// When an owner that waits for the fair lock `f` would be given up by Redisson.
+    /// The time at which Redisson would give up an owner that waits for the fair lock `f`.
     fn ends_ms(&mut self, owner: &str) -> i64 {
         let told = self.server.ask(self.main, &format!("ZSCORE redisson_lock_timeout:{{f}} {owner}"));
         told.lines().nth(1).and_then(|score| score.parse().ok()).unwrap_or_else(|| panic!("{owner}: {told}"))
@@ -49,8 +50,8 @@ impl Crowd {
     }
 }
 
-/// A writer lets a thousand readers in: each is asked once, and nobody else but the writer behind them. Each of them
-/// that goes lets the writer look again, and the last lets it in.
+/// A writer lets a thousand readers in: each is retried once, and besides them only the writer behind them. Each
+/// leaving reader makes the writer retry, and the last one lets it in.
 #[test]
 fn a_batch_of_readers_is_asked_once() {
     let mut crowd = Crowd::new();
@@ -70,7 +71,7 @@ fn a_batch_of_readers_is_asked_once() {
     crowd.check("LOCK.RELEASE l next", ":0", MANY, MANY);
 }
 
-/// Who waits for a conversion is before all others: it alone is asked until it is served.
+/// A waiting conversion stands before all others: it alone is retried until it is served.
 #[test]
 fn a_conversion_is_asked_alone_before_a_thousand() {
     let mut crowd = Crowd::new();
@@ -84,14 +85,14 @@ fn a_conversion_is_asked_alone_before_a_thousand() {
     crowd.wait("LOCK.CONVERT l a EXCLUSIVE BLOCK 0");
     crowd.check("LOCK.RELEASE l b", ":0", 0, 1);
     crowd.check("LOCK.RELEASE l c", ":0", 1, 3);
-    // It goes on reading, so that nobody else can write.
+    // The owner continues to read, so that nobody else can write.
     crowd.check("LOCK.RELEASE l a EXCLUSIVE", ":0", 0, 1);
     crowd.check("LOCK.RELEASE l a", ":0", 1, 3);
     crowd.check("LOCK.RELEASE l w0", ":0", 1, 3);
 }
 
-/// The same of a fair lock and of a semaphore: one is served, and one more is asked. The queue of a fair lock stands in
-/// a key of its own, whose change asks the next one too.
+/// A fair lock and a semaphore behave alike: one waiter is served, and one more is retried. The queue of a fair lock
+/// stands in a key of its own, whose change also retries the next waiter.
 #[test]
 fn queues_of_fair_locks_and_semaphores_ask_one_more() {
     let mut crowd = Crowd::new();
@@ -110,13 +111,13 @@ fn queues_of_fair_locks_and_semaphores_ask_one_more() {
         crowd.check(&format!("SEM.RELEASE s {holder}"), ":1", 1, 3);
         holder = format!("w{n}");
     }
-    // Each grant takes the wait of one off those behind, as Redisson's script does.
+    // Each grant takes one waiter's time off the later ones, as Redisson's script does.
     assert_eq!(crowd.ends_ms(&last), before - 10 * 300_000);
     assert_eq!(
         crowd.server.ask(crowd.main, "ZCARD redisson_lock_timeout:{f}"),
         format!(":{}\r\n", MANY - 10)
     );
-    // So does the head that gives up; who stands in the middle takes it off those behind alone.
+    // So does a head that gives up; a waiter in the middle takes its time off the later ones only.
     let (second, third) = (crowd.ends_ms("w11"), crowd.ends_ms("w12"));
     crowd.check("LOCK.CANCEL f w10", ":1", 0, 2);
     assert_eq!((crowd.ends_ms("w11"), crowd.ends_ms(&last)), (second - 300_000, before - 11 * 300_000));

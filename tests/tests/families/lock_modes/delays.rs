@@ -1,4 +1,4 @@
-//! While a lock is delayed, Redisson's own scripts find it held, and for how long.
+//! While a lock is delayed, Redisson's own scripts find it held, and get the remaining time.
 
 use super::interop::{Act, OWNERS, Scripts, World};
 
@@ -10,7 +10,7 @@ fn redissons_scripts_wait_a_delay_out() {
             ("", &[Act::Lock, Act::Read, Act::Write][..]),
             ("EXCLUSIVE", &[Act::Lock, Act::Read, Act::Write]),
         ] {
-            // A plain lock is no obstacle to a reader or writer of Redisson's: such a lock may enter it.
+            // A plain lock does not block a reader or writer of Redisson, which may enter such a lock.
             let acts = if mode.is_empty() { &acts[..1] } else { acts };
             for &act in acts {
                 let mut world = World::new();

@@ -1,25 +1,25 @@
-//! Fair locks: native waiters in Redisson's queue, beside its own.
+//! Fair locks: native waiters in Redisson's queue, besides its own.
 
 use super::interop::{OWNERS, Scripts, World};
 
 const WAIT_MS: i64 = 5000;
 const VERSIONS: [&str; 3] = ["3.17.0", "3.24.3", "4.7.0"];
 
-/// What a thread of Redisson's sends to take the lock, or to queue for it; by its client's clock.
+/// The request of a Redisson thread that takes the lock, or queues for it, by its client's clock.
 pub(super) fn ask(scripts: &Scripts, owner: &str, clock_ms: i64) -> String {
     let text = scripts.find("RedissonFairLock", &["'zadd'"], &[]);
     let keys = "3 l redisson_lock_queue:{l} redisson_lock_timeout:{l}";
     format!("EVAL \"{text}\" {keys} 30000 {owner} {WAIT_MS} {clock_ms}")
 }
 
-/// What it sends to give it back.
+/// The request of a Redisson thread that releases the lock.
 pub(super) fn give_back(scripts: &Scripts, owner: &str, clock_ms: i64) -> String {
     let text = scripts.find("RedissonFairLock", &["ARGV[3],-1)"], &[]);
     let keys = "5 l redisson_lock_queue:{l} redisson_lock_timeout:{l} redisson_lock__channel:{l} latch";
     format!("EVAL \"{text}\" {keys} 0 30000 {owner} {clock_ms} publish 9000")
 }
 
-/// What it sends when it gives up.
+/// The request of a Redisson thread that gives up.
 pub(super) fn give_up(scripts: &Scripts, owner: &str) -> String {
     let text = scripts.find("RedissonFairLock", &["'lrem'"], &[]);
     let keys = "2 redisson_lock_queue:{l} redisson_lock_timeout:{l}";
@@ -38,7 +38,7 @@ fn world() -> World {
     world
 }
 
-/// Takes the lock or waits for it, natively.
+/// Takes the lock natively, or waits for it.
 fn wait(world: &mut World, owner: &str) -> u64 {
     let client = world.server.connect();
     world.server.send(client, &format!("LOCK.ACQUIRE l {owner} FAIR BLOCK {WAIT_MS}"));
@@ -58,7 +58,7 @@ fn the_queue_is_the_same_by_script_and_natively() {
         }
         assert!(natively.server.read(clients[0]).contains("token"), "{version}");
         assert_eq!(natively.server.read(clients[1]), "", "{version}");
-        // The next one gets it, and those behind wait so much less.
+        // The next waiter gets the lock, and the times of those behind it shrink by as much.
         by_script.ask(&give_back(&scripts, OWNERS[0], 5_000_000));
         by_script.ask("DEL latch");
         by_script.ask(&ask(&scripts, OWNERS[1], 5_000_000));
@@ -66,7 +66,7 @@ fn the_queue_is_the_same_by_script_and_natively() {
         assert!(natively.server.read(clients[1]).contains("token"), "{version}");
         assert_eq!(natively.state(), by_script.state(), "{version}");
         assert_eq!(natively.heard(), by_script.heard(), "{version}");
-        // Who gives up leaves nothing behind.
+        // A client that gives up leaves nothing behind.
         by_script.ask(&give_up(&scripts, OWNERS[2]));
         natively.ask(&format!("CLIENT UNBLOCK {}", clients[2]));
         assert_eq!(natively.state(), by_script.state(), "{version}");
@@ -98,7 +98,7 @@ fn native_waiters_and_redissons_take_their_turns() {
     }
 }
 
-/// The time of a waiter of Redisson's that has died passes, and the next one is served at that instant.
+/// The time of a dead Redisson waiter passes, and the next waiter is served at that instant.
 #[test]
 fn a_dead_head_is_passed_when_its_time_is_over_and_a_live_one_stays() {
     for version in VERSIONS {
@@ -122,7 +122,7 @@ fn a_dead_head_is_passed_when_its_time_is_over_and_a_live_one_stays() {
         }
         let now = 5_000_000 + 6_000 + 30 * 50_000;
         world.ask(&ask(&scripts, OWNERS[2], now));
-        // A client whose clock is ahead drops it: it is put back.
+        // A client whose clock is ahead drops the head, which is put back.
         world.ask(&ask(&scripts, OWNERS[2], now + 400_000));
         let head = world.ask("LINDEX redisson_lock_queue:{l} 0");
         assert_eq!(head, "$4\r\nnext\r\n", "{version}");
@@ -131,7 +131,7 @@ fn a_dead_head_is_passed_when_its_time_is_over_and_a_live_one_stays() {
     }
 }
 
-/// Natively, and since 3.17, each waits after the one before it; in 3.6.5 all wait after the first.
+/// Natively, and since 3.17, each waits after the previous one; in 3.6.5 all wait after the first.
 #[test]
 fn the_oldest_version_counts_all_times_from_the_first_in_the_queue() {
     for version in ["3.6.5", "4.7.0"] {

@@ -1,4 +1,4 @@
-//! Fair locks against a model of them: native waiters and threads of Redisson's, by its own scripts, in one queue.
+//! Fair locks against a model: native waiters and threads of Redisson, by its own scripts, in one queue.
 
 use super::fair::{ask, give_back, give_up};
 use super::fair_model::Model;
@@ -7,15 +7,15 @@ use lockwheel_tests::rng::{Rng, seeds};
 use lockwheel_tests::simulated::{Simulated, number};
 
 const SEEDS: u64 = 60;
-/// So few that nobody's time in Redisson's queue is over before the end.
+/// The number is so small that no time in Redisson's queue ends before the run does.
 const STEPS: usize = 250;
 const CLIENTS: usize = 5;
 const NATIVE: [&str; 4] = ["w", "x", "y", "z"];
 const BEGIN_MS: i64 = 5_000_000;
-/// What its scripts are sent.
+/// The lease that Redisson's scripts request.
 const LEASE_MS: i64 = 30_000;
 
-/// A native client asks, if it does not wait.
+/// Sends a native client's request, if it does not wait.
 fn ask_natively(real: &mut Simulated, model: &mut Model, rng: &mut Rng) {
     let (client, owner, lease_ms) = (rng.below(CLIENTS), *rng.pick(&NATIVE), 1 + rng.below(60) as i64);
     let wait_ms = (!model.owner_waits(owner) && rng.chance(85)).then(|| 1 + rng.below(90) as i64);
@@ -27,7 +27,7 @@ fn ask_natively(real: &mut Simulated, model: &mut Model, rng: &mut Rng) {
     model.ask(client, owner, lease_ms, wait_ms);
 }
 
-/// A thread of Redisson's asks, gives back, or gives up.
+/// A thread of Redisson requests, releases, or gives up.
 fn as_redisson(real: &mut Simulated, model: &mut Model, rng: &mut Rng, scripts: &Scripts) {
     let (owner, clock_ms) = (*rng.pick(&OWNERS), BEGIN_MS + model.now_ms);
     match rng.below(5) {
@@ -39,7 +39,7 @@ fn as_redisson(real: &mut Simulated, model: &mut Model, rng: &mut Rng, scripts: 
         3 => {
             let answer = real.ask(&give_back(scripts, owner, clock_ms));
             real.ask("DEL latch");
-            // It says whether the lock is free.
+            // The answer says whether the lock is free.
             let was_free = model.shown().is_none();
             let expected = match model.release(owner, false, Some(LEASE_MS)) {
                 None if was_free => ":1\r\n".to_owned(),
@@ -55,7 +55,7 @@ fn as_redisson(real: &mut Simulated, model: &mut Model, rng: &mut Rng, scripts: 
     }
 }
 
-/// What somebody else does to the lock or to who waits.
+/// An action of another client on the lock or on its waiters.
 fn from_outside(real: &mut Simulated, model: &mut Model, rng: &mut Rng) {
     let (client, owner, to) = (rng.below(CLIENTS), *rng.pick(&NATIVE), *rng.pick(&NATIVE));
     match rng.below(7) {
@@ -102,7 +102,7 @@ fn release(real: &mut Simulated, model: &mut Model, rng: &mut Rng) {
     }
 }
 
-/// The holder with its count, and the rest of its lease.
+/// The holder with its count, and the remaining lease.
 fn shown(real: &mut Simulated) -> Option<(String, i64)> {
     let all = real.ask("HGETALL l");
     let words: Vec<&str> = all.split("\r\n").skip(2).step_by(2).collect();
@@ -111,7 +111,7 @@ fn shown(real: &mut Simulated) -> Option<(String, i64)> {
     Some((format!("{owner} {count}"), left))
 }
 
-/// Redisson's list is the queue, and each in it has a time, and nobody else.
+/// Redisson's list is the queue, and exactly its members have a time.
 #[track_caller]
 fn check_queue(real: &mut Simulated, model: &Model, what: &str) {
     let list = real.ask("LRANGE redisson_lock_queue:{l} 0 -1");

@@ -1,4 +1,5 @@
-//! Who leaves a long fair queue from anywhere: those behind it wait so much less, as Redisson's script has it.
+//! Departures from any position of a long fair queue: the times of later waiters shrink by as much, as in Redisson's
+//! script.
 
 use lockwheel_engine::config::Config;
 use lockwheel_engine::core::Simulation;
@@ -7,12 +8,12 @@ use std::collections::BTreeMap;
 const QUEUE: &str = "redisson_lock_queue:{l}";
 const TIMEOUTS: &str = "redisson_lock_timeout:{l}";
 
-/// A server with a lock, and who waits for it as the queue should have it.
+/// A server with a lock, and its expected queue.
 struct Queue {
     server: Simulation,
     main: u64,
     holder: String,
-    /// Owners with their clients and how long they wait, in their order.
+    /// Owners with their clients and waiting times, in order.
     waiting: Vec<(String, u64, i64)>,
     scores: BTreeMap<String, i64>,
     joined: usize,
@@ -42,7 +43,7 @@ impl Queue {
         answer.lines().filter(|line| !line.starts_with(['$', '*'])).map(str::to_owned).collect()
     }
 
-    /// One more waits: after the last, or as long as the lock is held.
+    /// Adds a waiter: after the last, or as long as the lock is held.
     fn join(&mut self) {
         let (owner, wait_ms) = (format!("w{}", self.joined), 1_000_000 + 1_000 * (self.joined as i64 % 7));
         self.joined += 1;
@@ -57,7 +58,7 @@ impl Queue {
         self.waiting.push((owner, client, wait_ms));
     }
 
-    /// Whoever stands at this place leaves, in one of the ways to do that.
+    /// Makes the waiter at this position leave, in one of several ways.
     fn leave(&mut self, at: usize) {
         let (owner, client, wait_ms) = self.waiting.remove(at);
         let how = if self.below(2) == 0 { "UNBLOCK" } else { "KILL ID" };
@@ -68,7 +69,7 @@ impl Queue {
         }
     }
 
-    /// The first gets the lock.
+    /// The first waiter gets the lock.
     fn grant(&mut self) {
         let (owner, _, wait_ms) = self.waiting.remove(0);
         let line = format!("LOCK.RELEASE l {}", self.holder);
@@ -78,7 +79,7 @@ impl Queue {
         self.holder = owner;
     }
 
-    /// Somebody else changes the time of one who waits.
+    /// Another client changes a waiter's time.
     fn retime(&mut self, at: usize, by: i64) {
         let owner = self.waiting[at].0.clone();
         self.server.ask(self.main, &format!("ZINCRBY {TIMEOUTS} {by} {owner}"));
@@ -106,7 +107,7 @@ impl Queue {
     }
 }
 
-/// More leave from the middle than are remembered apart.
+/// More waiters leave from the middle than are remembered individually.
 #[test]
 fn those_behind_wait_so_much_less() {
     let mut queue = Queue::new();
@@ -127,7 +128,7 @@ fn those_behind_wait_so_much_less() {
     queue.check();
 }
 
-/// What others write is as good as what the server has written, also where it puts owners in another order.
+/// Values that other clients write count like the server's own, even if they reorder the owners.
 #[test]
 fn those_behind_wait_so_much_less_whatever_others_have_written() {
     let mut queue = Queue::new();
@@ -148,7 +149,7 @@ fn those_behind_wait_so_much_less_whatever_others_have_written() {
     queue.check();
 }
 
-/// A queue that is lost, and one in which everybody is another: nothing that was known before holds any more.
+/// The queue is lost, or all its members are replaced: no earlier knowledge applies any more.
 #[test]
 fn nothing_is_known_of_a_queue_that_was_written_anew() {
     let mut queue = Queue::new();

@@ -1,8 +1,8 @@
-//! A fair lock as a model: who queues, natively or as a thread of Redisson's, and who is served when.
+//! A model of a fair lock: the members of the queue, native or threads of Redisson, and the order of service.
 
 use std::collections::BTreeMap;
 
-/// One who waits natively.
+/// A native waiter.
 #[derive(Clone, Debug)]
 struct Waiter {
     client: usize,
@@ -10,7 +10,7 @@ struct Waiter {
     lease_ms: i64,
     since_ms: i64,
     ends_ms: i64,
-    /// When its wait was made, among all deadlines.
+    /// The sequence number of the wait among all deadlines.
     made: u64,
 }
 
@@ -18,7 +18,7 @@ struct Waiter {
 struct Hold {
     owner: &'static str,
     count: i64,
-    /// When its lease ends, and when that was made.
+    /// The end of the lease, and the sequence number of that deadline.
     ends: (i64, u64),
 }
 
@@ -28,12 +28,12 @@ pub(super) struct Model {
     pub(super) now_ms: i64,
     made: u64,
     lock: Option<Hold>,
-    /// All who queue, in order of arrival.
+    /// All members of the queue, in order of arrival.
     queue: Vec<&'static str>,
     waiters: Vec<Waiter>,
-    /// Whether Redisson's list was lost while some waited: those who wait natively come back into it one by one.
+    /// Whether Redisson's list was lost while clients waited: native waiters return to it one by one.
     pub(super) list_was_lost: bool,
-    /// What each client was told, and has not read yet.
+    /// The replies to each client that it has not read yet.
     pub(super) told: BTreeMap<usize, String>,
 }
 
@@ -55,7 +55,7 @@ impl Model {
         self.lock.as_ref().map(|hold| hold.owner)
     }
 
-    /// Gives the lock to an owner, if it holds it or is the next; how often it holds it then.
+    /// Gives the lock to an owner, if it holds it or is the next. Returns its number of holds.
     fn attempt(&mut self, owner: &'static str, lease_ms: i64) -> Option<i64> {
         let is_next = self.queue.first().is_none_or(|head| *head == owner);
         match self.holder() {
@@ -78,7 +78,7 @@ impl Model {
         }
     }
 
-    /// A native client asks, and waits for so long if it must, or not at all.
+    /// Handles a native client's request. It waits at most this long if it must, or not at all.
     pub(super) fn ask(&mut self, client: usize, owner: &'static str, lease_ms: i64, wait_ms: Option<i64>) {
         if let Some(holds) = self.attempt(owner, lease_ms) {
             self.told.insert(client, format!("granted {holds} {lease_ms} 0"));
@@ -92,7 +92,7 @@ impl Model {
         self.serve();
     }
 
-    /// A thread of Redisson's asks: whether it gets the lock; otherwise it queues.
+    /// Handles a Redisson thread's request. Returns whether it gets the lock; otherwise it queues.
     pub(super) fn ask_as_redisson(&mut self, owner: &'static str, lease_ms: i64) -> bool {
         let granted = self.attempt(owner, lease_ms).is_some();
         if !granted {
@@ -102,13 +102,13 @@ impl Model {
         granted
     }
 
-    /// A thread of Redisson's waits no longer.
+    /// A thread of Redisson gives up.
     pub(super) fn give_up(&mut self, owner: &str) {
         self.queue.retain(|queued| *queued != owner);
         self.serve();
     }
 
-    /// How many holds an owner has left when it gives one back, or all; then with this lease, if one is given.
+    /// Releases one hold of an owner, or all, and sets the lease if one is given. Returns the remaining holds.
     pub(super) fn release(&mut self, owner: &str, all: bool, lease_ms: Option<i64>) -> Option<i64> {
         let ends = lease_ms.map(|ms| (self.now_ms + ms, self.made + 1));
         let hold = self.lock.as_mut().filter(|hold| hold.owner == owner)?;
@@ -124,7 +124,7 @@ impl Model {
         Some(left)
     }
 
-    /// The holds move to another owner.
+    /// Moves the holds to another owner.
     pub(super) fn transfer(&mut self, from: &str, to: &'static str) -> bool {
         let Some(hold) = self.lock.as_mut().filter(|hold| hold.owner == from) else { return false };
         hold.owner = to;
@@ -132,7 +132,7 @@ impl Model {
         true
     }
 
-    /// The head is served if it waits natively and the lock is free, and whoever holds the lock that it waits for.
+    /// Serves the head if it waits natively and the lock is free, and any waiter that already holds the lock.
     fn serve(&mut self) {
         loop {
             let next = self.holder().or(self.queue.first().copied());
@@ -145,7 +145,7 @@ impl Model {
         self.list_was_lost &= !self.queue.is_empty();
     }
 
-    /// Ends the waits of all that `leaves` names; how many.
+    /// Ends the waits of all waiters that `leaves` names. Returns their number.
     pub(super) fn leave(&mut self, told: &str, leaves: impl Fn(usize, &str) -> bool) -> usize {
         let gone: Vec<Waiter> = self.waiters.extract_if(.., |w| leaves(w.client, w.owner)).collect();
         for waiter in &gone {
@@ -156,7 +156,7 @@ impl Model {
         gone.len()
     }
 
-    /// The lock is gone; and perhaps Redisson's list, with its threads.
+    /// Deletes the lock, and perhaps Redisson's list with its threads.
     pub(super) fn delete(&mut self, lock: bool, list: bool) {
         if lock {
             self.lock = None;
@@ -168,7 +168,7 @@ impl Model {
         self.serve();
     }
 
-    /// Moves time on, each deadline at its own instant, in the order in which they were made.
+    /// Advances time. Each deadline takes effect at its own instant, in the order of creation.
     pub(super) fn advance(&mut self, ms: i64) {
         let target = self.now_ms + ms;
         loop {
@@ -185,12 +185,12 @@ impl Model {
         self.now_ms = target;
     }
 
-    /// The holder with its count, and the rest of its lease.
+    /// The holder with its count, and the remaining lease.
     pub(super) fn shown(&self) -> Option<(String, i64)> {
         self.lock.as_ref().map(|hold| (format!("{} {}", hold.owner, hold.count), hold.ends.0 - self.now_ms))
     }
 
-    /// All who queue.
+    /// All members of the queue.
     pub(super) fn queue(&self) -> &[&'static str] {
         &self.queue
     }

@@ -1,4 +1,4 @@
-//! Fair queues under a turned clock: what is kept for ever does not keep the server busy for ever.
+//! Fair queues on an advanced clock: a place that is kept for ever does not keep the server busy for ever.
 
 use lockwheel_engine::config::Config;
 use lockwheel_engine::core::Simulation;
@@ -13,21 +13,21 @@ fn locked() -> (Simulation, u64) {
     (server, client)
 }
 
-/// A client that has sent this and waits.
+/// Connects a client that sends this and waits.
 fn waiting(server: &mut Simulation, line: &str) -> u64 {
     let client = server.connect();
     assert_eq!(server.ask(client, line), "", "{line}");
     client
 }
 
-/// How many deadlines have fired.
+/// Returns the number of fired deadlines.
 #[track_caller]
 fn fired(turned: &str) -> u64 {
     let (_, rest) = turned.split_once("fired\r\n:").expect("how many have fired");
     rest.split_once("\r\n").and_then(|(count, _)| count.parse().ok()).expect("a number")
 }
 
-/// Who waits without an end keeps its place as long as it lives, and turns come to theirs.
+/// A waiter without a timeout keeps its place as long as it lives, and advances still end.
 #[test]
 fn a_turn_of_any_length_passes_who_waits_for_ever() {
     let (mut server, main) = locked();
@@ -36,7 +36,7 @@ fn a_turn_of_any_length_passes_who_waits_for_ever() {
     let turned = server.ask(main, "CLOCK.ADVANCE 4000000000000000");
     assert!((65_537..66_000).contains(&fired(&turned)), "{turned}");
     assert_eq!(server.ask(main, "EXISTS k"), ":0\r\n");
-    // Its place is kept from here on, too.
+    // The place is kept from here on, too.
     assert!(fired(&server.ask(main, "CLOCK.ADVANCE 1500000")) >= 10);
     let turned = server.ask(main, "CLOCK.NEXT COUNT 9223372036854775807");
     assert!((65_536..66_000).contains(&fired(&turned)), "{}", fired(&turned));
@@ -44,7 +44,7 @@ fn a_turn_of_any_length_passes_who_waits_for_ever() {
     assert!(server.read(waiter).contains("token"));
 }
 
-/// The same with a listener to all that happens to keys: that it is told is no progress.
+/// A subscriber to all keyspace events changes nothing: its messages are no progress.
 #[test]
 fn a_turn_of_any_length_passes_who_waits_for_ever_beside_a_listener() {
     let (mut server, main) = locked();
@@ -56,7 +56,7 @@ fn a_turn_of_any_length_passes_who_waits_for_ever_beside_a_listener() {
     assert!((65_537..66_000).contains(&fired(&turned)), "{turned}");
 }
 
-/// An owner who waits without `FAIR` does not keep its place in the queue.
+/// An owner that waits without `FAIR` does not keep its place in the queue.
 #[test]
 fn a_head_that_waits_elsewhere_is_passed_when_its_time_is_over() {
     let (mut server, main) = locked();
@@ -72,7 +72,7 @@ fn a_head_that_waits_elsewhere_is_passed_when_its_time_is_over() {
     assert_eq!(served.iter().filter(|served| **served).count(), 1);
 }
 
-/// The head is kept by whoever is asked first, though another stands before it in the line.
+/// The request that is retried first keeps the head's place, though another stands before it in the line.
 #[test]
 fn a_head_is_kept_by_those_behind_it() {
     let (mut server, main) = locked();
@@ -90,8 +90,8 @@ fn a_head_is_kept_by_those_behind_it() {
     assert!(ends > 5_900_000, "{ends}");
 }
 
-/// An owner that waits by two requests keeps its place when the first ends, and is served by the other, which came
-/// after the next owner's.
+/// An owner that waits by two requests keeps its place when the first ends. The other one, which came after the next
+/// owner's, serves it.
 #[test]
 fn a_head_is_served_by_a_request_that_came_later() {
     let (mut server, main) = locked();
@@ -108,7 +108,7 @@ fn a_head_is_served_by_a_request_that_came_later() {
     assert_eq!(server.ask(main, "EXISTS redisson_lock_queue:{l} redisson_lock_timeout:{l}"), ":0\r\n");
 }
 
-/// The same when a client of Redisson's that stood before it gives up, which nothing but the queue tells.
+/// The next waiter is also served when a Redisson client before it gives up, which only the queue shows.
 #[test]
 fn a_head_is_served_when_who_stood_before_it_leaves_the_queue() {
     let (mut server, main) = locked();
@@ -125,7 +125,7 @@ fn a_head_is_served_when_who_stood_before_it_leaves_the_queue() {
     assert!(server.read(again).contains("token"));
 }
 
-/// A score that is no time ends no lease: who waits is not asked again and again.
+/// A score that is no time ends no lease: the waiter is not retried again and again.
 #[test]
 fn a_permit_of_no_time_does_not_keep_the_server_busy() {
     let (mut server, main) = locked();

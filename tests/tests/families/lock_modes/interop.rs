@@ -1,5 +1,5 @@
-//! Native commands beside Redisson's own scripts on one key, of all versions: whoever takes a lock and whoever gives it
-//! back, state and messages are the same.
+//! Native commands and Redisson's own scripts of all versions on one key. State and messages are equal, whichever side
+//! takes and releases the lock.
 
 use lockwheel::Config;
 use lockwheel_engine::core::Simulation;
@@ -11,7 +11,7 @@ const VERSIONS: [&str; 4] = ["3.6.5", "3.17.0", "3.24.3", "4.7.0"];
 /// Random runs, and steps of each.
 const SEEDS: u64 = 12;
 const STEPS: usize = 120;
-/// Threads of a Redisson client: its scripts take them for their own, native commands for any owner.
+/// Threads of a Redisson client. Its scripts consider them their own, native commands consider them ordinary owners.
 pub(crate) const OWNERS: [&str; 3] = [
     "8743c9c0-0795-4907-87fd-6c719a6b4586:1",
     "8743c9c0-0795-4907-87fd-6c719a6b4586:2",
@@ -20,7 +20,7 @@ pub(crate) const OWNERS: [&str; 3] = [
 /// A client's latch for the answer of one unlock; the client deletes it afterwards.
 const LATCH: &str = "redisson_unlock_latch:{l}:1";
 
-/// What an owner does.
+/// An action of an owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Act {
     Lock,
@@ -35,7 +35,7 @@ pub(crate) enum Act {
 /// The scripts of a version.
 pub(crate) struct Scripts {
     version: &'static str,
-    /// Each with its text without blanks.
+    /// The scripts, each with its text without blanks.
     all: Vec<(Script, String)>,
 }
 
@@ -47,7 +47,7 @@ impl Scripts {
         Some(Scripts { version, all: all.map(squeezed).map(|(text, script)| (script, text)).collect() })
     }
 
-    /// The text of the only script of a class that has all of these parts and none of those.
+    /// Returns the text of the only script of a class that has all of these parts and none of those.
     pub(crate) fn find(&self, class: &str, with: &[&str], without: &[&str]) -> &str {
         let is_it = |(script, text): &&(Script, String)| {
             let has = |part: &&str| text.contains(part);
@@ -63,7 +63,7 @@ impl Scripts {
         let unlock = ["hincrby", ",-1)"];
         let lease_and_owner = format!("30000 {owner}");
         let prefix = format!("{{l}}:{owner}:rwlock_timeout");
-        // 3.6.5 says 0 also when a writer ends.
+        // 3.6.5 also returns 0 when a writer's hold ends.
         let written = if self.version == "3.6.5" { 0 } else { 1 };
         let (text, keys, words) = match act {
             Act::Lock => (
@@ -106,7 +106,7 @@ impl Scripts {
     }
 }
 
-/// The native form of it.
+/// The native request with the same effect.
 fn native(act: Act, owner: &str) -> String {
     match act {
         Act::Lock => format!("LOCK.ACQUIRE l {owner}"),
@@ -119,7 +119,7 @@ fn native(act: Act, owner: &str) -> String {
     }
 }
 
-/// A server with a client, and one that hears all messages.
+/// A server with a client, and a subscriber to all messages.
 pub(crate) struct World {
     pub(crate) server: Simulation,
     client: u64,
@@ -139,14 +139,14 @@ impl World {
         self.server.ask(self.client, line)
     }
 
-    /// What was published, the last word of each message.
+    /// Returns the published messages, the last word of each.
     pub(crate) fn heard(&mut self) -> Vec<String> {
         let text = self.server.read(self.listener);
         let messages = text.split("pmessage\r\n").skip(1);
         messages.map(|message| message.split("\r\n").skip(1).collect::<Vec<_>>().join(" ")).collect()
     }
 
-    /// All keys with what they hold and how long, without the client's latch.
+    /// All keys with their contents and times, without the client's latch.
     pub(crate) fn state(&mut self) -> Vec<String> {
         self.ask(&format!("DEL {LATCH}"));
         let keys = self.ask("KEYS *");
@@ -170,13 +170,13 @@ impl World {
         self.ask(&format!("HEXISTS l {owner}{suffix}")) == ":1\r\n"
     }
 
-    /// How many holds a field of the lock has.
+    /// The number of holds of a lock's field.
     fn count(&mut self, owner: &str, suffix: &str) -> i64 {
         let reply = self.ask(&format!("HGET l {owner}{suffix}"));
         reply.split("\r\n").nth(1).and_then(|count| count.parse().ok()).unwrap_or(0)
     }
 
-    /// What has come of what an owner did last.
+    /// The outcome of an owner's last action.
     fn outcome(&mut self, act: Act, owner: &str) -> Outcome {
         let suffix = if matches!(act, Act::Write | Act::EndWrite) { ":write" } else { "" };
         let holds = self.count(owner, suffix);
@@ -197,8 +197,8 @@ impl World {
     }
 }
 
-/// What an owner may do now whose answer both sides agree on: no write lock is re-entered, since Redisson adds up its
-/// leases then; a fenced one neither, since Redisson counts on then.
+/// Chooses an action on whose answer both sides agree. No write lock is re-entered, because Redisson then adds up its
+/// leases. Neither is a fenced lock, because Redisson then draws a new token.
 fn choose(world: &mut World, rng: &mut Rng, acts: &[Act]) -> Option<(Act, &'static str)> {
     let (act, owner) = (*rng.pick(acts), *rng.pick(&OWNERS));
     let is_possible = match act {
@@ -211,7 +211,7 @@ fn choose(world: &mut World, rng: &mut Rng, acts: &[Act]) -> Option<(Act, &'stat
     is_possible.then_some((act, owner))
 }
 
-/// Three servers do the same: one by scripts, one natively, one by chance either way.
+/// Three servers perform the same actions: one by scripts, one natively, one by a random choice of both.
 fn compare(acts: &[Act], versions: &[&'static str]) {
     for version in versions {
         let Some(scripts) = Scripts::of(version) else { return };
@@ -242,8 +242,9 @@ fn compare(acts: &[Act], versions: &[&'static str]) {
     }
 }
 
-/// Each answer says what has come of it, a script's in Redisson's words and a native one in its own: who has got the
-/// lock, by which token; how long it is another's; how many holds are left. The states are equal, so that these are.
+/// Checks the outcome that each answer reports, a script's in Redisson's form and a native one in its own. The outcome
+/// is the new holder with its token, the remaining time of another holder, or the remaining holds. The states are
+/// equal, so the outcomes are too.
 fn check_replies(worlds: &mut [World; 3], act: Act, owner: &str, told: &[(String, String)], what: &str) {
     for (world, (line, reply)) in worlds.iter_mut().zip(told) {
         let (is_script, outcome) = (line.starts_with("EVAL"), world.outcome(act, owner));
@@ -254,13 +255,14 @@ fn check_replies(worlds: &mut [World; 3], act: Act, owner: &str, told: &[(String
     }
 }
 
-/// What has come of an act, as the state after it shows.
+/// The outcome of an action, as the state after it shows.
 enum Outcome {
-    /// So many holds; and the token, of a fenced lock.
+    /// The number of holds, and the token of a fenced lock.
     Got { holds: i64, token: Option<String> },
-    /// Another has it, so long; whether the owner reads what it would write; whether the lock is fenced.
+    /// Another owner has the lock for this long. Whether the owner reads the lock that it would write, and whether the
+    /// lock is fenced.
     Refused { lease_ms: i64, reads: bool, is_fenced: bool },
-    /// How many holds are left of the owner, and whether the lock is free.
+    /// The number of the owner's remaining holds, and whether the lock is free.
     Left { holds: i64, ends: bool },
 }
 
@@ -275,7 +277,7 @@ impl Outcome {
         }
     }
 
-    /// How the answer begins, and what else it has.
+    /// The beginning of the answer, and another part that it must have.
     fn natively(&self) -> [String; 2] {
         match self {
             Outcome::Got { holds, token } => [
@@ -291,8 +293,8 @@ impl Outcome {
     }
 }
 
-/// The messages are the same, but for those that a native release of a writer sends when readers remain, and Redisson
-/// forgets.
+/// The messages are equal, with one exception: a native release of a writer sends some if readers remain, and Redisson
+/// forgets them.
 fn check_messages(worlds: &mut [World; 3], act: Act, version: &str, what: &str) {
     let [script, natively, _] = worlds.each_mut().map(World::heard);
     let is_downgrade = act == Act::EndWrite && worlds[0].ask("EXISTS l") == ":1\r\n";
@@ -322,7 +324,7 @@ fn fenced_locks_are_the_same_by_script_and_natively() {
     compare(&[Act::Fence, Act::Unlock], &["3.24.3", "4.7.0"]);
 }
 
-/// Native waiters are served when a script gives the lock back, in their order: readers together.
+/// Native waiters are served in their order when a script releases the lock: readers together.
 #[test]
 fn native_waiters_are_served_in_order_when_a_script_gives_the_lock_back() {
     for version in VERSIONS {
@@ -339,7 +341,7 @@ fn native_waiters_are_served_in_order_when_a_script_gives_the_lock_back() {
         world.ask(&format!("DEL {LATCH}"));
         let served = |world: &mut World| clients.map(|client| world.server.read(client).contains("token"));
         assert_eq!(served(&mut world), [true, true, false, false], "{version}");
-        // Redisson's readers join those that read, and its scripts release only what is theirs.
+        // Redisson's readers join the current readers, and its scripts release only their own holds.
         world.ask(&scripts.request(Act::Read, OWNERS[1]));
         assert!(world.holds(OWNERS[1], ""), "{version}");
         for line in ["LOCK.RELEASE l a", "LOCK.RELEASE l b"] {
@@ -353,14 +355,14 @@ fn native_waiters_are_served_in_order_when_a_script_gives_the_lock_back() {
     }
 }
 
-/// The lease of the lock in a world, in milliseconds.
+/// The remaining lease of the lock in a world, in milliseconds.
 fn lease(world: &mut World) -> i64 {
     let reply = world.ask("PTTL l");
     reply.trim_end().trim_start_matches(':').parse().expect("a number")
 }
 
-/// What `docs/interop.md` says of leases that native commands treat otherwise: steps by script and natively, a second
-/// before the last, and the leases after it.
+/// Tests the leases that native commands treat differently, as `docs/interop.md` lists them. The steps run by script
+/// and natively, a second before the last; then the leases are compared.
 #[track_caller]
 fn leases_differ(versions: &[&'static str], steps: &[Act], by_script: i64, natively: i64) {
     for version in versions {
@@ -391,7 +393,7 @@ fn the_release_of_one_hold_of_several_renews_the_lease_by_script_alone() {
     leases_differ(&VERSIONS, &[Act::Write, Act::Write, Act::EndWrite], 30_000, 29_000);
 }
 
-/// The lease of another reader is longer: the oldest version takes no notice of that.
+/// The lease of another reader is longer: the oldest version ignores that.
 #[test]
 fn a_reader_s_re_entry_shortens_the_lease_by_the_oldest_script_alone() {
     for version in VERSIONS {

@@ -19,20 +19,20 @@ use lockwheel::Server;
 use lockwheel_tests::check::Scenario;
 use lockwheel_tests::ours;
 
-/// A server whose clock stands still at a known instant.
+/// A server on a manual clock, at a known instant.
 fn scenario() -> Scenario<Server> {
     let mut s = ours::manual_scenario();
     s.check("CLOCK.SET 5000000", ":5000000");
     s
 }
 
-/// A reply of LOCK.ACQUIRE or LOCK.CONVERT has these fields.
+/// Requires that a reply of LOCK.ACQUIRE or LOCK.CONVERT has these fields.
 #[track_caller]
 fn granted(s: &mut Scenario<Server>, line: &str, token: i64, holds: i64, ttl: i64) {
     s.check_that(line, |reply| is_grant(&reply.to_string(), token, holds, ttl));
 }
 
-/// What a waiter is told.
+/// Requires this reply to a waiter.
 #[track_caller]
 fn served(s: &mut Scenario<Server>, session: &str, token: i64, holds: i64) {
     for client in s.on(session).clients() {
@@ -46,7 +46,7 @@ fn is_grant(reply: &str, token: i64, holds: i64, ttl: i64) -> bool {
     text.contains(&format!(r#""token", :{token}, "holds", :{holds}, "ttl", :{ttl}, "#))
 }
 
-/// A client waits by this line.
+/// Sends this line of a client, which then waits.
 fn wait(s: &mut Scenario<Server>, session: &str, line: &str, waiting: usize) {
     s.on(session).send(line);
     let key = line.split(' ').nth(1).expect("the line names a key");

@@ -1,4 +1,4 @@
-//! A read-write lock as a model: who holds it, by which leases, and who is served when.
+//! A model of a read-write lock: holders, their leases, and the order of service.
 
 use std::collections::BTreeMap;
 
@@ -9,30 +9,30 @@ pub(super) enum Mode {
     Exclusive,
 }
 
-/// What is asked for.
+/// The content of a request.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Wanted {
     /// A hold in this mode, with this lease.
     Hold(Mode, i64),
-    /// That what is held be of this mode, with a lease if one is given.
+    /// A conversion of the holds to this mode, with a new lease if one is given.
     Conversion(Mode, Option<i64>),
 }
 
-/// One who waits.
+/// A waiter.
 #[derive(Clone, Debug)]
 struct Waiter {
     client: usize,
     owner: &'static str,
     wanted: Wanted,
-    /// The higher, the earlier it is served.
+    /// The priority. A higher one is served earlier.
     priority: i128,
     since_ms: i64,
     ends_ms: i64,
-    /// When its wait was made, among all deadlines.
+    /// The sequence number of the wait among all deadlines.
     made: u64,
 }
 
-/// What one owner holds, and by which grants.
+/// The holds of one owner, and their grants.
 #[derive(Clone, Copy, Debug, Default)]
 struct Holder {
     reads: i64,
@@ -46,11 +46,11 @@ struct Holder {
 struct Lock {
     is_written: bool,
     holders: BTreeMap<&'static str, Holder>,
-    /// When its lease ends, and when that was made.
+    /// The end of the lease, and the sequence number of that deadline.
     ends: (i64, u64),
 }
 
-/// The lock, the leases of read holds beside it, and its queue.
+/// The lock, the leases of read holds besides it, and its queue.
 #[derive(Debug, Default)]
 pub(super) struct Model {
     now_ms: i64,
@@ -58,9 +58,9 @@ pub(super) struct Model {
     grants: u64,
     lock: Option<Lock>,
     leases: BTreeMap<(&'static str, i64), (i64, u64)>,
-    /// In the order in which they are served.
+    /// The waiters, in the order in which they are served.
     queue: Vec<Waiter>,
-    /// What each client was told, and has not read yet.
+    /// The replies to each client that it has not read yet.
     pub(super) told: BTreeMap<usize, String>,
 }
 
@@ -82,7 +82,7 @@ impl Model {
         self.lock.as_ref().map_or(0, |lock| lock.ends.0 - self.now_ms)
     }
 
-    /// The lease of the lock becomes the longer of what it is and this.
+    /// Extends the lease of the lock to this one, if it is longer.
     fn lengthen(&mut self, lease_ms: i64) {
         let (ends_ms, made) = (self.now_ms + lease_ms, self.make());
         let lock = self.lock.get_or_insert_default();
@@ -103,17 +103,17 @@ impl Model {
         self.leases.insert((owner, n), (self.now_ms + lease_ms, made));
     }
 
-    /// When the last of an owner's leases ends.
+    /// The end of the last of an owner's leases.
     fn last_lease(&self, owner: &'static str, reads: i64) -> Option<i64> {
         (1..=reads).filter_map(|n| self.leases.get(&(owner, n))).map(|(at, _)| *at).max()
     }
 
-    /// How long an owner still reads.
+    /// The time for which an owner still reads.
     fn own_ms(&self, owner: &'static str, reads: i64) -> i64 {
         self.last_lease(owner, reads).map_or_else(|| self.left_ms(), |ends_ms| ends_ms - self.now_ms)
     }
 
-    /// The lease of a read lock is the longest of its readers'.
+    /// The lease of a read lock is the longest of its readers' leases.
     fn lease_of_readers(&mut self) {
         let holders = self.lock.iter().flat_map(|lock| &lock.holders);
         let longest = holders.filter_map(|(owner, holder)| self.last_lease(owner, holder.reads)).max();
@@ -154,8 +154,8 @@ impl Model {
         self.queue.iter().any(|waiter| writes(waiter) && waiter.priority >= priority)
     }
 
-    /// Gives what is asked for if that can be had, by a newcomer of a priority or by one who has waited: what is told.
-    /// Errors: what is told of what can never be had.
+    /// Grants a request if possible, for a newcomer of a priority or for a waiter. Returns the reply. An error is the
+    /// reply to a request that can never be granted.
     fn attempt(
         &mut self,
         owner: &'static str,
@@ -190,7 +190,7 @@ impl Model {
         })
     }
 
-    /// The writer reads, by the same grant.
+    /// The writer also reads, by the same grant.
     fn downgrade(&mut self, owner: &'static str, lease_ms: Option<i64>) -> String {
         let Holder { reads, writes, read_grant, write_grant } = self.holder(owner);
         if writes == 0 {
@@ -203,7 +203,7 @@ impl Model {
             *holder = Holder { reads: holds, read_grant: write_grant, ..Holder::default() };
         });
         (reads + 1..=holds).for_each(|n| self.lease(owner, n, lease_ms));
-        // The newest of its shared holds is the one that was exclusive.
+        // The newest of its shared holds is the former exclusive hold.
         let is_shorter = |(ends_ms, _): &(i64, u64)| *ends_ms < self.now_ms + lease_ms;
         if reads == holds && (is_set || self.leases.get(&(owner, holds)).is_some_and(is_shorter)) {
             self.lease(owner, holds, lease_ms);
@@ -216,7 +216,7 @@ impl Model {
         self.queue.iter().any(|waiter| waiter.client == client)
     }
 
-    /// A client asks that does not wait, and waits so long if it must.
+    /// Handles a request of a client that is not waiting. It waits at most this long if it must.
     pub(super) fn ask(
         &mut self,
         client: usize,
@@ -244,7 +244,7 @@ impl Model {
         self.serve();
     }
 
-    /// Serves all that can be: the first ones up to one that cannot be, and those whose owner holds the lock.
+    /// Serves all possible waiters: the first ones up to one that must wait, and those whose owner holds the lock.
     fn serve(&mut self) {
         while self.serve_first() || self.serve_holders() {}
     }
@@ -257,7 +257,7 @@ impl Model {
         (0..self.queue.len()).any(|at| self.holds(self.queue[at].owner) && self.serve_at(at))
     }
 
-    /// Serves the waiter at this place of the queue, if it can be.
+    /// Serves the waiter at this position of the queue, if possible.
     fn serve_at(&mut self, at: usize) -> bool {
         let Waiter { client, owner, wanted, since_ms, .. } = self.queue[at];
         let told = match self.attempt(owner, wanted, None) {
@@ -270,7 +270,7 @@ impl Model {
         true
     }
 
-    /// Ends the waits of all that `leaves` names; how many.
+    /// Ends the waits of all waiters that `leaves` names. Returns their number.
     pub(super) fn leave(&mut self, told: &str, leaves: impl Fn(usize, &str) -> bool) -> usize {
         let mut left = 0;
         for waiter in self.queue.extract_if(.., |waiter| leaves(waiter.client, waiter.owner)) {
@@ -281,8 +281,8 @@ impl Model {
         left
     }
 
-    /// How many holds are left when an owner gives back one in this mode, or all; `None`: it has none to give back, or
-    /// holds in both modes and does not say which.
+    /// Releases one hold of an owner in this mode, or all. Returns the remaining holds. Returns `None` if the owner has
+    /// no such hold, or holds in both modes and names none.
     pub(super) fn release(&mut self, owner: &'static str, mode: Option<Mode>, all: bool) -> Option<i64> {
         let Holder { reads, writes, .. } = self.holder(owner);
         let mode = match (mode, reads > 0, writes > 0) {
@@ -302,7 +302,7 @@ impl Model {
         Some(left)
     }
 
-    /// Leaves an owner so many of its shared holds; none when their leases are over. How many are left.
+    /// Leaves an owner this number of its shared holds, or none if their leases are over. Returns the remaining number.
     fn unread(&mut self, owner: &'static str, holds: i64, left: i64) -> i64 {
         for n in left + 1..=holds {
             self.leases.remove(&(owner, n));
@@ -327,7 +327,7 @@ impl Model {
         }
     }
 
-    /// Sets all leases of an owner anew, or only makes them longer; whether any was set.
+    /// Sets all leases of an owner, or only extends them. Returns whether any was set.
     pub(super) fn renew(&mut self, owner: &'static str, lease_ms: i64, only_longer: bool) -> bool {
         let (Holder { reads, .. }, ends_ms) = (self.holder(owner), self.now_ms + lease_ms);
         if !self.holds(owner) {
@@ -352,7 +352,7 @@ impl Model {
         is_set || !only_longer
     }
 
-    /// The key of the lock is gone, and the leases beside it too if all keys are.
+    /// Deletes the key of the lock, and the leases besides it too if all keys go.
     pub(super) fn delete(&mut self, all_keys: bool) {
         self.lock = None;
         if all_keys {
@@ -361,7 +361,7 @@ impl Model {
         self.serve();
     }
 
-    /// Moves time on, each deadline at its own instant, in the order in which they were made.
+    /// Advances time. Each deadline takes effect at its own instant, in the order of creation.
     pub(super) fn advance(&mut self, ms: i64) {
         let target = self.now_ms + ms;
         while let Some((at, due)) = self.next_due().filter(|&(at, _)| at <= target) {
@@ -383,7 +383,7 @@ impl Model {
         first.map(|((at, _), due)| (at, due))
     }
 
-    /// With its last lease an owner's shared holds end, unless the whole lock ends at that instant.
+    /// An owner's shared holds end with its last lease, unless the whole lock ends at that instant.
     fn lease_ends(&mut self, owner: &'static str, n: i64) {
         self.leases.remove(&(owner, n));
         let reads = self.holder(owner).reads;
@@ -393,7 +393,7 @@ impl Model {
         }
     }
 
-    /// The fields of the lock, the rest of its lease, and how many keys there are.
+    /// The fields of the lock, its remaining lease, and the number of keys.
     pub(super) fn shown(&self) -> (BTreeMap<String, String>, i64, usize) {
         let Some(lock) = &self.lock else { return (BTreeMap::new(), -2, self.leases.len()) };
         let mode = if lock.is_written { "write" } else { "read" };
@@ -406,7 +406,7 @@ impl Model {
     }
 }
 
-/// What ends at an instant.
+/// A deadline.
 #[derive(Clone, Copy, Debug)]
 enum Due {
     Lock,

@@ -1,4 +1,4 @@
-//! Locks whose token Redisson counts, and locks that are strings.
+//! Locks whose tokens Redisson counts, and locks that are strings.
 
 use super::{granted, scenario, served, wait};
 
@@ -44,7 +44,7 @@ fn a_lock_that_is_a_string_excludes_those_of_other_libraries() {
     wait(&mut s, "b", "LOCK.ACQUIRE l b LAYOUT STRING PX 700 BLOCK 0", 1);
     s.check("LOCK.RELEASE l a", ":0");
     served(&mut s, "b", 2, 1);
-    // As another library gives it back: compare, then delete.
+    // Another library releases the lock this way: compare, then delete.
     s.run("EVAL \"if redis.call('get',KEYS[1])==ARGV[1] then return redis.call('del',KEYS[1]) end return 0\" 1 l b");
     s.check("SET l token NX PX 500", "+OK");
     wait(&mut s, "c", "LOCK.ACQUIRE l c LAYOUT STRING BLOCK 0", 1);

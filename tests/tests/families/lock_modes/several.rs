@@ -1,5 +1,5 @@
-//! `LOCK.MACQUIRE` beside Redisson's MultiLock, which takes its members one after the other by the scripts of RLock,
-//! and gives back what it has when it does not get all.
+//! `LOCK.MACQUIRE` compared with Redisson's MultiLock. A MultiLock takes its members one after the other by the scripts
+//! of RLock, and releases them if it does not get all.
 
 use crate::lock_modes::interop::{Act, OWNERS, Scripts, World};
 use lockwheel_tests::rng::Rng;
@@ -8,7 +8,7 @@ const VERSIONS: [&str; 4] = ["3.6.5", "3.17.0", "3.24.3", "4.7.0"];
 const SEEDS: u64 = 12;
 const STEPS: usize = 120;
 
-/// What an owner does to some of the keys, in this order.
+/// An owner's action on some of the keys, in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     Take,
@@ -25,7 +25,8 @@ fn member(scripts: &Scripts, act: Act, key: &str, owner: &str) -> String {
     format!("{text}\"{}", words.replace(" l ", &format!(" {key} ")).replace("{l}", &format!("{{{key}}}")))
 }
 
-/// As RedissonMultiLock does it. Whether it has got all, or given all back for the last time.
+/// Performs the step as RedissonMultiLock does. Returns whether it has got all locks, or has released all for the last
+/// time.
 fn by_script(world: &mut World, scripts: &Scripts, step: Step, keys: &[&str], owner: &str) -> bool {
     let act = if step == Step::Take { Act::Lock } else { Act::Unlock };
     let mut replies = Vec::new();
@@ -49,7 +50,7 @@ fn forget_latch(world: &mut World, key: &str) {
     world.ask(&format!("DEL redisson_unlock_latch:{{{key}}}:1"));
 }
 
-/// The same natively.
+/// Performs the step natively.
 fn natively(world: &mut World, step: Step, keys: &[&str], owner: &str) -> bool {
     let (count, names) = (keys.len(), keys.join(" "));
     let reply = match step {
@@ -67,8 +68,8 @@ fn holds(world: &mut World, key: &str, owner: &str) -> bool {
     world.ask(&format!("HEXISTS {key} {owner}")) == ":1\r\n"
 }
 
-/// Three servers do the same: one by scripts, one natively, one by chance either way. What is in the keys and what is
-/// told are the same after each step; and the messages, but for those of a roll-back, which only Redisson has.
+/// Three servers perform the same steps: one by scripts, one natively, one by a random choice of both. Keys and
+/// outcomes are equal after each step, and so are the messages, except those of a roll-back, which only Redisson has.
 #[test]
 fn several_locks_are_the_same_by_multi_lock_and_natively() {
     for version in VERSIONS {
@@ -111,7 +112,7 @@ fn several_locks_are_the_same_by_multi_lock_and_natively() {
     }
 }
 
-/// It waits with nothing in its hands, until the last member is given back by a script.
+/// The native waiter holds nothing while it waits, until a script releases the last member.
 #[test]
 fn who_waits_natively_for_several_gets_them_when_multi_lock_has_given_all_back() {
     for version in VERSIONS {
@@ -123,7 +124,7 @@ fn who_waits_natively_for_several_gets_them_when_multi_lock_has_given_all_back()
         assert_eq!(world.ask("EXISTS c"), ":0\r\n", "{version}");
         assert!(by_script(&mut world, &scripts, Step::GiveBack, &["a"], OWNERS[0]), "{version}");
         assert_eq!(world.server.read(waiter), "", "{version}");
-        // A member alone is another's meanwhile.
+        // A single member may have another owner meanwhile.
         assert!(by_script(&mut world, &scripts, Step::Take, &["a"], OWNERS[1]), "{version}");
         assert!(by_script(&mut world, &scripts, Step::GiveBack, &["b"], OWNERS[0]), "{version}");
         assert_eq!(world.server.read(waiter), "", "{version}");
@@ -135,7 +136,7 @@ fn who_waits_natively_for_several_gets_them_when_multi_lock_has_given_all_back()
     }
 }
 
-/// A MultiLock that waits listens to the channel of the member that it did not get.
+/// A waiting MultiLock listens to the channel of the member that it did not get.
 #[test]
 fn who_waits_by_multi_lock_hears_of_each_lock_that_is_given_back_natively() {
     for version in VERSIONS {

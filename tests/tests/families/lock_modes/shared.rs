@@ -1,4 +1,4 @@
-//! Readers and writers: who shares, who waits, and how long a reader's hold lasts.
+//! Readers and writers: sharing, waiting, and the duration of a reader's hold.
 
 use super::{granted, scenario, served, wait};
 use lockwheel::Server;
@@ -36,7 +36,7 @@ fn no_reader_passes_a_writer_that_waits_and_neighbours_are_served_together() {
     s.run("LOCK.ACQUIRE l a SHARED");
     wait(&mut s, "w", "LOCK.ACQUIRE l w EXCLUSIVE BLOCK 0", 1);
     s.check("LOCK.ACQUIRE l b SHARED", "(nil)");
-    // Who holds it already need not queue.
+    // An owner that already holds the lock need not queue.
     granted(&mut s, "LOCK.ACQUIRE l a SHARED", 1, 2, 30000);
     wait(&mut s, "b", "LOCK.ACQUIRE l b SHARED BLOCK 0", 2);
     wait(&mut s, "c", "LOCK.ACQUIRE l c SHARED BLOCK 0", 3);
@@ -118,7 +118,7 @@ fn the_layouts_are_not_mixed_up() {
     );
 }
 
-/// The lease of each hold runs out by itself; with the last the owner loses the lock.
+/// The lease of each hold ends by itself; with the last one the owner loses the lock.
 #[test]
 fn a_reader_loses_the_lock_with_its_last_lease() {
     let mut s = scenario();
@@ -141,7 +141,7 @@ fn a_reader_loses_the_lock_with_its_last_lease() {
     served(&mut s, "w", 3, 1);
 }
 
-/// What is given back was the last hold that had a lease: the others ended with theirs.
+/// The released hold was the last with a lease: the others ended with theirs.
 #[test]
 fn a_reader_whose_older_leases_are_over_keeps_nothing() {
     let mut s = scenario();
@@ -154,7 +154,7 @@ fn a_reader_whose_older_leases_are_over_keeps_nothing() {
     let lost = "-LOCKLOST this owner's hold with grant 1 expired at 5001000, current grant 2";
     s.check("LOCK.RELEASE l a", lost).check("LOCK.RELEASE l b", ":0");
     served(&mut s, "w", 3, 1);
-    // Alone it frees the lock, as Redisson's script does; named twice, too.
+    // A release without other readers frees the lock, as Redisson's script does; also with duplicate names.
     for (line, left) in [("LOCK.RELEASE m a", ":0"), ("LOCK.MRELEASE 2 m m a", "[:0, :0]")] {
         s.run("LOCK.ACQUIRE m a SHARED PX 1000");
         s.run("LOCK.ACQUIRE m a SHARED PX 5000");
@@ -200,7 +200,7 @@ fn foreign_readers_are_left_to_redisson_and_a_lock_without_readers_goes() {
     s.on("sub").expect_push(r#"["message", "redisson_rwlock:{m}", "0"]"#);
 }
 
-/// Redisson's readers may be few, and each of them is asked how long it holds; or many, and all readers are.
+/// If Redisson's readers are few, each one's hold is looked up. If they are many, all readers are looked up together.
 #[test]
 fn who_leaves_redissons_readers_leaves_the_longest_of_their_leases() {
     for foreign in [2, 100] {
@@ -217,7 +217,7 @@ fn who_leaves_redissons_readers_leaves_the_longest_of_their_leases() {
         s.check("LOCK.RELEASE l c", ":0").check("PTTL l", ":9000");
         s.check("LOCK.RELEASE l b", ":0").check("PTTL l", ":8000");
         s.check("LOCK.RELEASE l d", ":0").check("PTTL l", &format!(":{}", 5000 + foreign - 1));
-        // One of them enters again, leaves, and leaves for good.
+        // One of the readers enters again, releases once, and releases for good.
         read(&mut s, 1, 2, 7000);
         s.check("LOCK.RELEASE l e", ":0").check("PTTL l", ":7000");
         for line in ["DEL {l}:f:1:rwlock_timeout:2", "HINCRBY l f:1 -1", "LOCK.ACQUIRE l e SHARED PX 100"] {

@@ -1,10 +1,10 @@
-//! Connections are cut, masters change: replicas go on where they were.
+//! Connections are cut, masters change: replicas continue from their offset.
 
 use crate::replication::servers::{Makes, Pair, info};
 use lockwheel_tests::client::Client;
 use lockwheel_tests::ours;
 
-/// Waits until a field of INFO has a value: the server answers each time, and nothing sleeps.
+/// Waits until a field of INFO has a value. The wait polls the server and does not sleep.
 #[track_caller]
 fn until(client: &mut Client, section: &str, field: &str, value: &str) {
     while info(client, section, field) != value {
@@ -48,11 +48,11 @@ fn what_the_backlog_has_lost_comes_as_a_snapshot() {
     }
     pair.follow().check_same();
     assert_eq!(info(&mut pair.master, "stats", "sync_full"), "2");
-    // As in Redis, it has asked for more of its own history first.
+    // The replica first asked, as in Redis, to continue its own history.
     assert_eq!(info(&mut pair.master, "stats", "sync_partial_err"), "2");
 }
 
-/// A replica takes over: the others, and the old master, go on with it by the stream alone.
+/// A replica takes over: the others, and the old master, follow it by the stream alone.
 #[test]
 fn a_new_master_is_followed_without_a_snapshot() {
     for makes in [Makes::Ours, Makes::RealReplica] {
@@ -79,7 +79,7 @@ fn a_new_master_is_followed_without_a_snapshot() {
     }
 }
 
-/// The stream is passed on as it came, from whichever make to whichever.
+/// The stream is passed on unchanged between all combinations of servers.
 #[test]
 fn a_replica_has_replicas() {
     for makes in Makes::ALL {
@@ -110,8 +110,8 @@ fn a_replica_has_replicas() {
     }
 }
 
-/// A real replica of a replica of ours reads what the first master writes: what both had before, what comes then, and
-/// what comes while it is away.
+/// A real replica of our replica reads the first master's writes: the data that both had before, later writes, and
+/// writes while it is away.
 #[test]
 fn a_real_replica_follows_a_replica_of_ours() {
     let Some(mut pair) = Makes::RealReplica.start() else { return };
@@ -146,7 +146,7 @@ fn a_real_replica_follows_a_replica_of_ours() {
     assert_eq!(pair.ask_replica("HLEN hash3"), ":2");
 }
 
-/// A replica that is promoted names its history anew, although its master has drawn the same names.
+/// A promoted replica gives its history a new name, although its master has drawn the same names.
 #[test]
 fn servers_with_one_seed_do_not_take_one_history_for_another() {
     let [old, new] = [(); 2].map(|()| ours::builder().seed(7).start().expect("it starts"));
@@ -156,7 +156,7 @@ fn servers_with_one_seed_do_not_take_one_history_for_another() {
     master.line("SET k v");
     assert_eq!(master.line("WAIT 1 0").to_string(), ":1");
     heir.line("REPLICAOF NO ONE");
-    // The heir has gone further than the master has on its own.
+    // The new master has advanced further than the old one has on its own.
     master.line("SET of-the-old 1");
     (0..100).for_each(|n| _ = heir.line(&format!("SET of-the-new{n} 1")));
     master.line(&format!("REPLICAOF 127.0.0.1 {}", new.port()));

@@ -1,4 +1,4 @@
-//! FAILOVER: a master of either make hands its part over to a replica of either make.
+//! FAILOVER: a master of either kind hands its role over to a replica of either kind.
 
 use crate::replication::servers::{Makes, Pair, info};
 use lockwheel_tests::client::Client;
@@ -9,7 +9,7 @@ fn follows(client: &mut Client, port: u16) -> bool {
     role.starts_with("[\"slave\"") && role.contains(&format!(":{port}")) && role.contains("\"connected\"")
 }
 
-/// The heir follows and has everything, as its master knows.
+/// The replica follows and has all data, as its master knows.
 fn followed(makes: Makes) -> Option<Pair> {
     let mut pair = makes.start()?;
     pair.follow();
@@ -32,7 +32,7 @@ fn a_master_hands_its_part_over() {
         assert_eq!(pair.ask_replica("SET k w"), "+OK");
         assert_eq!(pair.ask_replica("WAIT 1 0"), ":1");
         assert_eq!(pair.ask_master("GET k"), "\"w\"", "{makes:?}");
-        // And back, to the one that is named.
+        // The way back, to the named replica.
         let line = format!("FAILOVER TO 127.0.0.1 {old} TIMEOUT 60000");
         until("it is online", || pair.ask_replica(&line) == "+OK");
         until("the new master follows", || follows(&mut pair.replica, old));

@@ -1,4 +1,4 @@
-//! Masters and replicas: ours with ours, ours with a real redis-server, in both parts.
+//! Masters and replicas: ours with ours, ours with a real redis-server, in both roles.
 
 mod cuts;
 mod failover;

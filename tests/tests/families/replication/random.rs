@@ -5,14 +5,14 @@ use lockwheel_engine::spec::Flags;
 use lockwheel_tests::differential::{Commands, Subject, rounds};
 use lockwheel_tests::generate::Generator;
 
-/// How many commands there are at once.
+/// The number of commands in one batch.
 const BATCH: usize = 500;
 
-/// Commands that cannot be sent in a pipeline without a look at their replies, or that replicas are not told of.
+/// Commands that cannot be sent in a pipeline without reading their replies, or that are not replicated.
 const LEFT_OUT: &[&str] =
     &["select", "script|flush", "function|kill", "subscribe", "psubscribe", "ssubscribe"];
 
-/// Whether a command may change what a server has.
+/// Whether a command may change a server's data.
 fn is_sent(subject: &Subject) -> bool {
     subject.at_random()
         && !subject.is_newer()
@@ -22,7 +22,7 @@ fn is_sent(subject: &Subject) -> bool {
         && !LEFT_OUT.contains(&subject.name())
 }
 
-/// Sends so many random commands, some of them in transactions.
+/// Sends this number of random commands, some of them in transactions.
 fn send_random(pair: &mut Pair, generator: &mut Generator, count: usize) {
     let all = Commands::all();
     let subjects: Vec<&Subject> = all.iter().filter(|subject| is_sent(subject)).collect();
@@ -38,7 +38,7 @@ fn send_random(pair: &mut Pair, generator: &mut Generator, count: usize) {
                 batch.push(words("MULTI"));
             }
             let subject = *generator.rng().pick(&subjects);
-            // All gone too often is all that there would be.
+            // If everything were deleted too often, little else would be tested.
             let flushes = subject.name().starts_with("flush") || subject.name() == "swapdb";
             if !flushes || generator.rng().chance(5) {
                 let row = subject.command.spec;
@@ -58,7 +58,7 @@ fn send_random(pair: &mut Pair, generator: &mut Generator, count: usize) {
     }
 }
 
-/// How many commands a test sends: 100,000 in 13 rounds.
+/// The number of commands that a test sends: 100,000 in 13 rounds.
 fn count() -> usize {
     8000 * rounds()
 }
@@ -90,10 +90,10 @@ fn a_replica_of_ours_comes_to_the_state_of_a_real_master() {
     follows(Makes::RealMaster, 3, count());
 }
 
-/// The connection between them is cut in the midst of random commands, again and again: at each side in turn.
+/// The connection between them is cut in the middle of random commands, again and again: at each side in turn.
 fn follows_through_cuts(makes: Makes, seed: u64, count: usize) {
     let Some(mut pair) = makes.start() else { return };
-    // What is missed until it is there again has its place in the backlog.
+    // The backlog holds all commands that the replica misses while it is away.
     pair.ask_master("CONFIG SET repl-backlog-size 268435456");
     let mut generator = Generator::new(seed);
     pair.follow();

@@ -1,4 +1,5 @@
-//! What replicas refuse and hide, what masters refuse without replicas, and what both tell of themselves.
+//! Requests that replicas refuse, keys that they hide, requests that masters refuse without replicas, and the role
+//! reports of both.
 
 use crate::replication::servers::{Makes, Pair, info};
 use lockwheel::{Config, Server, Time};
@@ -10,7 +11,7 @@ use lockwheel_tests::redis_server::{Kind, RealServer};
 use lockwheel_tests::shapes::until;
 use std::io::{Read, Write};
 
-/// A replica of ours and a real one, of masters of the other make.
+/// A replica of ours and a real one, of masters of the other kind.
 fn both_replicas() -> Option<[Pair; 2]> {
     let mut both = [Makes::RealMaster.start()?, Makes::RealReplica.start()?];
     both.iter_mut().for_each(|pair| _ = pair.follow());
@@ -85,7 +86,7 @@ fn a_replica_without_its_master_answers_or_not_as_a_real_one_does() {
     }
 }
 
-/// A replica that asks for something that is answered would take the answer for a part of its stream.
+/// A replica would take the answer to its own request for a part of its stream.
 #[test]
 fn a_replica_whose_request_causes_a_reply_is_disconnected() {
     let config = || {
@@ -100,7 +101,8 @@ fn a_replica_whose_request_causes_a_reply_is_disconnected() {
     for server in servers {
         let mut client = Client::connect(server.addr());
         let mut replicas = || client.line("CLIENT LIST TYPE replica").to_string();
-        // The command that a replica is shown with which stays; none: it does not.
+        // `stays` is the command that CLIENT LIST shows for a replica that stays connected. `None` means a disconnected
+        // one.
         for (request, stays) in [
             ("PING", None),
             ("GET x", None),
@@ -139,7 +141,7 @@ fn a_replica_whose_request_causes_a_reply_is_disconnected() {
     }
 }
 
-/// The answer that a rule gives in a replica's stead ends its connection, and nothing goes round for ever.
+/// An answer that a rule gives in a replica's place ends its connection, and no message circulates for ever.
 #[test]
 fn a_rule_that_answers_a_replica_costs_it_its_connection() {
     let topology = ours::builder().time(Time::Manual).replicas(2).start().expect("they start");
@@ -189,7 +191,7 @@ fn keys_of_a_replica_expire_when_its_master_says_so() {
         pair.ask_master("HSET h f v");
         pair.ask_master("PEXPIRE h 30");
         pair.settle();
-        // Hidden as soon as it is over, and gone when the master has told.
+        // The key is hidden as soon as it has expired, and deleted when the master's command arrives.
         while pair.ask_replica("EXISTS k h") != ":0" {}
         while pair.ask_master("DBSIZE") != ":1" {}
         pair.check_same();
@@ -201,7 +203,7 @@ fn keys_of_a_replica_expire_when_its_master_says_so() {
 fn both_sides_tell_of_each_other() {
     for makes in Makes::ALL {
         let Some(mut pair) = makes.start() else { continue };
-        // Of a master that has never been heard there is nothing to tell.
+        // There is nothing to report about a master that was never reached.
         pair.ask_replica("REPLICAOF 127.0.0.1 1");
         assert_eq!(pair.ask_replica("CLIENT LIST TYPE master"), "\"\"", "{makes:?}");
         assert_eq!(info(&mut pair.replica, "clients", "connected_clients"), "1", "{makes:?}");
@@ -269,7 +271,7 @@ fn messages_and_libraries_reach_replicas() {
     }
 }
 
-/// What a master has done is done: no rule at a replica keeps it from that.
+/// A master's writes are final: no rule at a replica prevents them there.
 #[test]
 fn rules_do_not_act_on_what_a_master_sends() {
     let mut pair = Makes::Ours.start().expect("ours need no other program");
@@ -285,7 +287,7 @@ fn rules_do_not_act_on_what_a_master_sends() {
     assert_eq!(pair.ask_replica("RESTORE k 0 x"), "-READONLY You can't write against a read only replica.");
 }
 
-/// What a replica has not read is told, and is not held against `maxmemory`.
+/// Data that a replica has not read is reported, but does not count against `maxmemory`.
 #[test]
 fn memory_tells_of_replicas_and_of_the_backlog() {
     let mut pair = Makes::Ours.start().expect("ours need no other program");
@@ -304,12 +306,12 @@ fn memory_tells_of_replicas_and_of_the_backlog() {
     assert!(pair.ask_master("MEMORY STATS").contains(&format!("\"replication.backlog\", :{backlog}")));
 }
 
-/// A link to a master begins where it is told to.
+/// A link to a master starts from its configured address.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_link_has_the_source_address_that_was_set() {
     let mut pair = Makes::Ours.start().expect("ours need no other program");
-    // Only one address of this machine is not another's.
+    // Only one address of this machine is not in use by others.
     assert_eq!(pair.ask_master("CONFIG SET protected-mode no"), "+OK");
     assert_eq!(pair.replica.line("CONFIG SET bind-source-addr 127.0.0.2").to_string(), "+OK");
     pair.follow();
@@ -317,7 +319,7 @@ fn a_link_has_the_source_address_that_was_set() {
     assert!(told.contains("slave0:ip=127.0.0.2,"), "{told}");
 }
 
-/// Sentinels and clients find a replica by the port that it has told its master.
+/// Sentinels and clients find a replica by the port that it has announced to its master.
 #[test]
 fn a_replica_that_was_told_at_its_start_is_known_by_its_port() {
     let master = ours::server();
@@ -330,7 +332,8 @@ fn a_replica_that_was_told_at_its_start_is_known_by_its_port() {
     assert!(line.contains(&format!("port={},", replica.port())), "{line}");
 }
 
-/// A real master says how far it has trimmed, and leaves the limit beside it that a client would not be allowed.
+/// A real master replicates the exact threshold of a trimming and keeps LIMIT, a combination that a client may not
+/// send.
 #[test]
 fn trimming_with_a_limit_reaches_a_replica_of_a_real_master() {
     for makes in Makes::ALL {
@@ -349,7 +352,7 @@ fn trimming_with_a_limit_reaches_a_replica_of_a_real_master() {
     }
 }
 
-/// What a master has counted of its replicas: snapshots, and requests for the stream alone.
+/// The synchronisations that a master has counted: snapshots, and requests for the stream alone.
 fn syncs(master: &dyn Endpoint) -> Vec<String> {
     let mut client = Client::connect(master.addr());
     ["sync_full", "sync_partial_ok", "sync_partial_err"]

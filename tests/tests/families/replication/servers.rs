@@ -1,4 +1,4 @@
-//! Pairs of servers of which one follows the other.
+//! Pairs of servers, a master and its replica.
 
 use lockwheel_tests::check::Endpoint;
 use lockwheel_tests::client::Client;
@@ -7,10 +7,10 @@ use lockwheel_tests::redis_server::{Kind, RealServer};
 use lockwheel_tests::rng::Rng;
 use lockwheel_tests::state::Snapshot;
 
-/// A server of either make.
+/// A server of either kind.
 pub(crate) type AnyServer = Box<dyn Endpoint>;
 
-/// Who is the master, and who the replica.
+/// The kinds of the master and of the replica.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Makes {
     /// Both are ours.
@@ -24,7 +24,7 @@ pub(crate) enum Makes {
 impl Makes {
     pub(crate) const ALL: [Makes; 3] = [Makes::Ours, Makes::RealReplica, Makes::RealMaster];
 
-    /// A master and a server that is to follow it; nothing when there is no real one on this machine.
+    /// Starts a master and a server that is to follow it. Returns nothing if there is no real server on this machine.
     pub(crate) fn start(self) -> Option<Pair> {
         let real = || RealServer::start(Kind::Redis, &["--repl-diskless-sync-delay", "0"]);
         let our = || Box::new(ours::server()) as AnyServer;
@@ -50,7 +50,7 @@ impl Pair {
         Pair { master: one, replica: other, servers: (master, replica) }
     }
 
-    /// The replica begins to follow the master, and has all of it when this returns.
+    /// Makes the replica follow the master. Returns once it has all data.
     #[track_caller]
     pub(crate) fn follow(&mut self) -> &mut Self {
         let port = self.servers.0.addr().port();
@@ -58,10 +58,10 @@ impl Pair {
         self.settle()
     }
 
-    /// Returns when the replica has all that the master has sent.
+    /// Waits until the replica has all data that the master has sent.
     #[track_caller]
     pub(crate) fn settle(&mut self) -> &mut Self {
-        // What this client has written is what it waits for.
+        // WAIT covers the writes of this client.
         self.ask_master("SET settled 1");
         assert_eq!(self.master.line("WAIT 1 0").to_string(), ":1");
         self
@@ -75,7 +75,7 @@ impl Pair {
         self.replica.line(line).to_string()
     }
 
-    /// Both have the same.
+    /// Requires that both have the same data.
     #[track_caller]
     pub(crate) fn check_same(&mut self) -> &mut Self {
         self.settle();

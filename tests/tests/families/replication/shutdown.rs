@@ -1,4 +1,4 @@
-//! SHUTDOWN of a master: replicas that lag behind get what they lack, or are waited for as long as they may be.
+//! SHUTDOWN of a master: lagging replicas receive the missing data, or the master waits for them as long as it may.
 
 use crate::replication::servers::info;
 use lockwheel::Config;
@@ -9,7 +9,7 @@ use lockwheel_tests::redis_server::{Kind, RealServer};
 use lockwheel_tests::shapes::until;
 use std::process::Command;
 
-/// A replica that says nothing by itself.
+/// A replica that sends nothing by itself.
 fn replica(server: &dyn Endpoint) -> Client {
     let mut replica = Client::connect(server.addr());
     assert_eq!(replica.line("REPLCONF listening-port 7 capa eof capa psync2").to_string(), "+OK");
@@ -24,7 +24,7 @@ fn waits(client: &mut Client) -> bool {
     String::from_utf8_lossy(text.as_bytes().expect("it is a text")).contains("shutdown_in_milliseconds:")
 }
 
-/// Asks for the end, which has to wait.
+/// Sends SHUTDOWN, which must wait.
 fn end(server: &dyn Endpoint, client: &mut Client) -> Client {
     let mut ending = Client::connect(server.addr());
     ending.send_line("SHUTDOWN NOSAVE");
@@ -32,7 +32,7 @@ fn end(server: &dyn Endpoint, client: &mut Client) -> Client {
     ending
 }
 
-/// What is answered while a master waits, and when it goes on; then it ends.
+/// The answers while a master waits, and when it cancels the shutdown; then it ends.
 fn answers_of(server: &dyn Endpoint) -> Vec<String> {
     let mut replica = replica(server);
     let [mut client, mut writer, mut impatient] = [0; 3].map(|_| Client::connect(server.addr()));
@@ -132,7 +132,7 @@ fn it_goes_on_without_a_client_that_has_asked_for_it() {
     let id = ending.line("CLIENT ID").as_int().expect("it is a number");
     ending.send_line("SHUTDOWN");
     until("it waits", || waits(&mut client));
-    // As in 7.2; 7.0 unblocks it.
+    // Works as in 7.2; 7.0 unblocks it.
     assert_eq!(client.line(&format!("CLIENT UNBLOCK {id} ERROR")).to_string(), ":0");
     ending.close();
     until("it is gone", || info(&mut client, "clients", "blocked_clients") == "0");

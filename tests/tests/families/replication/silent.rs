@@ -1,5 +1,5 @@
-//! Replicas that read nothing: one snapshot and one copy of the stream serve them all, and those that are behind are
-//! cut.
+//! Replicas that read nothing: one snapshot and one copy of the stream serve them all, and those that lag too far are
+//! disconnected.
 
 use crate::replication::servers::{info, noise};
 use lockwheel::Server;
@@ -13,7 +13,7 @@ use std::net::TcpStream;
 /// Bytes of the data: more than the buffers of two sockets hold.
 const DATA: usize = 24 << 20;
 
-/// A server with much data, which takes as much in a snapshot.
+/// A server with much data, whose snapshot is equally large.
 fn server() -> (Server, Client) {
     let server = ours::server();
     let mut client = Client::connect(server.addr());
@@ -22,12 +22,12 @@ fn server() -> (Server, Client) {
     (server, client)
 }
 
-/// A connection that has asked for the data and reads nothing.
+/// A connection that has requested the data and reads nothing.
 fn silent(server: &Server) -> TcpStream {
     asking(server, b"PSYNC ? -1\r\n")
 }
 
-/// A connection that has asked for the data by this request.
+/// A connection that has requested the data by this request.
 pub(super) fn asking(server: &dyn Endpoint, request: &[u8]) -> TcpStream {
     let mut stream = connected(server.addr());
     stream.write_all(request).expect("it is open");
@@ -170,7 +170,7 @@ fn small_changes_are_kept_once_for_all_replicas_that_do_not_read_and_reach_them_
     assert!(after < before + 8 * CHANGES * 120, "each has its own copy: {before} {after}");
     for stream in &mut silent[..2] {
         let all = read_until(stream, numbers[CHANGES - 1].as_bytes());
-        // Behind the snapshot.
+        // The position behind the snapshot.
         let mut rest = &all[DATA..];
         for number in &numbers {
             let at = rest.windows(number.len()).position(|window| window == number.as_bytes());

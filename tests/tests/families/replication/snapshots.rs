@@ -1,5 +1,5 @@
-//! Snapshots for replicas, made in pieces: others are answered meanwhile, newcomers share one, and the stream since its
-//! beginning follows it.
+//! Snapshots for replicas, produced in pieces: other clients are served meanwhile, new replicas share one, and the
+//! stream since its beginning follows it.
 
 use crate::replication::servers::{AnyServer, Makes, Pair, info, noise};
 use crate::replication::silent;
@@ -11,7 +11,7 @@ use lockwheel_tests::shapes::until;
 use std::io::Read;
 use std::net::TcpStream;
 
-/// Keys of the data: with [`HOLD`], a snapshot of them does not end before [`release`].
+/// Keys of the data. With [`HOLD`], a snapshot of them does not end before [`release`].
 const KEYS: usize = 20_000;
 /// Each key takes a fifth of a second.
 const HOLD: &str = "CONFIG SET rdb-key-save-delay 200000";
@@ -22,7 +22,7 @@ fn release(client: &mut Client) {
     assert_eq!(client.line("CONFIG SET rdb-key-save-delay 0").to_string(), "+OK");
 }
 
-/// Fills a server, and holds the snapshots that it makes from now on.
+/// Fills a server, and holds its later snapshots.
 fn fill(client: &mut Client) {
     for line in [&format!("DEBUG POPULATE {KEYS} key 30"), HOLD] {
         assert_eq!(client.line(line).to_string(), "+OK");
@@ -36,12 +36,12 @@ fn held_server() -> (AnyServer, Client) {
     (server, client)
 }
 
-/// A connection that has asked for all data.
+/// A connection that has requested all data.
 fn asking(server: &dyn Endpoint) -> TcpStream {
     silent::asking(server, b"PSYNC ? -1\r\n")
 }
 
-/// Reads a line that is not empty: line ends alone keep the connection alive.
+/// Reads a line that is not empty. Empty lines only keep the connection alive.
 fn read_line(stream: &mut TcpStream) -> String {
     let (mut line, mut byte) = (Vec::new(), [0]);
     while !line.ends_with(b"\n") {
@@ -98,7 +98,7 @@ fn others_are_answered_while_a_snapshot_is_made() {
     assert_eq!(saves(&mut client), "0");
 }
 
-/// Requests that change the data while a snapshot is made.
+/// Requests that change the data while a snapshot is in progress.
 const CHANGES: &[&str] = &[
     "SET key:1 changed",
     "DEL key:2",
@@ -112,7 +112,8 @@ const CHANGES: &[&str] = &[
     "FUNCTION LOAD \"#!lua name=lib\\nredis.register_function('f', function() return 1 end)\"",
 ];
 
-/// A replica comes, and these requests change the data before its snapshot is complete. Both have the same then.
+/// Connects a replica, and changes the data with these requests before its snapshot is complete. Then both must have
+/// the same data.
 fn check_changes(lines: &[&str]) {
     for makes in [Makes::Ours, Makes::RealReplica] {
         let Some(mut pair) = makes.start() else { continue };
@@ -130,7 +131,7 @@ fn check_changes(lines: &[&str]) {
     }
 }
 
-/// The replica of a pair comes, and its snapshot has begun.
+/// Connects the replica of a pair. Its snapshot has begun on return.
 fn begin(pair: &mut Pair) {
     fill(&mut pair.master);
     for line in ["SELECT 3", "SET in3 1", "SELECT 0"] {
@@ -252,7 +253,7 @@ fn a_replica_is_cut_when_its_master_becomes_one_while_its_snapshot_is_made() {
     assert_eq!(client.line("DBSIZE").to_string(), ":0");
 }
 
-/// The stream of a replica is its master's, which does not tell of a flush by a client of the replica.
+/// The stream of a replica is its master's, which does not include a flush by a client of the replica.
 #[test]
 fn a_replica_of_a_replica_gets_what_was_there_before_a_flush_of_that_one_alone() {
     let Some(master) = RealServer::start(Kind::Redis, &["--repl-diskless-sync-delay", "0"]) else { return };
@@ -268,7 +269,7 @@ fn a_replica_of_a_replica_gets_what_was_there_before_a_flush_of_that_one_alone()
         assert_eq!(of_replica.line(line).to_string(), "+OK");
     }
     let mut other = asking(&replica);
-    // At first the replica asks its master anew, to write for one that may be as old as Redis 7.0.
+    // At first the replica asks its master for a new stream, to serve one that may be as old as Redis 7.0.
     until("it is served", || {
         let is_served = read_line(&mut other).starts_with("+FULLRESYNC ");
         if !is_served {
@@ -281,7 +282,7 @@ fn a_replica_of_a_replica_gets_what_was_there_before_a_flush_of_that_one_alone()
     assert!(read_snapshot(&mut other).len() > KEYS * 10);
 }
 
-/// An evicted key would take its place in the file instead.
+/// An evicted key would be missing in the file instead.
 #[test]
 fn a_snapshot_that_is_being_made_does_not_count_towards_maxmemory() {
     for begins in ["PSYNC ? -1", "BGSAVE"] {
@@ -290,13 +291,13 @@ fn a_snapshot_that_is_being_made_does_not_count_towards_maxmemory() {
         client.line(&format!("CONFIG SET maxmemory {}", used + 300_000));
         let mut asker = silent::asking(&*server, format!("{begins}\r\n").as_bytes());
         assert!(read_line(&mut asker).starts_with('+'));
-        // The databases change places only when all keys are in the file, which is larger than what is left.
+        // The databases are exchanged only once all keys are in the file, which is larger than the remaining data.
         assert_eq!(client.line("SWAPDB 0 1").to_string(), "+OK");
         assert_eq!(client.line("SET other value").to_string(), "+OK", "{begins}");
     }
 }
 
-/// Returns the replies of a server while a replica waits for its snapshot: of its role, of saves, of INFO.
+/// Returns the replies of a server while a replica waits for its snapshot: its role, saves, and INFO.
 fn shown(server: &dyn Endpoint) -> Vec<String> {
     let mut client = Client::connect(server.addr());
     fill(&mut client);

@@ -1,4 +1,4 @@
-//! WAIT: by what replicas have said, and never before.
+//! WAIT: counts replicas by their acknowledgements, and never before.
 
 use crate::replication::servers::{Makes, info};
 use lockwheel_tests::check::Endpoint;
@@ -22,7 +22,7 @@ fn wait_counts_those_that_have_a_clients_writes() {
     }
 }
 
-/// What a replica is sent and says is in the hands of the test.
+/// The test itself plays the replica: it controls what is acknowledged.
 #[test]
 fn who_has_said_nothing_is_not_counted() {
     let server = ours::server();
@@ -32,7 +32,7 @@ fn who_has_said_nothing_is_not_counted() {
     let mut client = Client::connect(server.addr());
     // Nothing is counted before there was a replica.
     until("it is sent the data", || info(&mut client, "replication", "connected_slaves") == "1");
-    // What it has acknowledged is nothing yet: it does not even count as there.
+    // The replica has acknowledged nothing yet: it does not even count as connected.
     assert_eq!(client.line("WAIT 0 0").to_string(), ":0");
     client.line("SET k v");
     assert_eq!(client.line("WAIT 1 1").to_string(), ":0");
@@ -75,24 +75,25 @@ fn no_replica_waits() {
     );
 }
 
-/// What masters answer of a replica that writes to a file, or to none.
+/// The answers of masters about a replica that writes to a file, or to none.
 fn on_disk(master: &dyn Endpoint, has_file: &str) -> Option<Vec<String>> {
     let port = master.addr().port().to_string();
     let follow = ["--replicaof", "127.0.0.1", &port, "--appendonly", has_file, "--appendfsync", "always"];
     let _replica = RealServer::start(Kind::Valkey, &follow)?;
     let mut client = Client::connect(master.addr());
-    // With its first word Valkey counts the snapshot as on disk, file or not: a later write counts.
+    // With the replica's first message, Valkey counts the snapshot as on disk, with or without a file: a later write
+    // counts.
     for value in ["early", "late"] {
         client.line(&format!("SET k {value}"));
         assert_eq!(client.line("WAIT 1 0").to_string(), ":1");
     }
-    // Of a replica with a file it waits for the file, of another in vain.
+    // For a replica with a file, the master waits for the file; for another one, it waits in vain.
     let timeout = if has_file == "yes" { 0 } else { 50 };
     let waits = [format!("WAITAOF 0 1 {timeout}"), "WAITAOF 0 0 0".to_owned(), "WAITAOF 0 2 50".to_owned()];
     Some(waits.iter().map(|line| client.line(line).to_string()).collect())
 }
 
-/// As 7.2 does, and Valkey after it.
+/// Works as in 7.2, and in Valkey after it.
 #[test]
 fn waitaof_counts_replicas_that_have_it_on_disk() {
     for (has_file, count) in [("yes", 1), ("no", 0)] {

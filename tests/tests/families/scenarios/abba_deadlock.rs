@@ -1,4 +1,4 @@
-//! Abba-deadlock: two who take the same two locks in different order.
+//! Abba-deadlock: two owners that take the same two locks in different order.
 
 use crate::scenarios::stage::{Stage, redisson_3_17, redisson_4_7};
 use lockwheel_tests::client::Client;
@@ -13,7 +13,7 @@ fn granted(connection: &mut Client) {
     assert!(reply.starts_with("{\"token\": "), "{reply}");
 }
 
-/// Each has one and alice waits for the other; bob, who would close the cycle, is told.
+/// Each owner has one lock, and alice waits for the other. Bob, who would close the cycle, gets an error.
 #[test]
 fn abba_deadlock_is_found() {
     let mut stage = Stage::new();
@@ -26,14 +26,14 @@ fn abba_deadlock_is_found() {
     stage.says("AWAIT.WAITERS b 1", ":1");
     let refused = bob.line(&format!("LOCK.ACQUIRE a bob {TAKES}")).to_string();
     assert_eq!(refused, "-DEADLOCK bob -> a -> alice -> b -> bob");
-    // Bob gives back what he has, and alice goes on.
+    // Bob releases his lock, and alice continues.
     assert_eq!(bob.line("LOCK.RELEASE b bob").to_string(), ":0");
     granted(&mut alice);
     stage.is_found(&["lint deadlock"]);
     stage.tells("bob was refused a: DEADLOCK bob -> a -> alice -> b -> bob");
 }
 
-/// All of several locks or none.
+/// A request for several locks gets all of them or none.
 #[test]
 fn abba_deadlock_does_not_concern_who_takes_both_at_once() {
     let mut stage = Stage::new();
@@ -47,7 +47,7 @@ fn abba_deadlock_does_not_concern_who_takes_both_at_once() {
     stage.is_found(&[]);
 }
 
-/// Redisson cannot be told: the graph shows who holds what and that somebody waits for it, until a lease ends.
+/// Redisson cannot be notified: the graph shows the holders and the waiter for each lock, until a lease ends.
 fn is_seen_with(jvm: Option<&Jvm>) {
     let Some(jvm) = jvm else { return };
     let mut stage = Stage::new();
@@ -59,7 +59,7 @@ fn is_seen_with(jvm: Option<&Jvm>) {
     let [alice_waits, bob_waits] = [alice.begins("lock b 10000"), bob.begins("lock a 10000")];
     stage.says("AWAIT.WAITERS a 1", ":1");
     stage.says("AWAIT.WAITERS b 1", ":1");
-    // Who has subscribed asks once more, and only then waits.
+    // A client that has subscribed asks once more, and only then waits.
     for lock in ["a", "b"] {
         let asked = stage.director.line(&format!("AWAIT.EVENT refused KEY {lock} COUNT 2"));
         assert!(asked.as_int().is_some(), "{asked}");
@@ -71,7 +71,7 @@ fn is_seen_with(jvm: Option<&Jvm>) {
         let (_, of_lock) = graph.split_once(&held).unwrap_or_else(|| panic!("{held} is not in {graph}"));
         assert!(of_lock.split("\"key\"").next().is_some_and(|of_lock| of_lock.contains(&waits)), "{graph}");
     }
-    // It begins with the one whose name comes first.
+    // The cycle begins with the owner whose name comes first.
     let cycles = [
         format!("{alice_name} -> b -> {bob_name} -> a -> {alice_name}"),
         format!("{bob_name} -> a -> {alice_name} -> b -> {bob_name}"),
@@ -84,7 +84,7 @@ fn is_seen_with(jvm: Option<&Jvm>) {
     assert_eq!(bob_waits.outcome().as_deref(), Ok(""));
     bob.does("unlock b", "");
     assert_eq!(alice_waits.outcome().as_deref(), Ok(""));
-    // It is found when the end of the lease has opened it, too.
+    // The finding remains after the end of the lease has opened the cycle, too.
     let found = verdict::findings(&mut stage.director);
     assert!(found.contains(&"suspect deadlock".to_owned()), "{found:?}");
 }
@@ -99,7 +99,7 @@ fn abba_deadlock_is_seen_with_redisson_4_7() {
     is_seen_with(redisson_4_7());
 }
 
-/// A native client that would close the cycle is told, if it wants what is only inferred to count.
+/// A native client that would close the cycle gets an error, if inferred waits are configured to count.
 fn is_told_to_who_waits_for(jvm: Option<&Jvm>) {
     let Some(jvm) = jvm else { return };
     let mut stage = Stage::new();
@@ -128,7 +128,7 @@ fn abba_deadlock_is_told_to_who_waits_for_redisson_4_7() {
     is_told_to_who_waits_for(redisson_4_7());
 }
 
-/// Both take them in one order.
+/// Both take the locks in one order.
 fn is_none_in_one_order_with(jvm: Option<&Jvm>) {
     let Some(jvm) = jvm else { return };
     let mut stage = Stage::new();

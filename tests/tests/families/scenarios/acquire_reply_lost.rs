@@ -1,9 +1,9 @@
-//! Acquire-reply-lost: the server has given the lock, and the client does not know.
+//! Acquire-reply-lost: the server has granted the lock, and the client does not know.
 
 use crate::scenarios::stage::{LOCK, Stage, redisson_3_17, redisson_4_7};
 use lockwheel_tests::steered::{Jvm, Setup, Thread};
 
-/// Alice takes the lock, is told nothing and connects anew.
+/// Alice takes the lock, gets no answer and connects anew.
 fn alice_does_not_know() -> Stage {
     let mut stage = Stage::new();
     stage.says("FAULT.ADD lost ON lock.acquire TIMES 1 DO CLOSEAFTER", "+OK");
@@ -13,7 +13,7 @@ fn alice_does_not_know() -> Stage {
     stage
 }
 
-/// She tries again, holds it twice, and gives back one hold.
+/// She tries again, holds the lock twice, and releases one hold.
 #[test]
 fn acquire_reply_lost_is_found() {
     let mut stage = alice_does_not_know();
@@ -43,17 +43,18 @@ fn acquire_reply_lost_is_told_to_who_does_not_re_enter() {
     stage.is_found(&[]);
 }
 
-/// The answer comes after the client has stopped to wait for it, which it calls a timeout; then the connection goes on.
+/// The answer comes after the client has stopped waiting for it, which the client reports as a timeout. Then the
+/// connection works again.
 #[track_caller]
 fn takes_without_knowing(stage: &mut Stage, alice: &Thread<'_>) {
-    // So that the client has connected for good.
+    // The call makes sure that the client has connected for good.
     alice.does(&format!("held {LOCK}"), "false");
     stage.says(&format!("FAULT.ADD late KEY {LOCK} CONTAINS hincrby TIMES 1 DO DELAYREPLY 1000"), "+OK");
     alice.fails(&format!("lock {LOCK} 600000"), "TimeoutException");
     stage.advance(1_000);
 }
 
-/// Whoever takes the exception for a refusal leaves the lock behind.
+/// A client that takes the exception for a refusal leaves the lock behind.
 fn is_found_with(jvm: Option<&Jvm>) {
     let Some(jvm) = jvm else { return };
     let mut stage = Stage::new();
@@ -64,7 +65,7 @@ fn is_found_with(jvm: Option<&Jvm>) {
     stage.has_happened(&["acquired", "fault", "refused"]);
 }
 
-/// Who is told nothing unlocks what it may hold.
+/// A client without an answer unlocks the lock that it may hold.
 fn harms_nothing_with(jvm: Option<&Jvm>) {
     let Some(jvm) = jvm else { return };
     let mut stage = Stage::new();

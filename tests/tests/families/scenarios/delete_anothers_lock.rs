@@ -1,14 +1,14 @@
-//! Delete-another's-lock: who is late frees what another has by now, and lets a third one in.
+//! Delete-another's-lock: a late owner deletes the lock of another one, and lets a third one in.
 
 use crate::scenarios::stage::{COMPARE_AND_DELETE, LOCK, Stage, check, redisson_3_17, redisson_4_7};
 use lockwheel_tests::steered::{Jvm, Setup, Thread};
 
-/// Bob has by now what alice had: a lock that is a string.
+/// Bob now has alice's former lock: a lock that is a string.
 fn bob_has_the_lock_of_alice() -> Stage {
     let mut stage = Stage::new();
     stage.says(&format!("SET {LOCK} alice NX PX 10000"), "+OK");
     stage.advance(10_000);
-    // By connections of their own, as processes have.
+    // Each owner has its own connection, as processes have.
     check(&mut stage.connection(), &format!("SET {LOCK} bob NX PX 10000"), "+OK");
     stage
 }
@@ -36,7 +36,8 @@ fn delete_anothers_lock_is_not_what_a_comparison_does() {
     stage.is_found(&["suspect mutual-exclusion"]);
 }
 
-/// What alice does of two who hold the lock one after the other, and whether carol then comes in beside bob.
+/// Two owners hold the lock one after the other. The parameters are alice's release, and whether carol then comes in
+/// besides bob.
 fn with_redisson(
     jvm: Option<&Jvm>,
     alice_does: impl FnOnce(&Thread<'_>),
@@ -61,12 +62,12 @@ fn with_redisson(
     stage.is_found(found);
 }
 
-/// Redisson compares: what alice tries by `unlock` fails.
+/// Redisson compares the owner: alice's `unlock` fails.
 fn unlocks(alice: &Thread<'_>) {
     alice.fails(&format!("unlock {LOCK}"), "IllegalMonitorStateException");
 }
 
-/// `forceUnlock` in a `finally`, which somebody has found to throw less.
+/// Alice calls `forceUnlock` in a `finally`, because it throws less often.
 fn forces(alice: &Thread<'_>) {
     alice.does(&format!("force-unlock {LOCK}"), "true");
 }

@@ -1,5 +1,5 @@
-//! Servers of one process whose master is killed while its replicas are far behind, and who finds it an heir:
-//! sentinels, or the other masters of a cluster.
+//! Servers of one process whose master is killed while its replicas lag far behind. Sentinels, or the other masters of
+//! a cluster, promote a replica.
 
 use crate::scenarios::stage::{LOCK, check};
 use lockwheel::{Time, Topology};
@@ -8,23 +8,23 @@ use lockwheel_tests::steered::{self, Call, Jvm, Outcome, Replicas, Setup, Thread
 use lockwheel_tests::{ours, verdict};
 use std::time::Duration;
 
-/// How far behind they are: longer than a failover takes by the clock that is turned. A lease is longer still.
+/// The lag of the replicas: longer than a failover takes on the manual clock. A lease is longer still.
 const LAG: Duration = Duration::from_secs(600);
 pub(crate) const LEASE_MS: u64 = 3_600_000;
 
-/// Long enough to find that a server is down, and to agree on what is to be done.
+/// A time that suffices to find that a server is down, and to agree on the failover.
 const FAILOVER_MS: u64 = 120_000;
 
-/// How long Redisson waits for replicas.
+/// The time for which Redisson waits for replicas.
 pub(crate) const WAIT_MS: u64 = 1_000;
 
-/// Two hold it by what their servers say, and both have begun to work.
+/// Two owners hold the lock according to their servers, and both have begun to work.
 pub(crate) const TWICE: [&str; 2] = ["violation mutual-exclusion"; 2];
 
-/// Who finds the heir.
+/// The servers that choose the new master.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum By {
-    /// Three sentinels, among two replicas.
+    /// Three sentinels, which choose among two replicas.
     Sentinels,
     /// The other masters of a cluster, in which each has one replica.
     Cluster,
@@ -41,11 +41,11 @@ impl By {
     }
 }
 
-/// The servers, and a connection to the master that the lock belongs to.
+/// The servers, and a connection to the master that has the lock.
 pub(crate) struct Realm {
     by: By,
     topology: Topology,
-    /// The master's place.
+    /// The master's index.
     place: usize,
     pub(crate) master: Client,
 }
@@ -61,7 +61,7 @@ impl Realm {
         Realm { by, topology, place, master }
     }
 
-    /// A client of Redisson's, by this name.
+    /// A client of Redisson of this name.
     #[track_caller]
     pub(crate) fn redisson<'a>(&self, jvm: &'a Jvm, name: &str, replicas: Replicas) -> steered::Client<'a> {
         let setup = Setup { replicas, ..Setup::default() };
@@ -77,21 +77,21 @@ impl Realm {
         Client::connect_resp3(self.topology.servers()[self.place].addr())
     }
 
-    /// Somebody waits for the replicas, in vain.
+    /// Lets a client wait for the replicas until the timeout.
     #[track_caller]
     pub(crate) fn waits_in_vain(&mut self) {
         check(&mut self.master, "AWAIT.BLOCKED 1", ":1");
         turn(&mut self.master, WAIT_MS);
     }
 
-    /// What a call comes to that waits for the replicas so many times.
+    /// Returns the outcome of a call that waits for the replicas this number of times.
     #[track_caller]
     pub(crate) fn in_vain(&mut self, call: Call, times: usize) -> Outcome {
         (0..times).for_each(|_| self.waits_in_vain());
         call.outcome()
     }
 
-    /// A server that is there before and after the failover, and stays what it is.
+    /// A server that exists before and after the failover, and keeps its role.
     fn witness(&self) -> Client {
         Client::connect(match self.by {
             By::Sentinels => self.topology.sentinels()[0].addr(),
@@ -99,8 +99,8 @@ impl Realm {
         })
     }
 
-    /// The master is killed. Those who watch find out by the clock, and make a replica the master as it is: a
-    /// connection to it. From then on nobody is behind.
+    /// Kills the master. Its watchers detect that by the clock, and promote a replica as it is. Returns a connection to
+    /// the new master. No replica lags from then on.
     #[track_caller]
     pub(crate) fn inherited(&self) -> Client {
         let mut replica = Client::connect(self.topology.servers()[self.heirs()[0]].addr());
@@ -113,7 +113,7 @@ impl Realm {
         heir
     }
 
-    /// A replica, which has everything, is made the master and counts grants anew: a connection to it.
+    /// Promotes a replica with all data, which counts grants anew. Returns a connection to it.
     #[track_caller]
     pub(crate) fn inherited_without_tokens(&self) -> Client {
         let heir = self.heirs()[0];
@@ -123,7 +123,7 @@ impl Realm {
         Client::connect_resp3(self.topology.servers()[heir].addr())
     }
 
-    /// Who may become the master, by their places.
+    /// The indexes of the servers that may become the master.
     fn heirs(&self) -> Vec<usize> {
         match self.by {
             By::Sentinels => vec![1, 2],
@@ -131,7 +131,7 @@ impl Realm {
         }
     }
 
-    /// Who has become it: clients are told so.
+    /// The index of the server that clients are told is the new master.
     fn named(&self) -> usize {
         let line = match self.by {
             By::Sentinels => "SENTINEL GET-MASTER-ADDR-BY-NAME mymaster".to_owned(),
@@ -148,14 +148,14 @@ fn slot(topology: &Topology) -> i64 {
     client.line(&format!("CLUSTER KEYSLOT {LOCK}")).as_int().expect("a number")
 }
 
-/// Turns the clock of all.
+/// Advances the clock of all servers.
 #[track_caller]
 pub(crate) fn turn(client: &mut Client, ms: u64) {
     let turned = client.line(&format!("CLOCK.ADVANCE {ms}"));
     assert!(!turned.is_error(), "{turned}");
 }
 
-/// Somebody takes the lock natively and begins to work.
+/// An owner takes the lock natively and begins to work.
 #[track_caller]
 pub(crate) fn works(client: &mut Client, owner: &str) {
     let line = format!("LOCK.ACQUIRE {LOCK} {owner} PX {LEASE_MS}");
@@ -164,20 +164,20 @@ pub(crate) fn works(client: &mut Client, owner: &str) {
     enters(client, owner);
 }
 
-/// Somebody who believes to hold the lock begins to work.
+/// An owner that believes to hold the lock begins to work.
 #[track_caller]
 pub(crate) fn enters(client: &mut Client, owner: &str) {
     check(client, &format!("LOCK.ENTER {LOCK} {owner}"), ":1");
 }
 
-/// A thread asks whether it holds the lock, until its client has found the new master.
+/// Lets a thread ask whether it holds the lock, until its client has found the new master.
 #[track_caller]
 pub(crate) fn is_told(thread: &Thread<'_>, expected: &str) {
     let mut asked = std::iter::repeat_with(|| thread.calls(&format!("held {LOCK}")));
     assert_eq!(asked.find_map(Result::ok).as_deref(), Some(expected));
 }
 
-/// What is found in the history of all: level and invariant of each.
+/// Requires these findings in the history of all servers: level and invariant of each.
 #[track_caller]
 pub(crate) fn is_found(client: &mut Client, expected: &[&str]) {
     let found = verdict::findings(client);

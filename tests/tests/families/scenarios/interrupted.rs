@@ -1,7 +1,8 @@
-//! Threads of Redisson's that are interrupted or cut off while they wait for a lock, which is right: nothing is found.
+//! Threads of Redisson that are interrupted or disconnected while they wait for a lock. That is correct, so there are
+//! no findings.
 //!
-//! One that is interrupted between its own try and its subscription leaves that behind until its client ends, and so it
-//! does on a redis-server. Nobody waits by it, and AWAIT.WAITERS counts nobody.
+//! A thread that is interrupted between its own attempt and its subscription leaves the subscription behind until its
+//! client ends, as on a redis-server. Nobody waits by it, and AWAIT.WAITERS counts nobody.
 
 use crate::scenarios::stage::{LOCK, Stage, redisson_3_17, redisson_4_7};
 use lockwheel_tests::steered::{Jvm, Setup};
@@ -9,7 +10,7 @@ use lockwheel_tests::steered::{Jvm, Setup};
 /// The channels of the lock: a fair one has one for each owner.
 const CHANNELS: &str = "redisson_lock__channel:{order:42}*";
 
-/// How a thread waits: the kind of lock, and the call.
+/// The ways in which a thread waits: the kind of lock, and the call.
 const WAYS: [(&str, &str); 4] = [
     ("", "lock-interruptibly order:42 60000"),
     ("", "try-lock order:42 60000 60000"),
@@ -17,7 +18,7 @@ const WAYS: [(&str, &str); 4] = [
     ("fair-", "try-lock order:42 60000 60000"),
 ];
 
-/// A thread is interrupted, before or after it listens; then the lock is free for long.
+/// A thread is interrupted, before or after it subscribes; then the lock is free for long.
 fn is_right(jvm: Option<&Jvm>) {
     let Some(jvm) = jvm else { return };
     for (kind, call) in WAYS {
@@ -39,7 +40,7 @@ fn interrupts(jvm: &Jvm, takes: &str, waits: &str, before: bool) {
     if before {
         stage.says("AWAIT.HELD late 1", ":1");
     } else {
-        // A fair lock's thread joins the queue when it asks first, which is no refusal.
+        // A fair lock's thread joins the queue with its first request, which does not count as a refusal.
         let count = if waits.starts_with("fair-") { 1 } else { 2 };
         await_entry(&mut stage, "refused", count, 0);
     }
@@ -71,8 +72,8 @@ fn interrupted_threads_of_redisson_4_7_are_right() {
     is_right(redisson_4_7());
 }
 
-/// The connection by which a thread is to hear of the lock is closed: its client connects again, and the thread is
-/// told.
+/// The connection by which a thread listens for the lock is closed: its client connects again, and the thread is
+/// notified.
 fn is_right_when_cut_off(jvm: Option<&Jvm>) {
     let Some(jvm) = jvm else { return };
     for kind in ["", "fair-"] {
@@ -93,7 +94,7 @@ fn is_right_when_cut_off(jvm: Option<&Jvm>) {
     }
 }
 
-/// The number of the last of so many such entries of the lock behind one.
+/// The number of the last of this many entries of the lock after one.
 fn await_entry(stage: &mut Stage, event: &str, count: usize, since: i64) -> i64 {
     let line = format!("AWAIT.EVENT {event} KEY {LOCK} SINCE {since} COUNT {count}");
     let reply = stage.director.line(&line);

@@ -1,4 +1,4 @@
-//! Lease-outlived: who works longer than its lease lasts is not alone any more, and does not know.
+//! Lease-outlived: an owner that works longer than its lease lasts is no longer alone, and does not know.
 
 use crate::scenarios::stage::{LOCK, Stage, redisson_3_17, redisson_4_7};
 use lockwheel_tests::steered::{Jvm, Setup, Thread};
@@ -31,7 +31,7 @@ fn lease_outlived_is_told_to_who_gives_back() {
     let reply = stage.director.line(&format!("LOCK.RELEASE {LOCK} alice")).to_string();
     assert!(reply.starts_with("-LOCKLOST this owner's hold with grant 1 expired at "), "{reply}");
     assert!(reply.ends_with(", current grant 2"), "{reply}");
-    // She may have thought so all the time.
+    // She may have believed that all the time.
     stage.is_found(&["suspect mutual-exclusion"]);
 }
 
@@ -76,7 +76,7 @@ fn harms_nothing_with(jvm: Option<&Jvm>) {
     let clients = ["alice", "bob"].map(|name| stage.redisson(jvm, name, Setup::default()));
     let [alice, bob] = [&clients[0], &clients[1]].map(|client| client.thread("worker"));
     outlived(&mut stage, &alice, &bob);
-    // Alice asks before she writes, and does not unlock what is not hers.
+    // Alice asks before she writes, and does not unlock a lock that is not hers.
     alice.does(&format!("held {LOCK}"), "false");
     bob.does(&format!("held {LOCK}"), "true");
     let name = bob.owner();
@@ -106,7 +106,7 @@ fn lease_outlived_harms_nothing_with_redisson_4_7() {
     harms_nothing_with(redisson_4_7());
 }
 
-/// To ask and then to write are two steps; a token makes them one.
+/// Asking and then writing are two steps; a token makes them one.
 #[test]
 fn lease_outlived_harms_nothing_with_redissons_fenced_lock() {
     let Some(jvm) = redisson_4_7() else { return };

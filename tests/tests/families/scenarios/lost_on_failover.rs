@@ -1,4 +1,4 @@
-//! Lost-on-failover: the master has given the lock, and fails before its replica has been told.
+//! Lost-on-failover: the master has granted the lock, and fails before its replica has received the grant.
 
 use crate::scenarios::heirs::{By, LEASE_MS, Realm, TWICE, enters, is_found, is_told, works};
 use crate::scenarios::pair::{LAG, Pair};
@@ -16,7 +16,7 @@ fn alice_is_forgotten() -> Pair {
     pair
 }
 
-/// Bob gets it from the heir.
+/// Bob gets the lock from the new master.
 #[track_caller]
 fn bob_takes_it(pair: &mut Pair) {
     let line = format!("LOCK.ACQUIRE {LOCK} bob PX 60000");
@@ -29,7 +29,7 @@ fn lost_on_failover_is_found() {
     check(&mut pair.heir, &format!("LOCK.ENTER {LOCK} alice"), ":1");
     bob_takes_it(&mut pair);
     check(&mut pair.heir, &format!("LOCK.ENTER {LOCK} bob"), ":1");
-    // Two hold it by what their servers say, and both have begun to work.
+    // Two owners hold the lock according to their servers, and both have begun to work.
     pair.is_found_at_heir(&["violation mutual-exclusion", "violation mutual-exclusion"]);
 }
 
@@ -41,11 +41,11 @@ fn lost_on_failover_harms_nothing_when_the_holder_asks_again() {
     bob_takes_it(&mut pair);
     check(&mut pair.heir, &format!("LOCK.ENTER {LOCK} bob"), ":1");
     check(&mut pair.heir, &format!("LOCK.LEAVE {LOCK} bob"), ":1");
-    // It was given twice; nobody has worked while another did.
+    // The lock was granted twice, but the owners did not work at the same time.
     pair.is_found_at_heir(&["violation mutual-exclusion"]);
 }
 
-/// What has arrived is not lost.
+/// Data that has reached the replica is not lost.
 #[test]
 fn lost_on_failover_is_a_matter_of_one_millisecond() {
     let mut pair = Pair::new();
@@ -56,7 +56,7 @@ fn lost_on_failover_is_a_matter_of_one_millisecond() {
     pair.is_found_at_heir(&[]);
 }
 
-/// Two processes that use Redisson: alice's has the master, bob's comes when the heir has taken over.
+/// Two processes use Redisson: alice's is connected to the master, bob's comes when the replica has taken over.
 fn is_found_with(jvm: Option<&Jvm>) {
     let Some(jvm) = jvm else { return };
     let mut pair = Pair::new();
@@ -70,10 +70,10 @@ fn is_found_with(jvm: Option<&Jvm>) {
     check(&mut pair.heir, &format!("LOCK.ENTER {LOCK} {}", names[0]), ":1");
     bob.does(&format!("try-lock {LOCK} 0 600000"), "true");
     check(&mut pair.heir, &format!("LOCK.ENTER {LOCK} {}", names[1]), ":1");
-    // Each is told that it is the holder, by the server that it knows.
+    // Each is the holder according to the server that it knows.
     alice.does(&format!("held {LOCK}"), "true");
     bob.does(&format!("held {LOCK}"), "true");
-    // Two hold it by what their servers say, and both have begun to work.
+    // Two owners hold the lock according to their servers, and both have begun to work.
     pair.is_found_at_heir(&["violation mutual-exclusion", "violation mutual-exclusion"]);
 }
 
@@ -87,7 +87,7 @@ fn lost_on_failover_is_found_with_redisson_4_7() {
     is_found_with(redisson_4_7());
 }
 
-/// Those who watch find an heir, which gives the lock again.
+/// The watchers choose a new master, which grants the lock again.
 fn is_found_when_replaced(by: By) {
     let mut realm = Realm::new(by);
     works(&mut realm.master, "alice");
@@ -106,8 +106,8 @@ fn lost_on_failover_is_found_when_a_cluster_replaces_the_master() {
     is_found_when_replaced(By::Cluster);
 }
 
-/// Alice's client finds the new master, and tells her nothing: she is_told that she holds nothing if she asks. Newer
-/// versions wait for replicas when they take a lock, and here take it whatever these say.
+/// Alice's client finds the new master, and does not notify her: if she asks, the answer is that she holds nothing.
+/// Newer versions wait for replicas when they take a lock; here they take it whatever the replicas answer.
 fn is_found_when_redisson_follows(jvm: Option<&Jvm>, by: By, waits: usize) {
     let Some(jvm) = jvm else { return };
     let mut realm = Realm::new(by);

@@ -1,13 +1,13 @@
-//! Missed-wakeup: the message of the unlock is lost, or comes before the waiter listens.
+//! Missed-wakeup: the message of the unlock is lost, or comes before the waiter has subscribed.
 
 use crate::scenarios::stage::{LOCK, Stage, redisson_3_17, redisson_4_7};
 use lockwheel_tests::steered::{Jvm, Setup};
 
 const CHANNEL: &str = "redisson_lock__channel:{order:42}";
-/// What was free for longer while somebody waited is found.
+/// A lock that is free for longer than this while a client waits is a finding.
 const LIMIT_MS: u64 = 1_000;
 
-/// A client that tries, subscribes and then trusts in the message.
+/// A client that tries, subscribes and then relies on the message.
 #[test]
 fn missed_wakeup_is_found() {
     let mut stage = Stage::new();
@@ -22,7 +22,7 @@ fn missed_wakeup_is_found() {
     stage.is_found(&["suspect missed-wakeup"]);
 }
 
-/// Who waits natively waits for the key, and needs no message.
+/// A native waiter waits for the key, and needs no message.
 #[test]
 fn missed_wakeup_does_not_concern_who_waits_natively() {
     let mut stage = Stage::new();
@@ -37,7 +37,7 @@ fn missed_wakeup_does_not_concern_who_waits_natively() {
     stage.is_found(&[]);
 }
 
-/// The message is lost: the waiter sleeps as long as the lease was when it asked.
+/// The message is lost: the waiter sleeps for the lease that it saw in its request.
 fn is_found_with(jvm: Option<&Jvm>) {
     let Some(jvm) = jvm else { return };
     let mut stage = Stage::new();
@@ -45,7 +45,7 @@ fn is_found_with(jvm: Option<&Jvm>) {
     let [alice, bob] = [&clients[0], &clients[1]].map(|client| client.thread("worker"));
     alice.does(&format!("lock {LOCK} 600000"), "");
     let waiting = bob.begins(&format!("lock {LOCK} 600000"));
-    // Once before it subscribes, and once more.
+    // The client asks once before it subscribes, and once more after.
     let asked = stage.director.line(&format!("AWAIT.EVENT refused KEY {LOCK} COUNT 2"));
     assert!(asked.as_int().is_some(), "{asked}");
     stage.says(&format!("FAULT.ADD lost CHANNEL {CHANNEL} TIMES 1 DO LOSEPUBLISH"), "+OK");
@@ -67,7 +67,7 @@ fn missed_wakeup_is_found_with_redisson_4_7() {
     is_found_with(redisson_4_7());
 }
 
-/// The message comes before the subscription: who asks again when it has subscribed misses nothing.
+/// The message comes before the subscription: a client that asks again after subscribing misses nothing.
 fn survives_a_late_subscription(jvm: Option<&Jvm>) {
     let Some(jvm) = jvm else { return };
     let mut stage = Stage::new();

@@ -1,5 +1,5 @@
-//! The ways in which locks fail, as `docs/scenarios.md` tells them, each played on a server whose clock stands still:
-//! with the mistake, which is found, and without. With the real Redisson, an old and a new one, and with native locks.
+//! The failures of locks in `docs/scenarios.md`, each played on a server with a manual clock: with the mistake, which
+//! is found, and without. The clients are the real Redisson, an old and a new version, and native locks.
 
 mod abba_deadlock;
 mod acquire_reply_lost;

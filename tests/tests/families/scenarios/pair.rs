@@ -1,4 +1,4 @@
-//! A master and a replica of one process that lags behind it: its heir.
+//! A master of one process and a lagging replica, which takes over.
 
 use crate::scenarios::stage::check;
 use lockwheel::{Time, Topology};
@@ -7,10 +7,10 @@ use lockwheel_tests::ours;
 use lockwheel_tests::verdict;
 use std::time::Duration;
 
-/// How much later the replica is told, in milliseconds: longer than Redisson waits for it.
+/// The lag of the replica, in milliseconds: longer than Redisson waits for it.
 pub(crate) const LAG: u64 = 5_000;
 
-/// Both, whose time moves only when told, and the connection to each that steers it.
+/// Both servers on a manual clock, and the connection to each that controls it.
 pub(crate) struct Pair {
     pub(crate) topology: Topology,
     pub(crate) master: Client,
@@ -34,20 +34,20 @@ impl Pair {
         self.topology.servers().iter().map(lockwheel::Server::port).collect()
     }
 
-    /// The replica takes over as it is: what it has not been told is lost.
+    /// Promotes the replica as it is: writes that have not reached it are lost.
     #[track_caller]
     pub(crate) fn fails_over(&mut self) {
         check(&mut self.heir, "REPLICAOF NO ONE", "+OK");
     }
 
-    /// Turns the clock of both.
+    /// Advances the clock of both.
     #[track_caller]
     pub(crate) fn advance(&mut self, ms: u64) {
         let reply = self.master.line(&format!("CLOCK.ADVANCE {ms}"));
         assert!(!reply.is_error(), "{reply}");
     }
 
-    /// What is found in the heir's history: level and invariant of each.
+    /// Requires these findings in the new master's history: level and invariant of each.
     #[track_caller]
     pub(crate) fn is_found_at_heir(&mut self, expected: &[&str]) {
         let found = verdict::findings(&mut self.heir);

@@ -1,5 +1,5 @@
-//! Failovers of real servers that lose a lock, where `LOCKWHEEL_SHAPES=redis` asks for them. Nobody turns a clock
-//! there: each step waits for a state. What is known is what the clients are told.
+//! Failovers of real servers that lose a lock, if `LOCKWHEEL_SHAPES=redis` requests them. No clock is advanced there:
+//! each step waits for a state. Only the clients' answers are known.
 
 use crate::scenarios::heirs::{By, is_told};
 use crate::scenarios::stage::{LOCK, redisson_3_6, redisson_3_17, redisson_3_24, redisson_4_7};
@@ -7,19 +7,19 @@ use lockwheel_tests::client::Client;
 use lockwheel_tests::shapes::{Cluster, Make, Watched, is_full};
 use lockwheel_tests::steered::{self, Jvm, Replicas, Setup, Thread};
 
-/// A lease that outlives all, in milliseconds.
+/// A lease that outlives every test, in milliseconds.
 const LEASE_MS: u64 = 600_000;
 
-/// Servers with replicas, of which one has the lock.
+/// Servers with replicas, one of which has the lock.
 enum Real {
     /// A master, its two replicas, and three sentinels.
     Watched(Watched),
-    /// Three masters, each with a replica; which of the nodes the lock belongs to.
+    /// Three masters, each with a replica, and the index of the node that has the lock.
     Cluster(Cluster, usize),
 }
 
 impl Real {
-    /// `None` where they are not wanted, or not there.
+    /// Starts the servers. Returns `None` if they are not wanted, or not installed.
     fn start(by: By) -> Option<Real> {
         if !is_full() {
             return None;
@@ -50,7 +50,7 @@ impl Real {
         }
     }
 
-    /// The replicas have what their master has.
+    /// Waits until the replicas have their master's data.
     fn settle(&self) {
         match self {
             Real::Watched(watched) => watched.settle(),
@@ -58,7 +58,7 @@ impl Real {
         }
     }
 
-    /// What is written from now on reaches no replica.
+    /// From now on, writes reach no replica.
     fn fall_behind(&self) {
         match self {
             Real::Watched(watched) => watched.fall_behind(),
@@ -71,7 +71,7 @@ impl Real {
         self.master().line(&format!("EXISTS {LOCK}")).as_int() == Some(1)
     }
 
-    /// A replica has become the master, without the lock.
+    /// Waits until a replica has become the master, without the lock.
     #[track_caller]
     fn is_inherited(&mut self) {
         assert!(self.has_lock());
@@ -85,7 +85,7 @@ impl Real {
     }
 }
 
-/// Bob, who comes later, is given the lock; alice, whose lease has not ended, is told so if she asks.
+/// Bob, who comes later, gets the lock. Alice, whose lease has not ended, learns that only if she asks.
 #[track_caller]
 fn is_given_twice(real: &Real, jvm: &Jvm, alice: &Thread<'_>) {
     let client = real.redisson(jvm, "bob", Replicas::Unused);
@@ -135,8 +135,8 @@ fn lost_on_failover_of_a_cluster_with_redisson_4_7() {
     lost_on_failover(By::Cluster, redisson_4_7());
 }
 
-/// By default alice is told; newer versions give the lock back, after an older one she does. Then she asks as one who
-/// does not look at the answer.
+/// Alice gets an error by default. Newer versions release the lock; after an older one she releases it. Then she asks
+/// again and ignores the answer.
 fn replica_never_acks(by: By, jvm: Option<&Jvm>, gives_back: bool) {
     let Some((jvm, mut real)) = jvm.zip(Real::start(by)) else { return };
     let clients = [Replicas::Heeded, Replicas::Asked].map(|replicas| real.redisson(jvm, "alice", replicas));
@@ -178,7 +178,7 @@ fn replica_never_acks_of_a_cluster_with_redisson_4_7() {
     replica_never_acks(By::Cluster, redisson_4_7(), true);
 }
 
-/// Alice has had the second token and been given the third; who comes after her gets the second.
+/// Alice has had the second token and got the third; the next owner gets the second.
 fn token_regress(by: By, jvm: Option<&Jvm>) {
     let Some((jvm, mut real)) = jvm.zip(Real::start(by)) else { return };
     let client = real.redisson(jvm, "alice", Replicas::Unused);

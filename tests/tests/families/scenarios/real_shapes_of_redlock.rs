@@ -1,4 +1,4 @@
-//! RedLock over five real servers, two of which alice does not reach, where `LOCKWHEEL_SHAPES=redis` asks for them.
+//! RedLock over five real servers, two of which alice does not reach, if `LOCKWHEEL_SHAPES=redis` requests them.
 
 use crate::scenarios::heirs::is_told;
 use crate::scenarios::stage::{LOCK, redisson_3_6, redisson_3_17, redisson_3_24, redisson_4_7};
@@ -6,13 +6,13 @@ use crate::scenarios::votes::Votes;
 use lockwheel_tests::shapes::{Make, Process, Watched, is_full, strangers};
 use lockwheel_tests::steered::{Jvm, Replicas, Setup};
 
-/// Those that alice reaches.
+/// The number of servers that alice reaches.
 const REACHED: usize = 3;
 
-/// A lease that outlives all, in milliseconds.
+/// A lease that outlives every test, in milliseconds.
 const LEASE_MS: u64 = 600_000;
 
-/// How a client is set up whose servers may be gone, or stand still.
+/// The settings of a client whose servers may be gone, or stopped.
 fn setup() -> Setup {
     Setup { timeout_ms: 2_000, ..Setup::default() }
 }
@@ -25,12 +25,12 @@ fn votes<'a>(jvm: &'a Jvm, name: &str, five: &[Process]) -> Votes<'a> {
     Votes::new(five.iter().map(|one| jvm.client(name, one.port(), setup())), REACHED - 1, LEASE_MS)
 }
 
-/// How many of the servers have the lock.
+/// The number of servers that have the lock.
 fn held(servers: &[Process]) -> usize {
     servers.iter().filter(|server| server.says(&format!("EXISTS {LOCK}")) == ":1").count()
 }
 
-/// Two stand still while alice asks. Three votes are hers alone until she gives them back.
+/// Two servers are stopped while alice asks. Three votes are hers alone until she releases them.
 fn excludes(jvm: Option<&Jvm>) {
     let Some((jvm, five)) = jvm.zip(five()) else { return };
     let alice = votes(jvm, "alice", &five);
@@ -67,8 +67,8 @@ fn redlock_excludes_with_redisson_4_7() {
     excludes(redisson_4_7());
 }
 
-/// Two are gone while alice asks. In place of one whose clock jumps, one is started again that saves nothing: it has
-/// forgotten its vote, and gives it to bob.
+/// Two servers are gone while alice asks. Instead of a jumping clock, one server that saves nothing is restarted: it
+/// has forgotten its vote, and gives it to bob.
 fn split_vote(jvm: Option<&Jvm>) {
     let Some((jvm, mut five)) = jvm.zip(five()) else { return };
     let alice = votes(jvm, "alice", &five);
@@ -129,7 +129,7 @@ impl Masters {
     }
 }
 
-/// The replica has alice's lock: it is hers after the failover, until she gives it back.
+/// The replica has alice's lock: it is hers after the failover, until she releases it.
 fn is_kept(jvm: Option<&Jvm>) {
     let Some((jvm, mut masters)) = jvm.zip(Masters::start()) else { return };
     let alice = masters.votes(jvm, "alice", Replicas::Unused);
@@ -145,7 +145,7 @@ fn is_kept(jvm: Option<&Jvm>) {
     bob.are_a_majority(true);
 }
 
-/// The replica has not: its vote and those of the two that did not hear alice are a majority too.
+/// The replica does not have the lock: its vote and those of the two that alice did not reach are a majority too.
 fn is_lost(jvm: Option<&Jvm>) {
     let Some((jvm, mut masters)) = jvm.zip(Masters::start()) else { return };
     let alice = masters.votes(jvm, "alice", Replicas::Unused);
@@ -160,7 +160,7 @@ fn is_lost(jvm: Option<&Jvm>) {
     bob.thread().does(&format!("held {LOCK}"), "true");
 }
 
-/// Newer versions count no vote that no replica has acknowledged, and give back what they have had.
+/// Newer versions count no vote that no replica has acknowledged, and release the votes that they got.
 fn is_not_taken(jvm: Option<&Jvm>) {
     let Some((jvm, mut masters)) = jvm.zip(Masters::start()) else { return };
     let alice = masters.votes(jvm, "alice", Replicas::Heeded);

@@ -1,12 +1,12 @@
-//! Redlock-split-vote: of five servers two are cut off from one client, and the clock of a third jumps. Both clients
-//! have a majority.
+//! Redlock-split-vote: of five servers, two are unreachable for one client, and the clock of a third jumps. Both
+//! clients have a majority.
 
 use crate::scenarios::stage::{LOCK, Stage, check, redisson_3_6, redisson_3_17, redisson_3_24, redisson_4_7};
 use crate::scenarios::votes::Votes;
 use lockwheel_tests::client::Client;
 use lockwheel_tests::steered::{Jvm, Setup};
 
-/// Those that both clients reach at first: the last of them is the one whose clock jumps.
+/// The number of servers that both clients reach at first. The last of them is the one whose clock jumps.
 const REACHED: usize = 3;
 
 /// A lease, in milliseconds.
@@ -17,7 +17,7 @@ fn five() -> Vec<Stage> {
     (0..5).map(|_| Stage::new()).collect()
 }
 
-/// How many of five owners' requests were granted.
+/// The number of an owner's requests to the five servers that were granted.
 fn votes(connections: &mut [Client], owner: &str) -> usize {
     let line = format!("LOCK.ACQUIRE {LOCK} {owner} PX {LEASE_MS}");
     connections
@@ -31,7 +31,7 @@ fn votes(connections: &mut [Client], owner: &str) -> usize {
 fn redlock_split_vote_is_found() {
     let mut stages = five();
     let mut own: Vec<Client> = stages.iter().map(Stage::connection).collect();
-    // The others do not hear alice.
+    // The other two do not receive alice's requests.
     assert_eq!(votes(&mut own[..REACHED], "alice"), 3);
     let jumped = REACHED - 1;
     stages[jumped].enters("alice");
@@ -39,7 +39,7 @@ fn redlock_split_vote_is_found() {
     assert_eq!(votes(&mut own, "bob"), 3);
     stages[jumped].enters("bob");
     stages[jumped].is_found(&["violation mutual-exclusion"]);
-    // What is written to has to know whose turn it is: the servers' tokens do not tell.
+    // The written resource must know whose turn it is: the servers' tokens do not tell.
     for (client, token) in own.iter_mut().zip([1, 1, 2, 1, 1]) {
         check(client, &format!("LOCK.ASSERT {LOCK} {token}"), "+OK");
     }
@@ -64,7 +64,7 @@ fn is_found_with(jvm: Option<&Jvm>) {
     jumped.advance(LEASE_MS);
     bob.are_a_majority(true);
     jumped.enters(&bob.thread().owner());
-    // Alice could ask: of her three one has gone, and the rest is no majority.
+    // Alice could ask: one of her three votes has gone, and the rest is no majority.
     alice.thread().does(&format!("held {LOCK}"), "false");
     bob.thread().does(&format!("held {LOCK}"), "true");
     jumped.is_found(&["violation mutual-exclusion"]);

@@ -1,5 +1,5 @@
-//! RedLock over five masters, each with a replica and sentinels. Two do not hear alice, and one of the three that gave
-//! her their votes fails over: to a replica that has her lock, or to one that has not been told of it yet.
+//! RedLock over five masters, each with a replica and sentinels. Two do not receive alice's requests, and one of the
+//! three that gave her their votes fails over. Its replica may have her lock, or may not have received it yet.
 
 use crate::scenarios::heirs::{WAIT_MS, turn};
 use crate::scenarios::stage::{LOCK, check, redisson_3_6, redisson_3_17, redisson_3_24, redisson_4_7};
@@ -10,19 +10,19 @@ use lockwheel_tests::steered::{Jvm, Replicas, Setup};
 use lockwheel_tests::{ours, verdict};
 use std::time::Duration;
 
-/// Those that alice reaches.
+/// The number of masters that alice reaches.
 const REACHED: usize = 3;
 
-/// A lease, in milliseconds: it outlives all turns of the clock.
+/// A lease, in milliseconds: it outlives all advances of the clock.
 const LEASE_MS: u64 = 3_600_000;
 
 /// Longer than a failover takes, and not as long as a lease.
 const LAG: Duration = Duration::from_secs(600);
 
-/// How long a client waits for an answer that is kept back.
+/// The time a client waits for a withheld answer.
 const TIMEOUT_MS: u64 = 2_000;
 
-/// One of the five: a master and its replica, and who steers them.
+/// One of the five: a master and its replica, and the client that controls them.
 struct One {
     topology: Topology,
     master: Client,
@@ -37,13 +37,13 @@ impl One {
         One { topology, master, heir }
     }
 
-    /// The sentinels make the replica the master, with what it has.
+    /// The sentinels promote the replica with its current data.
     fn fails_over(&mut self) {
         let mut sentinel = Client::connect(self.topology.sentinels()[0].addr());
         check(&mut sentinel, "SENTINEL FAILOVER mymaster", "+OK");
         let turned = sentinel.line("CLOCK.ADVANCE 20000");
         assert!(!turned.is_error(), "{turned}");
-        // A sentinel cuts the clients of those that it makes something else.
+        // A sentinel disconnects the clients of the servers whose role it changes.
         [self.master, self.heir] = connected(&self.topology);
         assert!(self.heir.line("ROLE").to_string().contains("\"master\""));
         let named = sentinel.line("SENTINEL GET-MASTER-ADDR-BY-NAME mymaster").to_string();
@@ -56,13 +56,13 @@ fn connected(topology: &Topology) -> [Client; 2] {
     [0, 1].map(|at| Client::connect_resp3(topology.servers()[at].addr()))
 }
 
-/// A client by one name of each of the five, by its sentinels.
+/// A client of one name at each of the five, through its sentinels.
 fn votes<'a>(jvm: &'a Jvm, name: &str, five: &[One], setup: Setup) -> Votes<'a> {
     let sentinel = |one: &One| one.topology.sentinels()[0].port();
     Votes::new(five.iter().map(|one| jvm.client_by_sentinel(name, sentinel(one), setup)), 0, LEASE_MS)
 }
 
-/// The first client has found the new master: it writes there.
+/// Waits until the first client has found the new master and writes there.
 fn follow(votes: &Votes<'_>) {
     let own = votes.thread().owner();
     while votes.thread().calls(&format!("try-lock {own} 0 {LEASE_MS}")).as_deref() != Ok("true") {}
@@ -93,7 +93,7 @@ fn all_is_well(five: &mut [One]) {
     }
 }
 
-/// The replica has the lock: bob, whom all five hear, has no majority before alice has given it back.
+/// The replica has the lock: bob, who reaches all five, has no majority before alice has released it.
 fn is_kept_with(jvm: Option<&Jvm>) {
     let Some(jvm) = jvm else { return };
     let (mut five, [alice, bob]) = alice_has_three(jvm, Duration::ZERO);
@@ -106,7 +106,8 @@ fn is_kept_with(jvm: Option<&Jvm>) {
     all_is_well(&mut five);
 }
 
-/// The replica has not been told: its vote and those of the two that do not hear alice are a majority as well.
+/// The replica has not received the lock: its vote and those of the two that alice does not reach are a majority as
+/// well.
 fn is_lost_with(jvm: Option<&Jvm>) {
     let Some(jvm) = jvm else { return };
     let (mut five, [alice, bob]) = alice_has_three(jvm, LAG);
@@ -128,8 +129,8 @@ fn is_lost_with(jvm: Option<&Jvm>) {
     );
 }
 
-/// Newer versions do not take a lock that no replica has acknowledged, and give back what they have had of it. A third
-/// vote that is missing is one too many; once the replicas follow, the lock is taken.
+/// Newer versions do not take a lock that no replica has acknowledged, and release the parts that they got. A third
+/// missing vote is one too many; once the replicas follow, the lock is taken.
 fn is_not_taken_with(jvm: Option<&Jvm>) {
     let Some(jvm) = jvm else { return };
     let mut five: Vec<One> = (0..5).map(|_| One::new(LAG)).collect();

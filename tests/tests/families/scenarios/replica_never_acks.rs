@@ -1,4 +1,4 @@
-//! Replica-never-acks: a lock is safe from a failover when a replica has it, and no replica says so in time.
+//! Replica-never-acks: a lock survives a failover if a replica has it, and no replica acknowledges it in time.
 
 use crate::scenarios::heirs::{By, LEASE_MS, Realm, TWICE, WAIT_MS, enters, is_found, is_told, works};
 use crate::scenarios::pair::Pair;
@@ -18,7 +18,7 @@ fn alice_asks(by: By) -> Realm {
     realm
 }
 
-/// She does not look at the answer.
+/// She ignores the answer.
 #[test]
 fn replica_never_acks_is_found() {
     for by in [By::Sentinels, By::Cluster] {
@@ -30,7 +30,7 @@ fn replica_never_acks_is_found() {
     }
 }
 
-/// Who looks gives the lock back, and has not begun to work.
+/// An owner that heeds the answer releases the lock, and has not begun to work.
 #[test]
 fn replica_never_acks_harms_nothing_when_the_answer_is_heeded() {
     for by in [By::Sentinels, By::Cluster] {
@@ -42,7 +42,8 @@ fn replica_never_acks_harms_nothing_when_the_answer_is_heeded() {
     }
 }
 
-/// Redisson is told not to look (`checkLockSyncedSlaves` is off): it waits, and gives alice the lock all the same.
+/// Redisson is configured to ignore the answer (`checkLockSyncedSlaves` is off): it waits, and gives alice the lock all
+/// the same.
 fn is_found_with(jvm: Option<&Jvm>, by: By) {
     let Some(jvm) = jvm else { return };
     let mut realm = Realm::new(by);
@@ -85,8 +86,8 @@ fn replica_never_acks_is_found_with_a_cluster_and_redisson_4_7() {
     is_found_with(redisson_4_7(), By::Cluster);
 }
 
-/// By default it throws an exception, and alice does not begin to work. Newer versions give the lock back, which waits
-/// for the replicas as well; after an older one she has to do that, and is told the same again.
+/// Redisson throws an exception by default, and alice does not begin to work. Newer versions release the lock, which
+/// waits for the replicas as well. After an older one she must release it, and gets the same exception again.
 fn harms_nothing_with(jvm: Option<&Jvm>, by: By, gives_back: bool) {
     let Some(jvm) = jvm else { return };
     let mut realm = Realm::new(by);
@@ -132,7 +133,7 @@ fn replica_never_acks_harms_nothing_with_a_cluster_and_redisson_4_7() {
     harms_nothing_with(redisson_4_7(), By::Cluster, true);
 }
 
-/// The same with a master and a replica that the client was told of.
+/// Runs the same case with a master and a replica that the client was configured with.
 fn is_told_to(jvm: Option<&Jvm>, gives_back: bool) {
     let Some(jvm) = jvm else { return };
     let mut pair = Pair::new();

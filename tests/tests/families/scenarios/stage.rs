@@ -1,4 +1,4 @@
-//! What each scenario is played on: a server whose clock is turned, whose history is kept, and who acts.
+//! The environment of each scenario: a server on a manual clock, with its history on, and the actors.
 
 use lockwheel::Server;
 use lockwheel_tests::client::Client;
@@ -13,11 +13,11 @@ use std::sync::OnceLock;
 /// The lock that all want.
 pub(crate) const LOCK: &str = "order:42";
 
-/// Gives a lock that is a string back if it is still the caller's.
+/// A script that releases a string lock if it is still the caller's.
 pub(crate) const COMPARE_AND_DELETE: &str =
     "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) else return 0 end";
 
-/// A server whose time moves only when told, and the connection that steers it.
+/// A server whose time moves only when told, and the connection that controls it.
 pub(crate) struct Stage {
     pub(crate) server: Server,
     pub(crate) director: Client,
@@ -31,24 +31,24 @@ impl Stage {
         Stage { server, director }
     }
 
-    /// Another connection.
+    /// Opens another connection.
     pub(crate) fn connection(&self) -> Client {
         Client::connect_resp3(self.server.addr())
     }
 
-    /// A client of Redisson's, by this name.
+    /// A client of Redisson of this name.
     #[track_caller]
     pub(crate) fn redisson<'a>(&self, jvm: &'a Jvm, name: &str, setup: Setup) -> steered::Client<'a> {
         jvm.client(name, self.server.port(), setup)
     }
 
-    /// The director says a line.
+    /// Sends a line of the director.
     #[track_caller]
     pub(crate) fn says(&mut self, line: &str, expected: &str) {
         check(&mut self.director, line, expected);
     }
 
-    /// An owner takes the lock for ten seconds, which it gets; its token.
+    /// An owner takes the lock for ten seconds, and gets it. Returns its token.
     #[track_caller]
     pub(crate) fn token(&mut self, owner: &str) -> i64 {
         let line = format!("LOCK.ACQUIRE {LOCK} {owner} PX 10000");
@@ -61,27 +61,27 @@ impl Stage {
         self.says(&format!("LOCK.ENTER {LOCK} {owner}"), ":1");
     }
 
-    /// It leaves that.
+    /// An owner leaves the section.
     #[track_caller]
     pub(crate) fn leaves(&mut self, owner: &str) {
         self.says(&format!("LOCK.LEAVE {LOCK} {owner}"), ":1");
     }
 
-    /// What is found in the history of all that has happened: level and invariant of each.
+    /// Requires these findings in the history of all events: level and invariant of each.
     #[track_caller]
     pub(crate) fn is_found(&mut self, expected: &[&str]) {
         let found = verdict::findings(&mut self.director);
         assert_eq!(found, expected, "{}", self.director.line("LOCK.VERIFY"));
     }
 
-    /// What is found is told in these words, among others.
+    /// Requires that the findings contain these words.
     #[track_caller]
     pub(crate) fn tells(&mut self, words: &str) {
         let verdict = self.director.line("LOCK.VERIFY").to_string();
         assert!(verdict.contains(words), "{words} is not in {verdict}");
     }
 
-    /// What has happened to the lock, in order.
+    /// Requires these events of the lock, in order.
     #[track_caller]
     pub(crate) fn has_happened(&mut self, expected: &[&str]) {
         let line = format!("LOCK.HISTORY KEY {LOCK}");
@@ -93,7 +93,7 @@ impl Stage {
         assert_eq!(events, expected, "{entries}");
     }
 
-    /// Turns the clock.
+    /// Advances the clock.
     #[track_caller]
     pub(crate) fn advance(&mut self, ms: u64) {
         let reply = self.director.line(&format!("CLOCK.ADVANCE {ms}"));
@@ -101,13 +101,13 @@ impl Stage {
     }
 }
 
-/// A line, and what it is answered.
+/// Sends a line and requires its answer.
 #[track_caller]
 pub(crate) fn check(connection: &mut Client, line: &str, expected: &str) {
     assert_eq!(connection.line(line).to_string(), expected, "{line}");
 }
 
-/// A line that is answered by a map; what it has there.
+/// Sends a line that is answered by a map. Returns one of its values.
 #[track_caller]
 pub(crate) fn field(connection: &mut Client, line: &str, name: &str) -> Reply {
     let reply = connection.line(line);
@@ -120,19 +120,19 @@ pub(crate) fn redisson_3_6() -> Option<&'static Jvm> {
     JVM.get_or_init(|| start(Version::new(3, 6, 5))).as_ref()
 }
 
-/// As [`redisson_3_6`].
+/// Works as [`redisson_3_6`].
 pub(crate) fn redisson_3_17() -> Option<&'static Jvm> {
     static JVM: OnceLock<Option<Jvm>> = OnceLock::new();
     JVM.get_or_init(|| start(Version::new(3, 17, 0))).as_ref()
 }
 
-/// As [`redisson_3_6`].
+/// Works as [`redisson_3_6`].
 pub(crate) fn redisson_3_24() -> Option<&'static Jvm> {
     static JVM: OnceLock<Option<Jvm>> = OnceLock::new();
     JVM.get_or_init(|| start(Version::new(3, 24, 3))).as_ref()
 }
 
-/// As [`redisson_3_6`].
+/// Works as [`redisson_3_6`].
 pub(crate) fn redisson_4_7() -> Option<&'static Jvm> {
     static JVM: OnceLock<Option<Jvm>> = OnceLock::new();
     JVM.get_or_init(|| start(Version::new(4, 7, 0))).as_ref()

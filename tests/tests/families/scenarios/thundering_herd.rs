@@ -1,17 +1,17 @@
-//! Thundering-herd: one lock is given back and all who wait for it ask, of whom one gets it.
+//! Thundering-herd: one lock is released and all its waiters ask again, of which one gets it.
 
 use crate::scenarios::stage::{LOCK, Stage, field, redisson_3_17, redisson_4_7};
 use lockwheel_tests::client::Client;
 use lockwheel_tests::steered::{Jvm, Setup};
 
-/// Who waits natively, and in clients of Redisson.
+/// The number of native waiters, and of clients of Redisson.
 const NATIVE_WAITERS: usize = 1_000;
 const CLIENTS: usize = 8;
-/// Who waits for a fair lock: so many threads of each client.
+/// The waiters for a fair lock: the number of clients, and of threads of each.
 const FAIR_CLIENTS: usize = 4;
 const THREADS: usize = 5;
 
-/// How many commands of a kind the server has run since it was last asked to count anew.
+/// The number of commands of a kind that the server has run since the last reset of the counters.
 fn calls(director: &mut Client, command: &str) -> usize {
     let info = director.line("INFO commandstats");
     let info = String::from_utf8_lossy(info.as_bytes().expect("INFO is a text")).into_owned();
@@ -46,8 +46,8 @@ fn thundering_herd_is_not_there_natively() {
     stage.is_found(&[]);
 }
 
-/// Clients of Redisson's wait for the lock, of which the holder gives it back, and then each gives it back when it has
-/// it; all commands are counted from when they wait.
+/// Clients of Redisson wait for the lock. The holder releases it, and then each client releases it when it has it. All
+/// commands are counted from the start of the waits.
 fn hand_on(stage: &mut Stage, jvm: &Jvm) {
     let clients: Vec<_> = (0..CLIENTS)
         .map(|number| stage.redisson(jvm, &format!("client-{number}"), Setup::default()))
@@ -63,11 +63,11 @@ fn hand_on(stage: &mut Stage, jvm: &Jvm) {
         })
         .collect();
     stage.says(&format!("AWAIT.WAITERS {LOCK} {CLIENTS}"), ":1");
-    // Who has subscribed asks once more before it waits.
+    // A client that has subscribed asks once more before it waits.
     let asked = stage.director.line(&format!("AWAIT.EVENT refused KEY {LOCK} COUNT {}", 2 * CLIENTS));
     assert!(asked.as_int().is_some(), "{asked}");
     stage.says("CONFIG RESETSTAT", "+OK");
-    // The next message comes when all have heard the one before it: one that is slow would hear two at once.
+    // The next message is sent once all have received the previous one: a slow client would receive two at once.
     stage.says(&format!("FAULT.ADD slowly CONTAINS counter KEY {LOCK} DO HOLD"), "+OK");
     let given_back = holder.thread("worker").begins(&format!("unlock {LOCK}"));
     let mut in_vain = 2 * CLIENTS;
@@ -86,18 +86,19 @@ fn hand_on(stage: &mut Stage, jvm: &Jvm) {
     assert_eq!(field(&mut stage.director, &format!("LOCK.INFO {LOCK}"), "mode").to_string(), "\"free\"");
 }
 
-/// Every message wakes every client: the first is woken once, the last each time.
+/// Every message wakes every client: the first client is woken once, the last each time.
 fn is_found_with(jvm: Option<&Jvm>) {
     let Some(jvm) = jvm else { return };
     let mut stage = Stage::new();
     hand_on(&mut stage, jvm);
     let scripts = calls(&mut stage.director, "eval") + calls(&mut stage.director, "evalsha");
     let unlocks = CLIENTS + 1;
-    // Each asks once when it gets it, and in vain for each that gets it before; a script that is new is sent twice.
+    // Each client asks once when it gets the lock, and in vain for each client before it. A script that is new to the
+    // server is sent twice.
     assert!(scripts - unlocks >= CLIENTS + CLIENTS * (CLIENTS - 1) / 2, "{scripts} scripts");
-    // So few are not worth a word by themselves.
+    // Such a small number is no finding.
     stage.is_found(&[]);
-    // More than eight in vain for eight hand-offs: one of these has cost two at least.
+    // There were more than eight vain requests for eight hand-offs: one of these has cost two at least.
     stage.says("CONFIG SET lock-herd-limit 1", "+OK");
     stage.is_found(&["lint thundering-herd"]);
     stage.tells("who asked in vain");
@@ -131,7 +132,7 @@ fn is_not_there_in_a_fair_lock_with(jvm: Option<&Jvm>) {
         })
         .collect();
     assert_eq!(calls.len(), 20);
-    // Each stands in the queue, and listens to a channel of its own.
+    // Each thread stands in the queue, and listens to a channel of its own.
     let line = format!("AWAIT.EVENT queued KEY {LOCK} COUNT {} LIMIT 120000", 2 * calls.len());
     let queued = stage.director.line(&line);
     assert!(queued.as_int().is_some(), "{queued}");
@@ -153,7 +154,7 @@ fn thundering_herd_is_not_there_in_a_fair_lock_of_redisson_4_7() {
     is_not_there_in_a_fair_lock_with(redisson_4_7());
 }
 
-/// Who waits for a permit is woken by each that is given back, and so few are not worth a word.
+/// A waiter for a permit is woken by each release, and such a small number is no finding.
 fn is_not_told_of_a_semaphore_with(jvm: Option<&Jvm>) {
     let Some(jvm) = jvm else { return };
     let mut stage = Stage::new();

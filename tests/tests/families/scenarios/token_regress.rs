@@ -1,4 +1,4 @@
-//! Token-regress: the counter of tokens is lost, and what is written to has seen higher ones.
+//! Token-regress: the counter of tokens is lost, and the resource has seen higher ones.
 
 use crate::scenarios::heirs::{By, LEASE_MS, Realm, TWICE, enters, is_found};
 use crate::scenarios::stage::{LOCK, Stage, check, field, redisson_3_24, redisson_4_7};
@@ -6,21 +6,21 @@ use lockwheel_tests::client::Client;
 use lockwheel_tests::reply::Reply;
 use lockwheel_tests::steered::{Jvm, Replicas, Thread};
 
-/// What the holders write to, apart from the servers of the lock; it has seen the token of alice.
+/// The resource to which the holders write, apart from the servers of the lock. It has seen alice's token.
 fn stock(token: i64) -> Stage {
     let mut stock = Stage::new();
     stock.says(&format!("LOCK.FENCE stock {token}"), "+OK");
     stock
 }
 
-/// Somebody is granted the lock, by a number of the server or of the lock's own counter.
+/// An owner is granted the lock, with a number of the server or of the lock's own counter.
 #[track_caller]
 fn is_granted(client: &mut Client, owner: &str, more: &str, token: i64) {
     let line = format!("LOCK.ACQUIRE {LOCK} {owner} PX {LEASE_MS}{more}");
     assert_eq!(field(client, &line, "token"), Reply::Int(token));
 }
 
-/// Alice has been granted it four times.
+/// Alice has been granted the lock four times.
 fn alice_is_the_fourth(realm: &mut Realm, more: &str) {
     for token in 1..4 {
         is_granted(&mut realm.master, "alice", more, token);
@@ -29,7 +29,7 @@ fn alice_is_the_fourth(realm: &mut Realm, more: &str) {
     is_granted(&mut realm.master, "alice", more, 4);
 }
 
-/// The heir has the lock and not the numbers of its grants: it begins anew.
+/// The new master has the lock but not the numbers of its grants: it counts anew.
 #[test]
 fn token_regress_is_found() {
     for by in [By::Sentinels, By::Cluster] {
@@ -46,8 +46,8 @@ fn token_regress_is_found() {
     }
 }
 
-/// The lock's own counter is a key, as Redisson's is: the heir has neither lock nor counter. What is written to refuses
-/// bob, who does not begin to work, and is asked for no less than it has seen.
+/// The lock's own counter is a key, as Redisson's is: the new master has neither lock nor counter. The resource refuses
+/// bob, who does not begin to work, and reports the token that it has seen.
 #[test]
 fn token_regress_is_found_by_what_is_written_to() {
     for by in [By::Sentinels, By::Cluster] {
@@ -59,7 +59,7 @@ fn token_regress_is_found_by_what_is_written_to() {
         is_granted(&mut heir, "bob", " FENCED", 1);
         stock.says("LOCK.FENCE stock 1", "-STALE token 1 below 4");
         check(&mut heir, &format!("LOCK.RELEASE {LOCK} bob"), ":0");
-        // It was given twice; nobody has worked while another did.
+        // The lock was granted twice, but the owners did not work at the same time.
         is_found(&mut heir, &["violation mutual-exclusion"]);
         check(&mut heir, &format!("SET redisson_lock_token:{{{LOCK}}} 4"), "+OK");
         is_granted(&mut heir, "carol", " FENCED", 5);
@@ -67,15 +67,16 @@ fn token_regress_is_found_by_what_is_written_to() {
     }
 }
 
-/// The token that a thread of Redisson's is given, though no replica acknowledges it.
+/// The token that a thread of Redisson gets, though no replica acknowledges it.
 #[track_caller]
 fn is_fenced(realm: &mut Realm, thread: &Thread<'_>, token: &str) {
     let call = thread.begins(&format!("fenced-lock {LOCK} 60000 {LEASE_MS}"));
     assert_eq!(realm.in_vain(call, 1).as_deref(), Ok(token));
 }
 
-/// Redisson's counter is lost with the lock, and bob begins anew. What alice has written to with her second token
-/// refuses his; after her first, his is the same, and to what is written to, the second is the first.
+/// Redisson's counter is lost with the lock, and bob begins anew. If alice has written with her second token, the
+/// resource refuses bob's first one. If she wrote with her first token, bob's is equal, and the resource cannot tell
+/// them apart.
 fn is_found_with(jvm: Option<&Jvm>, by: By) {
     let Some(jvm) = jvm else { return };
     for (seen, answer) in [(2, "-STALE token 1 below 2"), (1, "+OK")] {

@@ -1,10 +1,10 @@
-//! Unlock-reply-lost: the lock was given back, the client does not know, and gives it back again.
+//! Unlock-reply-lost: the lock was released, the client does not know, and releases it again.
 
 use crate::scenarios::stage::{COMPARE_AND_DELETE, LOCK, Stage, check, redisson_3_17, redisson_4_7};
 use lockwheel_tests::client::Client;
 use lockwheel_tests::steered::{Jvm, Setup};
 
-/// Sends what is executed and not answered; the connection is cut.
+/// Sends a request that is executed but not answered; the connection is cut.
 #[track_caller]
 fn loses_the_answer<A: AsRef<[u8]>>(stage: &mut Stage, command: &[A]) {
     stage.says(&format!("FAULT.ADD lost KEY {LOCK} TIMES 1 DO CLOSEAFTER"), "+OK");
@@ -25,7 +25,7 @@ fn unlock_reply_lost_is_found() {
     check(&mut bob, "CLIENT SETNAME bob", "+OK");
     check(&mut bob, &format!("SET {LOCK} bob NX PX 10000"), "+OK");
     stage.says(&format!("DEL {LOCK}"), ":1");
-    // The first one was hers, by another connection.
+    // The first DEL was hers, by another connection.
     stage.is_found(&["lint bare-habits", "violation release-by-holder"]);
 }
 
@@ -40,7 +40,7 @@ fn unlock_reply_lost_harms_nothing_that_is_compared() {
     stage.is_found(&[]);
 }
 
-/// The token says which hold is meant, also when the owner's name has been used again.
+/// The token identifies the hold, even if the owner's name has been used again.
 #[test]
 fn unlock_reply_lost_harms_nothing_with_a_token() {
     let mut stage = Stage::new();
@@ -53,8 +53,8 @@ fn unlock_reply_lost_harms_nothing_with_a_token() {
     stage.is_found(&[]);
 }
 
-/// The lock was given back, which the client is told or not; another attempt says that it is not this thread's, and
-/// does no harm.
+/// The lock was released, whether the client gets the answer or not. Another attempt reports that the lock is not this
+/// thread's, and does no harm.
 fn harms_nothing_with(jvm: Option<&Jvm>, is_told: bool) {
     let Some(jvm) = jvm else { return };
     let mut stage = Stage::new();
@@ -74,7 +74,7 @@ fn unlock_reply_lost_harms_nothing_with_redisson_3_17() {
     harms_nothing_with(redisson_3_17(), false);
 }
 
-/// It asks again by itself, and its unlock latch has the first answer.
+/// The client asks again by itself, and its unlock latch has the first answer.
 #[test]
 fn unlock_reply_lost_harms_nothing_with_redisson_4_7() {
     harms_nothing_with(redisson_4_7(), true);

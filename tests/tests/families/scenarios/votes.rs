@@ -1,13 +1,13 @@
-//! RedLock: a client of each of five servers by one name, and a lock that is had when a majority of them gives it.
+//! RedLock: a client of one name at each of five servers, and a lock that is held if a majority of them grants it.
 
 use crate::scenarios::stage::LOCK;
 use lockwheel_tests::steered::{self, Thread};
 
-/// How long the votes are asked for, one server after the other, in milliseconds: where they are there, and where they
-/// are not.
+/// The time for requesting the votes, one server after the other, in milliseconds: with all servers reachable, and with
+/// some unreachable.
 const PATIENCE_MS: [i64; 2] = [20_000, 1_000];
 
-/// The clients, and whose thread it is that asks with all of them.
+/// The clients, and the owner of the thread that asks with all of them.
 pub(crate) struct Votes<'a> {
     clients: Vec<steered::Client<'a>>,
     asker: usize,
@@ -23,7 +23,7 @@ impl<'a> Votes<'a> {
         Votes { clients: clients.into_iter().collect(), asker, lease_ms }
     }
 
-    /// The thread that asks; what it is told of the lock is what its own server tells.
+    /// The requesting thread. Its view of the lock is that of its own server.
     pub(crate) fn thread(&self) -> Thread<'_> {
         self.clients[self.asker].thread("worker")
     }
@@ -32,19 +32,19 @@ impl<'a> Votes<'a> {
         self.clients.iter().map(steered::Client::name).collect::<Vec<_>>().join(" ")
     }
 
-    /// The call that asks all for so long; -1: once, in all versions but 3.6.5.
+    /// The call that asks all servers for this time. -1 means once, in all versions but 3.6.5.
     pub(crate) fn call(&self, wait_ms: i64) -> String {
         format!("red-try-lock {LOCK} {wait_ms} {} {}", self.lease_ms, self.names())
     }
 
-    /// Asks all: whether there is a majority.
+    /// Asks all servers. Returns whether there is a majority.
     #[track_caller]
     pub(crate) fn are_a_majority(&self, expected: bool) {
         let [long, short] = PATIENCE_MS;
         self.thread().does(&self.call(if expected { long } else { short }), &expected.to_string());
     }
 
-    /// Gives all back.
+    /// Releases all votes.
     #[track_caller]
     pub(crate) fn give_back(&self) {
         self.thread().does(&format!("red-unlock {LOCK} {}", self.names()), "");

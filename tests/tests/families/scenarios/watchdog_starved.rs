@@ -1,9 +1,9 @@
-//! Watchdog-starved: the renewals do not get through, and the holder works on.
+//! Watchdog-starved: the renewals do not arrive, and the holder works on.
 
 use crate::scenarios::stage::{LOCK, Stage, redisson_3_17, redisson_4_7};
 use lockwheel_tests::steered::{Client, Jvm, Setup, Thread};
 
-/// The lease that the watchdog renews, every third of it.
+/// The lease that the watchdog renews, at every third of it.
 const WATCHDOG_MS: u64 = 3_000;
 
 #[test]
@@ -21,7 +21,7 @@ fn watchdog_starved_is_found() {
     stage.is_found(&["violation mutual-exclusion"]);
 }
 
-/// The server renews what is held by a session: nothing has to get through.
+/// The server renews a session's holds: no request has to arrive.
 #[test]
 fn watchdog_starved_does_not_concern_sessions() {
     let mut stage = Stage::new();
@@ -64,7 +64,7 @@ fn is_found_with(jvm: Option<&Jvm>) {
     stage.is_found(&["violation mutual-exclusion"]);
 }
 
-/// Nothing tells alice; she has to ask.
+/// Alice gets no notification; she has to ask.
 fn harms_nothing_with(jvm: Option<&Jvm>) {
     let Some(jvm) = jvm else { return };
     let mut stage = Stage::new();

@@ -1,9 +1,9 @@
-//! What SEM.INFO counts: what is left and what is held are always what there was and what was added.
+//! The accounting of SEM.INFO: the permits left and held always add up to the initial ones and the adjustments.
 
 use lockwheel::Config;
 use lockwheel_engine::core::Simulation;
 
-/// What SEM.INFO says is left and held, and how many permits there were and were added.
+/// The numbers of SEM.INFO: left, held, initial, adjustments.
 fn account(server: &mut Simulation, client: u64) -> [i64; 4] {
     let told = server.ask(client, "SEM.INFO s");
     let lines: Vec<&str> = told.split("\r\n").collect();
@@ -44,7 +44,7 @@ fn a_permit_that_is_taken_over_is_held_once() {
     }
 }
 
-/// Permits that cannot be counted any more are not given.
+/// Permits beyond the range of counts are not granted.
 #[test]
 fn adjustments_at_the_far_end_are_refused() {
     let (mut server, client) = server();
@@ -72,7 +72,7 @@ fn adjustments_at_the_far_end_are_refused() {
     assert!(server.ask(client, "LOCK.VERIFY").contains("verdict\r\n$2\r\nok\r\n"));
 }
 
-/// The rest of a lease that is over is none, and the permit is nobody's until somebody wants it.
+/// The remaining lease of an expired permit is none, and the permit has no holder until a client wants it.
 #[test]
 fn a_permit_whose_lease_is_over_is_not_given_back() {
     let (mut server, client) = server();
@@ -90,14 +90,14 @@ fn a_permit_whose_lease_is_over_is_not_given_back() {
     let not_held = "-NOTHELD this owner does not hold so many permits\r\n";
     assert_eq!(server.ask(client, "SEM.RELEASE s e"), not_held);
     assert_eq!(account(&mut server, client), [0, 2, 2, 0]);
-    // What nobody holds is added.
+    // A returned permit that nobody holds counts as an adjustment.
     assert_eq!(server.ask(client, "SEM.RELEASE s e FORCE"), ":1\r\n");
     assert_eq!(account(&mut server, client), [1, 2, 2, 1]);
     assert!(server.ask(client, "SEM.ACQUIRE s f PERMITS 3 IDS").contains("permits"));
     assert_eq!(account(&mut server, client), [0, 3, 2, 1]);
 }
 
-/// One that is not over is found behind those that are.
+/// A permit whose lease is not over is found behind expired ones.
 #[test]
 fn the_oldest_permit_that_is_not_over_is_given_back() {
     let (mut server, client) = server();
@@ -110,7 +110,7 @@ fn the_oldest_permit_that_is_not_over_is_given_back() {
     assert_eq!(account(&mut server, client), [1, 1, 2, 0]);
 }
 
-/// What has come back though nobody was seen to hold it stays an adjustment, whatever is taken later.
+/// Permits that came back though nobody was seen to hold them stay an adjustment, whatever is taken later.
 #[test]
 fn what_was_added_unseen_stays_added() {
     let (mut server, client) = server();
@@ -121,12 +121,12 @@ fn what_was_added_unseen_stays_added() {
     assert_eq!(account(&mut server, client), [1, 2, 2, 1]);
     server.ask(client, "INCRBY s 2");
     assert_eq!(account(&mut server, client), [3, 0, 2, 1]);
-    // A lease that appears beside the count is held, and comes back once.
+    // A lease that appears besides the count is held, and comes back once.
     server.ask(client, "ZADD {s}:timeout 9e15 0123456789abcdef");
     assert_eq!(account(&mut server, client), [3, 1, 2, 2]);
     server.ask(client, "ZREM {s}:timeout 0123456789abcdef");
     assert_eq!(account(&mut server, client), [3, 1, 2, 2]);
-    // Native commands say themselves what they do.
+    // Native commands report their effect themselves.
     server.ask(client, "SEM.ACQUIRE s a PERMITS 2 PX 50");
     server.ask(client, "SEM.ACQUIRE s b IDS PX 50");
     server.ask(client, "SEM.RELEASE s b");

@@ -1,5 +1,4 @@
-//! What LOCK.INFO and the rest of the server show of semaphores, latches and rates, and how keys of one kind meet
-//! commands of another.
+//! Semaphores, latches and rates in LOCK.INFO and the rest of the server, and commands of one kind on keys of another.
 
 use lockwheel_tests::client::Client;
 use lockwheel_tests::ours;
@@ -42,8 +41,8 @@ fn what_is_a_lock_is_no_semaphore_and_the_other_way_round() {
     s.check("LOCK.RELEASE lock a", ":0");
 }
 
-/// Clients that close while they wait, at every place of the queue: nobody behind them is stranded, none is served
-/// dead.
+/// Clients close while they wait, at every position of the queue: nobody behind them is stranded, and no closed client
+/// is served.
 #[test]
 fn whoever_closes_in_the_queue_the_others_are_served() {
     for line in [

@@ -1,8 +1,8 @@
-//! Redisson's own scripts and native commands on the same keys: whoever does a step, the state, the messages and the
-//! replies are those of Redisson on a real redis-server.
+//! Redisson's own scripts and native commands on the same keys: whichever performs a step, the state, the messages and
+//! the replies are those of Redisson on a real redis-server.
 //!
-//! Two servers get the same random steps: on the one each is done by Redisson's script, on ours by the script or by the
-//! native command, as chance has it.
+//! Two servers get the same random steps. The real one performs each by Redisson's script; ours performs it by the
+//! script or by the native command, at random.
 
 use lockwheel_tests::check::Endpoint;
 use lockwheel_tests::client::Client;
@@ -16,7 +16,7 @@ use std::path::Path;
 const SEEDS: u64 = 12;
 const STEPS: usize = 120;
 
-/// Which versions have which object, and whether they publish by an argument.
+/// The objects of each version, and whether they publish by an argument.
 const VERSIONS: [(&str, Has); 4] = [
     ("3.6.5", Has { adds: false, rate: false, keeps_alive: false, publish_argument: false, many_ids: false }),
     ("3.17.0", Has { adds: true, rate: true, keeps_alive: false, publish_argument: false, many_ids: false }),
@@ -24,7 +24,7 @@ const VERSIONS: [(&str, Has); 4] = [
     ("4.7.0", Has { adds: true, rate: true, keeps_alive: true, publish_argument: true, many_ids: true }),
 ];
 
-/// What a version has.
+/// The features of a version.
 #[derive(Clone, Copy)]
 struct Has {
     /// `RSemaphore.addPermits`.
@@ -33,20 +33,20 @@ struct Has {
     rate: bool,
     /// The limiter's `keepAliveTime`.
     keeps_alive: bool,
-    /// The command that publishes is an argument.
+    /// The name of the publishing command is an argument.
     publish_argument: bool,
     /// Several permits with ids at once.
     many_ids: bool,
 }
 
 impl Has {
-    /// The command that publishes, where it is an argument.
+    /// The publishing command, if it is an argument.
     fn publish(&self) -> &'static str {
         if self.publish_argument { "publish" } else { "" }
     }
 }
 
-/// Runs what `test` does with the scripts of each version.
+/// Runs `test` with the scripts of each version.
 fn each_version(test: impl Fn(&Has, &[Script])) {
     for (version, has) in VERSIONS {
         let Some((scripts, _)) = scripts_of(version, Path::new(env!("CARGO_TARGET_TMPDIR"))) else { return };
@@ -54,7 +54,7 @@ fn each_version(test: impl Fn(&Has, &[Script])) {
     }
 }
 
-/// The classes whose scripts are meant; of those that several classes share the name is that of another one.
+/// The classes of the scripts. A script that several classes share has the name of another class.
 const CLASSES: [&str; 5] = [
     "RedissonSemaphore",
     "RedissonPermitExpirableSemaphore",
@@ -89,7 +89,7 @@ impl Side {
         Side { client: Client::connect(server.addr()), listener, _server: server }
     }
 
-    /// Redisson on a real server, and ours.
+    /// Redisson on a real server, and our server.
     fn both(channels: &[&str]) -> [Side; 2] {
         let real = RealServer::start(Kind::Redis, &[]).map(|server| Box::new(server) as Box<dyn Endpoint>);
         let real = real.unwrap_or_else(|| Box::new(ours::manual_server()));
@@ -104,7 +104,7 @@ impl Side {
         self.client.cmd(&words)
     }
 
-    /// What the channels have been told since the last call.
+    /// Returns the messages of the channels since the last call.
     fn messages(&mut self) -> Vec<String> {
         self.client.line("PUBLISH sync end");
         let mut told = Vec::new();
@@ -117,7 +117,7 @@ impl Side {
         }
     }
 
-    /// What the keys hold; random names are shown by their length and `shown` of their last bytes.
+    /// Returns the contents of the keys. Random names are replaced by their length and `shown` of their last bytes.
     fn state(&mut self, keys: &[&str], shown: usize) -> Vec<String> {
         let mut state = Vec::new();
         for key in keys {
@@ -146,7 +146,7 @@ impl Side {
     }
 }
 
-/// Asserts that a step has done the same on both sides.
+/// Requires that a step has the same effect on both sides.
 fn check_same(sides: &mut [Side; 2], keys: &[&str], shown: usize, step: &str) {
     let states = sides.each_mut().map(|side| side.state(keys, shown));
     assert_eq!(states[0], states[1], "the state after {step}");
@@ -158,7 +158,7 @@ fn words(words: &[&dyn ToString]) -> Vec<Vec<u8>> {
     words.iter().map(|word| word.to_string().into_bytes()).collect()
 }
 
-/// Does a step by its script on the first side, and by either on ours; both replies.
+/// Performs a step by its script on the first side, and by either way on ours. Returns both replies.
 fn step(
     sides: &mut [Side; 2],
     natively: bool,
@@ -195,7 +195,7 @@ impl<'s> OfSemaphores<'s> {
         }
     }
 
-    /// One random step; what it was.
+    /// Performs one random step. Returns its description.
     fn step(&self, sides: &mut [Side; 2], rng: &mut Rng) -> &'static str {
         let (n, natively) = (1 + rng.below(3), rng.chance(50));
         let keys: [&[u8]; 2] = [b"k", b"redisson_sc:{k}"];
@@ -235,7 +235,7 @@ impl<'s> OfSemaphores<'s> {
     }
 }
 
-/// Whether a reply says that something was done.
+/// Whether a reply reports an effect.
 fn got(reply: &Reply) -> bool {
     !matches!(reply, Reply::Null | Reply::Int(0))
 }
@@ -273,7 +273,7 @@ struct OfPermits<'s> {
     release: &'s str,
     has: Has,
     now: i64,
-    /// The ids of each on either side, and until when.
+    /// The ids of each permit on either side, and the end of its lease.
     out: Vec<([Vec<u8>; 2], i64)>,
 }
 
@@ -290,7 +290,7 @@ impl OfPermits<'_> {
         let keys: [&[u8]; 3] = [b"k", b"{k}:timeout", b"redisson_sc:{k}"];
         let native = format!("SEM.ACQUIRE k o PERMITS {n} IDS PX {lease}");
         let replies = step(sides, natively, (self.acquire, &keys, &arguments), &native);
-        // Who has to wait is told until when.
+        // A client that must wait gets the time of the next expiry.
         let got = |reply: &Reply| got(reply) && !reply.as_bytes().is_some_and(|text| text.starts_with(b":"));
         assert_eq!(got(&replies[0]), got(&replies[1]), "{replies:?}");
         if got(&replies[0]) {
@@ -300,7 +300,7 @@ impl OfPermits<'_> {
     }
 
     fn release(&mut self, sides: &mut [Side; 2], rng: &mut Rng) {
-        // Redisson takes a permit back whose lease is over; a native release leaves it where it is.
+        // Redisson takes a permit back whose lease is over; a native release leaves it in its place.
         self.out.retain(|(_, end)| *end > self.now);
         if self.out.is_empty() {
             return;
@@ -358,7 +358,7 @@ fn semaphores_of_permits_with_ids() {
     });
 }
 
-/// When a permit ends that has no lease.
+/// The end of a permit without a lease.
 const NEVER: i64 = 922_337_203_685_477;
 
 fn id(rng: &mut Rng) -> Vec<u8> {
@@ -413,7 +413,7 @@ fn latches() {
     });
 }
 
-/// The keys of a limiter: its hash, and what is left and given out, of all and of a client.
+/// The keys of a limiter: its hash, and the permits left and given out, of all clients and of one.
 const LIMITER: [&[u8]; 5] = [b"k", b"{k}:value", b"{k}:value:c", b"{k}:permits", b"{k}:permits:c"];
 
 /// The scripts of `RRateLimiter`.
@@ -434,7 +434,7 @@ impl OfRates<'_> {
     fn set(&mut self, sides: &mut [Side; 2], rng: &mut Rng) {
         let (rate, interval, natively) = (4 + rng.below(3), 20 + rng.below(30), rng.chance(50));
         let arguments = words(&[&rate, &interval, &i32::from(self.per_client), &0]);
-        // Before 3.24 only the keys that count were named.
+        // Before 3.24, only the counting keys were declared.
         let own = usize::from(self.per_client);
         let keys: &[&[u8]] = match self.set.contains("KEYS[4]") {
             true => &LIMITER,
@@ -459,7 +459,7 @@ impl OfRates<'_> {
         let arguments = [words(&[&n, &self.now]), vec![id(rng)]].concat();
         let native = format!("RATE.ACQUIRE k {n}{}", self.client());
         let replies = step(sides, natively, (self.acquire, &LIMITER, &arguments), &native);
-        // The script tells who is refused how long to wait.
+        // The script tells a refused client how long to wait.
         let refused = |reply: &Reply| match reply {
             Reply::Array(parts) => parts[0] == Reply::Int(0),
             other => *other != Reply::Null,
@@ -517,7 +517,7 @@ fn rate_limiters() {
     });
 }
 
-/// Whoever gives back, those who wait natively are served in their order, when the script has ended.
+/// Whoever releases, native waiters are served in their order, once the script has ended.
 #[test]
 fn redissons_releases_serve_those_who_wait_natively() {
     each_version(|has, scripts| {

@@ -56,7 +56,7 @@ fn bad_requests_are_refused_and_change_nothing() {
     s.check("LATCH.SET l 9223372036854775807", ":1").check("LATCH.COUNTDOWN l 9223372036854775807", ":0");
 }
 
-/// Every way a latch can end, and what those who wait are told.
+/// Each end of a latch, and the reply to its waiters.
 #[test]
 fn who_waits_is_told_how_the_latch_ended() {
     for (end, state) in [
@@ -103,14 +103,14 @@ fn a_wait_ends_with_its_time_and_an_armed_one_waits_for_a_latch_first() {
     s.on("a").expect("(nil)");
     s.check("LATCH.COUNTDOWN l", ":0");
     expect_map!(s.on("b"), "state": "\"zero\"", "waited": ":500");
-    // What ended before the wait is no end of what is waited for.
+    // A latch that ended before the wait does not end the awaited one.
     s.on("b").send("LATCH.AWAIT l BLOCK 10 ARMED");
     s.check("AWAIT.WAITERS l 1", ":1");
     s.run("CLOCK.ADVANCE 10");
     s.on("b").expect("(nil)");
 }
 
-/// The latch that a client waits for has reached zero, whatever the same script makes of the key afterwards.
+/// The latch for which a client waits has reached zero, whatever the same script does to the key afterwards.
 #[test]
 fn a_latch_that_is_set_again_at_once_has_opened_all_the_same() {
     let mut s = ours::manual_scenario();

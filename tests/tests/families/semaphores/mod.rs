@@ -1,5 +1,5 @@
-//! Semaphores, latches and rate limiters: line by line in both protocols, on a clock that stands still, beside
-//! Redisson's own scripts, and against models of them.
+//! Semaphores, latches and rate limiters: line by line in both protocols, on a manual clock, compared with Redisson's
+//! own scripts, and against models.
 
 mod account;
 mod beside_locks;

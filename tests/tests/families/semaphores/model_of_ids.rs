@@ -1,4 +1,4 @@
-//! Permits with ids against a model of them: who gets some when, whose leases are over, and what an id is still worth.
+//! Permits with ids against a model: the times of grants, expired leases, and the validity of ids.
 
 use lockwheel_tests::rng::{Rng, seeds};
 use lockwheel_tests::simulated::{Simulated, number};
@@ -25,7 +25,7 @@ struct Permit {
     owner: &'static str,
     /// The number of its grant, and its own among those of the grant.
     number: (usize, usize),
-    /// When its lease ends, if it has one.
+    /// The end of the lease, if it has one.
     ends_ms: Option<i64>,
 }
 
@@ -35,7 +35,7 @@ struct Model {
     made: u64,
     grants: usize,
     left: i64,
-    /// In the order in which they were given out.
+    /// The permits, in the order in which they were given out.
     out: Vec<Permit>,
     queue: Vec<Waiter>,
     told: BTreeMap<usize, String>,
@@ -46,7 +46,7 @@ impl Model {
         permit.ends_ms.is_some_and(|ends_ms| ends_ms <= self.now_ms)
     }
 
-    /// Takes permits, after so many have come back as are wanted, if their leases are over.
+    /// Takes permits. Before that, expired permits come back, as many as are wanted.
     fn take(&mut self, owner: &'static str, permits: i64, lease_ms: Option<i64>) -> Option<String> {
         let mut over: Vec<_> = self.out.iter().filter(|permit| self.is_over(permit)).collect();
         over.sort_by_key(|permit| permit.ends_ms);
@@ -80,8 +80,8 @@ impl Model {
         }
     }
 
-    /// Leases that are over come back when somebody wants permits: at their instant, before any wait ends there, if
-    /// somebody waits.
+    /// Expired permits come back when a client wants permits. If a client waits, they come back at their instant,
+    /// before any wait ends there.
     fn advance(&mut self, ms: i64) {
         let target = self.now_ms + ms;
         loop {
@@ -106,7 +106,7 @@ impl Model {
     }
 }
 
-/// The ids of permits, by the numbers that the model has for them.
+/// The ids of permits, by the model's numbers for them.
 type Ids = BTreeMap<(usize, usize), String>;
 
 fn acquire(real: &mut Simulated, model: &mut Model, rng: &mut Rng) {
@@ -129,7 +129,7 @@ fn acquire(real: &mut Simulated, model: &mut Model, rng: &mut Rng) {
     model.serve();
 }
 
-/// Gives back or renews one of the permits that have ever been given out.
+/// Releases or renews one of the permits that have ever been given out.
 fn use_id(real: &mut Simulated, model: &mut Model, rng: &mut Rng, ids: &Ids) {
     let recent: Vec<_> = ids.iter().rev().take(12).collect();
     if recent.is_empty() {
@@ -159,7 +159,7 @@ fn use_id(real: &mut Simulated, model: &mut Model, rng: &mut Rng, ids: &Ids) {
     }
 }
 
-/// An owner gives back its oldest permits, unless a lease of it is over.
+/// An owner releases its oldest permits, unless one of its leases is over.
 fn release(real: &mut Simulated, model: &mut Model, rng: &mut Rng) {
     let (owner, permits) = (*rng.pick(&OWNERS), 1 + rng.below(2));
     let mine = || model.out.iter().filter(|permit| permit.owner == owner);
@@ -207,7 +207,7 @@ fn step(real: &mut Simulated, model: &mut Model, rng: &mut Rng, ids: &Ids) {
     }
 }
 
-/// What a client was told, and the ids that it was given, by the numbers that the model has for them.
+/// Returns a client's reply, and records the ids that it got, by the model's numbers for them.
 fn told(real: &mut Simulated, client: usize, expected: &str, ids: &mut Ids) -> String {
     real.told(client, |lines| {
         let named = lines.iter().filter(|line| line.len() == 32 && !line.starts_with('*'));

@@ -1,4 +1,4 @@
-//! A latch against a model of it: who goes on when, and is told which end of it.
+//! A latch against a model: the times at which waiters continue, and the end that each is told.
 
 use lockwheel_tests::rng::{Rng, seeds};
 use lockwheel_tests::simulated::Simulated;
@@ -20,7 +20,7 @@ struct Model {
     now_ms: i64,
     made: u64,
     count: Option<i64>,
-    /// When the key ends, and when that was made.
+    /// The deadline of the key, and the sequence number of that deadline.
     deadline: Option<(i64, u64)>,
     queue: Vec<Waiter>,
     told: BTreeMap<usize, String>,
@@ -32,7 +32,7 @@ impl Model {
         self.made
     }
 
-    /// The latch has ended, if there is one: all go on.
+    /// Ends the latch, if there is one: all waiters continue.
     fn end(&mut self, state: &str) {
         self.deadline = None;
         if self.count.take().is_some() {

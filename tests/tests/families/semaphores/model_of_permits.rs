@@ -1,5 +1,4 @@
-//! A semaphore against a model of it: who gets how many permits when, whoever comes, leaves, gives back or outlives
-//! what.
+//! A semaphore against a model: clients come, leave, release and outlive leases, and the grants must match.
 
 use lockwheel_tests::rng::{Rng, seeds};
 use lockwheel_tests::simulated::{Simulated, number};
@@ -9,7 +8,7 @@ const SEEDS: u64 = 60;
 const STEPS: usize = 1_500;
 const CLIENTS: usize = 6;
 const OWNERS: [&str; 3] = ["x", "y", "z"];
-/// One that holds permits as long as connections last, and no other way.
+/// An owner that holds permits only as long as connections last.
 const OF_SESSIONS: &str = "s";
 
 #[derive(Clone, Debug)]
@@ -20,7 +19,7 @@ struct Waiter {
     lease_ms: Option<i64>,
     priority: i64,
     ends_ms: i64,
-    /// When its wait was made, among all deadlines.
+    /// The sequence number of the wait among all deadlines.
     made: u64,
 }
 
@@ -28,9 +27,9 @@ struct Waiter {
 struct Hold {
     owner: &'static str,
     permits: i64,
-    /// When its lease ends, and when that was made.
+    /// The end of the lease, and the sequence number of that deadline.
     lease: Option<(i64, u64)>,
-    /// The client whose connection it lasts as long as.
+    /// The client whose connection bounds the hold.
     session: Option<usize>,
 }
 
@@ -38,11 +37,11 @@ struct Hold {
 struct Model {
     now_ms: i64,
     made: u64,
-    /// What is left; `None`: there is no key.
+    /// The permits left. `None` if there is no key.
     left: Option<i64>,
-    /// In order of arrival.
+    /// The holds, in order of arrival.
     holds: Vec<Hold>,
-    /// In the order in which they are asked.
+    /// The waiters, in the order in which they are retried.
     queue: Vec<Waiter>,
     told: BTreeMap<usize, String>,
 }
@@ -68,7 +67,7 @@ impl Model {
         Some(format!("granted {permits} {left}"))
     }
 
-    /// Serves the head as long as it can be.
+    /// Serves the head as long as possible.
     fn serve(&mut self) {
         while let Some(head) = self.queue.first().cloned() {
             let Some(told) = self.take(head.client, head.owner, head.permits, head.lease_ms) else { return };
@@ -85,7 +84,7 @@ impl Model {
         }
     }
 
-    /// The connection of a client is closed: it waits no longer, and what is held for it is given back.
+    /// Closes a client's connection: its wait ends, and its session's permits are released.
     fn disconnect(&mut self, client: usize) {
         self.queue.retain(|waiter| waiter.client != client);
         for hold in self.holds.extract_if(.., |hold| hold.session == Some(client)) {
@@ -99,7 +98,7 @@ impl Model {
         self.holds.iter().filter(|hold| hold.owner == owner).map(|hold| hold.permits).sum()
     }
 
-    /// Gives back so many permits, of the oldest holds first.
+    /// Releases this number of permits, from the oldest holds first.
     fn give_back(&mut self, owner: &str, permits: i64) {
         let mut missing = permits;
         for hold in self.holds.iter_mut().filter(|hold| hold.owner == owner) {

@@ -1,4 +1,4 @@
-//! A rate against a model of it: who gets permits when, and never more than the rate in any interval.
+//! A rate against a model: the times of grants, and never more than the rate in any interval.
 
 use lockwheel_tests::rng::{Rng, seeds};
 use lockwheel_tests::simulated::Simulated;
@@ -24,11 +24,11 @@ struct Model {
     made: u64,
     rate: i64,
     interval_ms: i64,
-    /// What was given out in the interval that ends now, and when.
+    /// The permits given out in the interval that ends now, and their times.
     taken: VecDeque<(i64, i64)>,
     queue: VecDeque<Waiter>,
     told: BTreeMap<usize, String>,
-    /// How often permits were given out.
+    /// The number of times permits were given out.
     given: usize,
 }
 
@@ -66,7 +66,7 @@ impl Model {
         }
     }
 
-    /// When enough has come back for the head.
+    /// The time at which enough permits are back for the head.
     fn head_ready_ms(&mut self) -> Option<i64> {
         let permits = self.queue.front()?.permits;
         let mut left = self.left();
@@ -80,7 +80,7 @@ impl Model {
     fn advance(&mut self, ms: i64) {
         let target = self.now_ms + ms;
         loop {
-            // What it waits for is there at its instant, also if its wait ends there.
+            // The head's permits are available at their instant, even if its wait ends there.
             let ready = self.head_ready_ms().map(|at| (at, 0, None));
             let waits = self.queue.iter().map(|waiter| (waiter.ends_ms, waiter.made, Some(waiter.client)));
             let first = ready.into_iter().chain(waits).min_by_key(|&(at, made, _)| (at, made));
@@ -140,7 +140,7 @@ fn step(real: &mut Simulated, model: &mut Model, rng: &mut Rng) {
     }
 }
 
-/// Whoever got permits, as the model says; the rest of a reply's lines.
+/// Requires the grants that the model predicts. Returns the remaining lines of a reply.
 fn check(real: &mut Simulated, model: &mut Model, at: &str) {
     let granted = |lines: &[&str]| {
         assert_eq!((lines[0], lines[1], lines[3]), ("*3", ":1", ":0"), "{lines:?}");
@@ -169,8 +169,7 @@ fn permits_of_a_rate_are_given_out_as_a_model_of_it_says() {
     }
 }
 
-/// Ten thousand acquisitions: in no interval, wherever it begins, more than the rate, and not one less than there could
-/// be.
+/// Ten thousand acquisitions: no interval, wherever it begins, has more than the rate, and no possible grant is missed.
 #[test]
 fn never_more_than_the_rate() {
     let ((mut real, mut model), mut rng) = (begin(7, 50), Rng::new(1));

@@ -24,7 +24,7 @@ macro_rules! expect_taken {
 
 const NOT_HELD: &str = "-NOTHELD this owner does not hold so many permits";
 
-/// What SEM.INFO tells of left, held, initial and adjustments.
+/// Requires the numbers of SEM.INFO: left, held, initial and adjustments.
 fn check_account(s: &mut Scenario<lockwheel::Server>, key: &str, expected: [i64; 4]) {
     s.check_that(&format!("SEM.INFO {key}"), |reply| {
         let text = reply.to_string().replace("\": ", "\", ");
@@ -154,7 +154,7 @@ fn the_head_blocks_and_nobody_passes_it_but_who_barges_or_is_more_urgent() {
     expect_taken!(s.on("b"), 1, 1, 6, 10);
 }
 
-/// However the head leaves, those behind it are asked at once.
+/// However the head leaves, those behind it are retried at once.
 #[test]
 fn when_the_head_leaves_the_next_is_served() {
     for (leave, told) in [
@@ -199,7 +199,7 @@ fn a_lease_gives_permits_back_at_its_end() {
     s.check("SEM.RELEASE k w PERMITS 3", ":3").check("CLOCK.NEXT", "(nil)");
 }
 
-/// What was held of a key that is gone is nobody's, and comes back to no other key.
+/// Holds of a deleted key have no owner any more, and come back to no other key.
 #[test]
 fn holds_end_with_the_incarnation_of_their_key() {
     for end in [
@@ -228,7 +228,7 @@ fn holds_end_with_the_incarnation_of_their_key() {
         s.check("GET k", "\"5\"").check("SEM.RELEASE k a", NOT_HELD);
         check_account(&mut s, "k", [5, 0, 5, 0]);
     }
-    // The keys of two databases change places, and what is held of them goes with them.
+    // The keys of two databases are exchanged, and their holds move with them.
     let mut s = ours::manual_scenario();
     s.run("SEM.INIT k 3");
     check_taken!(s, "SEM.ACQUIRE k a PERMITS 2 PX 100", 2, 1, 1);
@@ -270,7 +270,7 @@ fn permits_with_ids_have_their_leases_in_the_keyspace() {
     let mut s = ours::manual_scenario();
     s.run("SEM.INIT k 3");
     let taken = s.run("SEM.ACQUIRE k a PERMITS 2 IDS PX 100").map(|reply| ids(&reply));
-    // The same seed, the same ids.
+    // Equal seeds give equal ids.
     assert_eq!(taken[0], taken[1]);
     let [first, second] = <[String; 2]>::try_from(taken[0].clone()).expect("two");
     assert_ne!(first, second);
@@ -283,18 +283,18 @@ fn permits_with_ids_have_their_leases_in_the_keyspace() {
         .check(&format!("SEM.RENEW k {second} PX 500"), ":1");
     s.run("CLOCK.ADVANCE 499");
     s.check("SEM.ACQUIRE k b PERMITS 3 IDS", "(nil)");
-    // Its lease is over, and comes back when a permit is wanted.
+    // The lease is over, and the permit comes back when a client wants one.
     s.run("CLOCK.ADVANCE 1");
     s.check("GET k", "\"2\"").check(&format!("SEM.RELEASE k a ID {second}"), NOT_HELD);
     s.check_that("SEM.ACQUIRE k b PERMITS 3 IDS", |reply| ids(reply).len() == 3);
     s.check("SEM.RELEASE k b PERMITS 2", ":2").check("ZCARD {k}:timeout", ":1");
     s.check("SEM.RELEASE k b", ":3").check("EXISTS {k}:timeout", ":0").check("SEM.RELEASE k b", NOT_HELD);
-    // An owner may hand its permit to another by force.
+    // FORCE lets another owner release the permit.
     let taken = ids(&s.run("SEM.ACQUIRE k a IDS")[0]);
     s.check(&format!("SEM.RELEASE k b ID {} FORCE", taken[0]), ":3");
 }
 
-/// Permits whose leases are over come back by themselves for those who wait natively, at that instant.
+/// Expired permits come back by themselves for native waiters, at that instant.
 #[test]
 fn who_waits_gets_a_permit_when_its_lease_is_over() {
     let mut s = ours::manual_scenario();
@@ -407,7 +407,7 @@ fn permits_of_a_session_are_held_as_long_as_its_connection() {
     check_account(&mut s, "k", [0, 4, 4, 0]);
     s.on("w").send("SEM.ACQUIRE k w PERMITS 3 BLOCK 0");
     s.check("AWAIT.WAITERS k 1", ":1");
-    // What has been given back is not given back once more.
+    // A permit that has been released is not released again.
     s.check("SEM.RELEASE k a", ":1").check("SEM.RELEASE k x FORCE", ":2");
     s.check(&format!("SEM.RENEW k {} PX 900", taken[0][0]), ":1");
     s.check("CLIENT KILL ID 2", ":1");

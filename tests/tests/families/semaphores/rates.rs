@@ -35,7 +35,7 @@ fn waiters_are_served_in_order_each_at_its_instant() {
         s.on(name).send(&format!("RATE.ACQUIRE r {permits} BLOCK 1000"));
         s.check(&format!("AWAIT.WAITERS r {}", n + 1), ":1");
     }
-    // One is there, but a newcomer does not pass those who wait.
+    // One permit is there, but a newcomer does not pass the waiters.
     s.run("CLOCK.ADVANCE 90");
     s.check("RATE.ACQUIRE r", "[:0, :1, :10]").check("AWAIT.WAITERS r 3", ":1");
     s.check_that("CLOCK.NEXT", |reply| reply.to_string().contains("\"retry\", \"r\""));
@@ -70,13 +70,13 @@ fn each_client_may_have_a_rate_and_a_queue_of_its_own() {
     s.check("AWAIT.WAITERS r 2", ":1");
     s.run("CLOCK.ADVANCE 20");
     s.on("a").expect("[:1, :0, :0]");
-    // A rate of more lets all go on.
+    // A higher rate lets all waiters continue.
     s.run("HSET r rate 2");
     s.run("SET {r}:value:x 1");
     s.on("c").expect("[:1, :0, :0]");
 }
 
-/// Whatever happens to the limiter, nobody waits for what cannot come.
+/// Whatever happens to the limiter, nobody waits for permits that cannot come.
 #[test]
 fn who_waits_follows_the_rate() {
     for (change, told) in [
@@ -142,7 +142,7 @@ fn bad_requests_are_refused_and_change_nothing() {
     });
 }
 
-/// The limiter's own end is that of the keys beside it; Redisson's keepAliveTime puts it off.
+/// The limiter's own deadline also applies to the keys besides it; Redisson's keepAliveTime postpones it.
 #[test]
 fn keys_beside_a_limiter_end_with_it() {
     let mut s = ours::manual_scenario();

@@ -1,11 +1,11 @@
-//! Semaphores and rate limiters under a clock that runs and is turned.
+//! Semaphores and rate limiters on a clock that runs and is advanced.
 
 use lockwheel::Config;
 use lockwheel_engine::core::Simulation;
 use std::time::Duration;
 
-/// What ends in this very millisecond is not over while time runs, and is for who turns the clock: that ends it, and
-/// comes to an end itself.
+/// A deadline in this very millisecond is not over while time runs, but an advance counts it: the advance ends the
+/// object, and itself ends.
 #[test]
 fn a_turn_to_an_end_in_this_millisecond_ends_it() {
     for (lines, waits, served) in [

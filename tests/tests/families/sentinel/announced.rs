@@ -1,4 +1,4 @@
-//! The address that a sentinel announces, changed while it runs, beside sentinels of Redis.
+//! The address that a sentinel announces, changed while it runs, compared with sentinels of Redis.
 
 use crate::sentinel::process::{Sentinel, Whose};
 use lockwheel_tests::redis_server::{Kind, RealServer, free_port};
@@ -12,7 +12,7 @@ struct Pair {
 }
 
 impl Pair {
-    /// `None` where there is no redis-server.
+    /// Starts them. Returns `None` if there is no redis-server.
     fn start(whose: Whose) -> Option<Pair> {
         let master = RealServer::start(Kind::Redis, &[])?;
         let lines = format!("sentinel monitor m 127.0.0.1 {} 2", master.port());
@@ -29,12 +29,12 @@ impl Pair {
         Some(pair)
     }
 
-    /// Sets a parameter of one of them.
+    /// Sets a parameter of one of the sentinels.
     fn set(sentinel: &Sentinel, name: &str, value: &str) -> String {
         sentinel.client().line(&format!("SENTINEL CONFIG SET {name} {value}")).to_string()
     }
 
-    /// A text with names for what differs between pairs.
+    /// A text with names in place of the values that differ between pairs.
     fn neutral(&self, text: &str) -> String {
         let id = self.one.client().line("SENTINEL MYID").to_string();
         text.replace(id.trim_matches('"'), "ID")
@@ -42,7 +42,7 @@ impl Pair {
             .replace(&self.one.port().to_string(), "ONE")
     }
 
-    /// The address under which the second one knows the first, and the event that told of it.
+    /// Returns the address under which the second sentinel knows the first, and the event that announced it.
     fn known_after(&self, changes: &[(&str, &str)], announced: u16) -> Vec<String> {
         let mut listener = self.other.client();
         listener.line("SUBSCRIBE +sentinel-address-switch");

@@ -1,11 +1,11 @@
-//! Masters that end, and sentinels that agree on who follows.
+//! Masters that fail, and sentinels that agree on the successor.
 
 use crate::sentinel::process::{Sentinel, Servers, Whose};
 use lockwheel_tests::client::Client;
 use lockwheel_tests::shapes::until;
 use std::collections::BTreeMap;
 
-/// What tells of an instant, and differs between two sentinels.
+/// Fields that hold a time, and so differ between two sentinels.
 const OF_TIME: [&str; 11] = [
     "last-ping-sent",
     "last-ok-ping-reply",
@@ -38,7 +38,7 @@ fn knows_all(sentinel: &Sentinel, others: usize) -> bool {
         && sentinel.fields("SENTINEL REPLICAS m").iter().all(|replica| replica["master-link-status"] == "ok")
 }
 
-/// The names of the events of a failover, as who leads it tells them.
+/// The names of a failover's events, as its leader publishes them.
 fn listen(sentinel: &Sentinel) -> Client {
     let mut client = sentinel.client();
     client.line("PSUBSCRIBE *");
@@ -97,7 +97,7 @@ fn three_of_ours() {
     beside([Whose::Ours, Whose::Ours, Whose::Ours]);
 }
 
-/// The events of a forced failover up to the switch, with ports by their part.
+/// The events of a forced failover up to the switch, with roles in place of ports.
 fn told_of_failover(whose: Whose) -> Option<Vec<String>> {
     let servers = Servers::start()?;
     let sentinel = Sentinel::start(whose, &servers.lines(1));
@@ -121,7 +121,7 @@ fn told_of_failover(whose: Whose) -> Option<Vec<String>> {
         .map(|event| ports.iter().fold(event, |event, (port, part)| event.replace(&port.to_string(), part)))
         .map(|event| event.replace(id.trim_matches('"'), "ID"))
         .collect();
-    // How INFO falls into the steps differs from run to run.
+    // The arrival of INFO among the steps differs between runs.
     told.retain(|event| !event.contains("role-change"));
     Some(told)
 }

@@ -1,12 +1,12 @@
-//! The log of sentinels that replace a master: the same lines as those of redis-server.
+//! The log of sentinels that replace a master, equal to that of redis-server line by line.
 
 use lockwheel_tests::shapes::{Make, Watched, assert_same_lines, masked_lines, until};
 use std::collections::BTreeSet;
 
-/// Words by which lines about failovers are known: all events, and sentences.
+/// Words that identify lines about failovers: all events, and sentences.
 const WORDS: &[&str] = &["+", "-sdown", "-odown", "-failover", " voted for ", "FAILOVER"];
 
-/// Lines that come or do not come by chance: how the votes fall, who hears first, how soon a replica follows.
+/// Lines that occur by chance: the distribution of votes, the order of messages, the time at which a replica follows.
 const BY_CHANCE: &[&str] = &[
     "-odown master m N.N.N.N N",
     "NAME voted for NAME N",
@@ -34,7 +34,7 @@ fn lines_of_failovers(make: Make) -> Option<BTreeSet<String>> {
     until("the old master follows", || {
         watched.servers()[0].says("INFO replication").contains("master_link_status:up")
     });
-    // An attempt ends without a new master if another sentinel turns the chosen replica back meanwhile.
+    // An attempt ends without a new master if another sentinel meanwhile turns the chosen replica back.
     let port = format!("\"{}\"", watched.servers()[new].port());
     until("the new master is replaced", || {
         let sentinel = &watched.sentinels()[0];

@@ -1,4 +1,5 @@
-//! Sentinels of ours beside Redis' own: the same answers, and they watch one another's servers and vote.
+//! Sentinels of ours compared with Redis' own: they give the same answers, watch one another's servers and vote
+//! together.
 
 mod announced;
 mod failover;

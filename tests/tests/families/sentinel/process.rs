@@ -1,4 +1,4 @@
-//! Sentinels as processes of their own.
+//! Sentinels as separate processes.
 
 use lockwheel_tests::client::Client;
 use lockwheel_tests::program;
@@ -11,14 +11,14 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Which program is the sentinel.
+/// The program of the sentinel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Whose {
     Ours,
     Redis,
 }
 
-/// A sentinel; killed when dropped.
+/// A sentinel. Dropping it kills the process.
 #[derive(Debug)]
 pub(crate) struct Sentinel {
     whose: Whose,
@@ -28,7 +28,7 @@ pub(crate) struct Sentinel {
 }
 
 impl Sentinel {
-    /// Starts one with these lines of configuration.
+    /// Starts a sentinel with these lines of configuration.
     pub(crate) fn start(whose: Whose, lines: &str) -> Sentinel {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -52,7 +52,7 @@ impl Sentinel {
         }
     }
 
-    /// Kills it and starts it again with what it has written.
+    /// Kills the sentinel and starts it again with its written configuration.
     pub(crate) fn restart(&mut self) {
         self.kill();
         self.child = spawn(self.whose, &self.directory);
@@ -76,12 +76,12 @@ impl Sentinel {
         Client::connect(self.addr())
     }
 
-    /// Its configuration file.
+    /// The sentinel's configuration file.
     pub(crate) fn file(&self) -> String {
         std::fs::read_to_string(self.directory.join("sentinel.conf")).expect("it is there")
     }
 
-    /// Where it says that the master `m` is.
+    /// The port of the master `m`, according to the sentinel.
     pub(crate) fn master_port(&self) -> Option<u16> {
         let reply = self.client().line("SENTINEL GET-MASTER-ADDR-BY-NAME m");
         let port = reply.into_elements()?.pop()?;
@@ -127,13 +127,13 @@ impl Drop for Sentinel {
 
 /// A master with two replicas.
 pub(crate) struct Servers {
-    /// None once it has been killed.
+    /// The master. `None` once it has been killed.
     pub(crate) master: Option<RealServer>,
     pub(crate) replicas: [RealServer; 2],
 }
 
 impl Servers {
-    /// None where there is no redis-server.
+    /// Starts the servers. Returns `None` if there is no redis-server.
     pub(crate) fn start() -> Option<Servers> {
         let delay = ["--repl-diskless-sync-delay", "0"];
         let master = RealServer::start(Kind::Redis, &delay)?;
@@ -155,7 +155,7 @@ impl Servers {
         self.master.as_ref().map_or(0, RealServer::port)
     }
 
-    /// The lines that let a sentinel watch them.
+    /// The configuration lines with which a sentinel watches the servers.
     pub(crate) fn lines(&self, quorum: u32) -> String {
         let port = self.master_port();
         format!(

@@ -1,11 +1,11 @@
-//! The same requests to a sentinel of ours and to one of Redis.
+//! Requests to a sentinel of ours and to one of Redis, with equal answers.
 
 use crate::sentinel::process::{Sentinel, Whose};
 use lockwheel_tests::client::{Client, Protocol};
 use lockwheel_tests::redis_server::{Kind, RealServer};
 use lockwheel_tests::reply::Reply;
 
-/// Requests whose answers are the same, in this order. The master is one that nobody listens for.
+/// Requests whose answers are the same, in this order. Nobody listens on the master's address.
 const SAME: &str = r##"
     PING
     PING x
@@ -134,13 +134,13 @@ const SAME: &str = r##"
     QUIT
 "##;
 
-/// Without the hints about 7.2 and what is in another order.
+/// Removes the hints about 7.2 and the parts in another order.
 fn comparable(request: &str, reply: &Reply) -> String {
     let text = reply.to_string();
     if !request.starts_with("COMMAND INFO") {
         return text;
     }
-    // Subcommands stand in another order: what there is of each counts.
+    // The order of subcommands differs: each line is counted.
     let mut words: Vec<&str> = text.split(", ").map(|word| word.trim_matches(['[', ']'])).collect();
     words.sort_unstable();
     words.join(" ")
@@ -166,7 +166,7 @@ fn answers_are_those_of_redis() {
     }
 }
 
-/// With one seed for all of them sentinels are still told apart: each has a name of its own.
+/// With one seed for all of them, sentinels still have different names.
 #[test]
 fn sentinels_with_one_seed_have_names_of_their_own() {
     let [one, other] = [(); 2].map(|()| Sentinel::start(Whose::Ours, "seed 7"));
@@ -199,6 +199,6 @@ fn what_a_sentinel_knows_survives_its_restart() {
         file.contains("sentinel auth-pass m \"a b\"") && file.contains("sentinel leader-epoch m 7"),
         "{file}"
     );
-    // The other's vote is remembered, if not whom it was for: there is no second one in that epoch.
+    // The other's vote is remembered, though perhaps not its candidate: there is no second vote in that epoch.
     assert!(!client.line(&vote("c")).to_string().contains("ccc"), "{given}");
 }

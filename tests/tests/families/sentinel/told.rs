@@ -1,5 +1,5 @@
-//! What a sentinel tells of servers that fall silent, come back and start anew, beside one of Redis that watches the
-//! same servers at the same time.
+//! The events of a sentinel about servers that fall silent, come back and restart, compared with a sentinel of Redis
+//! that watches the same servers at the same time.
 
 use crate::sentinel::process::{Sentinel, Whose};
 use lockwheel_tests::client::Client;
@@ -15,7 +15,7 @@ struct World {
     listeners: [Client; 2],
 }
 
-/// A sentinel by itself: by another name of the master it does not hear of the other one.
+/// A sentinel of its own: it knows the master under another name, so that it does not discover the other one.
 fn watching(whose: Whose, port: u16) -> Sentinel {
     let name = format!("{whose:?}").to_lowercase();
     let lines = format!(
@@ -50,7 +50,7 @@ impl World {
         Some(World { master, replica, sentinels, listeners })
     }
 
-    /// What both tell up to this event: the same, in the same order.
+    /// The events of both up to this one: equal, in the same order.
     #[track_caller]
     fn tell(&mut self, last: &str) -> Vec<String> {
         let [redis, ours] = [0, 1].map(|at| {
@@ -64,7 +64,7 @@ impl World {
         ours
     }
 
-    /// The next event of one of them, with names for what differs.
+    /// The next event of one sentinel, with names in place of the values that differ.
     fn next(&mut self, at: usize) -> String {
         let words = self.listeners[at].read_frame().into_elements().expect("a message");
         let text =
@@ -79,13 +79,13 @@ impl World {
     }
 }
 
-/// It answers nobody for as long.
+/// Pauses the server: it answers nobody for this time.
 fn falls_silent(addr: SocketAddr, ms: u64) {
     let line = format!("CLIENT PAUSE {ms} ALL");
     assert_eq!(Client::connect(addr).line(&line).to_string(), "+OK");
 }
 
-/// It starts anew in its place, by another name.
+/// Restarts the server in its place, with another run id.
 fn starts_anew(addr: SocketAddr) {
     Client::connect(addr).send_line("DEBUG RESTART");
 }
@@ -120,7 +120,7 @@ fn silence_and_return_are_told_as_by_redis() {
     assert_eq!(world.tell("+reboot"), [format!("+reboot {of_master}")]);
 }
 
-/// A text with names for what differs between the two.
+/// A text with names in place of the values that differ between the two.
 fn neutral(world: &World, text: &str) -> String {
     let text = text.replace("name=redis,", "name=m,").replace("name=ours,", "name=m,");
     text.replace(&world.master.port().to_string(), "MASTER").replace("$", "")

@@ -1,4 +1,4 @@
-//! Unions, intersections and differences, and what stores them.
+//! Unions, intersections and differences, and the commands that store them.
 
 use lockwheel_tests::check::{Endpoint, Scenario};
 use lockwheel_tests::family;
@@ -227,7 +227,7 @@ fn missing_keys_are_told_in_order_up_to_one_of_another_type() {
     });
 }
 
-/// CVE-2023-36824, CVE-2023-41053: counts of keys that the request does not have.
+/// CVE-2023-36824, CVE-2023-41053: counts of keys that exceed those in the request.
 #[test]
 fn cve_2023_36824_and_41053_keys_are_counted_within_the_request() {
     let mut lines = String::new();

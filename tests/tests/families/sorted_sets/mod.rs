@@ -1,4 +1,4 @@
-//! Sorted sets, against what a real server answers.
+//! Sorted sets, compared with a real server's answers.
 
 mod algebra;
 mod members;

@@ -28,7 +28,7 @@ fn all_members_come_from_the_highest_down() {
     });
 }
 
-/// CVE-2023-22458, CVE-2023-25155: negated, these counts are none.
+/// CVE-2023-22458, CVE-2023-25155: the negation of these counts overflows.
 #[test]
 fn cve_2023_22458_and_25155_counts_without_an_opposite_are_refused() {
     family::same_everywhere(|s| {

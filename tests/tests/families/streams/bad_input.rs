@@ -34,7 +34,7 @@ fn cve_2022_31144_and_35951_counts_of_xautoclaim_at_the_far_end_take_no_memory()
     s.check("XPENDING x g", r#"[:1, "20-1", "20-1", [["d", "1"]]]"#);
 }
 
-/// CVE-2021-32627 and CVE-2021-32628: lengths of 32 bits. That more than a gigabyte is refused, the type's tests show.
+/// CVE-2021-32627 and CVE-2021-32628: lengths of 32 bits. The type's tests show that more than a gigabyte is refused.
 #[test]
 fn cve_2021_32627_and_32628_entries_of_many_megabytes_come_back_whole() {
     let mut s = ours::scenario();
@@ -60,11 +60,11 @@ fn cve_2021_32627_and_32628_entries_of_many_megabytes_come_back_whole() {
     s.check("XDEL x 1-2", ":1").check("XLEN x", ":1");
 }
 
-/// Readers that fail, and streams that come and go, leave nothing behind.
+/// Readers that fail, and streams that are created and deleted, leave nothing behind.
 #[test]
 fn memory_is_flat_when_the_same_requests_repeat() {
     let mut s = ours::scenario();
-    // What is remembered of durations grows with each that is longer than any before.
+    // The records of latency grow with each new maximum.
     s.run("CONFIG SET latency-tracking no");
     let used = |s: &mut lockwheel_tests::check::Scenario<lockwheel::Server>| {
         let [info, _] = s.run("INFO memory");

@@ -332,7 +332,7 @@ fn streams_are_read_after_an_id() {
     );
 }
 
-/// The time of an id is the server's, and never goes back.
+/// The time of an id is the server's, and never decreases.
 #[test]
 fn ids_are_made_of_the_servers_time() {
     let mut s = ours::manual_scenario();

@@ -1,4 +1,4 @@
-//! Consumer groups: made, read, acknowledged, claimed.
+//! Consumer groups: creation, reading, acknowledgement, claiming.
 
 use lockwheel_tests::client::Client;
 use lockwheel_tests::family::compare_lines;
@@ -279,7 +279,7 @@ fn pending_entries_grow_old_by_the_servers_clock() {
     s.check("XPENDING x g - + 10 d", r#"[["1-1", "d", :0, :1], ["1-2", "d", :50, :2]]"#);
     s.check("XAUTOCLAIM x g e 75 - COUNT 1 JUSTID", r#"["0-0", ["1-3"], []]"#);
     s.check3("XINFO CONSUMERS x g", CONSUMERS_2, CONSUMERS_3);
-    // A consumer that tries and gets nothing is seen, but not active.
+    // A consumer whose attempt gets nothing is seen, but not active.
     s.run("CLOCK.ADVANCE 1000");
     s.check3("XREADGROUP GROUP g c STREAMS x >", "(nil)", "(nil)");
     let consumers = s.run("XINFO CONSUMERS x g");
@@ -316,7 +316,7 @@ fn help_explains_the_subcommands() {
         for kind in [Kind::Redis, Kind::Valkey] {
             let Some(real) = RealServer::start(kind, &[]) else { continue };
             let help = Client::connect(real.addr()).line(&format!("{container} HELP")).to_string();
-            // 7.2 says `Print`.
+            // 7.2 writes `Print`.
             assert_eq!(help.replace("Prints this help", "Print this help"), ours);
         }
     }

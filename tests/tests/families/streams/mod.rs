@@ -1,4 +1,4 @@
-//! Streams, against what real servers answer.
+//! Streams, compared with real servers' answers.
 
 mod bad_input;
 mod entries;

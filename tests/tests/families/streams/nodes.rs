@@ -1,4 +1,4 @@
-//! How entries are held: the sizes of nodes, which trimming and XINFO show, and memory.
+//! The storage of entries: the sizes of nodes, which trimming and XINFO show, and memory.
 
 use lockwheel_tests::check::Endpoint;
 use lockwheel_tests::client::{Client, Protocol};
@@ -37,7 +37,7 @@ fn text(rng: &mut Rng) -> String {
     }
 }
 
-/// A request about the stream `x`, whose last entry may have the id of `at`, which rises.
+/// A random request about the stream `x`. Its last entry may have the id of `at`, which rises.
 fn request(rng: &mut Rng, fields: &[String], at: &mut (u64, u64)) -> Vec<String> {
     let words = |text: String| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
     match rng.below(20) {
@@ -65,7 +65,7 @@ fn request(rng: &mut Rng, fields: &[String], at: &mut (u64, u64)) -> Vec<String>
     }
 }
 
-/// Whole nodes are trimmed, and how many there are is told: they must be full when Redis' are.
+/// Whole nodes are trimmed, and the reply counts the entries: nodes must be full when Redis' are.
 #[test]
 fn nodes_are_full_where_those_of_the_real_server_are() {
     let Some(real) = RealServer::start(Kind::Redis, &[]) else { return };
@@ -103,7 +103,7 @@ fn the_limits_of_nodes_are_parameters() {
     for id in 1..=5 {
         s.run(&format!("XADD x {id}-1 f v"));
     }
-    // Three nodes, of which the first may go.
+    // Three nodes, of which the first may be trimmed.
     s.check("XTRIM x MAXLEN ~ 3", ":2").check("XTRIM x MAXLEN ~ 2", ":0").check("XLEN x", ":3");
     s.check("XTRIM x MAXLEN ~ 1 LIMIT 1", ":0").check("XTRIM x MAXLEN ~ 1 LIMIT 2", ":2");
 }

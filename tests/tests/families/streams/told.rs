@@ -1,4 +1,4 @@
-//! What streams tell: keyspace events, broken transactions.
+//! Notifications of streams: keyspace events, broken transactions.
 
 use lockwheel_tests::family::{expect_events, listen, same_everywhere, same_on};
 use lockwheel_tests::redis_server::Kind;
@@ -61,7 +61,7 @@ fn only_what_changes_entries_breaks_a_transaction() {
 
 #[test]
 fn misses_are_told_where_the_real_server_looks_for_reading() {
-    // No event of a missing key is among those of `A`.
+    // The class `A` does not include the event of a missing key.
     let lines = "XREAD STREAMS x y 0 0|XREADGROUP GROUP g c STREAMS x >|XLEN x|XRANGE x - +|XDEL x 1-1|\
                  XTRIM x MAXLEN 1|XINFO STREAM x|XPENDING x g|XACK x g 1-1|XCLAIM x g c 0 1-1|\
                  XAUTOCLAIM x g c 0 0|XSETID x 1-1|XGROUP DESTROY x g|XADD x NOMKSTREAM 1-1 f v";

@@ -6,7 +6,7 @@ use lockwheel_tests::family::{await_blocked, same_everywhere, same_on};
 use lockwheel_tests::ours;
 use std::time::Duration;
 
-/// Lets sessions wait, one after the other.
+/// Makes sessions wait, one after the other.
 fn wait<S: Endpoint>(scenario: &mut Scenario<S>, lines: &[(&str, &str)]) {
     for (count, (session, line)) in lines.iter().enumerate() {
         scenario.on(session).send(line);
@@ -33,7 +33,7 @@ fn what_the_dollar_was_is_kept_while_waiting() {
     same_everywhere(|s| {
         s.check("XADD x 1-1 f v", r#""1-1""#);
         wait(s, &[("a", "XREAD BLOCK 0 STREAMS x $"), ("b", "XREAD BLOCK 0 STREAMS x y $ 0-0")]);
-        // A new stream under the name, whose ids are lower: nothing new until they are above.
+        // A new stream under the name has lower ids: it has nothing new until its ids exceed the old ones.
         s.check("DEL x", ":1").check("XADD x 0-1 f v", r#""0-1""#).check("XADD x 1-1 f v", r#""1-1""#);
         await_blocked(s, 2);
         s.check("XADD x 1-2 f w", r#""1-2""#);
@@ -107,7 +107,7 @@ fn waiters_of_a_group_are_told_when_it_is_gone() {
             s.run(line);
             s.on("w").expect(told);
         }
-        // A group that is made again in the same transaction is the same to it.
+        // A group that is recreated in the same transaction is the same to the waiter.
         s.run("FLUSHALL");
         s.run("XADD x 1-1 f v");
         s.run("XGROUP CREATE x g $");
@@ -153,7 +153,7 @@ fn all_streams_that_have_something_are_told_at_once() {
             r#"[["x", [["2-1", ["f", "v"]]]], ["y", [["1-1", ["f", "v"]]]]]"#,
             r#"{"x": [["2-1", ["f", "v"]]], "y": [["1-1", ["f", "v"]]]}"#,
         );
-        // What is gone again at the end of the transaction was never there.
+        // An entry that is deleted before the end of the transaction never existed.
         wait(s, &[("w", "XREAD BLOCK 0 STREAMS x $")]);
         for line in ["MULTI", "XADD x 3-1 f v", "XDEL x 3-1", "EXEC"] {
             s.run(line);
@@ -188,7 +188,7 @@ fn a_waiter_is_told_null_when_its_time_is_over_and_waits_nowhere_else() {
         assert_eq!(raw, [b"*-1\r\n".to_vec(), b"_\r\n".to_vec()]);
     }
     s.check("XADD x 1-1 f v", r#""1-1""#);
-    // In a transaction and in a script nobody waits.
+    // No client waits in a transaction or in a script.
     for line in [
         "MULTI",
         "XREAD BLOCK 0 STREAMS x $",

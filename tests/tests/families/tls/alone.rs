@@ -1,4 +1,4 @@
-//! The program where it listens over TLS alone: how others learn of it, `run`, `healthcheck`, and the name redis-cli.
+//! The program when it listens over TLS alone: its address for others, `run`, `healthcheck`, and the name redis-cli.
 
 use lockwheel_tests::program;
 use lockwheel_tests::tls::Certificates;
@@ -17,7 +17,7 @@ fn options(certificates: &Certificates) -> Vec<String> {
     pairs.into_iter().flat_map(|(name, value)| [name.to_owned(), value]).collect()
 }
 
-/// A running program, killed when dropped.
+/// A running program. Dropping it kills the process.
 struct Running(Child);
 
 impl Drop for Running {
@@ -95,7 +95,7 @@ fn the_port_comes_through_a_descriptor() {
     let mut server = Running(command.stdout(Stdio::piped()).spawn().expect("it starts"));
     let mut told = String::new();
     let out = server.0.stdout.take().expect("it is a pipe");
-    // The server closes it once it has told.
+    // The server closes the connection once it has sent the error.
     BufReader::new(out).read_to_string(&mut told).expect("it is text");
     assert_eq!(told, std::fs::read_to_string(certificates.path("port")).expect("it is there"));
     assert_ne!(told.trim().parse::<u16>().expect("a port"), 0);

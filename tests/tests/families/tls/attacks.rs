@@ -1,4 +1,4 @@
-//! What comes to the port for TLS and is no sound conversation over TLS: the server stays, and others are served.
+//! Bytes on the TLS port that are no sound conversation over TLS: the server survives, and other clients are served.
 
 use crate::tls::server;
 use lockwheel_tests::client::{Client, connected, encode};
@@ -9,7 +9,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::sync::Arc;
 
-/// All that comes until the connection ends, in whatever way.
+/// All bytes until the connection ends, in whatever way.
 fn rest(mut stream: &TcpStream) -> Vec<u8> {
     let mut bytes = Vec::new();
     match stream.read_to_end(&mut bytes) {
@@ -37,7 +37,7 @@ fn what_is_not_tls_ends_its_connection_alone() {
     for text in [&b"PING\r\n"[..], b"GET / HTTP/1.1\r\nHost: a\r\n\r\n", b"\r\n\r\n\r\n\r\n", &[0xff; 70_000]]
     {
         let mut stream = connected(address(&server));
-        // It may hang up meanwhile.
+        // The server may hang up meanwhile.
         let _sent = stream.write_all(text);
         let mut answer = Vec::new();
         let ended = stream.read_to_end(&mut answer).expect_err("it is reset");
@@ -47,7 +47,7 @@ fn what_is_not_tls_ends_its_connection_alone() {
     assert_eq!(other.line("DBSIZE").to_string(), ":0");
 }
 
-/// A client that has sent less than the header of a record, or nothing, gets no byte that is TLS either.
+/// A client that has sent less than the header of a record, or nothing, gets no TLS bytes either.
 #[test]
 fn a_client_that_sends_nothing_of_tls_gets_nothing_of_it() {
     let certificates = Certificates::new();
@@ -80,11 +80,11 @@ fn noise_at_any_place_of_a_conversation_ends_its_connection_alone() {
         let mut stream = greeted(&server, &certificates);
         let mut noise: Vec<u8> = (0..random.below(400) + 1).map(|_| random.below(256) as u8).collect();
         if round % 2 == 0 {
-            // The head of a record, whose content does not decrypt.
+            // The header of a record, whose content does not decrypt.
             noise.splice(0..0, [23, 3, 3, (noise.len() >> 8) as u8, noise.len() as u8]);
         }
         stream.sock.write_all(&noise).expect("the server is there");
-        // What is no record resets it.
+        // Bytes that are no record cause a reset.
         let _open_or_reset = stream.sock.shutdown(Shutdown::Write);
         rest(&stream.sock);
         assert_eq!(other.line("PING").to_string(), "+PONG");
@@ -114,7 +114,7 @@ fn a_handshake_may_come_byte_by_byte() {
     assert_eq!(client.line("PING").to_string(), "+PONG");
 }
 
-/// As in Redis, a client that does not finish its handshake is a client, and `timeout` ends it.
+/// A client that does not finish its handshake counts as a client, as in Redis, and `timeout` ends it.
 #[test]
 fn a_handshake_that_never_ends_is_ended_by_the_timeout() {
     let certificates = Certificates::new();
@@ -171,7 +171,7 @@ fn what_was_asked_before_noise_has_run() {
     bytes.extend([23, 3, 3, 0, 30]);
     bytes.extend([1; 30]);
     stream.sock.write_all(&bytes).expect("the server is there");
-    // Behind an alert no answer can come.
+    // No answer can come after an alert.
     let ended = stream.read_to_end(&mut Vec::new());
     assert_eq!(ended.expect_err("an alert comes").kind(), ErrorKind::InvalidData);
     assert_eq!(other.line("GET k").to_string(), "\"v\"");

@@ -1,4 +1,4 @@
-//! Who is let in, with what, and how that is changed while the server runs.
+//! The clients that are admitted, their certificates, and the change of certificates while the server runs.
 
 use crate::tls::{client, ping, server};
 use lockwheel::{AuthClients, Server, TlsParameters};
@@ -22,7 +22,7 @@ fn who_is_let_in_depends_on_the_certificate() {
         for (identity, expected) in [
             (None, none),
             (Some("stranger"), stranger),
-            // It is for servers.
+            // This certificate is for servers.
             (Some("other-server"), auth_clients == AuthClients::No),
             (Some("client"), true),
         ] {
@@ -38,7 +38,7 @@ fn who_is_let_in_depends_on_the_certificate() {
 #[test]
 fn a_directory_may_hold_the_certificates_that_are_trusted() {
     let certificates = Certificates::new();
-    // Its keys are no certificates, and are ignored.
+    // The keys in the file are no certificates, and are ignored.
     let directory = certificates.path("");
     let tls =
         TlsParameters { ca_cert_file: String::new(), ca_cert_dir: directory, ..certificates.parameters() };
@@ -49,7 +49,7 @@ fn a_directory_may_hold_the_certificates_that_are_trusted() {
     }
 }
 
-/// A connection that has been used, so that all of its handshake is over.
+/// A connection that has been used, so that its handshake is complete.
 fn used(server: &Server, config: ClientConfig) -> TlsStream {
     let mut stream = stream(address(server), config);
     stream.write_all(b"PING\r\n").expect("the server is there");
@@ -74,7 +74,7 @@ fn certificates_can_be_replaced_while_the_server_runs() {
     let set = format!("CONFIG SET tls-cert-file {other} tls-key-file {other_key}");
     assert_eq!(old.line(&set).to_string(), "+OK");
     assert_eq!(shown(&certificates, &server), file("other-server.crt"));
-    // The same path again: what is there now.
+    // The path is unchanged; the new contents are read.
     let read_before = file("other-server.crt");
     for kind in ["crt", "key"] {
         let [from, to] = ["server", "other-server"].map(|name| certificates.path(&format!("{name}.{kind}")));

@@ -13,7 +13,7 @@ use lockwheel_tests::ours;
 use lockwheel_tests::tls::{Certificates, address, stream};
 use std::io::{Read, Write};
 
-/// A server for clients over TLS alone, with time that moves only when told.
+/// A server for clients over TLS alone, whose time moves only when told.
 fn server(tls: TlsParameters, threads: usize) -> Server {
     let builder = Server::builder().port(0).tls(tls).threads(threads).seed(ours::SEED).time(Time::Manual);
     builder.start().expect("loopback has a free port")
@@ -24,7 +24,7 @@ fn client(server: &Server, certificates: &Certificates, identity: Option<&str>) 
     Client::over(stream(address(server), certificates.client_config(identity, rustls::ALL_VERSIONS)))
 }
 
-/// What a server answers to PING over a new connection; none when it refuses the connection.
+/// Returns a server's answer to PING over a new connection. Returns `None` if the server refuses the connection.
 fn ping(server: &Server, config: rustls::ClientConfig) -> Option<String> {
     let mut stream = stream(address(server), config);
     let mut answer = [0; 7];

@@ -1,4 +1,5 @@
-//! How the program is told of TLS, on its command line and while it runs: beside a real redis-server that has TLS.
+//! The TLS parameters of the program, on its command line and while it runs, compared with a real redis-server that has
+//! TLS.
 
 use lockwheel_tests::client::{Client, connected};
 use lockwheel_tests::program;
@@ -9,7 +10,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
-/// A port that was free a moment ago.
+/// Returns a port that was free a moment ago.
 fn free_port() -> u16 {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback has a free port");
     listener.local_addr().expect("it is bound").port()
@@ -19,7 +20,7 @@ fn run(program: &PathBuf, arguments: &[String]) -> Output {
     Command::new(program).args(arguments).stdin(Stdio::null()).output().expect("the program starts")
 }
 
-/// A way to start that fails, and how the first line begins that says why.
+/// A way to start that fails, and the beginning of the first line that says why.
 struct Mistake {
     arguments: Vec<String>,
     reason: String,
@@ -96,7 +97,7 @@ fn what_cannot_be_used_is_said_at_the_start() {
     }
 }
 
-/// Without a port nothing is read: Redis too takes anything then.
+/// Without a port nothing is read: Redis accepts anything then, too.
 #[test]
 fn without_a_port_nothing_is_read() {
     let process = program::Process::start(&["--tls-cert-file", "nowhere", "--tls-protocols", "none"]);
@@ -133,13 +134,13 @@ fn a_free_port_is_found_for_its_file() {
         let config = certificates.client_config(Some("client"), rustls::ALL_VERSIONS);
         Client::over(stream(address, config))
     };
-    // Alone: port 0 means no other port then.
+    // TLS alone: port 0 then means no other port.
     let process = start(&arguments(&certificates), &with_tls);
     assert_eq!(process.addr(), port_of(&tls), "the ready line has it");
     let mut client = over(port_of(&tls));
     assert_eq!(client.line("CONFIG GET port").to_string(), "[\"port\", \"0\"]");
     drop(process);
-    // Beside a plain one that is asked for in the same way.
+    // TLS besides a plain port that is requested in the same way.
     let process = start(&arguments(&certificates), &["--port-file", &plain, "--tls-port-file", &tls]);
     assert_eq!(process.addr(), port_of(&plain));
     assert_eq!(Client::connect(port_of(&plain)).line("SET k v").to_string(), "+OK");
@@ -153,7 +154,7 @@ fn the_port_can_be_opened_moved_and_closed_while_the_server_runs() {
     let mut client = Client::connect(process.addr());
     let config = || certificates.client_config(Some("client"), rustls::ALL_VERSIONS);
     let move_to = |client: &mut Client| {
-        // Another process may take it first, though hardly ten times.
+        // Another process may take the port first, though hardly ten times.
         let mut free = (0..10).map(|_| free_port());
         let port = free.find(|port| client.line(&format!("CONFIG SET tls-port {port}")).to_string() == "+OK");
         SocketAddr::from((Ipv4Addr::LOCALHOST, port.expect("it moves to a free port")))

@@ -81,7 +81,7 @@ fn redis_py_speaks_with_it() {
     assert_eq!(out, "done\n");
 }
 
-/// The newest: locks of two clients, one of which waits for the other.
+/// The newest version: locks of two clients, one of which waits for the other.
 #[test]
 fn redisson_speaks_with_it() {
     let Some(redisson) = Redisson::prepare(Version::new(4, 7, 0), Path::new(env!("CARGO_TARGET_TMPDIR")))

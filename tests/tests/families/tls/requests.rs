@@ -29,7 +29,7 @@ fn both_versions_are_spoken_on_any_number_of_threads() {
         assert_eq!(new.line("PUBLISH channel m").to_string(), ":1");
         assert_eq!(old.read_push().to_string(), ">[\"message\", \"channel\", \"m\"]");
         assert_eq!(new.line("QUIT").to_string(), "+OK");
-        // With an end that is said: without it, this would be an error.
+        // The client sends close_notify: without it, the end of the stream would be an error.
         assert_eq!(new.read_to_close(), b"");
     }
 }
@@ -85,7 +85,7 @@ fn a_client_may_read_long_after_it_has_asked() {
     assert_eq!(other.cmd(&["SET", "k", &"x".repeat(MIB)]).to_string(), "+OK");
     late.send_raw(&encode(&["GET", "k"]).repeat(40));
     late.send_line("PUBLISH all read");
-    // The last of its requests has run, and others are served.
+    // The last of the client's requests has run, and other clients are served.
     while !other.line("CLIENT LIST").to_string().contains("cmd=publish") {}
     for _ in 0..40 {
         assert_eq!(late.read_reply().as_bytes().map(<[u8]>::len), Some(MIB));

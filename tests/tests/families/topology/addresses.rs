@@ -1,11 +1,11 @@
-//! Where the servers of a topology are for clients: on IPv6 if they listen on nothing else, or where they announce.
+//! The addresses of a topology's servers for clients: on IPv6 if they listen on nothing else, or the announced ones.
 
 use lockwheel::{Builder, Config, Server, Time};
 use lockwheel_tests::client::Client;
 use lockwheel_tests::ours;
 use std::net::{Ipv6Addr, TcpListener};
 
-/// Servers that listen on IPv6 alone; `None` on a machine that has none.
+/// Servers that listen on IPv6 alone. `None` on a machine without IPv6.
 fn on_ipv6() -> Option<Builder> {
     TcpListener::bind((Ipv6Addr::LOCALHOST, 0)).ok()?;
     let mut config = Config::default();
@@ -27,7 +27,7 @@ fn a_cluster_on_ipv6_sends_clients_to_ipv6() {
     let nodes = client.line("CLUSTER NODES").to_string();
     assert_eq!(nodes.matches(" ::1:").count(), 6, "{nodes}");
     assert_eq!(Client::connect(third.addr()).line("SET foo 1").to_string(), "+OK");
-    // A write reaches the replica before it is answered.
+    // A write reaches the replica before its reply.
     let replica = &topology.servers()[5];
     let mut replica = Client::connect(replica.addr());
     assert_eq!(replica.line("READONLY").to_string(), "+OK");
@@ -52,7 +52,7 @@ fn a_sentinel_on_ipv6_names_a_master_on_ipv6() {
     assert!(told_now.contains("::1") && told_now != told, "{told_now}");
 }
 
-/// An address of documentation, which no machine has: nothing goes there but what stays in the process.
+/// An address for documentation, which no machine has: only traffic within the process reaches its server.
 const OUTSIDE: &str = "203.0.113.7";
 
 #[test]
@@ -168,7 +168,7 @@ fn a_replica_that_announces_at_run_time_takes_over_under_that_address() {
         announce(&mut clients[replica], "replica", port);
         assert_eq!(clients[replica].line("CLIENT KILL TYPE master").to_string(), ":1");
     }
-    // Sentinels look at a master each ten seconds.
+    // Sentinels poll a master every ten seconds.
     assert!(!clients[0].line("CLOCK.ADVANCE 20000").is_error());
     let role = clients[0].line("ROLE").to_string();
     let told = clients[3].line("SENTINEL REPLICAS mymaster").to_string();
@@ -220,7 +220,7 @@ fn a_sentinel_that_announces_at_run_time_is_found_there() {
         let agreed = "+OK 3 usable Sentinels. Quorum and failover authorization can be reached";
         assert_eq!(sentinel.line("SENTINEL CKQUORUM mymaster").to_string(), agreed);
     }
-    // They are known to faults by these addresses, and agree that a master is down.
+    // Faults name the servers by these addresses, and sentinels agree that a master is down.
     assert_eq!(master.line(&format!("FAULT.DOWN {OUTSIDE}:{}", port(2))).to_string(), "+OK");
     assert!(!master.line("CLOCK.ADVANCE 60000").is_error());
     let told = sentinels[0].line("SENTINEL SENTINELS mymaster").to_string();

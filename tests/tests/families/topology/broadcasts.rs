@@ -20,7 +20,7 @@ const ASKED: [(&str, &str); 10] = [
     ("PING", "+PONG"),
 ];
 
-/// A master and two replicas that keep a history of locks, each with so many threads.
+/// A master and two replicas that keep a history of locks, each with this number of threads.
 fn started(threads: usize) -> Topology {
     let mut config = Config::default();
     (config.enable_debug_command, config.time) = (Permission::Yes, Time::Manual);
@@ -71,7 +71,7 @@ fn a_skipped_answer_is_not_sent_for_the_next_request() {
     }
 }
 
-/// A client that is killed with its request on its way leaves nothing to others.
+/// A client that is killed while its request is on its way leaves nothing to others.
 #[test]
 fn a_killed_client_takes_its_answers_along() {
     for threads in [1, 2] {
@@ -90,13 +90,13 @@ fn a_killed_client_takes_its_answers_along() {
     }
 }
 
-/// Waits until another client of its server waits for an answer, and what that asks has reached the other servers.
+/// Waits until another client of its server is blocked, and its request has reached the other servers.
 fn await_blocked(client: &mut Client) {
     while !text(client, "CLIENT LIST").contains("flags=b") {}
     assert_eq!(text(client, "FAULT.UP 1"), ":0");
 }
 
-/// The wait of such a request ends with the reset, and so does what it has asked for.
+/// The wait of such a request ends with the reset, and so do its effects on the other servers.
 #[test]
 fn a_request_that_a_reset_has_ended_neither_acts_nor_answers_a_later_one() {
     for threads in [1, 2] {
@@ -107,7 +107,7 @@ fn a_request_that_a_reset_has_ended_neither_acts_nor_answers_a_later_one() {
         hangs.send_line("EVAL \"while true do end\" 0");
         while !text(&mut beside, "GET k").starts_with("-BUSY") {}
         waits.send_line("FAULT.PARTITION NODES 2 FROM CLIENTS");
-        // It is put off until the server is back.
+        // The reset is postponed until the server is back.
         await_blocked(&mut resets);
         assert_eq!(text(&mut resets, "CONTROL.RESET KEEPCLIENTS"), "+OK");
         assert_eq!(waits.read_reply().to_string(), "(nil)");

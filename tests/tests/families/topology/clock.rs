@@ -12,7 +12,7 @@ fn times(clients: &mut [Client]) -> Vec<Reply> {
     clients.iter_mut().map(|client| client.line("TIME")).collect()
 }
 
-/// Makes a server one that takes writes, whatever it follows.
+/// Makes a server accept writes, whatever it follows.
 fn alone(client: &mut Client) {
     client.line("REPLICAOF NO ONE");
 }
@@ -96,7 +96,8 @@ fn the_process_itself_turns_it_for_all() {
     assert_eq!(clients[2].line("EXISTS k").to_string(), ":0");
 }
 
-/// Many turn it at once, on all servers, while scripts run: nobody waits for ever, and all agree at the end.
+/// Many clients advance the clock at once, on all servers, while scripts run: nobody waits for ever, and all servers
+/// agree at the end.
 #[test]
 fn many_turn_it_at_once() {
     let (topology, mut clients) = manual();
@@ -131,7 +132,7 @@ fn a_slow_script_on_one_server_stops_no_other() {
     let mut beside = Client::connect(topology.servers()[0].addr());
     while !beside.line("GET k").to_string().starts_with("-BUSY") {}
     assert_eq!(clients[1].line("ECHO here").to_string(), "\"here\"");
-    // It waits until all can be turned.
+    // The advance waits until all clocks can be advanced.
     clients[2].send_line("CLOCK.ADVANCE 1000");
     assert_eq!(clients[1].line("ECHO here").to_string(), "\"here\"");
     beside.line("SCRIPT KILL");
@@ -141,15 +142,15 @@ fn a_slow_script_on_one_server_stops_no_other() {
     assert!(times.iter().all(|time| *time == times[0]), "{times:?}");
 }
 
-/// The thread that turns the clock serves another server's clients: they are not taken for those of the server whose
-/// script it runs.
+/// The thread that advances the clock serves another server's clients. They must not be taken for those of the server
+/// whose script it runs.
 #[test]
 fn a_script_that_begins_as_another_server_turns_the_clock_can_be_killed_where_it_runs() {
     let (topology, mut clients) = manual();
     clients[1].line("CONFIG SET busy-reply-threshold 20");
     clients[1].line("FAULT.ADD late ON eval DO DELAY 1000");
     let mut beside = Client::connect(topology.servers()[1].addr());
-    // Its slot is one that the other server has not.
+    // The other server has no such slot.
     let mut others: Vec<Client> = (0..20).map(|_| Client::connect(topology.servers()[0].addr())).collect();
     others.iter_mut().for_each(|other| assert_eq!(other.line("PING").to_string(), "+PONG"));
     clients[1].send_line("EVAL \"while true do end\" 0");

@@ -1,11 +1,11 @@
-//! A cluster in one process: all know all at once, and fail and take over by the clock that is turned.
+//! A cluster in one process: all nodes know all others at once, and fail and take over by the manual clock.
 
 use lockwheel::{Time, Topology};
 use lockwheel_tests::client::Client;
 use lockwheel_tests::{ours, reply};
 use std::time::Duration;
 
-/// Three masters and a replica of each, and a client of each. What replicas are told comes so much later.
+/// Three masters, a replica of each, and a client of each. The replicas lag by this duration.
 fn cluster(lag: Duration) -> (Topology, Vec<Client>) {
     let builder = ours::builder().time(Time::Manual).cluster(3, 1).lag(lag);
     let topology = builder.start().expect("they start");
@@ -46,7 +46,7 @@ fn all_know_all_when_they_have_started() {
     assert_eq!(text(&mut clients[0], "PUBLISH c m"), ":0");
 }
 
-/// Messages are told by kind, as Redis names them, and in all.
+/// Messages are counted by kind, under Redis' names, and in total.
 #[test]
 fn messages_between_nodes_are_counted_by_kind() {
     let (_topology, mut clients) = cluster(Duration::ZERO);
@@ -84,7 +84,7 @@ fn a_failover_is_done_when_it_is_answered() {
     assert_eq!(text(&mut clients[0], &format!("GET {KEY}")), "\"after\"");
 }
 
-/// As at redis-server: they are not sent to the new master, and their connections end.
+/// Blocked clients are not redirected to the new master, and their connections end, as in redis-server.
 #[test]
 fn who_waits_at_a_master_that_becomes_a_replica_is_told_so() {
     let (topology, mut clients) = cluster(Duration::ZERO);
@@ -130,9 +130,9 @@ fn a_failover_waits_for_what_has_not_arrived() {
     assert_eq!(text(&mut clients[3], &format!("GET {KEY}")), "\"kept\"");
 }
 
-/// The first node and the others do not hear each other any more.
+/// The first node and the others no longer receive each other's messages.
 fn cut_off(clients: &mut [Client]) {
-    // It does not give itself up.
+    // The node does not consider itself failed.
     text(&mut clients[0], "CONFIG SET cluster-node-timeout 600000");
     assert!(matches!(clients[0].line("FAULT.PARTITION NODES 0"), reply::Reply::Int(_)));
 }
@@ -151,14 +151,15 @@ fn a_node_that_is_cut_off_is_replaced_by_the_clock_that_is_turned() {
             is_down |= text(&mut clients[1], &format!("GET {KEY}")) == "-CLUSTERDOWN The cluster is down";
             text(&mut clients[1], "CLOCK.ADVANCE 100");
             passed += 100;
-            // Who has asked for votes before the masters had heard of the failure asks again after four timeouts.
+            // A replica that has requested votes before the masters detected the failure repeats its request after four
+            // timeouts.
             assert!(passed < 120_000, "{}", text(&mut clients[3], "CLUSTER NODES"));
         }
         assert!(is_down, "while nobody had the slots");
         assert_eq!(text(&mut clients[3], &format!("GET {KEY}")), "\"v\"");
         assert!(!text(&mut clients[1], "CLUSTER INFO").contains("cluster_current_epoch:3"));
         seen.push(passed);
-        // Whoever is cut off goes on until it is heard again; what it has taken since is lost.
+        // An isolated node works until it is reachable again; its writes since then are lost.
         assert_eq!(text(&mut clients[0], &format!("SET {KEY} lost")), "+OK");
         text(&mut clients[1], "FAULT.HEAL");
         text(&mut clients[1], "CLOCK.ADVANCE 30000");
@@ -199,7 +200,7 @@ fn a_replica_takes_over_its_masters_slots_when_it_is_promoted() {
     assert_eq!(text(&mut old, &format!("GET {KEY}")), moved_to(&topology, 3));
 }
 
-/// A node tells others an address that they can use, or none.
+/// A node announces an address that others can use, or none.
 #[test]
 fn a_node_whose_announced_address_is_none_is_heard_all_the_same() {
     let (_topology, mut clients) = cluster(Duration::ZERO);

@@ -1,4 +1,4 @@
-//! DEBUG and SHUTDOWN in a topology: they end or restart the server that is asked, and never its process.
+//! DEBUG and SHUTDOWN in a topology: they end or restart the requested server, and never its process.
 
 use crate::topology::manual;
 use crate::topology::sentinels::text;
@@ -11,7 +11,7 @@ fn a_crash_ends_one_server_alone() {
         clients[0].send_line(line);
         assert_eq!(clients[0].read_to_close(), b"", "{line}");
         while !text(&mut clients[1], "INFO replication").contains("master_link_status:down") {}
-        // The server listens no more.
+        // The server no longer listens.
         while std::net::TcpStream::connect(topology.servers()[0].addr()).is_ok() {}
         assert_eq!(text(&mut clients[1], "REPLICAOF NO ONE"), "+OK");
         assert_eq!(text(&mut clients[1], "SET k v"), "+OK");

@@ -1,10 +1,10 @@
-//! A master that is made a replica, and a replica that restarts: neither changes data by itself any more.
+//! A master that becomes a replica, and a restarted replica: neither changes data by itself any more.
 
 use lockwheel::{Time, Topology};
 use lockwheel_tests::client::Client;
 use lockwheel_tests::ours;
 
-/// A master and a replica whose clock is turned, and a client of each.
+/// A master and a replica on a manual clock, and a client of each.
 fn pair() -> (Topology, Vec<Client>) {
     let topology = ours::builder().time(Time::Manual).replicas(1).start().expect("they start");
     let clients = topology.servers().iter().map(|server| Client::connect(server.addr())).collect();
@@ -15,14 +15,14 @@ fn text(client: &mut Client, line: &str) -> String {
     client.line(line).to_string()
 }
 
-/// They change their parts.
+/// They exchange their roles.
 fn swap(topology: &Topology, clients: &mut [Client]) {
     assert_eq!(text(&mut clients[1], "REPLICAOF NO ONE"), "+OK");
     let port = topology.servers()[1].port();
     assert_eq!(text(&mut clients[0], &format!("REPLICAOF 127.0.0.1 {port}")), "+OK");
 }
 
-/// Both answer this.
+/// Requires this answer of both.
 fn assert_both(clients: &mut [Client], line: &str, answer: &str) {
     for client in clients {
         assert_eq!(text(client, line), answer, "{line}");
@@ -70,7 +70,7 @@ fn the_leases_of_connections_end_with_the_part_of_a_master() {
     while text(&mut clients[0], "CLIENT LIST").matches("id=").count() > 2 {}
     assert_both(&mut clients, "EXISTS k", ":1");
     assert_both(&mut clients, "GET sem", "\"2\"");
-    // They are the new master's, and run out there.
+    // The leases are the new master's, and end there.
     text(&mut clients[1], "CLOCK.ADVANCE 4000");
     assert_both(&mut clients, "EXISTS k", ":0");
 }

@@ -1,4 +1,4 @@
-//! What replicas, sentinels and nodes do otherwise than Redis', on purpose: `tests/src/differences/together.rs` has the
+//! Deliberate differences of replicas, sentinels and nodes from Redis': `tests/src/differences/together.rs` has the
 //! reasons.
 
 use crate::topology::sentinels::{field, text, watched};
@@ -47,7 +47,7 @@ fn replicas_stay_with_their_master() {
     let topology = ours::builder().time(Time::Manual).cluster(2, 2).start().expect("they start");
     let mut clients: Vec<Client> =
         topology.servers().iter().map(|server| Client::connect(server.addr())).collect();
-    // The first master's replicas are gone; of the second one's, Redis would give it one.
+    // The first master's replicas are gone; Redis would move one of the second master's to it.
     for replica in [2, 4] {
         assert_eq!(text(&mut clients[1], &format!("FAULT.DOWN {replica}")), "+OK");
     }

@@ -1,4 +1,4 @@
-//! Servers of a topology that hang: the others go on without them, as without a process that hangs.
+//! Servers of a topology that hang: the others continue without them, as without a process that hangs.
 
 use crate::topology::sentinels::{text, told_port};
 use lockwheel::{Config, Time, Topology, TopologyBuilder};
@@ -16,7 +16,7 @@ const SLEEP: &str = "DEBUG SLEEP 3600";
 
 const ENDLESS: &str = "EVAL \"while true do end\" 0";
 
-/// Servers of a shape in real time or on a clock that is turned, each with so many threads, and a client of each.
+/// Servers of a shape in real time or on a manual clock, each with this number of threads, and a client of each.
 fn started(
     time: Time,
     threads: usize,
@@ -92,7 +92,7 @@ fn a_master_that_is_back_from_a_hang_follows_the_one_that_has_replaced_it() {
     }
     assert_eq!(text(&mut client(&topology, 1), "SET k v"), "+OK");
     assert_eq!(text(&mut client(&topology, 0), "SCRIPT KILL"), "+OK");
-    // The old master is where the others are, and learns what it has missed.
+    // The old master catches up with the time and the data of the others.
     let time = text(&mut client(&topology, 1), "TIME");
     while text(&mut client(&topology, 0), "TIME") != time {}
     while text(&mut client(&topology, 0), "GET k") != "\"v\"" {
@@ -163,7 +163,7 @@ fn a_server_that_hangs_can_be_killed_cut_off_and_replaced() {
     assert!(text(&mut client(&topology, 0), "SET k w").starts_with("-READONLY"));
 }
 
-/// Such a sleep begins in the exchange between all servers, and does not keep that.
+/// Such a sleep begins in the exchange between all servers, and does not block it.
 #[test]
 fn a_sleep_that_begins_while_the_clock_is_turned_is_that_of_its_server() {
     let (topology, mut clients) = started(Time::Manual, 1, |builder| builder.replicas(2));
@@ -176,7 +176,7 @@ fn a_sleep_that_begins_while_the_clock_is_turned_is_that_of_its_server() {
     clients[1].read_to_close();
 }
 
-/// Only a unix socket lets a client in so early.
+/// Only a unix socket accepts a client so early.
 #[cfg(unix)]
 #[test]
 fn a_server_that_hangs_at_the_start_is_one_of_them_all_the_same() {
@@ -198,7 +198,7 @@ fn a_server_that_hangs_at_the_start_is_one_of_them_all_the_same() {
         };
         let (mut early, mut beside) = (connected(), connected());
         early.get_mut().write_all(format!("{ENDLESS}\r\n").as_bytes()).expect("it is connected");
-        // The others have time to begin.
+        // The wait gives the others time to begin.
         for _ in 0..1000 {
             while !ask(&mut beside, "PING").starts_with("-BUSY") {}
         }
@@ -211,7 +211,7 @@ fn a_server_that_hangs_at_the_start_is_one_of_them_all_the_same() {
     let topology = ours::configured(config).threads(2).sentinels(3).replicas(2).start().expect("they start");
     early.join().expect("its script has ended");
     let mut master = client(&topology, 0);
-    // A script that is killed ends a little later.
+    // A killed script ends a little later.
     until("its script has ended", || !text(&mut master, "PING").starts_with("-BUSY"));
     assert_eq!(text(&mut master, "SET k v"), "+OK");
     assert_eq!(text(&mut master, "WAIT 2 0"), ":2");
@@ -221,7 +221,7 @@ fn a_server_that_hangs_at_the_start_is_one_of_them_all_the_same() {
     let _removed = std::fs::remove_dir_all(&directory);
 }
 
-/// The reply has what happened at the others, and says whose part is missing.
+/// The reply contains the results of the other servers, and names the missing one.
 #[test]
 fn the_history_is_read_without_a_server_that_hangs() {
     for threads in [1, 2, 4] {
@@ -244,7 +244,7 @@ fn the_history_is_read_without_a_server_that_hangs() {
     }
 }
 
-/// A node of a cluster that hangs is replaced; meanwhile waits end and keys expire at the other nodes in time.
+/// A hanging node of a cluster is replaced; meanwhile waits end and keys expire at the other nodes in time.
 #[test]
 fn a_master_of_a_cluster_that_hangs_is_replaced_while_time_runs() {
     for (threads, hang) in [(1, SLEEP), (2, ENDLESS), (4, SLEEP)] {
@@ -263,7 +263,7 @@ fn a_master_of_a_cluster_that_hangs_is_replaced_while_time_runs() {
     }
 }
 
-/// Waits until one replica lacks something that the other has.
+/// Waits until one replica lacks a write that the other has.
 fn await_hang_on_turned_clock(clients: &mut [Client]) {
     loop {
         text(&mut clients[0], "INCR n");

@@ -1,4 +1,4 @@
-//! One history of locks of all servers, and what is judged by it.
+//! One history of locks of all servers, and its verdict.
 
 use crate::topology::sentinels::{text, told_port};
 use lockwheel::{Filter, Level, Time, Topology};
@@ -6,18 +6,18 @@ use lockwheel_tests::client::{Client, is_refused};
 use lockwheel_tests::ours;
 use std::collections::BTreeSet;
 
-/// A master and two replicas whose clock is turned, with a history, and a client of each.
+/// A master and two replicas on a manual clock, with a history, and a client of each.
 fn recorded() -> (Topology, Vec<Client>) {
     let builder = ours::builder().time(Time::Manual).lock_history(true);
     let topology = builder.replicas(2).start().expect("they start");
     let mut clients: Vec<Client> =
         topology.servers().iter().map(|server| Client::connect(server.addr())).collect();
-    // That they have come stands in the history, too.
+    // The history also contains the clients' connections.
     clients.iter_mut().for_each(|client| assert_eq!(text(client, "PING"), "+PONG"));
     (topology, clients)
 }
 
-/// What happened to locks: the event, the owner and the place of the server.
+/// The events of locks: the event, the owner and the server's index.
 fn events(topology: &Topology, place: usize) -> Vec<(String, String, usize)> {
     let address = |node: String| {
         let place = topology.servers().iter().position(|server| server.addr().to_string() == node);
@@ -58,7 +58,7 @@ fn each_server_tells_of_all() {
     assert!(all[0].contains("\\\"truncated\\\":false"));
 }
 
-/// Statistics are of the server that is asked, also when the history of all is read before.
+/// Statistics are those of the requested server, also if the history of all was read before.
 #[test]
 fn statistics_behind_a_reading_are_of_the_server_that_is_asked() {
     let (topology, mut clients) = recorded();
@@ -104,13 +104,13 @@ fn a_lock_that_two_masters_granted_is_a_violation_that_names_them() {
     for server in &topology.servers()[..2] {
         assert!(found.to_string().contains(&server.addr().to_string()), "{found}");
     }
-    // What was lost stands in the history.
+    // The history contains the losses.
     let entries = topology.servers()[2].history().entries(&Filter::all()).expect("it is on").entries;
     let lost = |entry: &lockwheel::Entry| entry.fault.as_deref() == Some("LOST 1 order");
     assert!(entries.iter().any(lost), "{entries:?}");
 }
 
-/// What the history has of faults.
+/// The entries of the history about faults.
 fn faults(topology: &Topology) -> Vec<String> {
     let entries = topology.servers()[1].history().entries(&Filter::all()).expect("it is on").entries;
     entries.into_iter().filter_map(|entry| entry.fault).collect()
@@ -161,7 +161,7 @@ fn the_history_says_what_a_promoted_replica_lacks() {
     clients[0].line("DEL c a");
     clients[2].line("REPLICAOF NO ONE");
     assert_eq!(faults(&topology), ["FAULT.LAG 50", "LOST 2 a b"]);
-    // Who is killed takes with it what nobody has been told of.
+    // A killed server takes its unreplicated writes with it.
     clients[2].line("FAULT.DOWN 0");
     assert_eq!(faults(&topology)[2..], ["FAULT.DOWN 0", "LOST 1 a b"]);
 }
@@ -217,7 +217,7 @@ fn split_brain_is_seen_by_its_verdict() {
     clients[0].line("FAULT.PARTITION NODES 0");
     clients[2].line("CLOCK.ADVANCE 60000");
     assert_eq!(told_port(&mut clients[2]), topology.servers()[1].port());
-    // A sentinel cuts the clients of those that it makes something else.
+    // A sentinel disconnects the clients of servers whose role it changes.
     clients[1] = Client::connect(topology.servers()[1].addr());
     assert_eq!(text(&mut clients[0], "SET order first NX PX 600000"), "+OK");
     assert_eq!(text(&mut clients[1], "SET order second NX PX 600000"), "+OK");
@@ -236,7 +236,7 @@ fn a_server_whose_own_history_is_off_tells_of_the_others() {
     for place in 0..3 {
         assert_eq!(events(&topology, place), [event("acquired", "one", 0)], "{place}");
     }
-    // It has none of its own by that.
+    // The server has no history of its own by that.
     let answer = text(&mut clients[1], "CONFIG GET lock-history");
     assert!(answer.contains("\"no\""), "{answer}");
     clients[1].line("REPLICAOF NO ONE");

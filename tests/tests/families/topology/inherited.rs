@@ -1,11 +1,12 @@
-//! What becomes of holds that a server has not granted itself, but has taken over or been sent: the history has it.
+//! Holds that a server has not granted itself, but has taken over or received by replication, and their entries in the
+//! history.
 
 use crate::topology::sentinels::text;
 use lockwheel::{Filter, Level, Time, Topology};
 use lockwheel_tests::client::Client;
 use lockwheel_tests::ours;
 
-/// A master and a replica whose clock is turned, with a history, and a client of each.
+/// A master and a replica on a manual clock, with a history, and a client of each.
 fn recorded() -> (Topology, Vec<Client>) {
     let builder = ours::builder().time(Time::Manual).lock_history(true);
     let topology = builder.replicas(1).start().expect("they start");
@@ -17,7 +18,7 @@ fn clients_of(topology: &Topology) -> Vec<Client> {
     topology.servers().iter().map(|server| Client::connect(server.addr())).collect()
 }
 
-/// What the history has of a key: events, owners, grants and causes.
+/// The entries of the history about a key: events, owners, grants and causes.
 fn told(topology: &Topology, key: &str) -> Vec<(String, String, i64, String)> {
     let entries = topology.servers()[1].history().entries(&Filter::all().key(key)).expect("it is on").entries;
     let of = |entry: lockwheel::Entry| {
@@ -73,7 +74,7 @@ fn a_hold_that_was_taken_over_is_renewed_and_runs_out() {
     assert_eq!(told(&topology, "r"), expected);
 }
 
-/// The new master knows it before its clock goes on, also within one turn.
+/// The new master knows the hold before its clock advances, also within one advance.
 #[test]
 fn a_hold_runs_out_in_the_turn_in_which_sentinels_fail_over() {
     let builder = ours::builder().time(Time::Manual).seed(3).lock_history(true);
@@ -90,7 +91,7 @@ fn who_still_holds_what_was_taken_over_is_a_violation() {
     let (topology, mut clients) = recorded();
     text(&mut clients[0], "LOCK.ACQUIRE r me PX 60000");
     text(&mut clients[1], "FAULT.FAILOVER 1");
-    // The clients of the old master were cut.
+    // The clients of the old master were disconnected.
     clients[0] = Client::connect(topology.servers()[0].addr());
     text(&mut clients[0], "REPLICAOF NO ONE");
     text(&mut clients[1], "LOCK.RELEASE r me");
@@ -101,7 +102,7 @@ fn who_still_holds_what_was_taken_over_is_a_violation() {
     assert!(verdict.findings.iter().any(|found| found.invariant == "mutual-exclusion"), "{verdict:?}");
 }
 
-/// A lock that goes to another node of a cluster.
+/// A lock that moves to another node of a cluster.
 #[test]
 fn a_lock_that_migrates_goes_on_by_its_grant() {
     let builder = ours::builder().time(Time::Manual).lock_history(true).cluster(3, 0);
@@ -137,7 +138,7 @@ fn a_lock_that_migrates_goes_on_by_its_grant() {
     assert!(verdict.findings.is_empty(), "{:?}", verdict.findings);
 }
 
-/// One who waits for the fair lock `r` at a server, where so many do then.
+/// A waiter for the fair lock `r` at a server, which then has this number of waiters.
 fn waits_fairly(topology: &Topology, server: usize, owner: &str, waiting: usize) -> Client {
     let addr = topology.servers()[server].addr();
     let mut client = Client::connect(addr);
@@ -146,7 +147,7 @@ fn waits_fairly(topology: &Topology, server: usize, owner: &str, waiting: usize)
     client
 }
 
-/// The queue has come with the keys; those who stand in it ask anew, in any order.
+/// The queue has come with the keys; its members ask anew, in any order.
 #[test]
 fn a_fair_lock_is_granted_by_its_queue_whoever_asks_the_new_master_first() {
     let (topology, mut clients) = recorded();

@@ -1,11 +1,11 @@
-//! Events of keys in a cluster: each node tells its own, to those who listen to it.
+//! Keyspace events in a cluster: each node publishes its own, to its own subscribers.
 
 use lockwheel::{Config, Topology};
 use lockwheel_store::keyspace::EventClasses;
 use lockwheel_tests::client::Client;
 use lockwheel_tests::ours;
 
-/// Three masters, of which the first has the key's slot, and a replica of each; who listens to all of each.
+/// Three masters, the first of which owns the key's slot, a replica of each, and subscribers to all events of each.
 fn heard() -> (Topology, Vec<Client>) {
     let mut config = Config::default();
     config.notify_keyspace_events = EventClasses::parse(b"KEA").expect("known letters");
@@ -19,7 +19,7 @@ fn heard() -> (Topology, Vec<Client>) {
     (topology, listeners)
 }
 
-/// What a listener hears up to a message that all nodes are told.
+/// Returns the messages of a subscriber up to one that all nodes receive.
 fn before_end(listener: &mut Client) -> Vec<String> {
     let mut told = Vec::new();
     loop {
@@ -53,7 +53,7 @@ fn events_of_keys_are_told_on_the_node_alone() {
     for other in [1, 2, 4, 5] {
         assert_eq!(before_end(&mut listeners[other]), Vec::<String>::new(), "{other}");
     }
-    // Its replica does what it is told, and has events of its own: here those of the same names.
+    // Its replica executes the replicated commands, and has events of its own: here of the same names.
     let of_replica = before_end(&mut listeners[3]);
     assert!(of_replica.contains(&own[5].to_owned()), "{of_replica:?}");
     assert_eq!(replica.line("READONLY").to_string(), "+OK");

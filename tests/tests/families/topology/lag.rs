@@ -1,4 +1,4 @@
-//! Replicas that are told everything later, by the clock that is turned.
+//! Replicas that receive everything later, by the manual clock.
 
 use lockwheel::{Time, Topology};
 use lockwheel_tests::client::Client;
@@ -41,7 +41,7 @@ fn what_has_not_arrived_is_lost_by_a_failover() {
     assert_eq!(text(&mut clients[1], "REPLICAOF NO ONE"), "+OK");
     clients[1].line("CLOCK.ADVANCE 1000");
     assert_eq!(text(&mut clients[1], "EXISTS early lock"), ":1");
-    // Two hold it: what a failover does to a lock.
+    // Two owners hold the lock: the effect of a failover on a lock.
     assert_eq!(text(&mut clients[1], "SET lock second NX PX 10000"), "+OK");
     assert_eq!(text(&mut clients[0], "GET lock"), "\"first\"");
 }
@@ -71,7 +71,7 @@ fn told(client: &mut Client, field: &str) -> String {
     found.unwrap_or_else(|| panic!("no {field} in {text}")).trim_end().to_owned()
 }
 
-/// Both roles, and how far it is that one becomes the other.
+/// Both roles, and the progress of the change from one to the other.
 fn roles(clients: &mut [Client]) -> [String; 3] {
     [
         told(&mut clients[0], "role"),
@@ -91,7 +91,7 @@ fn a_master_hands_over_when_its_replica_has_everything() {
     let mut writer = Client::connect(topology.servers()[0].addr());
     writer.send_line("SET k 2");
     while clients[0].line("AWAIT.BLOCKED 1").to_string() != ":1" {}
-    // It is no pause that a client ends.
+    // The pause is none that a client can end.
     assert_eq!(text(&mut clients[0], "CLIENT UNPAUSE"), "+OK");
     assert_eq!(text(&mut clients[0], "GET k"), "\"1\"");
     clients[1].line("CLOCK.ADVANCE 500");

@@ -27,7 +27,7 @@ use lockwheel_engine::config::Permission;
 use lockwheel_tests::client::Client;
 use lockwheel_tests::ours;
 
-/// A master and two replicas whose clock is turned, and a client of each.
+/// A master and two replicas on a manual clock, and a client of each.
 fn manual() -> (Topology, Vec<Client>) {
     let mut config = Config::default();
     (config.enable_debug_command, config.time) = (Permission::Yes, Time::Manual);

@@ -1,4 +1,4 @@
-//! Servers of a topology that are killed, come back, are cut off and promoted.
+//! Servers of a topology that are killed, restarted, isolated and promoted.
 
 use crate::topology::manual;
 use crate::topology::sentinels::{field, text, told_port, watched};
@@ -14,12 +14,12 @@ fn client(topology: &Topology, place: usize) -> Client {
     Client::connect(topology.servers()[place].addr())
 }
 
-/// It has been cut, without another word.
+/// Requires that the client was disconnected, without another byte.
 fn assert_closed(client: &mut Client) {
     assert_eq!(client.read_to_close(), b"");
 }
 
-/// The events of a sentinel that a failover is made of, without addresses, and the place of the new master.
+/// The events of a sentinel during a failover, without addresses, and the index of the new master.
 fn failover_of(seed: u64) -> (Vec<String>, usize) {
     let (topology, mut clients) = watched(seed);
     clients[4].line("PSUBSCRIBE *");
@@ -53,13 +53,13 @@ fn sentinels_replace_a_master_that_is_down() {
     let place = topology.servers().iter().position(|server| server.port() == new).expect("it is one of them");
     assert!(place == 1 || place == 2);
     assert!((3..6).all(|sentinel| told_port(&mut clients[sentinel]) == new));
-    // A sentinel cuts the clients of those that it makes something else.
+    // A sentinel disconnects the clients of servers whose role it changes.
     let (mut master, mut replica) = (client(&topology, place), client(&topology, 3 - place));
     assert_eq!(text(&mut master, "SET k w"), "+OK");
     assert_eq!(text(&mut replica, "GET k"), "\"w\"");
     assert_eq!(text(&mut replica, "SET k x"), READ_ONLY);
 
-    // The old one comes back as a master, and is made a replica.
+    // The old master comes back as a master, and is made a replica.
     assert_eq!(text(&mut master, "FAULT.UP 0"), ":1");
     assert_eq!(text(&mut client(&topology, 0), "GET k"), "(nil)");
     clients[3].line("CLOCK.ADVANCE 30000");
@@ -73,7 +73,7 @@ fn a_failover_is_the_same_with_the_same_seed() {
     let first = failover_of(6);
     assert!(first.0.iter().any(|text| text.starts_with("+switch-master mymaster ")), "{first:?}");
     let again = failover_of(6);
-    // Ports are the system's choice.
+    // Ports are assigned by the system.
     let shape = |events: &[String]| {
         let is_port = |word: &str| word.len() >= 4 && word.bytes().all(|byte| byte.is_ascii_digit());
         let words = |text: &String| {
@@ -98,7 +98,7 @@ fn a_server_that_was_killed_comes_back_at_its_instant_with_nothing() {
     assert_eq!(text(&mut clients[1], "FAULT.DOWN 0 500"), "+OK");
     assert_closed(&mut clients[0]);
     assert!(is_refused(topology.servers()[0].addr()));
-    // Its replica has what it had.
+    // The replica has its former data.
     assert_eq!(text(&mut clients[1], "GET k"), "\"v\"");
     assert!(text(&mut clients[1], "INFO replication").contains("master_link_status:down"));
     clients[1].line("CLOCK.ADVANCE 499");
@@ -106,7 +106,7 @@ fn a_server_that_was_killed_comes_back_at_its_instant_with_nothing() {
     clients[1].line("CLOCK.ADVANCE 1");
     let mut back = client(&topology, 0);
     assert_eq!(text(&mut back, "DBSIZE"), ":0");
-    // As of a real master that keeps nothing, its replicas take over that there is nothing.
+    // The replicas of a real master that saves nothing also take over its empty data.
     assert_eq!(text(&mut clients[1], "DBSIZE"), ":0");
     back.line("SET k w");
     assert_eq!(text(&mut clients[2], "GET k"), "\"w\"");
@@ -140,7 +140,7 @@ fn a_replica_comes_back_as_a_replica() {
 #[test]
 fn two_masters_answer_while_they_are_cut_off() {
     let (topology, mut clients) = watched(8);
-    // The old master and its clients on one side; all others on the other.
+    // The old master and its clients are on one side, all others on the other.
     assert_ne!(text(&mut clients[0], "FAULT.PARTITION NODES 0"), ":0");
     clients[0].line("SET lock first NX PX 600000");
     clients[3].line("CLOCK.ADVANCE 60000");
@@ -150,7 +150,7 @@ fn two_masters_answer_while_they_are_cut_off() {
     assert_eq!(text(&mut client(&topology, place), "SET lock second NX PX 600000"), "+OK");
     assert_eq!(text(&mut clients[0], "GET lock"), "\"first\"");
     assert_eq!(text(&mut clients[0], "SET still here"), "+OK");
-    // When they meet again one of them gives in.
+    // One of them gives in as soon as they meet again.
     assert_eq!(text(&mut clients[0], "FAULT.HEAL"), ":1");
     clients[3].line("CLOCK.ADVANCE 60000");
     let mut old = client(&topology, 0);
@@ -169,7 +169,7 @@ fn what_is_held_between_servers_arrives_after_healing() {
     assert_eq!(text(&mut clients[1], "GET k"), "\"v\"");
 }
 
-/// The second server runs a script without an end, and is cut off from its clients but this one.
+/// The second server runs an endless script, and is isolated from its clients except this one.
 fn cut_off_in_a_script(topology: &Topology, clients: &mut [Client]) -> Client {
     assert_eq!(text(&mut clients[1], "CONFIG SET busy-reply-threshold 20"), "+OK");
     let mut exempt = client(topology, 1);
@@ -180,13 +180,13 @@ fn cut_off_in_a_script(topology: &Topology, clients: &mut [Client]) -> Client {
     exempt
 }
 
-/// Nobody could kill it before, and to heal takes all servers, so that it would have waited for the script for ever.
+/// Nobody could kill the script before. Healing involves all servers, so it would have waited for the script for ever.
 #[test]
 fn a_script_on_a_server_without_clients_can_be_killed_after_healing() {
     let (topology, mut clients) = manual();
     let _exempt = cut_off_in_a_script(&topology, &mut clients);
     clients[0].send_line("FAULT.HEAL");
-    // The request before it has been seen, then.
+    // The request before it has been processed, then.
     assert_eq!(text(&mut client(&topology, 0), "PING"), "+PONG");
     assert_eq!(text(&mut client(&topology, 1), "SCRIPT KILL"), "+OK");
     assert!(clients[1].read_reply().is_error());
@@ -194,7 +194,7 @@ fn a_script_on_a_server_without_clients_can_be_killed_after_healing() {
     assert_eq!(text(&mut clients[0], "FAULT.HEAL"), ":0");
 }
 
-/// It is spared by a restart of its server, and stays so while that lets nobody in.
+/// The client is spared by a restart of its server, and stays so while the server admits nobody.
 #[test]
 fn whoever_restarts_a_server_steers_all_while_it_is_down() {
     let (topology, mut clients) = manual();
@@ -206,13 +206,13 @@ fn whoever_restarts_a_server_steers_all_while_it_is_down() {
     }
     assert!(text(&mut clients[1], "CLOCK.NEXT").contains("fired"));
     assert_eq!(text(&mut client(&topology, 1), "PING"), "+PONG");
-    // Who kills his own server is answered, and then cut.
+    // A client that kills its own server gets an answer, and is then disconnected.
     assert_eq!(text(&mut clients[1], "FAULT.RESTART DOWN 500"), "+OK");
     assert_eq!(text(&mut clients[1], "FAULT.DOWN 1 500"), "+OK");
     assert_closed(&mut clients[1]);
 }
 
-/// As of a process, nothing is left of what it was about to do.
+/// Nothing is left of the server's pending work, as with a killed process.
 #[test]
 fn a_server_is_killed_in_the_midst_of_a_script() {
     let (topology, mut clients) = manual();
@@ -238,7 +238,7 @@ fn a_heal_that_has_been_done_ends_no_later_partition() {
     let (topology, mut clients) = manual();
     clients[0].line("FAULT.HEAL");
     let mut exempt = cut_off_in_a_script(&topology, &mut clients);
-    // An exchange that is left to the end of the script.
+    // An exchange that is postponed until the end of the script.
     clients[0].line("SET k v");
     assert_eq!(text(&mut exempt, "SCRIPT KILL"), "+OK");
     assert_eq!(text(&mut clients[0], "WAIT 2 0"), ":2");
@@ -253,14 +253,14 @@ fn servers_are_cut_off_from_their_clients() {
     assert_eq!(text(&mut clients[0], "FAULT.PARTITION NODES 1,2 FROM CLIENTS"), ":2");
     clients[1].send_line("ECHO late");
     clients[0].line("SET k v");
-    // The servers themselves go on.
+    // The servers themselves continue.
     assert_eq!(text(&mut clients[0], "WAIT 2 0"), ":2");
     assert_eq!(topology.servers()[1].command(&["GET", "k"]).expect("it answers"), Reply::Text(b"v".to_vec()));
     assert_eq!(text(&mut clients[0], "FAULT.HEAL"), ":2");
     assert_eq!(clients[1].read_reply().to_string(), "\"late\"");
 }
 
-/// Two are down, and the last is cut off from all clients by one that is gone.
+/// Two servers are down, and the last one is isolated from all clients by a client that is gone.
 #[test]
 fn servers_that_nobody_is_left_to_ask_are_healed_by_a_new_connection() {
     let (topology, mut clients) = manual();
@@ -303,7 +303,7 @@ fn a_replica_takes_over_as_it_is() {
 fn clients_of_the_old_master_are_cut_by_a_failover() {
     let (topology, mut clients) = manual();
     let mut beside = client(&topology, 0);
-    // Who has been answered is known to the server.
+    // A client that has been answered is known to the server.
     for client in [&mut beside, &mut clients[0]] {
         client.line("PING");
     }
@@ -352,7 +352,7 @@ fn servers_that_there_are_not_are_refused() {
     }
 }
 
-/// Nobody could be asked for FAULT.UP, or to turn the clock.
+/// Nobody could send FAULT.UP, or advance the clock.
 #[test]
 fn the_last_server_is_not_killed_while_none_could_bring_it_back() {
     let (_topology, mut clients) = manual();
@@ -435,7 +435,7 @@ fn a_reset_ends_faults_of_servers() {
     }
 }
 
-/// As the book has it: one server says what its clients are to hear, and the others answer.
+/// One server gives the answers that its clients are to get, and the others work normally, as in the book.
 #[test]
 fn a_server_that_loads_or_has_lost_its_master_says_so_on_demand() {
     let (_topology, mut clients) = manual();

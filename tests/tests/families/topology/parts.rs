@@ -1,5 +1,5 @@
-//! The roles of a topology's servers: all begin anew together, and all know them at once; what cuts nodes off cuts
-//! MIGRATE.
+//! The roles of a topology's servers: a reset affects all together, and all know the roles at once. A partition of
+//! nodes also blocks MIGRATE.
 
 use crate::topology::sentinels::{field, text, told_port, watched};
 use lockwheel::{Time, Topology};
@@ -24,7 +24,7 @@ fn ids(clients: &mut [Client]) -> Vec<String> {
     clients.iter_mut().map(|client| text(client, "CLUSTER MYID").trim_matches('"').to_owned()).collect()
 }
 
-/// All have the parts that they began with, and serve all slots.
+/// All have their initial roles, and serve all slots.
 fn assert_at_start(topology: &Topology) {
     let mut clients = clients_of(topology);
     for _ in 0..2 {
@@ -64,7 +64,7 @@ fn one_node_that_begins_anew_brings_all_back_to_their_parts() {
         text(&mut clients[2], "SET a stays");
         assert_eq!(text(&mut clients[3], "CLUSTER FAILOVER"), "+OK");
         assert_eq!(text(&mut clients[node], "CONTROL.RESET"), "+OK");
-        // Whose data they were has nothing; the others have what they had.
+        // The node that was reset has lost its data; the others keep theirs.
         let [first, other] = [(0, format!("GET {KEY}")), (2, "GET a".to_owned())]
             .map(|(at, line)| text(&mut Client::connect(topology.servers()[at].addr()), &line));
         assert_eq!(first, if node == 0 { "(nil)" } else { "\"old\"" }, "{node}");
@@ -73,7 +73,7 @@ fn one_node_that_begins_anew_brings_all_back_to_their_parts() {
     }
 }
 
-/// The first server is the master of the next two, and that is what the sentinels behind these watch.
+/// The first server is the master of the next two, and the sentinels behind these watch it.
 fn assert_watched_at_start(topology: &Topology) {
     let mut clients = clients_of(topology);
     let port = topology.servers()[0].port();
@@ -120,7 +120,7 @@ fn one_server_that_begins_anew_brings_replicas_and_sentinels_back_to_their_roles
     }
 }
 
-/// A master and two replicas on one clock that is turned, and a client of each.
+/// A master and two replicas on one manual clock, and a client of each.
 fn replicas() -> (Topology, Vec<Client>) {
     let topology = ours::builder().time(Time::Manual).replicas(2).start().expect("they start");
     let clients = clients_of(&topology);
@@ -129,7 +129,7 @@ fn replicas() -> (Topology, Vec<Client>) {
 
 #[test]
 fn a_failover_that_waits_ends_with_the_reset_of_another_server() {
-    // The server that fails over, where to, and whether without waiting for long.
+    // The server that fails over, its target, and whether a short wait must suffice.
     for (master, heir, words) in
         [(0, 1, " FORCE TIMEOUT 50"), (0, 1, " TIMEOUT 60000"), (1, 0, " TIMEOUT 60000")]
     {
@@ -204,7 +204,7 @@ fn slots_that_have_moved_come_back_with_the_first_reset() {
     assert_at_start(&topology);
 }
 
-/// A message that is refused is lost: its connection ends, and the next one asks anew.
+/// A refused message is lost: its connection ends, and the next one asks anew.
 #[test]
 fn a_node_that_refused_messages_when_it_came_back_has_not_failed_for_ever() {
     let (topology, mut clients) = cluster();
@@ -216,7 +216,7 @@ fn a_node_that_refused_messages_when_it_came_back_has_not_failed_for_ever() {
     (0..3).for_each(|_| _ = text(&mut clients[1], "CLOCK.ADVANCE 1000"));
     let mut clients = clients_of(&topology);
     assert_eq!(text(&mut clients[0], "FAULT.CLEAR"), ":1");
-    // Nobody is silent meanwhile, as in one long advance: no connection ends for that.
+    // Nobody is silent meanwhile, as in one long advance: no connection times out.
     (0..60).for_each(|_| _ = text(&mut clients[0], "CLOCK.ADVANCE 1000"));
     for client in &mut clients {
         let nodes = text(client, "CLUSTER NODES");

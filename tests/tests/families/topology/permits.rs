@@ -1,11 +1,11 @@
-//! Permits of a semaphore that two servers give out, each for itself.
+//! Permits of a semaphore that two servers give out independently.
 
 use crate::topology::sentinels::text;
 use lockwheel::{Level, Time, Topology};
 use lockwheel_tests::client::Client;
 use lockwheel_tests::ours;
 
-/// What Redisson's `RSemaphore` and `RPermitExpirableSemaphore` send to take some, and to give one back.
+/// The scripts of Redisson's `RSemaphore` and `RPermitExpirableSemaphore` that take permits, and that return one.
 const TAKE: &str = "local value = redis.call('get', KEYS[1]); \
      if (value ~= false and tonumber(value) >= tonumber(ARGV[1])) then \
      local val = redis.call('decrby', KEYS[1], ARGV[1]); return 1; end; return 0;";
@@ -16,7 +16,7 @@ const TAKE_ID: &str = "local value = redis.call('get', KEYS[1]); \
      redis.call('zadd', KEYS[2], ARGV[2], ARGV[4]); return ARGV[4]; end; return nil;";
 const CHANNEL: &str = "redisson_sc:{s}";
 
-/// A master and its replica, whose clock is turned, with a history; and a client of each.
+/// A master and its replica on a manual clock, with a history, and a client of each.
 struct Servers {
     topology: Topology,
     clients: Vec<Client>,
@@ -34,7 +34,7 @@ impl Servers {
         text(&mut self.clients[server], line)
     }
 
-    /// The replica goes on by itself; its clients have to connect anew.
+    /// The replica works independently; its clients must connect anew.
     fn promote(&mut self) {
         self.ask(1, "REPLICAOF NO ONE");
         self.clients[1] = Client::connect(self.topology.servers()[1].addr());
@@ -55,7 +55,7 @@ impl Servers {
         seconds.expect("seconds") * 1_000 + micros.expect("microseconds") / 1_000
     }
 
-    /// What was found that is worse than a habit: of whom, and how it ends.
+    /// Requires these findings above habits: the owners, and the end of each text.
     #[track_caller]
     fn check(&self, expected: &[(&[&str], &str)]) {
         let verdict = self.topology.servers()[1].verify(Level::Suspect, None);
@@ -117,7 +117,7 @@ fn a_failover_that_loses_nothing_gives_no_more_than_there_is() {
     servers.check(&[]);
 }
 
-/// Who has them was not told.
+/// The replica does not know the holders.
 #[test]
 fn what_a_master_gave_that_is_a_replica_now_is_still_out() {
     let mut servers = Servers::new();
@@ -128,7 +128,7 @@ fn what_a_master_gave_that_is_a_replica_now_is_still_out() {
     servers.ask(0, &format!("REPLICAOF 127.0.0.1 {port}"));
     servers.take(1, "SEM.ACQUIRE s second");
     servers.check(&[(&["first", "second"], "1 more than all")]);
-    // The part of a master goes back.
+    // The master role moves back.
     servers.ask(0, "REPLICAOF NO ONE");
     servers.clients[0] = Client::connect(servers.topology.servers()[0].addr());
     assert_eq!(servers.ask(0, "SEM.ACQUIRE s third"), "(nil)");
@@ -144,7 +144,7 @@ fn what_redisson_takes_of_two_masters_is_found_too() {
         assert_eq!(servers.run(server, TAKE, &["1", "s", "1"]), ":1");
     }
     servers.check(&[(&[], "1 more than all")]);
-    // One of them gives it back, and another takes it there.
+    // One server's client returns the permit, and another takes it there.
     servers.run(0, GIVE, &["2", "s", CHANNEL, "1"]);
     servers.ask(1, "SEM.INIT s 1");
     servers.check(&[(&[], "1 more than all")]);

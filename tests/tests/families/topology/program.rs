@@ -7,7 +7,7 @@ use lockwheel_tests::tls::Certificates;
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};
 
-/// Killed when dropped.
+/// The program. Dropping it kills the process.
 struct Running(Child);
 
 impl Drop for Running {

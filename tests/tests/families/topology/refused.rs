@@ -1,5 +1,4 @@
-//! Servers of a topology that are down: the system refuses connections to them, and their data stay if that is asked
-//! for.
+//! Servers of a topology that are down: the system refuses connections to them, and their data stay on request.
 
 use crate::topology::sentinels::text;
 use lockwheel::{Config, Time, Topology};
@@ -10,7 +9,7 @@ use lockwheel_tests::redis_server::{find_in_path, is_wanted, skip};
 use lockwheel_tests::shapes::until;
 use std::process::Command;
 
-/// A master and two replicas with so many threads each, and a client of each.
+/// A master and two replicas with this number of threads each, and a client of each.
 fn started(threads: usize, time: Time) -> (Topology, Vec<Client>) {
     let topology = ours::builder().threads(threads).time(time).replicas(2).start().expect("they start");
     let clients = topology.servers().iter().map(|server| Client::connect(server.addr())).collect();
@@ -21,7 +20,7 @@ fn client(topology: &Topology, place: usize) -> Client {
     Client::connect(topology.servers()[place].addr())
 }
 
-/// The output of redis-cli for a PING of a server; `None` without redis-cli.
+/// The output of redis-cli for a PING of a server. `None` without redis-cli.
 fn printed_by_redis_cli(topology: &Topology, place: usize) -> Option<String> {
     let Some(program) = find_in_path("redis-cli").filter(|_| is_wanted("redis-cli")) else {
         skip(&["redis-cli"], "redis-cli is not installed (apt-get install redis-tools)");
@@ -50,7 +49,7 @@ fn a_server_that_is_down_refuses_connections_and_keeps_its_data() {
             let mut back = client(&topology, 0);
             assert_eq!(text(&mut back, "GET k"), "\"v\"");
             assert!(text(&mut back, &format!("EVALSHA {} 0", loaded.trim_matches('"'))).ends_with(":1"));
-            // Its replicas go on where they were.
+            // The replicas continue from their offset.
             assert_eq!(text(&mut back, "SET k w"), "+OK");
             assert_eq!(text(&mut back, "WAIT 2 0"), ":2");
             assert_eq!(text(&mut clients[2], "GET k"), "\"w\"");
@@ -71,7 +70,7 @@ fn a_replica_that_is_down_with_its_data_goes_on_where_it_was() {
         text(&mut clients[0], "CLOCK.ADVANCE 1");
         assert_eq!(text(&mut client(&topology, 2), "GET k"), "\"w\"");
         assert!(text(&mut clients[0], "INFO stats").contains("sync_partial_ok:1"));
-        // The same of a replica that cuts its own clients.
+        // A replica likewise disconnects its own clients.
         assert_eq!(text(&mut clients[1], "FAULT.RESTART DOWN 500 KEEP"), "+OK");
         assert!(is_refused(topology.servers()[1].addr()));
         text(&mut clients[0], "CLOCK.ADVANCE 500");
@@ -80,7 +79,7 @@ fn a_replica_that_is_down_with_its_data_goes_on_where_it_was() {
     }
 }
 
-/// A master that goes on with its stream does not say again which database that is in.
+/// A master that continues its stream does not repeat the stream's selected database.
 #[test]
 fn a_replica_goes_on_in_the_database_of_the_stream() {
     let ways: [(usize, &[&str]); 4] = [
@@ -114,7 +113,7 @@ fn a_replica_goes_on_in_the_database_of_the_stream() {
     }
 }
 
-/// The end of the script tells the replicas nothing, so they have to be sent everything.
+/// The end of the script is not replicated, so the replicas need a full resynchronisation.
 #[test]
 fn replicas_have_what_a_killed_script_has_left_behind() {
     let (topology, mut clients) = started(2, Time::Manual);
@@ -157,7 +156,7 @@ fn whoever_ends_the_time_of_a_replica_that_is_down_makes_it_follow_again() {
     }
 }
 
-/// A server without clients that could turn its clock is reached again.
+/// A server without clients that could advance its clock becomes reachable again.
 #[test]
 fn a_server_that_is_down_is_reached_again_when_the_last_other_one_ends() {
     let mut config = Config::default();
@@ -192,7 +191,7 @@ fn a_server_that_is_down_without_an_end_ends_with_the_last_other_one() {
     }
 }
 
-/// It can be asked for the other one when it is back.
+/// A client can ask it for the other server when it is back.
 #[test]
 fn a_server_that_comes_back_by_itself_keeps_the_others_from_ending() {
     let (topology, mut clients) = started(1, Time::Manual);

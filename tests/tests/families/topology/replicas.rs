@@ -1,4 +1,4 @@
-//! A master and its replicas in one process: what a client is answered for, the replicas have.
+//! A master and its replicas in one process: the replicas have every write that the master has acknowledged.
 
 use crate::replication::servers::{self, noise};
 use crate::topology::manual;
@@ -118,7 +118,7 @@ fn a_replica_that_was_cut_comes_back() {
     }
 }
 
-/// Redisson may listen at a replica, and what the master sends nobody there hears.
+/// Redisson may subscribe at a replica, and nobody there receives the master's own messages.
 #[test]
 fn the_replica_of_a_replica_that_was_cut_comes_back_with_it() {
     for (middle, last) in [(1, 2), (2, 1)] {
@@ -132,7 +132,7 @@ fn the_replica_of_a_replica_that_was_cut_comes_back_with_it() {
     }
 }
 
-/// It is not refused at each instant at which something happens.
+/// The connection is not refused at each instant at which something happens.
 #[test]
 fn a_replica_comes_back_when_its_master_has_found_its_own() {
     let (topology, mut clients) = manual();
@@ -188,7 +188,7 @@ fn a_master_knows_at_once_how_far_its_replicas_are() {
     }
 }
 
-/// What real replicas say once a second is due when the clock that all share says so.
+/// The acknowledgements that real replicas send once a second are due by the shared clock.
 #[test]
 fn a_replica_that_is_cut_off_is_late_by_the_clock_that_all_share() {
     let (_topology, mut clients) = manual();

@@ -1,11 +1,11 @@
-//! Sentinels in one process with what they watch: what the turned clock makes of them.
+//! Sentinels in one process with their servers: the effects of the manual clock.
 
 use lockwheel::{Time, Topology};
 use lockwheel_tests::client::Client;
 use lockwheel_tests::ours;
 use lockwheel_tests::reply::Reply;
 
-/// A master, two replicas and three sentinels whose clock is turned, and a client of each.
+/// A master, two replicas and three sentinels on a manual clock, and a client of each.
 pub(crate) fn watched(seed: u64) -> (Topology, Vec<Client>) {
     let builder = ours::builder().time(Time::Manual).seed(seed).lock_history(true);
     let topology = builder.sentinels(3).replicas(2).start().expect("they start");
@@ -28,7 +28,7 @@ pub(crate) fn field(reply: &Reply, name: &str) -> String {
     texts[at.unwrap_or_else(|| panic!("no {name}: {texts:?}")) * 2 + 1].clone()
 }
 
-/// The port of the master, as a sentinel tells it.
+/// The port of the master, according to a sentinel.
 pub(crate) fn told_port(sentinel: &mut Client) -> u16 {
     let Reply::Array(address) = sentinel.line("SENTINEL GET-MASTER-ADDR-BY-NAME mymaster") else {
         panic!("no address")
@@ -86,7 +86,7 @@ fn a_failover_at_a_wished_instant_is_named_by_sentinels_at_once() {
     clients[1].line("FAULT.HEAL");
     clients[1].line("CLOCK.ADVANCE 120000");
     clients[4..6].iter_mut().for_each(|sentinel| assert_eq!(told_port(sentinel), ports[2]));
-    // The old master's clients were cut.
+    // The old master's clients were disconnected.
     clients[0] = Client::connect(topology.servers()[0].addr());
     let roles: Vec<String> = (0..3).map(|server| text(&mut clients[server], "ROLE")).collect();
     assert!(
@@ -105,7 +105,7 @@ fn a_forced_failover_promotes_a_replica_and_the_others_follow() {
     let new = told_port(&mut clients[3]);
     assert_ne!(new, old);
     assert!((3..6).all(|sentinel| told_port(&mut clients[sentinel]) == new));
-    // A sentinel cuts the clients of those that it makes something else.
+    // A sentinel disconnects the clients of servers whose role it changes.
     let mut clients: Vec<Client> =
         topology.servers().iter().map(|server| Client::connect(server.addr())).collect();
     let place = topology.servers().iter().position(|server| server.port() == new).expect("it is one of them");
@@ -143,7 +143,8 @@ fn servers_with_a_password_watch_and_follow_each_other() {
     assert!(text(&mut old, "INFO replication").contains("master_link_status:up"));
 }
 
-/// A sentinel kills the clients of a server that it promotes, also the one whose turn of the clock lets it do so.
+/// A sentinel kills the clients of a server that it promotes, including the client whose advance of the clock lets it
+/// do so.
 #[test]
 fn who_turns_the_clock_is_told_so_before_it_is_disconnected() {
     for asks in [0, 1] {
@@ -151,7 +152,7 @@ fn who_turns_the_clock_is_told_so_before_it_is_disconnected() {
         let topology = builder.sentinels(3).replicas(1).start().expect("they start");
         let mut clients: Vec<Client> =
             topology.servers().iter().map(|server| Client::connect(server.addr())).collect();
-        // So much is due after the failover that the turn lets others be answered amid it.
+        // There is so much due after the failover that other clients are served during the advance.
         let script = "for i = 1, 140000 do redis.call('SET', i, '', 'PX', 59000) end return 1";
         assert_eq!(clients[0].cmd(&["EVAL", script, "0"]).to_string(), ":1");
         let fault = ["SENTINEL FAILOVER mymaster", "FAULT.DOWN 0"][asks];
@@ -174,13 +175,13 @@ fn a_failover_spares_the_exempt_client_that_turns_the_clock_through_the_new_mast
     }
     assert_eq!(text(&mut turning, "FAULT.DOWN 0"), "+OK");
     waiting.send_line("AWAIT.KEY k EXISTS");
-    // A turn that settles waits in between: the failover would cut it off from its answer.
+    // An advance with SETTLE waits in between: the failover would disconnect its client before the answer.
     assert!(text(&mut turning, "CLOCK.ADVANCE 60000 SETTLE 1").contains("fired"));
     assert!(other.read_to_close().is_empty());
     assert!(text(&mut turning, "ROLE").contains("master"));
     assert_eq!(text(&mut turning, "SET k v"), "+OK");
     assert_eq!(waiting.read_reply().to_string(), ":1");
-    // By a client it is killed as any other.
+    // CLIENT KILL ends it like any other client.
     assert!(text(&mut turning, "CLIENT KILL TYPE normal").starts_with(':'));
     assert!(waiting.read_to_close().is_empty());
 }

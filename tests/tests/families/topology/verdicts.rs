@@ -1,4 +1,4 @@
-//! What the history of several servers has, and what is judged by it: each server's numbers, renewals, order, gaps.
+//! The history of several servers, and its verdict: each server's numbers, renewals, order, gaps.
 
 use crate::topology::sentinels::text;
 use lockwheel::{Filter, Level, Time, Topology};
@@ -10,7 +10,7 @@ fn clients_of(topology: &Topology) -> Vec<Client> {
     topology.servers().iter().map(|server| Client::connect(server.addr())).collect()
 }
 
-/// A master and replicas whose clock is turned, with a history, and a client of each.
+/// A master and replicas on a manual clock, with a history, and a client of each.
 fn recorded(replicas: usize) -> (Topology, Vec<Client>) {
     let builder = ours::builder().time(Time::Manual).lock_history(true);
     let topology = builder.replicas(replicas).start().expect("they start");
@@ -67,7 +67,7 @@ fn a_lock_that_is_granted_elsewhere_by_an_earlier_number_is_found() {
     assert_eq!(found(&topology, "token-order"), 1);
 }
 
-/// The lease of a connection that a partitioned master goes on renewing.
+/// The lease of a connection that a partitioned master continues to renew.
 #[test]
 fn what_a_server_renews_by_itself_is_seen_at_once() {
     let (topology, mut clients) = recorded(1);
@@ -96,7 +96,7 @@ fn turns_of_the_clock_stand_between_what_happens_elsewhere() {
         .collect();
     assert_eq!(order, ["clock", "acquired", "clock"]);
     assert!(entries.is_sorted_by_key(|entry| entry.monotonic));
-    // What was read stays as it was.
+    // Entries that were read do not change.
     text(&mut clients[0], "CLOCK.ADVANCE 10");
     let again = topology.servers()[0].history().entries(&Filter::all()).expect("it is on").entries;
     let shown = |entries: &[lockwheel::Entry]| format!("{entries:?}");
@@ -159,7 +159,7 @@ fn two_masters_that_grant_a_lock_in_two_layouts_break_it() {
     }
 }
 
-/// How many findings there are of locks in two layouts.
+/// The number of findings about locks in two layouts.
 fn lint(topology: &Topology) -> usize {
     let verdict = topology.servers()[0].verify(Level::Lint, None).expect("it is on");
     verdict.findings.iter().filter(|found| found.invariant == "layout-mix").count()

@@ -1,4 +1,5 @@
-//! Several clients of a real server and of ours: what each is told because of one request, frame by frame.
+//! Several clients of a real server and of ours: the frames that each receives because of one request, compared one by
+//! one.
 
 use lockwheel::Config;
 use lockwheel_tests::client::{Client, Protocol, split};
@@ -7,10 +8,10 @@ use lockwheel_tests::redis_server::{Kind, RealServer};
 use lockwheel_tests::reply::Reply;
 use std::net::SocketAddr;
 
-/// Ends what a connection was told: the answer to PING or ECHO with it.
+/// The end mark of a connection's frames, answered by PING or ECHO.
 const MARKER: &[u8] = b"(that is all)";
 
-/// The same between MULTI and EXEC: the answer to another MULTI.
+/// The end mark between MULTI and EXEC: the answer to another MULTI.
 const NESTED: &str = "ERR MULTI calls can not be nested";
 
 /// Clients of one server.
@@ -19,7 +20,7 @@ struct Clients {
     ids: Vec<i64>,
     /// The numbers of those that are gone.
     gone: Vec<i64>,
-    /// Those between MULTI and EXEC.
+    /// Whether each client is between MULTI and EXEC.
     queueing: Vec<bool>,
 }
 
@@ -32,7 +33,8 @@ impl Clients {
         Clients { all, ids, gone: Vec::new(), queueing }
     }
 
-    /// Sends a line, `$1` in which is the number of client 1, and reads what everybody is told then, the sender first.
+    /// Sends a line, in which `$1` is the number of client 1. Reads the frames that each client then receives, the
+    /// sender first.
     fn told(&mut self, sender: usize, line: &str) -> Vec<Vec<Reply>> {
         let ids = self.ids.clone();
         let name = |word: Vec<u8>| match word.strip_prefix(b"$") {
@@ -49,11 +51,11 @@ impl Clients {
             "EXEC" | "DISCARD" | "RESET" => self.queueing[sender] = false,
             _ => {}
         }
-        // Broadcasts follow the batch of requests: the marker comes in one of its own.
+        // Broadcasts follow the batch of requests, so the marker is sent in its own batch.
         let mut first =
             if line.contains("SUBSCRIBE") { Vec::new() } else { until_reply(&mut self.all[sender]) };
         let clients = self.all.len();
-        // When the sender is answered, what others are told is on its way.
+        // The messages to the others are on their way once the sender has its answer.
         let mut told: Vec<Vec<Reply>> =
             (0..clients).map(|at| (sender + at) % clients).map(|at| self.until_marker(at)).collect();
         first.append(&mut told[0]);
@@ -73,7 +75,7 @@ impl Clients {
     fn until_marker(&mut self, index: usize) -> Vec<Reply> {
         let client = &mut self.all[index];
         match self.queueing[index] {
-            // What is not queued, and leaves the transaction as it is.
+            // The marker is not queued, and leaves the transaction as it is.
             true => client.send_line("MULTI"),
             false => client.send(&[b"PING".as_slice(), MARKER]),
         }
@@ -94,7 +96,7 @@ impl Clients {
     }
 }
 
-/// What a client is told up to its reply.
+/// Returns a client's frames up to its reply.
 fn until_reply(client: &mut Client) -> Vec<Reply> {
     let is_message = |frame: &Reply| match frame {
         Reply::Push(_) => true,
@@ -108,7 +110,7 @@ fn until_reply(client: &mut Client) -> Vec<Reply> {
     frames
 }
 
-/// Puts clients' places in the place of their numbers.
+/// Replaces clients' numbers by their indexes.
 fn renamed(reply: &mut Reply, ids: &[i64]) {
     match reply {
         Reply::Int(number) => {
@@ -122,7 +124,7 @@ fn renamed(reply: &mut Reply, ids: &[i64]) {
     }
 }
 
-/// Clients of a real server and of ours, which are told the same.
+/// Clients of a real server and of ours, which receive the same frames.
 pub(crate) struct Beside {
     servers: [Clients; 2],
     sent: String,
@@ -136,10 +138,10 @@ impl Beside {
         self.servers[0].queueing[client]
     }
 
-    /// With a client for each protocol; none where there is no redis-server.
+    /// Starts with a client for each protocol. Returns `None` if there is no redis-server.
     pub(crate) fn start(protocols: &[Protocol]) -> Option<Self> {
         let real = RealServer::start(Kind::Redis, &["--enable-debug-command", "yes"])?;
-        // Beside the other's file.
+        // Each server has its own file.
         let mut config = Config::default();
         config.dir = real.directory().to_string_lossy().into_owned();
         "ours.rdb".clone_into(&mut config.saves.dbfilename);
@@ -148,19 +150,19 @@ impl Beside {
         Some(Beside { servers, sent: String::new(), _real: real, _ours: ours })
     }
 
-    /// The first client has another one disconnected, which is then no longer among them.
+    /// Lets the first client disconnect another one, which is then no longer among them.
     fn kill(&mut self, index: usize) {
         for clients in &mut self.servers {
             let id = clients.ids.remove(index);
             clients.gone.push(id);
             clients.queueing.remove(index);
             drop(clients.all.remove(index));
-            // It may be gone already.
+            // The client may be gone already.
             let _killed = clients.all[0].line(&format!("CLIENT KILL ID {id}"));
         }
     }
 
-    /// A client sends a line; everybody is told the same by both servers. What that is.
+    /// Sends a client's line, and requires that both servers send everybody the same frames. Returns these.
     #[track_caller]
     pub(crate) fn same(&mut self, sender: usize, line: &str) -> Vec<Vec<Reply>> {
         self.sent.push_str(&format!("{sender}> {line}\n"));
@@ -465,7 +467,7 @@ fn a_broken_redirection_is_told() {
     servers.same(0, "CLIENT TRACKINGINFO");
 }
 
-/// Who names a key that is due is told of it behind the reply, and others are, too.
+/// A client that names an expired key is notified behind the reply, and others are, too.
 #[test]
 fn a_key_that_is_over_is_told_after_the_reply() {
     lines(

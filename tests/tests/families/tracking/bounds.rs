@@ -1,11 +1,11 @@
-//! The table of keys is bounded, and gone with who has used it.
+//! The table of keys is bounded, and entries are removed with their client.
 
 use lockwheel::Config;
 use lockwheel_engine::core::Simulation;
 
 use crate::tracking::leave;
 
-/// A server, and a client of it that speaks RESP3 and one that does not.
+/// A server, and two clients, one of which speaks RESP3.
 fn server() -> (Simulation, u64, u64) {
     let mut server = Simulation::new(Config::default(), 7);
     let [tracking, other] = [0; 2].map(|_| server.connect());
@@ -65,7 +65,7 @@ fn keys_beyond_the_limit_are_forgotten_and_told() {
     assert_eq!(invalidations(&server.ask(client, "MGET 1 2 3 4 5")), 0);
 }
 
-/// A limit of keys is one of bytes too: of a mebibyte at least.
+/// A limit of keys also limits bytes: to a mebibyte at least.
 #[test]
 fn long_names_count() {
     let (mut server, client, other) = server();
@@ -82,7 +82,7 @@ fn long_names_count() {
 #[test]
 fn the_table_counts_as_memory_and_is_given_back() {
     let (mut server, client, other) = server();
-    // What is remembered of durations grows with each that is longer than any before.
+    // The records of latency grow with each new maximum.
     server.ask(other, "CONFIG SET latency-tracking no");
     let before = figure(&mut server, other, "used_memory");
     server.ask(client, "CLIENT TRACKING on");
@@ -96,7 +96,7 @@ fn the_table_counts_as_memory_and_is_given_back() {
     assert!(after < before + 50_000, "{before} {with} {after}");
 }
 
-/// Clients that come and go leave nothing with a key that all read.
+/// Clients that come and go leave nothing at a key that all read.
 #[test]
 fn who_is_gone_is_dropped_from_a_key() {
     let (mut server, client, other) = server();
@@ -111,7 +111,7 @@ fn who_is_gone_is_dropped_from_a_key() {
     assert!(items <= 8, "{items}");
 }
 
-/// A million prefixes are checked for overlaps in no time, and looked for in each key that changes.
+/// A million prefixes are quickly checked for overlaps, and quickly searched for each key that changes.
 #[test]
 fn very_many_prefixes_cost_little() {
     let (mut server, client, other) = server();
@@ -141,7 +141,7 @@ fn prefixes_that_overlap_are_answered_once() {
     assert!(server.ask(client, "CLIENT TRACKINGINFO").contains("off"));
 }
 
-/// What a client listens to counts as its own, until it no longer does.
+/// A client's prefixes count as its own memory, until it stops tracking.
 #[test]
 fn prefixes_are_memory_of_their_client() {
     let (mut server, client, other) = server();
@@ -177,7 +177,7 @@ fn a_new_beginning_keeps_who_tracks_and_tells_that_all_is_gone() {
     assert!(!server.is_connected(client));
 }
 
-/// A waiting client is told of what it has read, and reads by waiting.
+/// A waiting client is notified about keys that it has read, and reads by waiting.
 #[test]
 fn who_waits_is_told_too() {
     let (mut server, client, other) = server();

@@ -1,4 +1,4 @@
-//! Client-side caching: what each client is told, frame by frame as on redis-server, and its bounds.
+//! Client-side caching: the frames of each client, compared with redis-server's one by one, and its bounds.
 
 mod beside;
 mod bounds;

@@ -1,11 +1,11 @@
-//! CLIENT PAUSE: who is held, for how long, and in which order they go on. On the clock that a test turns.
+//! CLIENT PAUSE: the clients that are held, the time, and the order in which they continue. On a manual clock.
 
 use lockwheel::{Config, Time};
 use lockwheel_engine::core::Simulation;
 
 use crate::tracking::leave;
 
-/// A server whose clock stands still, and some clients.
+/// A server on a manual clock, and some clients.
 fn server<const N: usize>() -> (Simulation, [u64; N]) {
     let mut config = Config::default();
     config.time = Time::Manual;
@@ -168,7 +168,7 @@ fn keys_stay_while_clients_are_paused() {
     assert_eq!(expired(&mut server).as_deref(), Some("expired_keys:2"));
 }
 
-/// What a transaction writes behind its own CLIENT PAUSE, it writes.
+/// A transaction's writes behind its own CLIENT PAUSE are executed.
 #[test]
 fn a_pause_within_a_transaction_begins_behind_it() {
     let (mut server, [steer, other, waiter]) = server();
@@ -218,7 +218,7 @@ fn a_new_beginning_ends_it() {
     assert_eq!(server.ask(two, "EXISTS k"), ":0\r\n");
 }
 
-/// The first that goes on pauses the others again: they keep their order.
+/// The first client that continues pauses the others again: they keep their order.
 #[test]
 fn who_goes_on_may_pause_the_others() {
     let (mut server, [steer, first, second, third]) = server();

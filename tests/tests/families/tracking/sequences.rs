@@ -54,7 +54,7 @@ const SCRIPTS: &[&str] = &[
     "EVAL_RO \"return 1\" 2",
 ];
 
-/// A command with random keys in the place of the number behind its name.
+/// A command with random keys in place of the number behind its name.
 fn with_keys(rng: &mut Rng, template: &str) -> String {
     let mut words: Vec<String> = template.split(' ').map(str::to_owned).collect();
     let keys: usize = words[1].parse().expect("a number of keys");
@@ -64,13 +64,14 @@ fn with_keys(rng: &mut Rng, template: &str) -> String {
 
 fn tracking(rng: &mut Rng, clients: usize) -> String {
     let mut line = String::from("CLIENT TRACKING on");
-    // To the last client, which changes nothing: redis-server writes what it is told into the middle of its replies.
+    // The line goes to the last client and changes nothing: redis-server writes its messages into the middle of its
+    // replies.
     if rng.chance(25) {
         line.push_str(&format!(" REDIRECT ${}", clients - 1));
     }
     if rng.chance(40) {
         line.push_str(" BCAST");
-        // More than one could show how redis-server answers some that overlap: with an error, and with OK.
+        // More prefixes could overlap, and redis-server answers some of those with an error and with OK.
         if rng.chance(70) {
             line.push_str(&format!(" PREFIX \"{}\"", rng.pick(PREFIXES)));
         }
@@ -115,7 +116,7 @@ fn each_client_is_told_what_redis_tells_it() {
     for protocols in [
         [Protocol::Resp3, Protocol::Resp3, Protocol::Resp3, Protocol::Resp3],
         [Protocol::Resp2, Protocol::Resp2, Protocol::Resp2, Protocol::Resp2],
-        // Not the other way round: redis-server writes a null of RESP3 to a client in RESP2.
+        // The opposite case is excluded: redis-server writes a null of RESP3 to a client in RESP2.
         [Protocol::Resp2, Protocol::Resp3, Protocol::Resp2, Protocol::Resp3],
     ] {
         let Some(mut servers) = Beside::start(&protocols) else { return };

@@ -1,5 +1,5 @@
-//! Replication by one seed: random writes, lags, partitions, killed servers and failovers. A replica always has what
-//! its master had; what WAIT says is so; and when all is healed, all agree.
+//! Replication from one seed: random writes, lags, partitions, killed servers and failovers. A replica always has its
+//! master's data; the answers of WAIT are true; and when all is healed, all servers agree.
 
 mod play;
 mod states;
@@ -14,7 +14,7 @@ const REPLICAS: Shape = Shape::Replicas(2);
 const SENTINELS: Shape = Shape::Sentinel(2, 3);
 const CLUSTER: Shape = Shape::Cluster(3, 1);
 
-/// What came of a whole play.
+/// Runs a whole play.
 fn play(shape: Shape, seed: u64, steps: usize) -> Told {
     let mut play = Play::new(shape, seed);
     (0..steps).for_each(|_| play.step());
@@ -22,7 +22,7 @@ fn play(shape: Shape, seed: u64, steps: usize) -> Told {
     play.told()
 }
 
-/// Many plays; nothing of what they are about was missing in all of them.
+/// Many plays. Every kind of event must occur in at least one of them.
 fn play_many(shape: Shape, runs: u64, steps: usize) {
     let mut sums = [0; 4];
     for seed in seeds(runs) {
@@ -52,7 +52,7 @@ fn replicas_of_a_cluster_are_prefixes_and_agree_after_healing() {
 /// Steps of a walk.
 const WALK: usize = 25;
 
-/// Many walks; nothing of what they are about was missing in all of them.
+/// Many walks. Every kind of event must occur in at least one of them.
 fn walk_many(shape: Shape, runs: u64) {
     let (mut resets, mut failovers, mut hits) = (0, 0, 0);
     for seed in seeds(runs) {

@@ -1,24 +1,24 @@
-//! One random play: its steps, and what is looked at after each.
+//! One random play: its steps, and the checks after each.
 
 use super::states::{Compared, State, States, TAGS, keys, leased};
 use lockwheel_tests::rng::Rng;
 use lockwheel_tests::simulated_topology::{Shape, SimulatedTopology};
 use std::collections::BTreeSet;
 
-/// Turns of ten seconds until all agree: a sentinel whose failover came to nothing begins another one after twice
-/// `failover-timeout`, which is six minutes, and then has to be elected.
+/// Advances of ten seconds until all agree. A sentinel whose failover has failed begins another one after twice
+/// `failover-timeout`, which is six minutes, and must then be elected.
 const TURNS_TO_HEAL: usize = 60;
 
-/// What is told of a play.
+/// The record of a play.
 pub(super) struct Told {
     /// Every request and its answer, and the history of locks at the end.
     pub(super) history: String,
-    /// How often a replica was compared with its master, and how often it was behind.
+    /// The number of comparisons of a replica with its master, and the number of those with a lagging replica.
     pub(super) compared: usize,
     pub(super) behind: usize,
-    /// How many waits said that a replica has a write.
+    /// The number of waits that confirmed a write at a replica.
     pub(super) waits: usize,
-    /// How often another server was the master.
+    /// The number of changes of the master.
     pub(super) failovers: usize,
 }
 
@@ -28,11 +28,11 @@ struct Waiting {
     node: usize,
     token: String,
     tag: &'static str,
-    /// The history of its server's data.
+    /// The replication id of its server's data.
     id: String,
 }
 
-/// What a server says of its replication.
+/// A server's report on its replication.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Role {
     is_master: bool,
@@ -45,7 +45,7 @@ pub(super) struct Play {
     seed: u64,
     servers: SimulatedTopology,
     rng: Rng,
-    /// For each server a client, while it lets clients in.
+    /// A client for each server, while the server accepts clients.
     clients: Vec<Option<usize>>,
     killed: BTreeSet<usize>,
     /// The servers that hang.
@@ -76,7 +76,7 @@ impl Play {
             told,
         };
         if let Shape::Cluster(..) = shape {
-            // What a server has is asked of it whether its cluster is up or not.
+            // A server's data are read whether its cluster is up or not.
             for node in 0..shape.holders() {
                 let set = play.ask(node, "CONFIG SET cluster-allow-reads-when-down yes");
                 assert_eq!(set.as_deref(), Some("+OK\r\n"));
@@ -87,7 +87,8 @@ impl Play {
         play
     }
 
-    /// Asks a server; none when it is killed or hangs, or has cut its client instead of answering.
+    /// Sends a request to a server. Returns `None` if the server is killed or hangs, or has disconnected its client
+    /// instead of answering.
     fn ask(&mut self, node: usize, line: &str) -> Option<String> {
         let client = self.client(node)?;
         let answer = self.servers.ask(client, line);
@@ -131,7 +132,7 @@ impl Play {
         }
     }
 
-    /// Something happens; then all servers are looked at.
+    /// Performs one event, then checks all servers.
     pub(super) fn step(&mut self) {
         self.step += 1;
         match self.rng.below(100) {
@@ -182,7 +183,7 @@ impl Play {
         }
     }
 
-    /// A client writes and waits until replicas have that.
+    /// A client writes and waits until replicas have the write.
     fn wait(&mut self) {
         let node = self.someone(self.shape.holders());
         let tag = *self.rng.pick(&TAGS);
@@ -200,15 +201,15 @@ impl Play {
     fn pass(&mut self) {
         let most = match self.shape {
             Shape::Replicas(_) => 1000,
-            // What is down is found after thirty and fifteen seconds.
+            // Failures are found after thirty and fifteen seconds.
             Shape::Sentinel(..) | Shape::Cluster(..) => *self.rng.pick(&[500, 5000, 40_000]),
         };
         let ms = self.rng.below(most) + 1;
         self.advance(ms);
     }
 
-    /// Turns the clock: millisecond by millisecond while somebody waits for replicas, since what WAIT says is so when
-    /// it is said, and no more when another replica has taken over meanwhile.
+    /// Advances the clock. While a client waits for replicas, it advances by single milliseconds: the answer of WAIT is
+    /// true when it is given, and may no longer be once another replica has taken over.
     fn advance(&mut self, ms: usize) {
         let mut left = ms;
         while left > 0 && !self.waiting.is_empty() {
@@ -238,7 +239,7 @@ impl Play {
         self.steer(&line);
     }
 
-    /// Heals all. The answer comes when nobody hangs: by then its client is forgotten.
+    /// Heals all faults. The answer comes once no server hangs: by then its client is forgotten.
     fn heal_now(&mut self) {
         let node = self.someone(self.shape.holders());
         let client = self.new_client(node);
@@ -248,7 +249,7 @@ impl Play {
 
     fn kill_or_raise(&mut self) {
         let node = self.rng.below(self.shape.servers());
-        // One at a time, and another one asks.
+        // One server at a time fails over, and another one is asked.
         match self.killed.first().copied() {
             Some(killed) => self.raise(killed),
             None => {
@@ -293,7 +294,7 @@ impl Play {
         }
     }
 
-    /// Compares all servers, and what was said to who waited.
+    /// Compares all servers, and checks the answers to waiting clients.
     fn look(&mut self) {
         let Some(now_ms) = self.now_ms() else { return };
         let roles: Vec<Option<Role>> = (0..self.shape.holders()).map(|node| self.role(node)).collect();
@@ -319,7 +320,7 @@ impl Play {
         self.check_waits(&roles);
     }
 
-    /// What WAIT has said is so.
+    /// Checks that the answers of WAIT are true.
     fn check_waits(&mut self, roles: &[Option<Role>]) {
         for waiting in std::mem::take(&mut self.waiting) {
             let answer = self.servers.read(waiting.client);
@@ -334,7 +335,7 @@ impl Play {
             let Some(count) = count.filter(|count| *count > 0 && is_still) else { continue };
             let line = format!("SISMEMBER {{{}}}acked {}", waiting.tag, waiting.token);
             let others: Vec<usize> = (0..self.shape.holders()).filter(|node| *node != waiting.node).collect();
-            // One that hangs now has acknowledged what it has before that.
+            // A server that hangs now has acknowledged its data before that.
             let mut has =
                 |node: usize| self.hung.contains(&node) || self.ask(node, &line).as_deref() == Some(":1\r\n");
             let have = others.into_iter().filter(|node| has(*node)).count();
@@ -350,7 +351,7 @@ impl Play {
         Some(numbers.next()? * 1000 + numbers.next()? / 1000)
     }
 
-    /// What a server says of itself; none when it is killed.
+    /// A server's report on itself. `None` if it is killed.
     fn role(&mut self, node: usize) -> Option<Role> {
         let client = self.client(node)?;
         let text = self.servers.ask(client, "INFO replication");
@@ -363,7 +364,7 @@ impl Play {
         })
     }
 
-    /// What a server has.
+    /// A server's data.
     fn state(&mut self, node: usize) -> State {
         let keys = keys();
         let client = self.client(node).expect("it lets clients in");
@@ -379,7 +380,7 @@ impl Play {
         State { digests, deadlines }
     }
 
-    /// All faults end; then all agree.
+    /// Ends all faults; then all servers must agree.
     pub(super) fn heal(&mut self) {
         for hung in std::mem::take(&mut self.hung) {
             self.servers.resume(hung);
@@ -408,7 +409,7 @@ impl Play {
         }
     }
 
-    /// The seed, what was done to the servers, and the end of the history.
+    /// The seed, the events of the servers, and the end of the history.
     fn last_lines(&self) -> String {
         let lines: Vec<&str> = self.told.history.lines().collect();
         let faults: Vec<&str> = lines
@@ -420,7 +421,7 @@ impl Play {
         [seed, faults.join("\n"), lines[lines.len().saturating_sub(40)..].join("\n")].join("\n\n")
     }
 
-    /// What came of it.
+    /// Returns the record of the play.
     pub(super) fn told(mut self) -> Told {
         for node in 0..self.shape.holders() {
             for line in ["LOCK.HISTORY FORMAT JSON", "INFO replication", "DEBUG DIGEST"] {

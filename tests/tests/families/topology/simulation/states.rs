@@ -1,15 +1,15 @@
-//! What a master had at each offset of its stream, and whether a replica has just that.
+//! The data of a master at each offset of its stream, and their comparison with a replica.
 
 use std::collections::BTreeMap;
 
-/// The tags of keys: in a cluster of three, each of another master.
+/// The tags of keys: in a cluster of three, each belongs to another master.
 pub(super) const TAGS: [&str; 3] = ["a", "b", "c"];
 
 /// The keys of a tag that never expire, and those that have leases.
 const LASTING: [&str; 6] = ["text", "hash", "list", "zset", "number", "acked"];
 const LEASED: [&str; 3] = ["lease", "lock", "other"];
 
-/// All keys that there can be, those with leases first.
+/// All possible keys, those with leases first.
 pub(super) fn keys() -> Vec<String> {
     let of = |names: &[&str]| -> Vec<String> {
         TAGS.iter().flat_map(|tag| names.iter().map(move |name| format!("{{{tag}}}{name}"))).collect()
@@ -17,25 +17,25 @@ pub(super) fn keys() -> Vec<String> {
     [of(&LEASED), of(&LASTING)].concat()
 }
 
-/// How many of them have leases.
+/// The number of keys that have leases.
 pub(super) fn leased() -> usize {
     TAGS.len() * LEASED.len()
 }
 
-/// What a server has: the digest of each key, and the deadlines of those with leases.
+/// The data of a server: the digest of each key, and the deadlines of those with leases.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct State {
     pub(super) digests: Vec<String>,
     pub(super) deadlines: Vec<i64>,
 }
 
-/// The digest of a key that is not there.
+/// The digest of a missing key.
 fn nothing() -> String {
     "0".repeat(40)
 }
 
 impl State {
-    /// The same at a later instant: what is over is hidden.
+    /// The state at a later instant: expired keys are hidden.
     fn at(&self, now_ms: i64) -> Vec<String> {
         let mut digests = self.digests.clone();
         for (digest, deadline) in digests.iter_mut().zip(&self.deadlines) {
@@ -47,24 +47,24 @@ impl State {
     }
 }
 
-/// Whether a replica has what its master had.
+/// Whether a replica has the data of its master.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Compared {
-    /// It has all.
+    /// The replica has all data.
     Same,
-    /// It has what the master had before.
+    /// The replica has an earlier state of the master.
     Behind,
-    /// What its master had at that offset was never looked at.
+    /// The master's state at that offset was never recorded.
     Unknown,
 }
 
-/// What masters had: by the name of their data's history, at each offset that was seen.
+/// The recorded states of masters, by replication id and offset.
 #[derive(Debug, Default)]
 pub(super) struct States(BTreeMap<String, BTreeMap<i64, State>>);
 
 impl States {
-    /// A master is at an offset. What it has there it has always had, but for what is over; unless nobody has ever
-    /// followed it: then it counts nothing.
+    /// Records a master's state at an offset. Its state there must always be equal, except for expired keys. A master
+    /// that was never followed does not count offsets, and is skipped.
     pub(super) fn note(&mut self, id: &str, offset: i64, state: State, now_ms: i64) {
         let seen = self.0.entry(id.to_owned()).or_default();
         if let Some(before) = seen.get(&offset).filter(|_| offset > 0) {
@@ -77,7 +77,7 @@ impl States {
         seen.insert(offset, state);
     }
 
-    /// Compares what a replica has at an offset.
+    /// Compares a replica's data at an offset.
     pub(super) fn compare(&self, id: &str, offset: i64, state: &State, now_ms: i64) -> Compared {
         let Some(seen) = self.0.get(id) else { return Compared::Unknown };
         let Some((at, of_master)) = seen.range(..=offset).next_back() else { return Compared::Unknown };

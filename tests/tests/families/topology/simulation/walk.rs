@@ -1,20 +1,20 @@
-//! A random walk over faults, resets and turns of the clock, of servers in one process. However it went: once the
-//! faults have ended and time has passed, the servers are whole.
+//! A random walk over faults, resets and advances of the clock, of servers in one process. However it went, the servers
+//! are whole once the faults have ended and time has passed.
 
 use lockwheel_tests::rng::Rng;
 use lockwheel_tests::simulated_topology::{Shape, SimulatedTopology};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Slots of a cluster.
+/// The slots of a cluster.
 const SLOTS: usize = 16_384;
-/// After how long a silence a server may have failed, in milliseconds: short, so that few ticks pass.
+/// The silence after which a server may count as failed, in milliseconds: short, so that few ticks pass.
 const SILENCE_MS: i64 = 1000;
-/// After how long a sentinel gives up a failover, in milliseconds.
+/// The time after which a sentinel gives up a failover, in milliseconds.
 const FAILOVER_MS: i64 = 4000;
-/// Turns of a second until the servers must be whole. Failovers begin anew after four times that silence; a link
+/// Advances of a second until the servers must be whole. Failovers begin anew after four times that silence. A link
 /// between servers that has become a black hole is cut after `repl-timeout`, a minute.
 const TURNS_TO_HEAL: usize = 100;
-/// Number of rules that there are at a time.
+/// The number of rules at a time.
 const RULES: usize = 4;
 /// Commands of clients and of other servers that rules name.
 const COMMANDS: [&str; 8] = ["ping", "psync", "replconf", "info", "publish", "set", "cluster", "subscribe"];
@@ -31,7 +31,7 @@ pub(super) struct Walk {
     took_over: BTreeSet<usize>,
     pub(super) resets: usize,
     pub(super) failovers: usize,
-    /// How often a rule has acted.
+    /// The number of times rules have acted.
     pub(super) hits: usize,
 }
 
@@ -56,12 +56,13 @@ impl Walk {
         self.shape.holders()..self.shape.servers()
     }
 
-    /// Asks a server. Empty: it is down, has cut off the client, or a rule is in the way.
+    /// Sends a request to a server. The answer is empty if the server is down, has disconnected the client, or a rule
+    /// is in the way.
     pub(super) fn ask(&mut self, node: usize, line: &str) -> String {
         let known = self.clients[node].filter(|client| self.servers.is_connected(*client));
         let client = known.unwrap_or_else(|| self.servers.connect(node));
         let answer = self.servers.ask(client, line);
-        // What is behind a request that waits is not heard.
+        // Requests behind one that waits are not processed.
         self.clients[node] = Some(client).filter(|_| !answer.is_empty());
         let shown: String = answer.chars().take(100).collect();
         self.history.push(format!("{node} {line}: {}", shown.escape_debug()));
@@ -111,14 +112,14 @@ impl Walk {
         } else {
             let word = *self.rng.pick(&["", " FORCE", " TAKEOVER"]);
             let answer = self.ask(node, &format!("CLUSTER FAILOVER{word}"));
-            // Without an answer, it may be done later: a rule delays it.
+            // Without an answer, the request may be executed later: a rule delays it.
             if word == " TAKEOVER" && !answer.starts_with('-') {
                 self.took_over.insert(node);
             }
         }
     }
 
-    /// A rule on what clients and other servers ask of a server.
+    /// A rule on requests of clients and other servers to a server.
     fn add_rule(&mut self, node: usize) {
         let name = self.rng.below(RULES);
         let command = match self.rng.below(3) {
@@ -141,7 +142,7 @@ impl Walk {
         self.ask(node, &format!("FAULT.ADD r{name}{command}{limits} DO {action}"));
     }
 
-    /// How often the rules of a server have acted.
+    /// The number of times the rules of a server have acted.
     fn hits_at(&mut self, node: usize) -> usize {
         let told = self.ask(node, "FAULT.LIST");
         let lines: Vec<&str> = told.lines().collect();
@@ -150,10 +151,10 @@ impl Walk {
         hits.filter_map(|number| number.parse::<usize>().ok()).sum()
     }
 
-    /// All faults end, and time passes, until the servers are whole.
+    /// Ends all faults, and lets time pass until the servers are whole.
     ///
     /// # Panics
-    /// If they do not become so.
+    /// Panics if they do not become whole.
     pub(super) fn heal(&mut self) {
         for node in 0..self.shape.holders() {
             self.ask(node, "FAULT.HEAL");
@@ -168,7 +169,7 @@ impl Walk {
         }
         let mut problem = self.pass_until_whole();
         if problem.is_some() && self.sentinels_share_an_epoch() {
-            // One that knows no replica which it could promote refuses.
+            // A sentinel that knows no replica which it could promote refuses.
             self.sentinels().find(|&sentinel| self.ask(sentinel, "SENTINEL FAILOVER mymaster") == "+OK\r\n");
             problem = self.pass_until_whole();
         }
@@ -177,11 +178,11 @@ impl Walk {
         }
     }
 
-    /// Time passes until the servers are whole. The reason if they do not become so.
+    /// Lets time pass until the servers are whole. Returns the reason if they do not become so.
     fn pass_until_whole(&mut self) -> Option<String> {
         for turn in 0..TURNS_TO_HEAL {
             self.ask(0, "CLOCK.ADVANCE 1000");
-            // A state that is found at once may not last.
+            // A state that is reached at once may not last.
             if turn > 3 && self.problem().is_none() {
                 return None;
             }
@@ -189,10 +190,10 @@ impl Walk {
         self.problem()
     }
 
-    /// Whether two sentinels name different masters in one epoch, and so none follows the other.
+    /// Whether two sentinels name different masters in one epoch, so that neither follows the other.
     ///
-    /// A failover that is asked of a sentinel takes its next epoch without votes: two sentinels that are cut off from
-    /// each other may take the same, as in Redis. Another failover has a later epoch.
+    /// A requested failover takes the sentinel's next epoch without votes. Two sentinels that are isolated from each
+    /// other may take the same epoch, as in Redis. Another failover has a later epoch.
     fn sentinels_share_an_epoch(&mut self) -> bool {
         let mut masters: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         for sentinel in self.sentinels() {
@@ -217,7 +218,7 @@ impl Walk {
         }
     }
 
-    /// In whole ones all sentinels name one master, which is the only one, and all others copy it.
+    /// In whole servers, all sentinels name one master, which is the only one, and all others replicate it.
     fn problem_of_watched(&mut self) -> Option<String> {
         let named = |walk: &mut Self, node| walk.ask(node, "SENTINEL GET-MASTER-ADDR-BY-NAME mymaster");
         let names: BTreeSet<String> = self.sentinels().map(|node| named(self, node)).collect();
@@ -244,9 +245,9 @@ impl Walk {
         (masters != 1).then(|| format!("{masters} masters"))
     }
 
-    /// In a whole one all nodes agree on the owners of slots, each slot has an owner, and each replica follows a
-    /// master. One that has taken over from a master whose slots another had by then is a master without slots, as in
-    /// Redis.
+    /// In a whole cluster, all nodes agree on the owners of slots, each slot has an owner, and each replica follows a
+    /// master. A node may have taken over from a master whose slots already had another owner. It is then a master
+    /// without slots, as in Redis.
     fn problem_of_cluster(&mut self, masters_wanted: usize) -> Option<String> {
         let mut views = BTreeSet::new();
         for node in 0..self.shape.servers() {
@@ -277,7 +278,7 @@ impl Walk {
         (!is_whole).then(|| format!("not whole: {view:#?}"))
     }
 
-    /// By name of each node its master, if it is a replica, and how many slots it has.
+    /// For each node, by name: its master, if it is a replica, and its number of slots.
     fn view(&mut self, node: usize) -> BTreeMap<String, (String, usize)> {
         let answer = self.ask(node, "CLUSTER NODES");
         let lines = answer.lines().filter(|line| line.contains("connected"));
