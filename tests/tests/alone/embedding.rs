@@ -1,4 +1,4 @@
-//! Servers inside a process: several at once, each its own, gone when dropped.
+//! Servers inside a process: several at once, independent of each other, gone when dropped.
 
 use lockwheel::{Server, Time};
 use lockwheel_tests::client::Client;
@@ -66,7 +66,7 @@ fn the_same_seed_makes_the_same_choices() {
 }
 
 mod steering {
-    //! What a test steers by methods: states, faults, the history of locks.
+    //! The methods by which a test controls a server: states, faults, the history of locks.
 
     use super::*;
     use lockwheel::{
@@ -168,7 +168,7 @@ mod steering {
         Ok(())
     }
 
-    /// Who listens to a lock's channel hears of the end of its lease, unless the turn wakes nobody.
+    /// A subscriber to a lock's channel is notified of the end of its lease, unless the advance wakes nobody.
     #[test]
     fn a_turn_wakes_redisson_s_waiters_unless_it_is_told_not_to() -> Tried {
         let heard = |turn: &Turn| -> Result<bool, Box<dyn Error>> {
@@ -304,7 +304,7 @@ mod steering {
         Ok(())
     }
 
-    /// An owner gives back what another has had since its lease ended: that is suspect, and no violation.
+    /// An owner releases a lock that another owner has had since its lease ended: that is suspect, and no violation.
     #[test]
     fn what_is_only_suspect_fails_a_test_that_minds_it() {
         let ends = |level: Level| {

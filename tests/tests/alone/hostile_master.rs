@@ -1,17 +1,17 @@
-//! Masters that announce what they never send: a replica takes memory for what has arrived, and for nothing else. In a
-//! process of its own, whose memory is measured.
+//! Masters that announce data which they never send: a replica allocates memory only for received data. The test runs
+//! in its own process, whose memory is measured.
 
 use lockwheel_tests::client::Client;
 use lockwheel_tests::{ours, own_process};
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 
-/// What a master says that is none: after the handshake, instead of a snapshot and a stream.
+/// The bytes that a fake master sends: after the handshake, instead of a snapshot and a stream.
 type Script<'a> = &'a [&'a [u8]];
 
 const FULL: &[u8] = b"+FULLRESYNC 0123456789012345678901234567890123456789 0\r\n";
 
-/// Files of Redis' format that hold nothing but a key's beginning.
+/// Files of Redis' format that hold only the beginning of a key.
 fn file(body: &[u8]) -> Vec<u8> {
     [b"REDIS0010".as_slice(), body].concat()
 }
@@ -21,24 +21,24 @@ fn length(bytes: u64) -> Vec<u8> {
     [vec![0x81], bytes.to_be_bytes().to_vec()].concat()
 }
 
-/// A value that begins, behind its type and its key.
+/// The beginning of a value, behind its type and its key.
 fn value(kind: u8, rest: &[u8]) -> Vec<u8> {
     file(&[&[kind, 1, b'k'], rest].concat())
 }
 
-/// Snapshots whose lengths have nothing behind them.
+/// Snapshots with lengths that no data follow.
 fn snapshots() -> Vec<Vec<u8>> {
     let mut all = Vec::new();
     for huge in [1 << 33, 1 << 40, (1 << 62) - 1, u64::MAX] {
         let long = length(huge);
-        // Strings, lists, sets, sorted sets, hashes; packed ones; streams: all begin with a length.
+        // Strings, lists, sets, sorted sets, hashes, packed values and streams all begin with a length.
         for kind in [0, 1, 2, 3, 4, 5, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 24, 25] {
             all.push(value(kind, &long));
-            // One in one: elements, and the first of them.
+            // Nested lengths: the number of elements, and the length of the first one.
             all.push(value(kind, &[&[3], long.as_slice()].concat()));
             all.push(value(kind, &[long.as_slice(), &[3, b'a', b'b', b'c'], &long].concat()));
         }
-        // Compressed: what comes out is announced too.
+        // Compressed data: the uncompressed length is announced too.
         all.push(value(0, &[&[0xc3, 3], long.as_slice(), b"abc"].concat()));
         all.push(value(0, &[&[0xc3], long.as_slice(), &long].concat()));
         // Numbers of keys, fields of the head, functions.
@@ -50,20 +50,20 @@ fn snapshots() -> Vec<Vec<u8>> {
     all
 }
 
-/// A master of this port gives a replica one script, and closes the connection when all is sent.
+/// Runs a master on this port that sends a replica one script, and closes the connection at the end.
 fn play(listener: &TcpListener, script: Script<'_>) {
     let (stream, _) = listener.accept().expect("a replica comes");
     let mut lines = BufReader::new(stream.try_clone().expect("a handle")).lines();
     let mut stream = stream;
     answer_until_psync(&mut lines, &mut stream);
-    // Who gives up closes its end: what is not sent then needs not be.
+    // A replica that gives up closes its end: the rest need not be sent.
     for part in script {
         if stream.write_all(part).is_err() {
             return;
         }
     }
     let _gone = stream.shutdown(std::net::Shutdown::Write);
-    // It reads to the end, and closes.
+    // The replica reads to the end, and closes.
     lines.map_while(Result::ok).for_each(drop);
 }
 
@@ -79,14 +79,14 @@ fn answer_until_psync(lines: &mut impl Iterator<Item = std::io::Result<String>>,
     }
 }
 
-/// The most that this process has had, in bytes.
+/// The peak memory of this process, in bytes.
 fn peak(field: &str) -> usize {
     let status = std::fs::read_to_string("/proc/self/status").expect("the system tells");
     let line = status.lines().find_map(|line| line.strip_prefix(field)).expect("there is such a line");
     line.trim().trim_end_matches(" kB").parse::<usize>().expect("a number") * 1024
 }
 
-/// A replica hears all of a script and has lost its master then.
+/// Waits until a replica has received a whole script and has lost its master then.
 fn follow(client: &mut Client, script: Script<'_>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has a free port");
     let port = listener.local_addr().expect("it listens").port();
@@ -100,7 +100,7 @@ fn follow(client: &mut Client, script: Script<'_>) {
 #[test]
 #[cfg(target_os = "linux")]
 fn memory_grows_with_what_arrives_and_not_with_what_is_announced() {
-    /// What a process may take for a few megabytes that have arrived.
+    /// The most memory that a process may use for a few received megabytes.
     const MOST: usize = 64 << 20;
     if !own_process::is_of("hostile_master::memory_grows_with_what_arrives_and_not_with_what_is_announced") {
         return;

@@ -1,4 +1,4 @@
-//! What a server takes of memory by its own account, as INFO and CLIENT LIST tell it.
+//! A server's own account of its memory, in INFO and CLIENT LIST.
 
 use lockwheel::{Config, Server};
 use lockwheel_tests::client::{Client, SAFETY_NET, encode};
@@ -9,7 +9,7 @@ use std::time::Instant;
 
 const MIB: usize = 1 << 20;
 
-/// A server of ours that does not record how long calls take, which takes memory at a command's first call.
+/// A server of ours that does not record the duration of calls, which takes memory at a command's first call.
 fn server() -> Server {
     let server = ours::server();
     Client::connect(server.addr()).line("CONFIG SET latency-tracking no");
@@ -38,7 +38,7 @@ fn id(client: &mut Client) -> usize {
     client.line("CLIENT ID").to_string().trim_start_matches(':').parse().expect("a number")
 }
 
-/// Asks until the answer is yes: what other threads do takes its time.
+/// Polls until the condition holds: other threads need time for their work.
 #[track_caller]
 fn until(mut is_so: impl FnMut() -> bool) {
     let start = Instant::now();
@@ -114,7 +114,7 @@ fn what_is_stored_is_counted_and_given_back() {
         client.cmd(&[b"DEL", format!("key:{n}").as_bytes()]);
     }
     let empty = used(&mut client);
-    // The tables that have had a thousand keys keep their size, the buffer of their client does not.
+    // Tables that have had a thousand keys keep their size; the buffer of their client does not.
     assert!(empty < start + 100_000, "{start} {empty}");
 }
 
@@ -158,7 +158,7 @@ fn a_message_to_many_who_do_not_read_is_counted_once() {
     let mut deaf: Vec<Client> = (0..4).map(|_| Client::connect(server.addr())).collect();
     let ids: Vec<usize> = deaf.iter_mut().map(id).collect();
     deaf.iter_mut().for_each(|deaf| drop(deaf.line("SUBSCRIBE news")));
-    // A little less than a size of the allocator: what is around it has room.
+    // A size slightly below one of the allocator's classes leaves room for the surrounding data.
     let text = vec![b'x'; 1_000_000];
     for _ in 0..24 {
         client.cmd(&[&b"PUBLISH"[..], b"news", &text]);
@@ -202,7 +202,7 @@ fn what_a_transaction_has_queued_and_who_waits_is_counted() {
     other.cmd(&[&b"SET"[..], b"key", &vec![b'x'; MIB]]);
     assert!(used(&mut client) > start + MIB);
     other.line("DISCARD");
-    // Its own query buffer had to hold the request.
+    // The client's own query buffer had to hold the request.
     until(|| used(&mut client) < start + 100_000);
 }
 
@@ -221,7 +221,7 @@ fn each_queued_request_counts_with_its_place_in_the_queue() {
             (0..200).for_each(|_| assert_eq!(other.read_reply().to_string(), "+QUEUED"));
         }
         let queued = of_client(&mut client, other_id, "multi-mem");
-        // Two blocks for each request, and its place.
+        // Two blocks for each request, and its slot.
         assert!((2000 * 60..2000 * 200).contains(&queued), "{queued}");
         let taken = used(&mut client) - start;
         assert!((queued..queued + 100_000).contains(&taken), "{taken} {queued}");
@@ -241,11 +241,11 @@ fn clients_take_together_what_each_takes_in_its_line() {
     others[2].line("MULTI");
     others[2].line("SET key value");
     others[3].send_raw(&encode(&["BLPOP", "list", "other", "0"]));
-    // A client that has been answered is there.
+    // A client that has been answered is registered.
     others[5].line("PING");
     others[4].send_raw(b"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$100000\r\nhalf of it");
     until(|| info(&mut client, "clients", "blocked_clients") == 1);
-    // Both at one instant: no other request lies between them.
+    // Both readings are of one instant: no other request lies between them.
     let text = |client: &mut Client| {
         for line in ["MULTI", "INFO memory", "CLIENT LIST"] {
             client.line(line);
@@ -262,12 +262,12 @@ fn clients_take_together_what_each_takes_in_its_line() {
     assert_eq!((of_all, count), (sum, 7), "{text}");
 }
 
-/// Names of a client's own choice.
+/// Names that a client chooses.
 fn names(count: usize) -> Vec<String> {
     (0..count).map(|n| format!("a:rather:long:name:{n:06}")).collect()
 }
 
-/// Some command on many names at once, and what takes it back: what is taken lies in these bounds for each name.
+/// A command on many names at once, and the command that undoes it. The memory per name lies in these bounds.
 #[track_caller]
 fn takes_for_each_name(
     command: &str,
@@ -275,7 +275,7 @@ fn takes_for_each_name(
     end: impl Fn(Client),
     bounds: std::ops::Range<usize>,
 ) {
-    /// How many names.
+    /// The number of names.
     const COUNT: usize = 4000;
     let server = server();
     let mut client = Client::connect(server.addr());
@@ -285,7 +285,7 @@ fn takes_for_each_name(
     let words = std::iter::once(command).chain(names.iter().map(String::as_str)).chain(last);
     other.send_raw(&encode(&words.collect::<Vec<_>>()));
     until(|| used(&mut client) > start + COUNT * bounds.start);
-    // What comes and goes with the request has gone.
+    // Memory that is bound to the request has been freed.
     until(|| used(&mut client) < start + COUNT * bounds.end);
     assert!(used(&mut client) > start + COUNT * bounds.start);
     end(other);
@@ -367,7 +367,7 @@ fn info_tells_of_the_account_and_the_allocator_in_the_order_of_redis() {
     let mut client = Client::connect(server.addr());
     let text = client.line("INFO memory").to_string();
     let names: Vec<&str> = text.split("\\r\\n").filter_map(|line| Some(line.split_once(':')?.0)).collect();
-    // As 7.0.15 shows them.
+    // The names that 7.0.15 shows.
     let expected = "used_memory used_memory_human used_memory_rss used_memory_rss_human used_memory_peak \
                     used_memory_peak_human used_memory_peak_perc used_memory_overhead used_memory_startup \
                     used_memory_dataset used_memory_dataset_perc allocator_allocated allocator_active \
@@ -380,13 +380,13 @@ fn info_tells_of_the_account_and_the_allocator_in_the_order_of_redis() {
     let expected: Vec<&str> = expected.split_whitespace().collect();
     let found: Vec<&str> = names.into_iter().filter(|name| expected.contains(name)).collect();
     assert_eq!(found, expected);
-    // A server within a test does not know which allocator it has.
+    // A server within a test does not know its allocator.
     let value = |name: &str| text.split("\\r\\n").find_map(|line| line.strip_prefix(name));
     assert_eq!(value("used_memory:"), value("allocator_allocated:"));
     assert!(text.contains("mem_allocator:libc"), "{text}");
 }
 
-/// The names of MEMORY STATS, with those inside of it.
+/// The names of MEMORY STATS, with the nested ones.
 fn figure_names(reply: &Reply) -> Vec<String> {
     let elements = reply.clone().into_elements().expect("a map");
     let pairs = elements.chunks_exact(2).flat_map(|pair| {
@@ -408,12 +408,12 @@ fn the_figures_have_the_names_that_redis_gives_them() {
         client.line("SET k v");
         client.line("SELECT 9");
         client.line("SET k v EX 100");
-        // 7.2 has it in other words.
+        // 7.2 words it differently.
         let help = client.line("MEMORY HELP").to_string().replace("Prints this help", "Print this help");
         (empty, figure_names(&client.line("MEMORY STATS")), help)
     });
     let (mut empty, mut filled, help) = ours;
-    // The memory of ended locks and of fenced resources is ours alone.
+    // Only our server counts the memory of ended locks and of fenced resources.
     for own in ["locks.past", "locks.fences"] {
         for names in [&mut empty, &mut filled] {
             assert!(names.iter().any(|name| name == own), "{names:?}");

@@ -1,8 +1,9 @@
-//! A thousand clients come, wait, are killed and go, in every state a client can be in, while scripts are slow. No loop
-//! is lost, no session leaks, no reply is out of step, nothing is given to who has gone, and the memory comes back.
+//! A thousand clients connect, wait, are killed and disconnect, in every state of a client, while scripts are slow. No
+//! loop stops, no session leaks, no reply is out of order, nothing is given to a client that has gone, and the memory
+//! is freed.
 //!
-//! Bounded by counts, never by a clock. What is to be given is given after those who go have gone: all of it must reach
-//! those who stay.
+//! The test is bounded by counts, never by a clock. Items are given only after the departures: all of them must reach
+//! the remaining clients.
 
 use lockwheel::Server;
 use lockwheel_tests::client::Client;
@@ -11,12 +12,12 @@ use lockwheel_tests::rng::Rng;
 use std::collections::BTreeSet;
 use std::thread;
 
-/// Clients that are there at a time, and how often they come.
+/// The number of clients at a time, and the number of waves.
 const CLIENTS: usize = 1000;
 const WAVES: usize = 10;
 /// Queues that clients wait for, each with its own share of them.
 const QUEUES: usize = 20;
-/// Bytes by which the process may have grown from the first wave to the last: less than a session that leaks a client.
+/// Bytes by which the process may have grown from the first wave to the last: less than one leaked session per client.
 const GROWTH: usize = 32 << 20;
 
 const SLOW: &str = "for i = 1, 300000 do end return 1";
@@ -29,7 +30,7 @@ fn server(threads: usize) -> Server {
     server
 }
 
-/// Says a line until it is not refused because a script is slow.
+/// Sends a line until it is not refused because of a slow script.
 fn say(client: &mut Client, line: &str) -> String {
     loop {
         let answer = client.line(line).to_string();
@@ -39,7 +40,8 @@ fn say(client: &mut Client, line: &str) -> String {
     }
 }
 
-/// A client in some state, from which it will go; not in a script, which would refuse those who come behind it.
+/// A client in some state, from which it will disconnect. It is not in a script, which would refuse the clients behind
+/// it.
 fn passer_by(server: &Server, rng: &mut Rng, number: usize) -> Client {
     let mut client = Client::connect(server.addr());
     let watch: String = (0..50).map(|key| format!(" watched:{key}")).collect();
@@ -57,12 +59,12 @@ fn passer_by(server: &Server, rng: &mut Rng, number: usize) -> Client {
     client
 }
 
-/// Goes in one way or another.
+/// Disconnects in one of several ways.
 fn go(mut client: Client, rng: &mut Rng) {
     match rng.below(3) {
         0 => client.reset(),
         1 => {
-            // Right in the middle of more.
+            // The client disconnects in the middle of a larger request.
             let _closed = client.try_send_raw(b"PING\r\nEVAL 'for i = 1, 300000 do end' 0\r\nPI");
             drop(client);
         }
@@ -70,7 +72,7 @@ fn go(mut client: Client, rng: &mut Rng) {
     }
 }
 
-/// Clients that stay, each waiting for something of which there will be enough for all.
+/// Clients that stay, each waiting for an object that suffices for all.
 struct Waiting {
     elements: Vec<Client>,
     locks: Vec<(usize, Client)>,
@@ -92,7 +94,7 @@ impl Waiting {
         Waiting { elements, locks, listeners }
     }
 
-    /// Gives out what everybody waits for, once those who go have gone.
+    /// Gives out the awaited objects, once the other clients have disconnected.
     fn are_served(self, control: &mut Client, wave: usize) {
         let pushed: BTreeSet<String> =
             (0..self.elements.len()).map(|at| format!("element:{wave}:{at}")).collect();
@@ -118,7 +120,7 @@ impl Waiting {
     }
 }
 
-/// Transactions, of which any part may be refused because a script is slow: then none of it is to happen.
+/// Transactions, of which any part may be refused because of a slow script: none of it must then be executed.
 fn transfers(server: &Server) {
     let mut client = Client::connect(server.addr());
     for _ in 0..100 {
@@ -133,7 +135,7 @@ fn transfers(server: &Server) {
     }
 }
 
-/// One wave: clients come into every state and go, while others stay and are served.
+/// Runs one wave: clients enter every state and disconnect, while others stay and are served.
 fn wave(server: &Server, control: &mut Client, rng: &mut Rng, number: usize) {
     for lock in 0..QUEUES {
         assert!(say(control, &format!("LOCK.ACQUIRE lock:{lock} control PX 1000000")).contains("token"));
@@ -151,7 +153,7 @@ fn wave(server: &Server, control: &mut Client, rng: &mut Rng, number: usize) {
         let answer = say(control, &format!("CLIENT KILL 127.0.0.1:{port}"));
         assert!(answer == "+OK" || answer.starts_with("-ERR No such client"), "{answer}");
     }
-    // Two threads go at once, and a third keeps scripts slow.
+    // Two threads disconnect clients at once, and a third keeps scripts slow.
     let mut shares: [Vec<Client>; 2] = Default::default();
     passers.into_iter().enumerate().for_each(|(at, client)| shares[at % 2].push(client));
     thread::scope(|scope| {
@@ -180,7 +182,7 @@ fn wave(server: &Server, control: &mut Client, rng: &mut Rng, number: usize) {
     while field(control, "connected_clients") != 1 {}
     assert_eq!(field(control, "blocked_clients"), 0);
     assert_eq!(say(control, "PUBSUB NUMSUB channel"), "[\"channel\", :0]");
-    // The passers' own locks and elements of transactions may be there; nothing else.
+    // The passing clients' own locks and elements of transactions may be there; nothing else.
     assert_eq!(say(control, "FLUSHALL"), "+OK");
 }
 
@@ -207,7 +209,7 @@ fn soak(threads: usize) {
     (1..WAVES).for_each(|number| wave(&server, &mut control, &mut rng, number));
     let after = resident();
     assert!(after < before + GROWTH, "the process grew from {before} to {after} bytes");
-    // Every loop answers.
+    // Every event loop answers.
     let mut clients: Vec<_> = (0..2 * threads).map(|_| Client::connect(server.addr())).collect();
     clients.iter_mut().for_each(|client| assert_eq!(say(client, "PING"), "+PONG"));
 }

@@ -1,13 +1,13 @@
-//! What clients do not read: how much of it there can be, and what it takes.
+//! Output that clients do not read: its bound, and its memory.
 //!
-//! The memory of the program itself is measured, with the allocator that it has.
+//! The memory of the program itself is measured, with its own allocator.
 
 use lockwheel_tests::client::Client;
 use lockwheel_tests::program::Process;
 
 const MIB: usize = 1 << 20;
 
-/// Bytes of memory that the program occupies, or has at most occupied.
+/// Bytes of memory that the program occupies, now or at its peak.
 fn memory(server: &Process, field: &str) -> usize {
     let path = format!("/proc/{}/status", server.process_id());
     let status = std::fs::read_to_string(path).expect("this is measured on Linux");
@@ -28,7 +28,7 @@ fn disconnections(client: &mut Client) -> usize {
     line.and_then(|count| count.parse().ok()).expect("INFO has it")
 }
 
-/// What a script, a transaction or a command sends to one who does not read is bounded while it is sent.
+/// The output of a script, a transaction or a command to a client that does not read is bounded while it is sent.
 fn is_cut_off_on_the_way(what: &str, config: &str, run: impl FnOnce(&mut Client)) {
     let server = Process::start(&[]);
     let mut client = Client::connect(server.addr());
@@ -57,7 +57,7 @@ fn what_scripts_and_transactions_send_is_bounded_while_they_send_it() {
     is_cut_off_on_the_way("a transaction's messages", "", |client| {
         client.line("MULTI");
         let message = "x".repeat(10_000);
-        // As much as the subscriber may leave unread, twice over, is what the transaction itself takes.
+        // The transaction itself takes twice the memory that the subscriber may leave unread.
         let commands: Vec<_> = (0..7000).map(|_| vec!["PUBLISH", "channel", &message]).collect();
         client.pipeline(&commands);
         drop(commands);
@@ -110,7 +110,7 @@ fn messages_and_replies_that_wait_take_little_more_than_their_bytes() {
         client.cmd(&["SET", "k", &"x".repeat(size)]);
         let mut lazy = Client::connect(server.addr());
         let before = memory(&server, "VmRSS:");
-        // It sends while it can: what the server has not read yet is in the sockets.
+        // The client sends as long as it can: bytes that the server has not read yet are in the sockets.
         let gets = "GET k\r\n".repeat(60 * MIB / size);
         lazy.send_raw(gets.as_bytes());
         drop(gets);
@@ -118,7 +118,7 @@ fn messages_and_replies_that_wait_take_little_more_than_their_bytes() {
     }
 }
 
-/// Bytes that wait for clients, by their own account: those in buffers, and the memory of all pieces.
+/// Pending bytes for clients, by the server's account: those in buffers, and the memory of all pieces.
 fn waiting(client: &mut Client) -> usize {
     let list = client.line("CLIENT LIST").to_string();
     let fields =
@@ -126,13 +126,13 @@ fn waiting(client: &mut Client) -> usize {
     fields.map(|bytes| bytes.parse::<usize>().expect("a number")).sum()
 }
 
-/// At least so much waits, once all of it does, and it takes little more memory than that.
+/// At least this much is pending at the end, and it takes little more memory than that.
 fn is_about(server: &Process, client: &mut Client, what: &str, before: usize, least: usize) {
     let mut last = (0, 0);
-    // Memory that is free goes back within a second or two.
+    // Free memory goes back to the system within a second or two.
     for _ in 0..200 {
         let (waits, taken) = (waiting(client), memory(server, "VmRSS:").saturating_sub(before));
-        // Some is taken for other things: the script, the requests.
+        // Some memory is needed for other purposes: the script, the requests.
         if waits > least && taken < waits * 12 / 10 + 3 * MIB {
             return;
         }
@@ -142,8 +142,8 @@ fn is_about(server: &Process, client: &mut Client, what: &str, before: usize, le
     panic!("{what}: {} MiB wait and take {} MiB", last.0, last.1);
 }
 
-/// A connection that took very many locks is pushed `lock-lost` for each: what it does not read is bounded while the
-/// pushes are made, whether one command ends all holds or their leases run out together.
+/// A connection with very many locks is pushed `lock-lost` for each. Its unread output is bounded while the pushes are
+/// produced, whether one command ends all holds or their leases expire together.
 #[test]
 fn a_connection_that_does_not_read_of_its_lost_holds_is_cut_off() {
     const HOLDS: usize = 10_000;

@@ -1,5 +1,5 @@
-//! Blocks of redis-cli, each replayed in a session of its own: `console` shows what is answered, `redis` is to be
-//! pasted.
+//! Blocks of redis-cli, each replayed in a session of its own. `console` blocks show the answers, `redis` blocks are to
+//! be pasted.
 
 use crate::blocks;
 use lockwheel_tests::ours;
@@ -9,11 +9,11 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 const PROMPT: &str = "127.0.0.1:6379> ";
-/// Between the outputs of two commands.
+/// The separator between the outputs of two commands.
 const MARK: &str = "-- next --";
-/// What a line begins with whose number is another each time; all other lines are the same to the letter.
+/// The beginnings of lines whose number varies; all other lines must match exactly.
 const VARYING: [&str; 3] = ["\"ttl\" => (integer) ", "\"wall\" => (integer) ", "\"monotonic\" => (integer) "];
-/// An instant, when it has so many digits and is a reply by itself.
+/// The beginning of an instant, and its least number of digits, if it is a reply by itself.
 const INSTANT: (&str, usize) = ("(integer) ", 13);
 
 fn redis_cli() -> Option<PathBuf> {
@@ -24,7 +24,7 @@ fn redis_cli() -> Option<PathBuf> {
     found
 }
 
-/// What redis-cli shows for each line typed, in a session of its own with a server of its own.
+/// Returns redis-cli's output for each typed line, in a session of its own with its own server.
 fn session(program: &PathBuf, lines: &[&str]) -> Vec<String> {
     let server = ours::server();
     let mut child = Command::new(program)
@@ -46,7 +46,7 @@ fn session(program: &PathBuf, lines: &[&str]) -> Vec<String> {
     shown
 }
 
-/// The commands of a block and what it shows for each.
+/// The commands of a block, and the output that it shows for each.
 fn exchanges(text: &str) -> Vec<(&str, String)> {
     let mut exchanges: Vec<(&str, String)> = Vec::new();
     for line in text.lines() {
@@ -62,7 +62,7 @@ fn exchanges(text: &str) -> Vec<(&str, String)> {
     exchanges
 }
 
-/// An output with a 0 for each number that varies, and no space at the end of a line.
+/// An output with a 0 for each varying number, and no space at the end of a line.
 fn settled(shown: &str) -> String {
     let settle = |line: &str| {
         if line.strip_prefix(INSTANT.0).is_some_and(|number| number.len() == INSTANT.1) {

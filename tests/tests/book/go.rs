@@ -1,5 +1,5 @@
-//! Blocks in Go, in one module with go-redis and the package, each in a folder of its own: files as they stand, and
-//! parts of a file in a test with the imports that they use.
+//! Blocks in Go, in one module with go-redis and the package, each in its own folder. They are whole files, or parts of
+//! a file, which are put into a test with their imports.
 
 use crate::scratch::Scratch;
 use crate::{blocks, name, run};
@@ -8,7 +8,7 @@ use lockwheel_tests::redis_server::{find_in_path, skip};
 use std::fs;
 use std::process::Command;
 
-/// What a part of a file may name, and where it is from.
+/// The names that a part of a file may use, and their packages.
 const IMPORTS: &[(&str, &str)] = &[
     ("context.", "context"),
     ("errors.", "errors"),
@@ -17,7 +17,7 @@ const IMPORTS: &[(&str, &str)] = &[
     ("time.", "time"),
 ];
 
-/// A block as a file: one as it stands, or a part with what makes it one.
+/// Converts a block to a file: a whole file as it stands, or a part with its surroundings.
 fn source(block: &Block) -> String {
     if block.text.starts_with("package ") {
         return block.text.clone();
@@ -41,7 +41,7 @@ fn the_blocks_in_go_run() {
     for block in &blocks {
         module.write(&format!("{}/block_test.go", name(block)), &source(block));
     }
-    // The same go-redis that the tests of clients have: it is got once.
+    // The test uses the go-redis of the clients' tests, so that it is fetched once.
     let clients = fs::read_to_string(file("tests/clients/go/go.mod")).expect("the clients have a module");
     let package = "github.com/lockwheel/lockwheel/packaging/go";
     let path = file("packaging/go").canonicalize().expect("the package is there");

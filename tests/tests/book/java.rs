@@ -1,5 +1,5 @@
-//! Blocks in Java, with Redisson and the package's sources: classes of tests, and parts of one in a test of their own,
-//! with the imports that they use; compiled together and run by JUnit in one JVM.
+//! Blocks in Java, with Redisson and the package's sources. They are test classes, or parts of one, which are put into
+//! a test with their imports. All are compiled together and run by JUnit in one JVM.
 
 use crate::scratch::Scratch;
 use crate::{blocks, name, run};
@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What a part of a class may name, and where it is from.
+/// The names that a part of a class may use, and their packages.
 const IMPORTS: &[(&str, &str)] = &[
     ("Duration.", "java.time.Duration"),
     ("Filters(", "io.lockwheel.Filters"),
@@ -26,8 +26,8 @@ fn class(block: &Block) -> Option<&str> {
     declared.split(' ').next()
 }
 
-/// The name of a block's class, and the file that the block is: one as it stands, or a part with what makes it one.
-/// Each is in a package of its own.
+/// The name of a block's class, and the block as a file: a whole file as it stands, or a part with its surroundings.
+/// Each has its own package.
 fn source(block: &Block) -> (String, String) {
     let package = name(block);
     if let Some(class) = class(block) {
@@ -43,7 +43,7 @@ fn source(block: &Block) -> (String, String) {
     ("PartTest".into(), text)
 }
 
-/// The sources of the package, without what is for JUnit and Spring.
+/// The sources of the package, without those for JUnit and Spring.
 fn sources_of_the_package() -> Vec<PathBuf> {
     let folder = pages::file("packaging/java/src/main/java/io/lockwheel");
     let entries = fs::read_dir(folder).expect("the package has sources").flatten();
@@ -66,7 +66,7 @@ fn the_blocks_in_java_run() {
     }
     assert!(tests >= blocks.len() && tests > 0, "each block has a test");
     let junit = redisson.junit(&files, &scratch.path("classes"));
-    // Around the build, as the page shows it.
+    // The frame of the build, as the page shows it.
     let mut around = Command::new(program::path());
     around.args(["run", "--time", "manual", "--"]).arg(junit.get_program()).args(junit.get_args());
     let said = run(&mut around);

@@ -1,4 +1,4 @@
-//! The book's table of contents has all its pages, and every link leads to a file, and to a heading, that is there.
+//! The book's table of contents lists all its pages, and every link leads to an existing file and heading.
 
 use lockwheel_tests::pages::{Link, Page, REPOSITORY, SUMMARY, file};
 use lockwheel_tests::redis_server::find_in_path;
@@ -6,10 +6,10 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 use std::process::Command;
 
-/// The pages for developers; their links lead somewhere too.
+/// The pages for developers; their links must work too.
 const FOR_DEVELOPERS: &[&str] = &["ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"];
 
-/// Where the book's pages are.
+/// The folder of the book's pages.
 const BOOK: &str = "docs";
 
 /// A path without its `..`.
@@ -24,7 +24,7 @@ fn plain(path: &Path) -> PathBuf {
     plain
 }
 
-/// The file of the repository that a link leads to; none for the rest of the net.
+/// The file of the repository to which a link leads. `None` for other addresses.
 fn target(page: &Page, address: &str) -> Option<PathBuf> {
     if let Some(path) = address.strip_prefix(REPOSITORY) {
         return Some(path.into());
@@ -36,7 +36,7 @@ fn target(page: &Page, address: &str) -> Option<PathBuf> {
     Some(if address.is_empty() { page.path.clone().into() } else { plain(&beside) })
 }
 
-/// What is wrong with a link.
+/// The problem of a link, if it has one.
 fn problem(page: &Page, link: &Link) -> Option<String> {
     let (address, anchor) = link.target.split_once('#').unwrap_or((&link.target, ""));
     let target = target(page, address)?;
@@ -95,7 +95,7 @@ fn the_table_of_contents_has_each_page_once() {
     assert_eq!(listed, there);
 }
 
-/// Where mdBook is installed, it makes the book without a complaint.
+/// If mdBook is installed, it builds the book without a complaint.
 #[test]
 fn the_book_is_made() {
     let Some(mdbook) = find_in_path("mdbook") else { return };

@@ -1,7 +1,8 @@
-//! What users read is true: every block that README.md, the book and the packages' pages show runs as it stands, and
-//! every link leads somewhere.
+//! User documentation is true: every block in README.md, the book and the packages' pages runs as it stands, and every
+//! link works.
 //!
-//! A block's language says how it is run: see the modules. What does not run is declared, with its reason.
+//! The language of a block determines how it runs: see the modules. Blocks that do not run are declared, with the
+//! reason.
 
 mod console;
 mod go;
@@ -23,14 +24,14 @@ use std::process::{Command, Stdio};
 const LANGUAGES: &[&str] =
     &["console", "go", "java", "js", "python", "redis", "rust", "sh", "toml", "xml", "yaml"];
 
-/// The blocks of a language that are to be run.
+/// The blocks of a language that are to run.
 fn blocks(language: &str) -> Vec<Block> {
     assert!(LANGUAGES.contains(&language), "{language}");
     let blocks = Page::all().into_iter().flat_map(|page| page.blocks());
     blocks.filter(|block| block.language == language && not_run::reason(block).is_none()).collect()
 }
 
-/// A name for a block that a file, a module or a class may have: of its page and line.
+/// A name for a block, usable for a file, a module or a class, made of its page and line.
 fn name(block: &Block) -> String {
     let page = block.page.trim_end_matches(".md").to_lowercase();
     let letters = page.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' });
@@ -46,7 +47,7 @@ fn search_path() -> OsString {
         .expect("they come from such a list")
 }
 
-/// Runs a command that has to succeed, with the program on the search path; all it said.
+/// Runs a command that must succeed, with the program on the search path. Returns its output.
 #[track_caller]
 fn run(command: &mut Command) -> String {
     command.env("PATH", search_path()).env_remove("LOCKWHEEL_BINARY").stdin(Stdio::null());

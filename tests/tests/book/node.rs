@@ -1,5 +1,5 @@
 //! Blocks in JavaScript, in one project with ioredis, Vitest and the package: tests by Vitest, in one run, programs,
-//! and files that the first line names.
+//! and files that their first line names.
 
 use crate::scratch::Scratch;
 use crate::{blocks, name, run};
@@ -8,7 +8,7 @@ use lockwheel_tests::redis_server::{find_in_path, skip};
 use std::fs;
 use std::process::Command;
 
-/// What the project needs beside the package.
+/// The project's dependencies besides the package.
 const MANIFEST: &str = r#"{
   "private": true,
   "type": "module",
@@ -16,7 +16,7 @@ const MANIFEST: &str = r#"{
 }
 "#;
 
-/// The project, with what it needs installed: once for as long as that is the same.
+/// The project with its dependencies installed: once, as long as they do not change.
 fn project() -> Option<Scratch> {
     if find_in_path("node").is_none() || find_in_path("npm").is_none() {
         skip(&["node", "npm"], "node or npm is not installed (apt-get install nodejs npm)");
@@ -39,7 +39,7 @@ fn project() -> Option<Scratch> {
     Some(project)
 }
 
-/// The file that a block is: its first line may be a comment that names it.
+/// The file name of a block: its first line may be a comment with the name.
 fn file(block: &Block) -> String {
     let named = block.text.lines().next().and_then(|line| line.strip_prefix("// "));
     match named.filter(|name| name.ends_with(".js") && !name.contains(' ')) {

@@ -3,7 +3,7 @@
 use lockwheel_tests::pages::{Block, Page};
 use std::io::Write;
 
-/// A block: its page, how it begins, and why it is not run.
+/// A block: its page, its beginning, and the reason why it is not run.
 const NOT_RUN: &[(&str, &str, &str)] = &[
     (
         "README.md",
@@ -29,7 +29,7 @@ fn is_meant(block: &Block, entry: &(&str, &str, &str)) -> bool {
     block.page == entry.0 && block.text.starts_with(entry.1)
 }
 
-/// Why a block is not run.
+/// The reason why a block is not run.
 pub(crate) fn reason(block: &Block) -> Option<&'static str> {
     if block.is_of_first_test() && ["sh", "xml"].contains(&block.language.as_str()) {
         return Some("the tests of packages run its section, from an empty folder to a green test");

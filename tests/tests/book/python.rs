@@ -1,4 +1,4 @@
-//! Blocks in Python, with redis-py and with the package as its sources are: tests by pytest, in one run, and programs.
+//! Blocks in Python, with redis-py and with the sources of the package: tests by pytest, in one run, and programs.
 
 use crate::scratch::Scratch;
 use crate::{blocks, name, run};
@@ -7,7 +7,7 @@ use lockwheel_tests::program;
 use lockwheel_tests::redis_server::{is_wanted, skip};
 use std::process::Command;
 
-/// Python with redis-py and pytest?
+/// Whether Python has redis-py and pytest.
 fn has_modules() -> bool {
     let import = Command::new("python3").args(["-c", "import redis, pytest"]).output();
     let found = is_wanted("python3") && import.is_ok_and(|it| it.status.success());

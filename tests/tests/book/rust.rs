@@ -7,10 +7,10 @@ use lockwheel_tests::pages::{Block, file};
 use std::path::Path;
 use std::process::Command;
 
-/// Where the block in TOML has the sources of the server.
+/// The path of the server's sources in the TOML block.
 const SOURCES: &str = "../lockwheel/server";
 
-/// The file that a block is: one as it stands, or a part of a program with what makes it one.
+/// Converts a block to a file: a whole file as it stands, or a part of a program with its surroundings.
 fn source(block: &Block) -> (String, String) {
     let name = name(block);
     if block.text.contains("#[test]") {
@@ -38,13 +38,13 @@ fn cargo(scratch: &Scratch, arguments: &[&str]) -> String {
     let mut command = Command::new(env!("CARGO"));
     command.args(arguments).arg("--offline").current_dir(scratch.path(""));
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("outside");
-    // It is built for this alone: without what a debugger needs that takes less.
+    // The build is used for this alone: without debug information it is smaller.
     command.env("CARGO_TARGET_DIR", target).env("CARGO_PROFILE_DEV_DEBUG", "0");
     crate::run(command.env_remove("JEMALLOC_SYS_WITH_MALLOC_CONF"))
 }
 
-/// Outside the workspace: neither its lock file nor a patch nor a setting of its `.cargo` reaches there. The versions
-/// are the workspace's, which cargo has at hand: nothing is fetched.
+/// The crate is outside the workspace: neither the workspace's lock file nor a patch nor a setting of its `.cargo`
+/// applies. The versions are the workspace's, which cargo has at hand: nothing is fetched.
 #[test]
 fn the_blocks_in_rust_run_in_a_crate_outside_the_workspace() {
     let scratch = Scratch::new("rust");
@@ -73,7 +73,7 @@ fn the_blocks_in_rust_run_in_a_crate_outside_the_workspace() {
     }
 }
 
-/// How many tests a line of results says have passed.
+/// The number of passed tests in a line of results.
 fn passed(line: &str) -> usize {
     let count = line.trim_start_matches("test result: ok. ").split(' ').next();
     count.and_then(|count| count.parse().ok()).expect("results have a number")

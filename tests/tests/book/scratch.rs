@@ -1,4 +1,4 @@
-//! Directories that blocks run in.
+//! Directories in which blocks run.
 
 use lockwheel_tests::pages;
 use std::fs;
@@ -11,26 +11,27 @@ pub(crate) struct Scratch {
 }
 
 impl Scratch {
-    /// An empty one outside the workspace, removed when dropped.
+    /// Creates an empty directory outside the workspace, removed when dropped.
     pub(crate) fn new(name: &str) -> Scratch {
         let path = std::env::temp_dir().join(format!("lockwheel-book-{name}-{}", std::process::id()));
         fs::create_dir(&path).expect("the directory for temporary files can be written");
         Scratch { path, is_kept: false }
     }
 
-    /// One below the build directory, for what takes long to get: there from an earlier run, or empty.
+    /// Creates a directory below the build directory, for dependencies that take long to fetch. It keeps the contents
+    /// of an earlier run.
     pub(crate) fn kept(name: &str) -> Scratch {
         let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("book").join(name);
         fs::create_dir_all(&path).expect("the build directory can be written");
         Scratch { path, is_kept: true }
     }
 
-    /// Where a file of it is; the directory itself for an empty name.
+    /// The path of a file in the directory, or of the directory itself for an empty name.
     pub(crate) fn path(&self, name: impl AsRef<Path>) -> PathBuf {
         self.path.join(name)
     }
 
-    /// Writes a file, with the directories above it.
+    /// Writes a file, and creates the directories above it.
     pub(crate) fn write(&self, name: &str, text: &str) {
         let path = self.path(name);
         fs::create_dir_all(path.parent().expect("it is below the directory"))
@@ -38,7 +39,7 @@ impl Scratch {
         fs::write(path, text).expect("a file can be written");
     }
 
-    /// An empty directory in it.
+    /// Creates an empty directory in it.
     pub(crate) fn emptied(&self, name: &str) -> PathBuf {
         let path = self.path(name);
         if path.exists() {
@@ -48,14 +49,14 @@ impl Scratch {
         path
     }
 
-    /// A copy of a folder of the repository.
+    /// Copies a folder of the repository.
     pub(crate) fn copy(&self, folder: &str, name: &str) {
         let to = self.emptied(name);
         copy(&pages::file(folder), &to);
     }
 }
 
-/// Copies the files of a folder, and those of the folders in it.
+/// Copies the files of a folder, and those of its subfolders.
 fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).expect("a directory can be made");
     for entry in fs::read_dir(from).expect("the folder is there").flatten() {
@@ -71,7 +72,7 @@ fn copy(from: &Path, to: &Path) {
 impl Drop for Scratch {
     fn drop(&mut self) {
         if !self.is_kept {
-            // What cannot be removed is only rubbish.
+            // Remaining files do no harm.
             let _ = fs::remove_dir_all(&self.path);
         }
     }

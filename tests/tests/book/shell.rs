@@ -1,15 +1,15 @@
-//! Blocks for a shell, each in a directory of its own, with the program on the search path; and the commands that a
-//! workflow of a CI service runs.
+//! Shell blocks, each in its own directory, with the program on the search path. Also the commands that a workflow of a
+//! CI service runs.
 
 use crate::scratch::Scratch;
 use crate::{blocks, name, run};
 use lockwheel_tests::redis_server::{find_in_path, skip};
 use std::process::Command;
 
-/// What blocks call beside the program.
+/// The program that blocks call besides ours.
 const CALLED: &str = "redis-cli";
 
-/// What a command of a workflow begins with, and one that is of several lines.
+/// The beginning of a workflow's command, and of one with several lines.
 const STEP: &str = "- run: ";
 
 fn run_in_shell(name: &str, text: &str) {

@@ -1,5 +1,5 @@
-//! Redis' own test suite runs against our program: every test passes that passes on redis-server 7.0.15, but for those
-//! that `tests/tcl-suite/not-yet.txt` lists, and these do not.
+//! Redis' own test suite against our program. Every test passes that passes on redis-server 7.0.15, except those that
+//! `tests/tcl-suite/not-yet.txt` lists, which must fail.
 
 use lockwheel_tests::program::{self, Process};
 use lockwheel_tests::redis_server::{Kind, RealServer};
@@ -12,14 +12,14 @@ use std::thread;
 const UNITS: &str = include_str!("../../tcl-suite/units.txt");
 const NOT_YET: &str = include_str!("../../tcl-suite/not-yet.txt");
 
-/// How many units run at once, each with a server of its own: much of their time they wait.
+/// The number of units that run at once, each with its own server: they wait for much of their time.
 const LANES: usize = 3;
 
-/// What our program is started with: what the suite expects of a server that it did not start itself.
+/// The options of our program: the suite expects them of a server that it did not start itself.
 const OPTIONS: &[&str] =
     &["--save", "", "--enable-debug-command", "yes", "--enable-protected-configs", "yes"];
 
-/// The modes to run: those of the environment's `LOCKWHEEL_TCL_MODES`, parted by spaces, else `plain`.
+/// The modes to run: those of the environment's `LOCKWHEEL_TCL_MODES`, separated by spaces, else `plain`.
 fn modes() -> Vec<Mode> {
     let named = std::env::var("LOCKWHEEL_TCL_MODES").unwrap_or_else(|_| "plain".to_string());
     let mode = |name| Mode::of_name(name).unwrap_or_else(|| panic!("{name} is no mode of the suite"));
@@ -30,7 +30,7 @@ fn expected(mode: Mode) -> Expected {
     Expected::parse(mode, UNITS, NOT_YET).unwrap_or_else(|line| panic!("what does this line say? {line}"))
 }
 
-/// Runs each unit of a mode against a fresh server of ours, and tells what is not as expected.
+/// Runs each unit of a mode against a fresh server of ours, and reports deviations.
 fn complaints(suite: &Suite, mode: Mode) -> Vec<String> {
     let expected = expected(mode);
     let units: Vec<&str> = expected.units().collect();
@@ -45,7 +45,7 @@ fn complaints(suite: &Suite, mode: Mode) -> Vec<String> {
     })
 }
 
-/// Runs a unit, and tells what is not as expected, with what the suite said.
+/// Runs a unit, and reports deviations with the suite's output.
 fn run(suite: &Suite, mode: Mode, unit: &str, expected: &Expected) -> Option<String> {
     let hung: Vec<&str> = expected.hung(unit).collect();
     let outcome = if mode == Mode::Spawn {
@@ -56,7 +56,7 @@ fn run(suite: &Suite, mode: Mode, unit: &str, expected: &Expected) -> Option<Str
     };
     let (to_pass, total) = expected.numbers(unit);
     let line = format!("{}: {unit}: {} of {total} pass, expected {to_pass}", mode.name(), outcome.passed());
-    // Past the test runner's capture of output: these figures are what one wants to know.
+    // The figures are printed past the test runner's capture of output, because they are the interesting result.
     let _ = writeln!(io::stderr(), "{line}");
     let mut told = expected.complaints(unit, &outcome);
     if told.is_empty() {
@@ -67,7 +67,7 @@ fn run(suite: &Suite, mode: Mode, unit: &str, expected: &Expected) -> Option<Str
     Some(format!("{}: {}", mode.name(), told.join("\n")))
 }
 
-/// The tests of a unit that redis-server runs and ours did not, where there is one to ask.
+/// The tests of a unit that redis-server runs and ours did not, if there is a redis-server.
 fn not_run(suite: &Suite, mode: Mode, unit: &str, outcome: &Outcome) -> Vec<String> {
     if mode == Mode::Spawn {
         return Vec::new();
@@ -90,7 +90,7 @@ fn what_passes_on_redis_passes_here_but_for_what_is_listed() {
     );
 }
 
-/// What is listed in debug mode and in spawn mode, each name once.
+/// The names listed in debug mode and in spawn mode, each once.
 #[test]
 fn no_more_than_thirty_names_are_listed() {
     let expected = [expected(Mode::Debug), expected(Mode::Spawn)];

@@ -1,6 +1,6 @@
-//! Real clients, libraries and programs: each plays on ours what it plays on redis-server.
+//! Real clients, libraries and programs: each behaves on our server as on redis-server.
 //!
-//! Tests start in the order of their names. Redis' own suite takes longest by itself, so its name is the first.
+//! Tests start in the order of their names. Redis' own suite takes longest, so its name comes first.
 
 mod conformance;
 mod drivers;

@@ -1,5 +1,5 @@
-//! A shop with 100 items and several processes that buy: without a lock it sells more than it has, with one it
-//! sells exactly that, on a real redis-server as on ours.
+//! A shop with 100 items and several buying processes. Without a lock it sells more than it has; with one it sells
+//! exactly that, on a real redis-server as on ours.
 
 use lockwheel_tests::client::Client;
 use lockwheel_tests::ours;
@@ -14,10 +14,10 @@ const PROCESSES: u32 = 3;
 const BUYERS_A_PROCESS: u32 = 3;
 const BUYERS: u32 = PROCESSES * BUYERS_A_PROCESS;
 
-/// Kinds of lock that a real redis-server has, too.
+/// Kinds of lock that also work on a real redis-server.
 const LOCKS_ANYWHERE: [&str; 2] = ["set", "rlock"];
 
-/// Kinds of lock that ours has; `mixed` is RLock and `LOCK.ACQUIRE` on one key, excluding each other.
+/// Kinds of lock of our server; `mixed` is RLock and `LOCK.ACQUIRE` on one key, excluding each other.
 const LOCKS_OF_OURS: [&str; 4] = ["set", "rlock", "native", "mixed"];
 
 fn key(lock: &str, what: &str) -> String {
@@ -49,7 +49,7 @@ fn sell(client: &Redisson, port: u16, locks: &[&str]) {
     }
 }
 
-/// How many were sold, and how many the shop thinks that it still has.
+/// The number of sold items, and the shop's remaining stock.
 fn books(port: u16, lock: &str) -> (u32, i64) {
     let mut server = Client::connect((Ipv4Addr::LOCALHOST, port));
     let mut number =
@@ -57,7 +57,7 @@ fn books(port: u16, lock: &str) -> (u32, i64) {
     (number("sold").parse().expect("a count"), number("stock").parse().expect("a count"))
 }
 
-/// Without a lock, all buyers take the first item at once, for certain; what else they do is chance.
+/// Without a lock, all buyers are certain to take the first item at once; the rest is chance.
 fn check_books(port: u16, locks: &[&str]) {
     let (sold, _) = books(port, "none");
     assert!(sold >= ITEMS + BUYERS - 1, "without a lock, {sold} of {ITEMS} were sold");

@@ -8,7 +8,8 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-/// Prints so many lines of a program's output as in a terminal, and ends it: redis-cli keeps back what goes to a pipe.
+/// Prints this number of lines of a program's output as in a terminal, and ends the program: redis-cli buffers its
+/// output to a pipe.
 const TERMINAL: &str = "\
 import os, pty, signal, sys
 child, terminal = pty.fork()
@@ -30,7 +31,7 @@ fn redis_cli() -> Option<PathBuf> {
     found
 }
 
-/// Our server, and a real one where it is installed, each with the same few keys.
+/// Our server, and a real one if it is installed, each with the same few keys.
 fn servers() -> Vec<Box<dyn Endpoint>> {
     let real = RealServer::start(Kind::Redis, &[]).map(|server| Box::new(server) as Box<dyn Endpoint>);
     let servers: Vec<_> = [Box::new(ours::server()) as Box<dyn Endpoint>].into_iter().chain(real).collect();
@@ -50,7 +51,7 @@ fn servers() -> Vec<Box<dyn Endpoint>> {
     servers
 }
 
-/// What redis-cli prints with these arguments.
+/// Returns redis-cli's output with these arguments.
 fn output(program: &PathBuf, server: &dyn Endpoint, arguments: &[&str], input: &[u8]) -> String {
     let mut child = Command::new(program)
         .args(["-p", &server.addr().port().to_string()])
@@ -65,7 +66,7 @@ fn output(program: &PathBuf, server: &dyn Endpoint, arguments: &[&str], input: &
     String::from_utf8(output.stdout).expect("redis-cli shows text")
 }
 
-/// Requires the same lines of both servers, in whatever order.
+/// Requires the same lines of both servers, in any order.
 #[track_caller]
 fn same_lines(arguments: &[&str], is_compared: impl Fn(&str) -> bool) {
     let Some(program) = redis_cli() else { return };
@@ -89,7 +90,7 @@ fn scan_lists_the_keys() {
     same_lines(&["--scan", "--pattern", "*:1"], |_| true);
 }
 
-/// What is found on the way depends on the order of the keys.
+/// The intermediate findings depend on the order of the keys.
 #[test]
 fn bigkeys_finds_the_biggest() {
     same_lines(&["--bigkeys"], |line| !line.contains("found so far"));
@@ -113,7 +114,7 @@ fn hotkeys_finds_what_is_used_most() {
     }
 }
 
-/// How much a key takes differs from server to server, not what MEMORY USAGE says of it.
+/// The memory of a key differs between servers, so the output is compared with MEMORY USAGE.
 #[test]
 fn memkeys_adds_up_what_keys_take() {
     let Some(program) = redis_cli() else { return };
@@ -150,7 +151,7 @@ fn monitor_shows_what_clients_send() {
             .spawn()
             .expect("python3 starts");
         let mut client = Client::connect(server.addr());
-        // A monitor is not shown what administers the server.
+        // A monitor does not show administrative commands.
         while !list_has_monitor(&mut client) {}
         client.line("SELECT 3");
         client.cmd(&[&b"SET"[..], b"a key", b"\x00\xff\"\n"]);
@@ -194,7 +195,7 @@ fn latency_is_measured() {
     let server = ours::server();
     let text = output(&program, &server, &["--latency", "-i", "0.05"], b"");
     let numbers: Vec<f64> = text.split_whitespace().map(|number| number.parse().expect("a number")).collect();
-    // The least, the most, the average, and how many there were.
+    // The minimum, the maximum, the average, and the number of samples.
     assert!(matches!(numbers[..], [least, most, _, count] if least <= most && count >= 1.0), "{text}");
 }
 

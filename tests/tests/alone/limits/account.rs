@@ -1,17 +1,17 @@
-//! The account that limits are held against, beside what the program's allocator has given out.
+//! The memory account against which limits are checked, compared with the program's allocator.
 
 use lockwheel_tests::client::Client;
 use lockwheel_tests::program::Process;
 use lockwheel_tests::rng::Rng;
 
-/// Requests sent together, and how many of these; a million requests with `LOCKWHEEL_ROUNDS=2000`.
+/// Requests sent together, and the number of these batches. `LOCKWHEEL_ROUNDS=2000` gives a million requests.
 const BATCH: usize = 500;
 
 fn rounds() -> usize {
     std::env::var("LOCKWHEEL_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(150)
 }
 
-/// What is used by the account, and by the allocator.
+/// The used memory by the account, and by the allocator.
 fn used(client: &mut Client) -> [i64; 2] {
     let text = client.line("INFO memory").to_string();
     ["used_memory:", "allocator_allocated:"].map(|name| {
@@ -61,6 +61,6 @@ fn what_is_counted_is_what_is_allocated() {
     }
     let now = used(&mut client);
     let [counted, allocated] = [0, 1].map(|side| (now[side] - before[side]) as f64);
-    // The allocator also counts the places of keys that are free.
+    // The allocator also counts the slots of keys that are free.
     assert!((0.9..1.1).contains(&(counted / allocated)), "{counted} of {allocated}");
 }

@@ -35,10 +35,10 @@ fn named(server: &Server, name: &str) -> Client {
     client
 }
 
-/// Sends the beginning of a request of so many bytes.
+/// Sends the beginning of a request of this size in bytes.
 fn send_part(client: &mut Client, bytes: usize) {
     client.send_raw(b"*2\r\n$4\r\nECHO\r\n$100000000\r\n");
-    // It may be disconnected on the way.
+    // The client may be disconnected meanwhile.
     let _sent = client.try_send_raw(&vec![b'x'; bytes]);
 }
 
@@ -50,7 +50,7 @@ fn who_sends_most_goes_and_who_may_not_be_evicted_stays() {
         safe.line("CLIENT NO-EVICT on");
         send_part(&mut safe, 1 << 20);
         send_part(&mut small, 100_000);
-        // Buffers grow ahead of what is sent.
+        // Buffers grow ahead of the sent bytes.
         looks_on.line("CONFIG SET maxmemory-clients 40mb");
         send_part(&mut large, 40 << 20);
         until(|| !is_connected(&mut looks_on, "large"));
@@ -86,13 +86,13 @@ fn a_lower_limit_and_one_in_percent_hold_at_once() {
     drop(server);
 }
 
-/// Ours, and redis-server where it is installed.
+/// Our server, and redis-server if it is installed.
 fn servers() -> Vec<Box<dyn Endpoint>> {
     let real = RealServer::start(Kind::Redis, &[]).map(|server| Box::new(server) as Box<dyn Endpoint>);
     [Box::new(ours::server()) as Box<dyn Endpoint>].into_iter().chain(real).collect()
 }
 
-/// A client of this name whose transaction has queued so many bytes.
+/// A client of this name whose transaction has queued this number of bytes.
 fn queued(address: SocketAddr, name: &str, bytes: usize) -> Client {
     let mut client = Client::connect(address);
     for request in [vec!["CLIENT", "SETNAME", name], vec!["MULTI"], vec!["SET", "k", &"v".repeat(bytes)]] {
@@ -113,7 +113,7 @@ fn a_limit_in_percent_goes_with_maxmemory_as_in_redis() {
             let stats = looks_on.line("INFO stats").to_string();
             assert!(stats.contains(&format!("evicted_clients:{count}\\r\\n")), "{stats}");
         };
-        // Of no maxmemory, a share is no limit.
+        // A share of no maxmemory is no limit.
         set(&mut looks_on, "maxmemory-clients 1%");
         let small = queued(server.addr(), "small", 2 << 20);
         let large = queued(server.addr(), "large", 8 << 20);
@@ -123,12 +123,12 @@ fn a_limit_in_percent_goes_with_maxmemory_as_in_redis() {
         assert_eq!(get, "[\"maxmemory-clients\", \"10%\"]");
         let third = queued(server.addr(), "third", 1 << 20);
         evicted(&mut looks_on, 0);
-        // Less to share: who takes most goes.
+        // With less memory to share, the largest client is disconnected.
         set(&mut looks_on, "maxmemory 80mb");
         until(|| !is_connected(&mut looks_on, "large"));
         evicted(&mut looks_on, 1);
         assert!(is_connected(&mut looks_on, "small") && is_connected(&mut looks_on, "third"));
-        // No share is no limit; one that is too small to talk in is taken for 128 KiB.
+        // A share of 0 is no limit; a share that is too small for any conversation counts as 128 KiB.
         set(&mut looks_on, "maxmemory-clients 0% maxmemory 60mb");
         evicted(&mut looks_on, 1);
         set(&mut looks_on, "maxmemory-clients 1% maxmemory 11mb");
@@ -182,7 +182,7 @@ fn a_share_is_read_and_told_as_by_redis() {
     assert_eq!(told[0][2], "100%: +OK [\"maxmemory-clients\", \"100%\"]");
 }
 
-/// A client that is disconnected gives back what it took: no key has to go for that.
+/// A disconnected client frees its memory: no key has to be evicted for that.
 #[test]
 fn no_key_goes_for_what_disconnected_clients_took() {
     let (server, mut looks_on) = server(1);
@@ -199,7 +199,7 @@ fn no_key_goes_for_what_disconnected_clients_took() {
     let requests = "MGET 1\r\n".repeat(15);
     until(|| {
         for client in &mut deaf {
-            // Who has been disconnected sends no more.
+            // A disconnected client sends no more.
             let _sent = client.try_send_raw(requests.as_bytes());
         }
         stat(&mut looks_on, "evicted_clients:") >= 10

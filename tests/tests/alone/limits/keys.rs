@@ -26,18 +26,18 @@ static VALUE: std::sync::LazyLock<String> = std::sync::LazyLock::new(|| "x".repe
 fn limited(policy: &str) -> (Server, Client) {
     let server = ours::manual_server();
     let mut client = Client::connect(server.addr());
-    // What is remembered of durations counts too, and is another in each run.
+    // The records of latency count too, and differ in each run.
     client.line("CONFIG SET latency-tracking no");
     assert_eq!(client.line(&format!("CONFIG SET maxmemory-policy {policy}")).to_string(), "+OK");
     (server, client)
 }
 
-/// What counts towards the limit.
+/// The memory that counts towards the limit.
 fn counted(client: &mut Client) -> usize {
     info(client, "used_memory") - info(client, "mem_not_counted_for_evict")
 }
 
-/// Sets the limit so many bytes above what is used.
+/// Sets the limit this number of bytes above the used memory.
 fn limit_above(client: &mut Client, bytes: usize) -> usize {
     let limit = counted(client) + bytes;
     assert_eq!(client.line(&format!("CONFIG SET maxmemory {limit}")).to_string(), "+OK");
@@ -57,7 +57,7 @@ fn each_policy_keeps_the_limit() {
             let left = client.line("DBSIZE").as_int().expect("a number");
             assert!((40..200).contains(&left), "{which}-{policy}: {left}");
             assert!(counted(&mut client) <= limit + 20_000, "{which}-{policy}");
-            // What is asked may evict one more.
+            // The request that asks may evict one more.
             let evicted = info(&mut client, "evicted_keys") as i64;
             assert!((0..30).contains(&(evicted - (1000 - left))), "{which}-{policy}: {evicted} and {left}");
             assert_eq!(client.line("GET key:0").to_string(), "(nil)", "{which}-{policy}");
@@ -87,7 +87,7 @@ fn a_lower_limit_evicts_at_once_and_much_in_pieces() {
     let mut client = Client::connect(server.addr());
     fill(&mut client, 0..20_000, &[]);
     client.line("CONFIG SET maxmemory-policy allkeys-random maxmemory-eviction-tenacity 0 maxmemory 4mb");
-    // 16 keys go before each request; the rest in between.
+    // 16 keys are evicted before each request; the rest in between.
     let exceeds = |client: &mut Client| counted(client) > 4 << 20;
     assert!(exceeds(&mut client));
     assert!(client.line("SET more x").to_string() == "+OK", "keys are going");
@@ -131,7 +131,7 @@ fn the_same_requests_evict_the_same_keys() {
         let keys = client.line("KEYS *").into_elements().expect("a list");
         keys.iter().map(ToString::to_string).collect::<BTreeSet<_>>()
     };
-    // What a socket has read at once is in the account too: it may make one more go.
+    // Bytes that a socket has read at once count too: they may evict one more.
     let (one, other) = (left(), left());
     let both = one.intersection(&other).count();
     assert!(both >= 10 && one.len().abs_diff(both) + other.len().abs_diff(both) <= 6, "{one:?} {other:?}");
@@ -172,7 +172,7 @@ fn small_keys_go_one_for_one() {
     assert!((19_000..20_500).contains(&left), "{left}");
 }
 
-/// Clients that are told of each key that goes take memory for that, and no more keys go for it.
+/// The memory of messages to clients about evicted keys evicts no further keys.
 #[test]
 fn what_clients_are_told_of_keys_that_went_makes_no_others_go() {
     for threads in [1, 4] {
@@ -194,7 +194,7 @@ fn what_clients_are_told_of_keys_that_went_makes_no_others_go() {
         let limit = counted(&mut client) - 40_000;
         client.line(&format!("CONFIG SET maxmemory {limit}"));
         let evicted = info(&mut client, "evicted_keys");
-        // As many as Redis' own suite allows.
+        // Redis' own suite allows the same number.
         assert!((10..=50).contains(&evicted), "{threads}: {evicted}");
     }
 }

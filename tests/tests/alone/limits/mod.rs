@@ -1,4 +1,4 @@
-//! Limits of memory, and the configuration file that keeps them.
+//! Limits of memory, and the configuration file that stores them.
 
 mod account;
 mod clients;

@@ -1,4 +1,4 @@
-//! Parameters that have rules of their own, beside redis-server.
+//! Parameters with rules of their own, compared with redis-server.
 
 use lockwheel::Config;
 use lockwheel_tests::check::Endpoint;
@@ -9,7 +9,7 @@ use lockwheel_tests::ours;
 use lockwheel_tests::pair::Pair;
 use lockwheel_tests::redis_server::{Kind, RealServer};
 
-/// Points of saves, most of them wrong.
+/// Save points, most of them wrong.
 const POINTS: &[&str] = &[
     "1 ",
     "1",
@@ -48,7 +48,7 @@ fn points_of_saves_are_read_as_by_redis() {
     compare_lines(Kind::Redis, &POINTS.iter().map(set).collect::<String>());
 }
 
-/// A value that is refused, by the parameter's own name; a parameter that is, by the name that was given.
+/// A refused value is reported under the parameter's own name; an unknown parameter under the given name.
 #[test]
 fn refusals_name_parameters_as_redis_does() {
     compare_lines(

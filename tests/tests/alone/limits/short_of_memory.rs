@@ -1,4 +1,5 @@
-//! What is refused while there are more bytes than `maxmemory` and no key may go, line by line against real servers.
+//! Requests that are refused while memory exceeds `maxmemory` and no key may be evicted, compared with real servers
+//! line by line.
 
 use lockwheel_tests::family;
 use lockwheel_tests::redis_server::Kind;
@@ -54,7 +55,7 @@ fn a_transaction_queues_nothing_and_is_refused_for_what_it_has_queued() {
         s.check("MULTI", "+OK").check("MULTI", OOM).check("PING", OOM).check("DISCARD", "+OK");
         s.check("MULTI", "+OK").check("RESET", "+RESET").check("EXEC", "-ERR EXEC without MULTI");
         s.check("CONFIG SET maxmemory 0", "+OK").check("EXISTS k", ":0");
-        // What is found at its beginning holds to the end.
+        // The check at the beginning of the transaction holds to the end.
         s.check("MULTI", "+OK").check("CONFIG SET maxmemory 1", "+QUEUED").check("SET k v", "+QUEUED");
         s.check("EXEC", "[+OK, +OK]").check("SET k w", OOM);
     });

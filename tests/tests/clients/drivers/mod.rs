@@ -1,5 +1,5 @@
-//! Real clients and libraries: each runs one program of `tests/clients` against ours and against redis-server, and
-//! what it prints, the replies as it has decoded them, is the same.
+//! Real clients and libraries. Each runs one program of `tests/clients` against our server and against redis-server,
+//! and prints the replies as it has decoded them. The output must be equal.
 
 mod redis_rs;
 mod shapes;
@@ -10,10 +10,10 @@ use lockwheel_tests::redis_server::{Kind, RealServer};
 use std::process::{Command, Stdio};
 use workshop::Workshop;
 
-/// What a client is started with: nothing chosen, then each protocol by itself.
+/// The protocol argument of a client: the default, then each protocol explicitly.
 const PROTOCOLS: &[&str] = &["0", "2", "3"];
 
-/// What the program printed, when it ended well.
+/// The output of a program that must succeed.
 fn printed(mut command: Command, what: &str) -> String {
     let output = command.stdin(Stdio::null()).output().expect("the client starts");
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -39,12 +39,13 @@ fn differences(real: &str, ours: &str) -> Vec<String> {
     }
 }
 
-/// Runs the program that `command` makes for a port and a protocol, against both servers, once for each protocol.
+/// Runs the program that `command` returns for a port and a protocol, against both servers, once for each protocol.
 #[track_caller]
 fn same_on_both(name: &str, protocols: &[&str], command: impl Fn(&str, &str) -> Command) {
     for protocol in protocols {
         let Some(real) = RealServer::start(Kind::Redis, &[]) else { return };
-        // As it is by itself, and as Redis is: clients publish before they have heard that they are subscribed.
+        // The server has one thread, its own default and Redis' too: clients publish before their subscription is
+        // confirmed.
         let ours = ours::builder().threads(1).start().expect("loopback has a free port");
         let ask = |port: u16, server: &str| {
             printed(

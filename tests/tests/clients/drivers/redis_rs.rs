@@ -63,7 +63,7 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// A reply as text; what has no order gets one.
+/// A reply as text. Unordered replies are sorted.
 fn shown(reply: redis::RedisResult<Value>) -> String {
     match reply {
         Ok(Value::Map(mut pairs)) => {

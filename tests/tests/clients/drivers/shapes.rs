@@ -1,4 +1,4 @@
-//! The clients of clusters and of masters that sentinels name: they connect, follow a slot that moves and a failover.
+//! The clients of clusters and of masters with sentinels: they connect, and follow a moving slot and a failover.
 
 use crate::drivers::workshop::Workshop;
 use lockwheel_tests::client::Client;
@@ -6,7 +6,7 @@ use lockwheel_tests::shapes::{Cluster, Make, Watched, is_full, until};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-/// Keys of which each node of a cluster has some.
+/// Keys such that each node of a cluster has some.
 const KEYS: usize = 30;
 
 /// A program of `tests/clients` that answers line by line.
@@ -26,7 +26,7 @@ impl Program {
         Program { name, child, input, output }
     }
 
-    /// What it answers.
+    /// Sends a line and returns the program's answer.
     #[track_caller]
     fn says(&mut self, line: &str) -> String {
         writeln!(self.input, "{line}").and_then(|()| self.input.flush()).expect("it reads");
@@ -42,7 +42,7 @@ impl Program {
         assert_eq!(said, answer, "{}: {line}", self.name);
     }
 
-    /// Does it again until it works: while servers change their places a client may be told of an error.
+    /// Repeats a line until it works: while servers change their roles, a client may report an error.
     #[track_caller]
     fn does_at_last(&mut self, line: &str, answer: &str) {
         until("it works", || self.says(line) == answer);
@@ -56,7 +56,7 @@ impl Drop for Program {
     }
 }
 
-/// All six, for servers of this shape at these ports.
+/// All six clients, for servers of this shape at these ports.
 fn programs(shape: &str, ports: &[u16]) -> Vec<Program> {
     let ports: Vec<String> = ports.iter().map(u16::to_string).collect();
     let own: Vec<&str> = [shape].into_iter().chain(ports.iter().map(String::as_str)).collect();
@@ -81,7 +81,7 @@ fn programs(shape: &str, ports: &[u16]) -> Vec<Program> {
     programs
 }
 
-/// Which master has a slot at the start.
+/// The index of the master that has a slot at the start.
 fn owner(slot: i64) -> usize {
     match slot {
         0..=5460 => 0,
@@ -95,7 +95,7 @@ fn ok(client: &mut Client, line: &str) {
     assert_eq!(client.line(line).to_string(), "+OK", "{line}");
 }
 
-/// A slot moves while the client uses it, key by key: it is asked for at its new place, and then is there.
+/// A slot moves while the client uses it, key by key: the client asks at its new node, and then stays there.
 fn follows_a_slot(program: &mut Program, cluster: &Cluster) {
     let name = program.name;
     let slot = cluster.client(0).line(&format!("CLUSTER KEYSLOT {name}")).as_int().expect("a number");
@@ -139,7 +139,7 @@ fn follow_slots(make: Make) {
     follow_heirs(&cluster, &mut programs);
 }
 
-/// Every master gives its slots to its replica: each client finds what it has written there, and writes on.
+/// Every master hands its slots to its replica: each client finds its earlier writes there, and continues.
 fn follow_heirs(cluster: &Cluster, programs: &mut [Program]) {
     for heir in &cluster.nodes()[3..] {
         let is_master = || heir.says("ROLE").contains("\"master\"");
@@ -170,7 +170,7 @@ fn follow_master(make: Make) {
     let sentinel = &watched.sentinels()[0];
     until("it is willing", || sentinel.says("SENTINEL FAILOVER m") == "OK");
     let new = watched.successor(0);
-    // Until it has been told, the old one takes what is lost then.
+    // Until the old master has heard of the change, it accepts writes that are then lost.
     until("the old one follows", || watched.servers()[0].says("ROLE").contains("\"slave\""));
     for program in &mut programs {
         let name = program.name;

@@ -1,4 +1,4 @@
-//! Where the clients' programs are made ready: copies of `tests/clients`.
+//! The preparation of the clients' programs: copies of `tests/clients`.
 
 use lockwheel_tests::redis_server::skip;
 use lockwheel_tests::workshop::{Sources, find_tool, install, java, maven_classpath, npm_install};
@@ -13,7 +13,7 @@ pub(crate) struct Workshop {
 }
 
 impl Workshop {
-    /// redis-py, and Celery with kombu: installed where this Python finds them.
+    /// redis-py, and Celery with kombu: installed in a directory where this Python finds them.
     pub(crate) fn python() -> Option<Workshop> {
         let tool = find_tool("python3", "pip install redis celery")?;
         let import = Command::new(&tool).args(["-c", "import redis, celery, kombu"]).output();
@@ -49,28 +49,28 @@ impl Workshop {
         Some(Workshop { directory, tool: java })
     }
 
-    /// A program of Python's.
+    /// The command of a Python program.
     pub(crate) fn python3(&self, program: &str, arguments: &[&str]) -> Command {
         let mut command = Command::new(&self.tool);
         command.arg(self.directory.join(program)).args(arguments).env("PYTHONDONTWRITEBYTECODE", "1");
         command
     }
 
-    /// A program of Node's.
+    /// The command of a Node program.
     pub(crate) fn node_js(&self, program: &str, arguments: &[&str]) -> Command {
         let mut command = Command::new(&self.tool);
         command.arg(self.directory.join(program)).args(arguments);
         command
     }
 
-    /// The program of Go's, with the script.
+    /// The command of the Go program, with the script.
     pub(crate) fn go_program(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(&self.tool);
         command.args(arguments).arg(self.script());
         command
     }
 
-    /// The class for Java's clients, compiled as it is started, with the script.
+    /// The command of the class for Java's clients, compiled at its start, with the script.
     pub(crate) fn java_class(&self, arguments: &[&str]) -> Command {
         let classpath = fs::read_to_string(self.directory.join("classpath")).expect("Maven wrote it");
         let mut command = java(&self.tool);
@@ -79,7 +79,7 @@ impl Workshop {
         command
     }
 
-    /// Java's clients of several servers.
+    /// The command of Java's clients of several servers.
     pub(crate) fn java_shapes(&self, arguments: &[&str]) -> Command {
         let classpath = fs::read_to_string(self.directory.join("classpath")).expect("Maven wrote it");
         let mut command = java(&self.tool);
@@ -87,14 +87,14 @@ impl Workshop {
         command
     }
 
-    /// The same of Go's.
+    /// The command of Go's clients of several servers.
     pub(crate) fn go_shapes(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(&self.tool);
         command.args(arguments);
         command
     }
 
-    /// What all clients send.
+    /// The script that all clients send.
     fn script(&self) -> PathBuf {
         self.directory.with_file_name("script.txt")
     }

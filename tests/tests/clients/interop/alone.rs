@@ -1,4 +1,5 @@
-//! Redisson alone, two JVMs of two clients, on a real redis-server: what it does there is not our doing.
+//! Redisson alone, in two JVMs of two clients, on a real redis-server: its behaviour there does not depend on our
+//! server.
 
 use crate::interop::contention::{STALLED, prepared, sections};
 use crate::interop::desk;
@@ -11,10 +12,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 const JVMS: usize = 2;
-/// Of a JVM.
+/// The output of a JVM.
 const MEMBERS: usize = 2;
 
-/// Contends for one object as beside native clients, and says how many waits only a lease has ended.
+/// Lets the clients contend for one object as they do besides native clients. Returns the number of waits that only a
+/// lease has ended.
 #[track_caller]
 #[expect(clippy::print_stderr, reason = "the figures of a run")]
 pub(crate) fn contend_alone(version: Version, name: &'static str) {

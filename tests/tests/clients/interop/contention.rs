@@ -14,20 +14,21 @@ use std::process::{Child, Output, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Two of each side: a wait behind one's own side is another than behind the other.
+/// Two members of each side: a wait behind one's own side differs from one behind the other.
 const SIDES: [Side; 4] = [Side::Native, Side::Native, Side::Redisson, Side::Redisson];
 
-/// When nobody has entered for so long, all wait for a wake-up that was missed. The slowest machine does not get there.
+/// The time without any entry after which all are considered to wait for a missed wake-up. The slowest machine does not
+/// reach it.
 pub(crate) const STALLED: Duration = Duration::from_secs(60);
 
-/// The same where it is known to happen.
+/// The shorter time for a server that is known to lose wake-ups.
 const STALLED_WHEN_BROKEN: Duration = Duration::from_secs(6);
 
-/// How many sections each side has in each object; of a rate, how many permits both together.
+/// The number of sections of each side in each object. For a rate, the number of permits of both together.
 pub(crate) fn sections() -> u64 {
     let wanted = std::env::var("LOCKWHEEL_SECTIONS").ok();
     let wanted: Option<u64> = wanted.map(|text| text.parse().expect("LOCKWHEEL_SECTIONS is a number"));
-    // The same for each member.
+    // The number is divisible by the number of members.
     wanted.unwrap_or(1_000).next_multiple_of(4)
 }
 
@@ -48,7 +49,7 @@ pub(crate) fn contend(version: Version, wanted: impl Fn(&Object) -> bool) {
     records::are_right(&server, &objects);
 }
 
-/// One that keeps the history of all sections, with room for what waiting adds to it.
+/// The server keeps the history of all sections, with room for the entries of waits.
 fn recording_server() -> Server {
     let mut config = Config::default();
     config.lock_history = true;
@@ -56,7 +57,7 @@ fn recording_server() -> Server {
     Server::builder().config(config).port(0).seed(ours::SEED).start().expect("loopback has a free port")
 }
 
-/// When no message reaches Redisson, all stand still, and that is noticed.
+/// If no message reaches Redisson, all members stall, and the test notices.
 #[track_caller]
 pub(crate) fn notices_a_lost_wake_up(version: Version) {
     let Some(redisson) = prepared(version) else { return };
@@ -72,7 +73,8 @@ pub(crate) fn prepared(version: Version) -> Option<Redisson> {
     Redisson::prepare(version, Path::new(env!("CARGO_TARGET_TMPDIR")))
 }
 
-/// Lets both sides have all their turns, Redisson by this port. When all stand still for so long: who is where.
+/// Lets both sides perform all their turns, Redisson by this port. If all stall for this time, returns a description of
+/// all members.
 fn play(
     redisson: &Redisson,
     objects: &[&'static Object],
@@ -112,15 +114,15 @@ fn play(
 fn referee(object: &Object) -> Referee {
     let of_a_member = sections() / 2;
     match object.rule {
-        // So many permits in all.
+        // The total number of permits.
         Rule::Rate(..) => Referee::new(object.rule, of_a_member / 2, &SIDES),
-        // Two turns a round, one to set it.
+        // Two turns for each round, one of which sets the latch.
         Rule::Latch(_) => Referee::new(object.rule, 2 * of_a_member, &SIDES),
         _ => Referee::new(object.rule, of_a_member, &SIDES),
     }
 }
 
-/// Waits until the JVM has ended, and all with it.
+/// Waits until the JVM and all threads have ended.
 fn watched(
     mut jvm: Child,
     referees: &Referees,
@@ -139,12 +141,12 @@ fn watched(
         }
         std::thread::sleep(Duration::from_millis(20));
     }
-    // Those who still wait do so for somebody that the JVM took with it.
+    // Remaining waiters wait for members that ended with the JVM.
     referees.values().for_each(|referee| referee.stop());
     Ok(jvm.wait_with_output().expect("a child can be waited for"))
 }
 
-/// What the server knows of a lock on which all stand still: who is there, who listens, and what happened last.
+/// The server's knowledge of a lock on which all stall: the holders, the subscribers, and the last events.
 fn told_of(name: &str, server: &Server) -> String {
     /// Characters of the history.
     const RECENT: usize = 8_000;
@@ -157,7 +159,7 @@ fn told_of(name: &str, server: &Server) -> String {
     format!("{now}\n{recent}")
 }
 
-/// Both sides have done all theirs, in turns, and nobody was where it must not be.
+/// Requires that both sides have performed all their turns, alternately, and that nobody was inside without the right.
 #[track_caller]
 #[expect(clippy::print_stderr, reason = "the figures of a run")]
 fn judge(version: Version, object: &Object, summary: &Summary) {

@@ -1,4 +1,4 @@
-//! The referees over TCP, for clients in other processes: a line asks, a line answers.
+//! The referees over TCP, for clients in other processes: each request and each answer is a line.
 //!
 //! | asks | answers |
 //! |---|---|
@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// The referee of each object, by its name.
 pub(crate) type Referees = BTreeMap<&'static str, Arc<Referee>>;
 
-/// Opens the desk for clients of Redisson; its port. It is open until the process ends.
+/// Opens the desk for clients of Redisson and returns its port. The desk stays open until the process ends.
 pub(crate) fn open(referees: Referees) -> u16 {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback has a free port");
     let port = listener.local_addr().expect("it is bound").port();
@@ -29,7 +29,7 @@ pub(crate) fn open(referees: Referees) -> u16 {
     port
 }
 
-/// Serves one member until it goes.
+/// Serves one member until it disconnects.
 fn serve(stream: TcpStream, referees: &Referees) {
     stream.set_nodelay(true).expect("a socket has this option");
     let mut lines =

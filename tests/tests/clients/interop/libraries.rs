@@ -1,5 +1,5 @@
-//! Other libraries' locks, each taken, prolonged, lost and given back by its real client: who holds them, and how that
-//! ended, is seen as it is of a native lock.
+//! Other libraries' locks, each taken, extended, lost and released by its real client. The server must recognise the
+//! holders and the ends of the holds as it does for a native lock.
 
 use crate::interop::workshop::{self, Program};
 use lockwheel::{Config, Server, Time};
@@ -11,23 +11,24 @@ use std::time::Duration;
 
 const LEASE: u64 = 8_000;
 
-/// What a library does.
+/// The behaviour of a library.
 struct Library {
     start: fn(u16, &str, u64) -> Option<Program>,
     /// The key of its lock `job`.
     key: &'static str,
-    /// Whether it compares before it deletes: the hold is released. Else it is deleted, whoever's it is.
+    /// Whether the library compares before it deletes: the hold then counts as released. Otherwise it is deleted,
+    /// whoever owns it.
     compares: bool,
 }
 
 impl Library {
-    /// What the next owner is told of a hold that was given back.
+    /// The next owner's information about a hold that was given back.
     fn given_back(&self) -> &'static str {
         if self.compares { "released" } else { "deleted" }
     }
 }
 
-/// One client of the library, and the server as it sees it.
+/// One client of the library, and the server's view of it.
 struct Scene {
     server: Server,
     client: Client,
@@ -40,7 +41,7 @@ impl Scene {
         self.client.cmd(&["LOCK.INFO", self.key]).to_string()
     }
 
-    /// The lock is this owner's, with a lease of which at least so much is left; its grant.
+    /// Requires that the lock is this owner's, with at least this lease left. Returns its grant.
     #[track_caller]
     fn is_held(&mut self, owner: &str, at_least: u64) -> u64 {
         let info = self.info();
@@ -60,7 +61,7 @@ impl Scene {
         assert!(info.starts_with(r#"{"mode": "free""#), "{info}");
     }
 
-    /// Whoever comes next is told how the last hold ended.
+    /// Requires that the next owner learns how the last hold ended.
     #[track_caller]
     fn ended(&mut self, how: &str) {
         let grant = self.client.cmd(&["LOCK.ACQUIRE", self.key, "next"]);
@@ -81,7 +82,7 @@ fn number_after(text: &str, before: &str) -> Option<u64> {
     rest.split(|letter: char| !letter.is_ascii_digit()).next()?.parse().ok()
 }
 
-/// The library's lock is seen from its taking to its end, by release and by loss.
+/// The server recognises the library's lock from its acquisition to its end, by release and by loss.
 #[track_caller]
 fn is_seen(library: &Library) {
     let server = recording_server();
@@ -94,7 +95,7 @@ fn is_seen(library: &Library) {
     is_judged(&mut scene, library);
 }
 
-/// A server on a clock that stands, that keeps the history.
+/// A server on a manual clock that keeps the history.
 fn recording_server() -> Server {
     let mut config = Config::default();
     config.lock_history = true;
@@ -102,7 +103,8 @@ fn recording_server() -> Server {
     server.expect("loopback has a free port")
 }
 
-/// The history has the loss, and the verdict tells a library that compares from one that ends what is another's.
+/// The history has the loss, and the verdict distinguishes a library that compares from one that ends another owner's
+/// lock.
 #[track_caller]
 fn is_judged(scene: &mut Scene, library: &Library) {
     let found = findings(&mut scene.client);
@@ -111,7 +113,7 @@ fn is_judged(scene: &mut Scene, library: &Library) {
     assert!(events.iter().any(|event| event == "lost expired"), "{events:?}");
 }
 
-/// What happened to this key, in order.
+/// The events of this key, in order.
 fn events(client: &mut Client, key: &str) -> Vec<String> {
     let history = client.cmd(&["LOCK.HISTORY", "KEY", key]);
     let Some(Reply::Array(entries)) = history.member("entries") else { panic!("{history}") };
@@ -125,7 +127,7 @@ fn events(client: &mut Client, key: &str) -> Vec<String> {
 #[track_caller]
 fn is_taken_and_given_back(scene: &mut Scene, library: &Library, first: &mut Program, second: &mut Program) {
     let owner = take(scene, first);
-    // ShedLock counts the lease down from when it was asked.
+    // ShedLock counts the lease from the time of its request.
     let nearly = if library.compares { LEASE } else { LEASE / 2 + 1 };
     let grant = scene.is_held(&owner, nearly);
     scene.advance(LEASE / 2);
@@ -154,14 +156,14 @@ fn is_lost(scene: &mut Scene, library: &Library, first: &mut Program, second: &m
         assert_eq!(second.step("release"), "done");
         scene.ended(library.given_back());
     } else {
-        // It knows nothing of its loss, and ends what is another's.
+        // The client does not know of its loss, and ends the other's lock.
         first.step("release");
         scene.is_free();
         scene.ended(library.given_back());
     }
 }
 
-/// The owner whom the key names, and the library, if it tells.
+/// The owner in the key, and the library, if it is named.
 #[track_caller]
 fn take(scene: &mut Scene, program: &mut Program) -> String {
     let said = program.step("take");
@@ -190,7 +192,7 @@ fn python_redis_lock() {
     });
 }
 
-/// Its script asks whether the key exists, then sets it without NX.
+/// The library's script checks whether the key exists, then sets it without NX.
 #[test]
 fn node_redlock() {
     is_seen(&Library {
@@ -209,7 +211,8 @@ fn redis_semaphore() {
     });
 }
 
-/// Its semaphore is a sorted set of who holds permits, by its clients' clocks; only the end of the key is the server's.
+/// The library's semaphore is a sorted set of the permits' holders, by its clients' clocks; only the deadline of the
+/// key is the server's.
 #[test]
 fn redis_semaphore_of_two_permits() {
     let server = recording_server();
@@ -226,7 +229,7 @@ fn redis_semaphore_of_two_permits() {
     let held = held.strip_prefix("held ").expect("a permit is free");
     assert!(client.cmd(&["ZSCORE", "semaphore:job", held]) != Reply::Null);
     assert_eq!(first.step("take"), "refused");
-    // The key's lease ends, and all permits with it: whoever comes too late is told so.
+    // The key's lease ends, and all permits with it: a late client is refused.
     server.advance(Duration::from_millis(LEASE)).expect("the clock does not overflow");
     assert_eq!(client.line("EXISTS semaphore:job").to_string(), ":0");
     assert_eq!(second.step("extend"), "lost");
@@ -234,7 +237,7 @@ fn redis_semaphore_of_two_permits() {
     assert_eq!(third.step("release"), "lost");
     assert_eq!(first.step("release"), "done");
     assert_eq!(client.line("EXISTS semaphore:job").to_string(), ":0");
-    // It is no lock to the server.
+    // The server does not consider it a lock.
     assert_eq!(events(&mut client, "semaphore:job"), [""; 0]);
 }
 
@@ -243,7 +246,7 @@ fn redsync() {
     is_seen(&Library { start: workshop::go, key: "job", compares: true });
 }
 
-/// Spring's provider prolongs by `SET XX` and gives back by `DEL`.
+/// Spring's provider extends by `SET XX` and releases by `DEL`.
 #[test]
 fn shed_lock() {
     is_seen(&Library { start: workshop::java, key: "job-lock:default:job", compares: false });

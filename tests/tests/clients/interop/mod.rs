@@ -1,4 +1,4 @@
-//! Real clients of several lock libraries, beside each other and beside native locks, on one key.
+//! Real clients of several lock libraries, with each other and with native locks, on one key.
 
 mod alone;
 mod contention;
@@ -15,13 +15,13 @@ use contention::{contend, notices_a_lost_wake_up};
 use lockwheel_tests::redisson::Version;
 use objects::Object;
 
-/// The versions in which an object came, and the newest.
+/// The versions that introduced an object, and the newest.
 const V3_6: Version = Version::new(3, 6, 5);
 const V3_17: Version = Version::new(3, 17, 0);
 const V3_24: Version = Version::new(3, 24, 3);
 const V4_7: Version = Version::new(4, 7, 0);
 
-/// An object is tried with the version in which it came; with all that have it, where time is no matter.
+/// An object is tried with the version that introduced it, and in a long run with all later ones.
 fn is_due(object: &Object, version: Version) -> bool {
     object.since == version || (object.since < version && std::env::var_os("LOCKWHEEL_SECTIONS").is_some())
 }
@@ -51,7 +51,7 @@ fn a_wake_up_that_is_lost_is_seen() {
     notices_a_lost_wake_up(V4_7);
 }
 
-/// Its read-write lock has leases of ten seconds there, too: it may forget a message that came before it waited.
+/// The leases of its read-write lock are ten seconds there, too: it may forget a message that came before it waited.
 #[test]
 fn redisson_alone_on_a_real_server() {
     contend_alone(V3_17, "read-write");

@@ -1,5 +1,5 @@
-//! The objects that native clients and Redisson share: what must hold of each, since when Redisson has it, and how a
-//! native client uses it.
+//! The objects that native clients and Redisson share: the rule of each, the first Redisson version that has it, and
+//! its native use.
 
 use crate::interop::referee::{Referee, Rule, Side, Way};
 use lockwheel_tests::client::Client;
@@ -8,17 +8,17 @@ use lockwheel_tests::reply::Reply;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// Longer than any test: a wake-up that is missed is not made good by the end of a lease.
+/// A lease longer than any test: the end of a lease does not make up for a missed wake-up.
 const LEASE: &str = "600000";
 
-/// Redisson forgets the message of a writer that is done when it comes between its own try and its wait: to it, as
-/// many are to be woken as wait. The end of the lease, which it asks for, makes that good.
+/// A short lease. Redisson forgets a finished writer's message that comes between its own attempt and its wait: it
+/// assumes that there are as many messages as waiters. The end of the lease, which it requests, makes up for that.
 const READ_WRITE_LEASE: &str = "10000";
 
 /// Permits of the semaphores, fewer than there are members.
 const PERMITS: usize = 2;
 
-/// How many count the latch down in each round: one of each side, while the others wait.
+/// The number of members that count the latch down in each round: one of each side, while the others wait.
 const COUNTDOWNS: u64 = 2;
 
 const RATE: usize = 50;
@@ -27,13 +27,13 @@ const RATE_INTERVAL: Duration = Duration::from_millis(100);
 /// One kind of object.
 #[derive(Debug)]
 pub(crate) struct Object {
-    /// Its name on the Java side, and its key.
+    /// The name of the object on the Java side, and its key.
     pub(crate) name: &'static str,
     pub(crate) since: Version,
     pub(crate) rule: Rule,
-    /// What a native client sends before all begin.
+    /// The lines that a native client sends before all begin.
     pub(crate) setup: &'static [&'static str],
-    /// What a native client does in a turn.
+    /// A native client's turn.
     turn: fn(&mut Native<'_>, u64),
 }
 
@@ -41,7 +41,7 @@ const V3_6: Version = Version::new(3, 6, 5);
 const V3_17: Version = Version::new(3, 17, 0);
 const V3_24: Version = Version::new(3, 24, 3);
 
-/// All of them, each since the first version of those that are tested that has it.
+/// All kinds, each with the first tested version that has it.
 pub(crate) const OBJECTS: &[Object] = &[
     Object {
         name: "plain",
@@ -66,7 +66,7 @@ pub(crate) const OBJECTS: &[Object] = &[
     },
     Object {
         name: "read-write",
-        // To 3.6 the message of a writer that is done is none: it knows only that of the others.
+        // Up to 3.6, the message of a finished writer has no effect: Redisson recognises only that of the other locks.
         since: V3_17,
         rule: Rule::ReadWrite,
         setup: &[],
@@ -119,11 +119,11 @@ struct Native<'a> {
 }
 
 impl Object {
-    /// Takes part as a native client until the referee says that it is the end.
+    /// Takes part as a native client until the referee announces the end.
     pub(crate) fn play(&self, referee: &Referee, server: SocketAddr) {
         let member = referee.join(Side::Native);
         let connection = Client::connect_resp3(server);
-        // An owner that waited for two objects at once would be told that this is a deadlock.
+        // An owner that waited for two objects at once would be refused with a deadlock.
         let owner = format!("native-{}-{member}", self.name);
         let mut native = Native { key: self.name, owner, member, referee, connection };
         while let Some(turn) = referee.turn(member) {
@@ -139,14 +139,14 @@ impl Drop for Native<'_> {
 }
 
 impl Native<'_> {
-    /// A lock, with these options, and back.
+    /// Takes a lock with these options, and releases it.
     fn locked(&mut self, options: &[&str], way: Way) {
         self.take(LEASE, options);
         self.referee.enter(self.member, way);
         self.give_back(&[]);
     }
 
-    /// Writes in one turn of three, each member in another.
+    /// Takes the write lock in every third turn, each member in another one.
     fn read_or_written(&mut self, turn: u64) {
         let writes = (turn + self.member as u64).is_multiple_of(3);
         let (mode, way) = if writes { ("EXCLUSIVE", Way::Alone) } else { ("SHARED", Way::Shared) };
@@ -155,7 +155,7 @@ impl Native<'_> {
         self.give_back(&[mode]);
     }
 
-    /// A lock with the token that Redisson counts, too.
+    /// Takes a lock with the token that Redisson counts, too.
     fn fenced(&mut self) {
         let grant = self.take(LEASE, &["FENCED"]);
         let token = field(&grant, "token").and_then(Reply::as_int).expect("a grant has a token");
@@ -163,7 +163,7 @@ impl Native<'_> {
         self.give_back(&[]);
     }
 
-    /// The grant.
+    /// The grant of the lock.
     fn take(&mut self, lease: &str, options: &[&str]) -> Vec<(Reply, Reply)> {
         let owner = self.owner.clone();
         self.map(&[&["LOCK.ACQUIRE", self.key, &owner, "PX", lease, "BLOCK", "0"], options].concat())
@@ -175,7 +175,7 @@ impl Native<'_> {
         assert_eq!(self.connection.cmd(&words), Reply::Int(0), "{words:?}");
     }
 
-    /// A permit, and back.
+    /// Takes a permit, and returns it.
     fn permitted(&mut self) {
         self.map(&["SEM.ACQUIRE", self.key, &self.owner.clone(), "BLOCK", "0"]);
         self.referee.enter(self.member, Way::Alone);
@@ -184,7 +184,7 @@ impl Native<'_> {
         assert!(left.as_int().is_some(), "{left}");
     }
 
-    /// A permit with a name and a lease, and back.
+    /// Takes a permit with a name and a lease, and returns it.
     fn permitted_by_name(&mut self) {
         let owner = self.owner.clone();
         let grant = self.map(&["SEM.ACQUIRE", self.key, &owner, "IDS", "PX", LEASE, "BLOCK", "0"]);
@@ -196,7 +196,7 @@ impl Native<'_> {
         assert!(left.as_int().is_some(), "{left}");
     }
 
-    /// One member sets the latch in its turn; in the next turn two count it down, for whom the others wait.
+    /// One member sets the latch in its turn. In the next turn two count it down, and the others wait for them.
     fn latched(&mut self, turn: u64) {
         let round = turn / 2 + self.member as u64;
         let way = match (turn % 2, round % 2) {
@@ -220,7 +220,7 @@ impl Native<'_> {
         self.referee.enter(self.member, way);
     }
 
-    /// A permit of the rate; one member waits for it in the server, the other asks again.
+    /// Takes a permit of the rate. One member waits for it in the server, the other asks again.
     fn limited(&mut self) {
         let waits: &[&str] = if self.member.is_multiple_of(2) { &["BLOCK", "0"] } else { &[] };
         let reply = self.connection.cmd(&[&["RATE.ACQUIRE", self.key, "1"], waits].concat());

@@ -1,4 +1,4 @@
-//! What the server itself has seen of the sections: as many acquisitions as the referees counted, and no violation.
+//! The server's own record of the sections: as many acquisitions as the referees counted, and no violation.
 
 use crate::interop::contention::sections;
 use crate::interop::objects::Object;
@@ -8,7 +8,7 @@ use lockwheel_tests::client::Client;
 use lockwheel_tests::reply::Reply;
 use lockwheel_tests::verdict::findings;
 
-/// The history has it all and LOCK.VERIFY finds nothing broken.
+/// Requires that the history is complete and that LOCK.VERIFY finds nothing broken.
 #[track_caller]
 #[expect(clippy::print_stderr, reason = "the figures of a run")]
 pub(crate) fn are_right(server: &Server, objects: &[&Object]) {
@@ -26,12 +26,12 @@ pub(crate) fn are_right(server: &Server, objects: &[&Object]) {
     assert_eq!(verdict.member("verdict"), Some(&Reply::Bulk(b"ok".to_vec())), "{verdict}");
 }
 
-/// Whether what is shared is a lock; permits and latches are not in the history.
+/// Whether the shared object is a lock; permits and latches are not in the history.
 fn is_lock(object: &Object) -> bool {
     matches!(object.rule, Rule::Within(1) | Rule::ReadWrite | Rule::Fenced)
 }
 
-/// Whether a lock was acquired so often.
+/// Whether a lock was acquired this number of times.
 fn acquired(client: &mut Client, key: &str, times: u64) -> bool {
     let seq = client.line(&format!("AWAIT.EVENT acquired KEY {key} COUNT {times} LIMIT 0"));
     assert!(!seq.is_error(), "{seq}");

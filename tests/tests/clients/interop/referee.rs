@@ -1,63 +1,64 @@
-//! Who is inside a section, told by the clients themselves: what a server under test says of itself proves nothing.
+//! The members inside a section, as the clients themselves report them: a tested server's own statements prove nothing.
 //!
-//! Sections come in rounds: nobody begins its next one before all have entered theirs. So the last of a round has none
-//! but the one before it to wake it, and a wake-up that is missed is never made good by a later one: all stand still.
+//! Sections come in rounds: no member begins its next one before all have entered theirs. So only its predecessor can
+//! wake the last member of a round. No later wake-up makes up for a missed one: all members stall.
 
 use crate::interop::window::Windows;
 use std::fmt::Write;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Who takes part.
+/// The side of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
     Native,
     Redisson,
 }
 
-/// What must hold of those who are inside.
+/// The rule for the members inside.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Rule {
-    /// At most so many at once.
+    /// At most this number at once.
     Within(usize),
     /// One that writes, or any number that read.
     ReadWrite,
-    /// One at once, each with a greater token than all before it.
+    /// One member at once, each with a greater token than all before it.
     Fenced,
-    /// Who waits passes when so many have counted down, and never before.
+    /// Waiting members pass once this number have counted down, and never before.
     Latch(u64),
-    /// So many permits in each interval; rounds are loose.
+    /// This number of permits in each interval; rounds are not enforced.
     Rate(usize, Duration),
 }
 
 impl Rule {
-    /// By how many turns a member may be before the slowest.
+    /// The number of turns by which a member may be ahead of the slowest.
     fn ahead(self) -> u64 {
         match self {
-            // Enough for all to ask for the same permits, few enough for neither side to have them all.
+            // The number suffices for all to compete for the same permits, and is too small for one side to take them
+            // all.
             Rule::Rate(..) => 20,
             _ => 0,
         }
     }
 }
 
-/// How one is inside.
+/// The way in which a member is inside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
     Alone,
     Shared,
     Token(u64),
-    /// Past the latch that it has waited for.
+    /// Past the latch for which it has waited.
     Awaited,
-    /// Has done its part of this round; inside of nothing.
+    /// Has performed its part of this round; inside of nothing.
     Done,
 }
 
-/// What all members of one object do.
+/// The activities of all members of one object.
 #[derive(Debug)]
 pub(crate) struct Referee {
     rule: Rule,
-    /// For each member.
+    /// The state of each member.
     turns: u64,
     state: Mutex<State>,
     changed: Condvar,
@@ -70,7 +71,7 @@ struct State {
     last_token: u64,
     countdowns: u64,
     passes: u64,
-    /// How often who enters is of the other side than who entered before.
+    /// The number of entries by the other side than the previous one.
     changes: u64,
     last_side: Option<Side>,
     windows: Windows,
@@ -91,25 +92,25 @@ struct Seat {
     ended: bool,
 }
 
-/// A wait that takes so long has missed its wake-up: hundreds of others come between.
+/// A wait of this length has missed its wake-up: hundreds of other sections come between.
 const OVERSLEPT: Duration = Duration::from_secs(8);
 
-/// What came of it.
+/// The result of the run.
 #[derive(Debug)]
 pub(crate) struct Summary {
     pub(crate) native: u64,
     pub(crate) redisson: u64,
     pub(crate) changes: u64,
     pub(crate) longest: Duration,
-    /// How many waits ended only with somebody's lease.
+    /// The number of waits that ended only with another member's lease.
     pub(crate) overslept: u64,
-    /// How many of these were native.
+    /// The number of native waits among these.
     pub(crate) overslept_natively: u64,
     pub(crate) faults: Vec<String>,
 }
 
 impl Referee {
-    /// One for members of these sides.
+    /// Creates a referee for members of these sides.
     pub(crate) fn new(rule: Rule, turns: u64, sides: &[Side]) -> Referee {
         let now = Instant::now();
         let seat = |&side: &Side| Seat {
@@ -139,11 +140,11 @@ impl Referee {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // A member that panicked has said why; the others end by themselves.
+        // A member that panicked has reported the reason; the others end by themselves.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The number of a free seat of this side.
+    /// Returns the number of a free seat of this side.
     pub(crate) fn join(&self, side: Side) -> usize {
         let mut state = self.state();
         let free = state.seats.iter().position(|seat| seat.side == side && !seat.taken);
@@ -152,7 +153,7 @@ impl Referee {
         free
     }
 
-    /// Waits until the member may try again; the number of its turn, or `None` when there is none left.
+    /// Waits until the member may try again. Returns the number of its turn, or `None` if none is left.
     pub(crate) fn turn(&self, member: usize) -> Option<u64> {
         let mut state = self.state();
         loop {
@@ -170,12 +171,12 @@ impl Referee {
         }
     }
 
-    /// The member is about to count a latch down.
+    /// Records that the member is about to count a latch down.
     pub(crate) fn counts_down(&self) {
         self.state().countdowns += 1;
     }
 
-    /// The member has got what it asked for.
+    /// Records that the member has got what it requested.
     pub(crate) fn enter(&self, member: usize, way: Way) {
         let mut state = self.state();
         let now = Instant::now();
@@ -186,24 +187,24 @@ impl Referee {
         self.changed.notify_all();
     }
 
-    /// The member is about to give back what it has.
+    /// Records that the member is about to give back what it has.
     pub(crate) fn leave(&self, member: usize) {
         let mut state = self.state();
         state.inside.retain(|(inside, _)| *inside != member);
     }
 
-    /// The member goes; if it has not been told that it is the end, it has failed.
+    /// Records that the member disconnects. If the end was not announced to it, it has failed.
     pub(crate) fn leaves(&self, member: usize) {
         let mut state = self.state();
         state.failed |= !state.seats[member].ended && !state.stopped;
     }
 
-    /// Whether a member has gone before the end: the others would wait for it.
+    /// Whether a member has disconnected before the end: the others would wait for it.
     pub(crate) fn has_failed(&self) -> bool {
         self.state().failed
     }
 
-    /// Nobody gets another turn.
+    /// Stops the run: no member gets another turn.
     pub(crate) fn stop(&self) {
         self.state().stopped = true;
         self.changed.notify_all();
@@ -214,12 +215,12 @@ impl Referee {
         self.state().seats.iter().all(|seat| seat.ended)
     }
 
-    /// Since when nobody has entered, unless all is over.
+    /// The time since the last entry, unless all turns are over.
     pub(crate) fn idle(&self) -> Duration {
         if self.is_over() { Duration::ZERO } else { self.state().moved.elapsed() }
     }
 
-    /// Who is where, for a failure.
+    /// Describes the position of each member, for a failure.
     pub(crate) fn describe(&self) -> String {
         let state = self.state();
         let mut text = format!("inside: {:?}\n", state.inside);
@@ -231,7 +232,7 @@ impl Referee {
         text
     }
 
-    /// What came of it, when it is over.
+    /// Returns the result, once the run is over.
     pub(crate) fn summary(&self) -> Summary {
         let state = self.state();
         let entered =
@@ -259,7 +260,7 @@ impl State {
         self.seats.iter().map(|seat| seat.entered).min().unwrap_or_default()
     }
 
-    /// Why the member must not be inside now, if it must not.
+    /// The reason why the member must not be inside now, if there is one.
     fn fault(&self, rule: Rule, member: usize, way: Way) -> Option<String> {
         let inside = &self.inside;
         let reads = |way: Way| way == Way::Shared;
@@ -313,7 +314,7 @@ mod tests {
 
     const SIDES: [Side; 2] = [Side::Native, Side::Redisson];
 
-    /// What the referee says when the second enters while the first is inside.
+    /// The number of faults that the referee reports if the second member enters while the first is inside.
     fn faults(rule: Rule, first: Way, second: Way) -> usize {
         let referee = Referee::new(rule, 1, &SIDES);
         for (side, way) in SIDES.into_iter().zip([first, second]) {

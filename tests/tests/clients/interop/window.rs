@@ -1,5 +1,5 @@
-//! Whether a rate was ever exceeded, from when each permit was asked for and when it was there: it was given at some
-//! instant between the two, and so was the time that the client's own script counts by.
+//! The check that a rate was never exceeded, from the instants of each permit's request and arrival. The permit was
+//! given at some instant between the two, and the time by which the client's own script counts also lies there.
 
 use std::time::{Duration, Instant};
 
@@ -14,11 +14,12 @@ impl Windows {
         self.permits.push((asked, came));
     }
 
-    /// The first span in which for certain more were given than the rate allows: whatever is asked after its beginning,
-    /// and has come before its end, was given within it. `askers` is how many ask at once.
+    /// The first span in which more permits than the rate allows were given for certain. Every permit requested after
+    /// the beginning of a span, and received before its end, was given within it. `askers` is the number of
+    /// simultaneous clients.
     ///
-    /// A span shorter than an interval has the permits of one. Where a longer one passes from one to the next, each
-    /// asker's script may count by a time that is overtaken by another's; so many more are let pass.
+    /// A span shorter than an interval has the permits of one. In a longer one, each asker's script may count by a time
+    /// that another's overtakes; this number of additional permits is tolerated.
     pub(crate) fn excess(&self, most: usize, interval: Duration, askers: usize) -> Option<String> {
         let interval = interval.saturating_sub(ROUNDING);
         let mut asked: Vec<_> = self.permits.clone();
@@ -34,10 +35,10 @@ impl Windows {
     }
 }
 
-/// Scripts count whole milliseconds.
+/// Scripts count in whole milliseconds.
 const ROUNDING: Duration = Duration::from_millis(1);
 
-/// Spans are looked at from every so manyth permit.
+/// The step between the permits at which spans are checked.
 const SPARSE: usize = 5;
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! The programs of `tests/lock-libraries`, each with one lock of its library: steps go in, a line each, and how they
-//! went comes out.
+//! The programs of `tests/lock-libraries`, each with one lock of its library. Steps are written to them, a line each,
+//! and they print the results.
 
 use lockwheel_tests::workshop::{Sources, find_tool, install, java as jvm, maven_classpath, npm_install};
 use std::fs;
@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-/// A running program; killed when dropped.
+/// A running program. Dropping it kills the process.
 pub(crate) struct Program {
     child: Child,
     steps: ChildStdin,
@@ -24,7 +24,7 @@ impl Program {
         Program { child, steps, answers }
     }
 
-    /// How a step went: `take`, `extend` or `release`.
+    /// Runs a step (`take`, `extend` or `release`) and returns its result.
     #[track_caller]
     pub(crate) fn step(&mut self, step: &str) -> String {
         writeln!(self.steps, "{step}").expect("the program reads");
@@ -37,13 +37,13 @@ impl Program {
 
 impl Drop for Program {
     fn drop(&mut self) {
-        // Errors mean that it has ended already, which is what is wanted.
+        // Errors mean that the program has ended already, which is the purpose.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// A program of Python's, with the packages of `requirements.txt`.
+/// A Python program, with the packages of `requirements.txt`.
 pub(crate) fn python(program: &str, port: u16, name: &str, lease: u64) -> Option<Program> {
     let python = find_tool("python3", "apt-get install python3-pip")?;
     let directory = prepared("python", "packages", |directory| {
@@ -56,7 +56,7 @@ pub(crate) fn python(program: &str, port: u16, name: &str, lease: u64) -> Option
     Some(Program::start(command, port, name, lease))
 }
 
-/// A program of Node's, with the packages of `package.json`.
+/// A Node program, with the packages of `package.json`.
 pub(crate) fn node(program: &str, port: u16, name: &str, lease: u64) -> Option<Program> {
     let node = find_tool("node", "apt-get install nodejs npm")?;
     let npm = find_tool("npm", "apt-get install npm")?;
@@ -66,7 +66,7 @@ pub(crate) fn node(program: &str, port: u16, name: &str, lease: u64) -> Option<P
     Some(Program::start(command, port, name, lease))
 }
 
-/// The program of Go's, with the modules of `go.sum`.
+/// The Go program, with the modules of `go.sum`.
 pub(crate) fn go(port: u16, name: &str, lease: u64) -> Option<Program> {
     let go = find_tool("go", "apt-get install golang-go")?;
     let directory = prepared("go", "program", |directory| {
@@ -75,7 +75,7 @@ pub(crate) fn go(port: u16, name: &str, lease: u64) -> Option<Program> {
     Some(Program::start(Command::new(directory.join("program")), port, name, lease))
 }
 
-/// The class of Java's, with the jars of the pom, compiled as it is started.
+/// The Java class, with the jars of the pom, compiled at its start.
 pub(crate) fn java(port: u16, name: &str, lease: u64) -> Option<Program> {
     let java = find_tool("java", "apt-get install openjdk-17-jdk maven")?;
     let maven = find_tool("mvn", "apt-get install maven")?;

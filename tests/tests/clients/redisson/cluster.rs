@@ -1,5 +1,5 @@
-//! Redisson's `useClusterServers`: every scenario of a single server, on three masters
-//! with a replica each. All four versions pass them all on real servers too.
+//! Redisson's `useClusterServers`: every scenario of a single server, on three masters with a replica each. All four
+//! versions pass all scenarios on real servers too.
 
 use crate::redisson::{SERVERS, V3_6, V3_17, V3_24, V4_7, all_pass, our_servers};
 use lockwheel::Server;

@@ -1,4 +1,5 @@
-//! A failover while Redisson's objects are in use: who held goes on to hold, who waited is served, who listened hears.
+//! A failover while Redisson's objects are in use: holders continue to hold, waiters are served, subscribers receive
+//! messages.
 
 use crate::redisson::{V3_6, V3_17, V3_24, V4_7, prepared};
 use lockwheel_tests::redisson::{Report, Run, Version};
@@ -7,18 +8,17 @@ use lockwheel_tests::shapes::{Cluster, Make, Process, Replicated, Watched, is_fu
 /// Replicas of the master.
 const REPLICAS: usize = 2;
 
-/// What becomes of the master.
+/// The fate of the master.
 #[derive(Clone, Copy, Debug)]
 enum How {
-    /// It is there, and another takes its place: a sentinel or that other is asked for it.
+    /// The master is alive, and a replica takes its place: a sentinel or that replica is asked to fail over.
     Asked,
-    /// It is killed, and found to be down.
+    /// The master is killed, and found to be down.
     Killed,
 }
 
-/// Waits until the lease of the lock that is renewed has become longer, if there is that lock. The next renewal is some
-/// seconds away then: after one that a replica refuses, before the client has found the new master, 3.24.3 and older
-/// renew no more.
+/// Waits until the watchdog has extended the lock's lease, if there is that lock. The next renewal is then some seconds
+/// away. If a replica refuses a renewal before the client has found the new master, 3.24.3 and older renew no more.
 fn until_renewed(master: &Process) {
     let left = || master.client().line("PTTL failover.watchdog").as_int();
     let mut last = left();
@@ -41,9 +41,8 @@ fn fail_over(watched: &mut Watched, how: How) {
     watched.successor(0);
 }
 
-/// What older versions may fail, on real servers too: a subscription or a blocked request that does not come back,
-/// and an unlock that is sent again because its answer was lost. Locks, whose waiters ask again, are never among
-/// them.
+/// Failures that older versions may have, on real servers too. A subscription or a blocked request may not come back,
+/// and an unlock may be sent again because its answer was lost. Locks, whose waiters ask again, are never among them.
 const MISSED_BEFORE_3_24: &[&str] = &[
     "failover.latch",
     "failover.permits",
@@ -53,20 +52,20 @@ const MISSED_BEFORE_3_24: &[&str] = &[
     "failover.topics",
 ];
 
-/// What no version may fail, and so has to have passed; with fenced locks, where it has them.
+/// Scenarios that no version may fail, so that they must have passed; with fenced locks, if the version has them.
 const LOCKS: &[&str] =
     &["failover.multi", "failover.plain", "failover.read", "failover.watchdog", "failover.write"];
 
 /// Whether a scenario may fail with this text.
 ///
-/// Every version may lose a subscription when its connections are closed while servers change their places: with 4.7.0
-/// on redis-server 7.0.15 a semaphore's waiter and a topic's listener were left, of whom no server knew anything. A
-/// subscription that a server does have is to be served.
+/// Every version may lose a subscription when its connections are closed while servers change their roles. With 4.7.0
+/// on redis-server 7.0.15, a semaphore's waiter and a topic's listener remained that no server knew. A subscription
+/// that a server does have must be served.
 fn may_fail(version: Version, scenario: &str, text: &str) -> bool {
     let listens = |to: &str| text.contains(&format!("listen to {to}"));
     let has_lost_it = match scenario {
         "failover.topics" => !(listens("failover.topics") && listens("patterns")),
-        // Patterns are those of another scenario.
+        // Patterns belong to another scenario.
         "failover.latch" | "failover.permits" | "failover.semaphore" => !listens("redisson_"),
         _ => false,
     };
@@ -76,22 +75,21 @@ fn may_fail(version: Version, scenario: &str, text: &str) -> bool {
         || is_of_the_client(version, scenario, text)
 }
 
-/// Whether a failure is the client's own, as it says itself.
+/// Whether a failure is the client's own, by its own text.
 ///
 /// A request on a connection that its server has closed is not sent again: the client waits for the answer until its
-/// time is up. Locks are none the worse for it: who waits asks again. But the script of a fair lock tells who waits
-/// already how long it still has to by the client's clock: at the end of a lease that can be less than nothing, which
-/// the client takes for no limit, and then nothing but a message wakes it. From some version between 3.24.3 and 4.7.0
-/// on the script says nothing below 0.
+/// timeout. Locks do not suffer, because waiters ask again. But the script of a fair lock computes a waiter's remaining
+/// time by the client's clock. At the end of a lease, that can be negative. The client then waits without limit, and
+/// only a message wakes it. Since some version between 3.24.3 and 4.7.0, the script returns nothing below 0.
 fn is_of_the_client(version: Version, scenario: &str, text: &str) -> bool {
     let is_a_lock = !MISSED_BEFORE_3_24.contains(&scenario);
-    // A channel that is closed is written with an exclamation mark between its two addresses.
+    // A closed channel is written with an exclamation mark between its two addresses.
     let was_closed = text.contains("RedisResponseTimeoutException") && text.contains(" ! R:");
     let has_no_limit = scenario == "failover.fair" && text.contains("Semaphore.acquireUninterruptibly");
     (was_closed && !is_a_lock) || (version < V4_7 && has_no_limit)
 }
 
-/// Replicas of all masters take over, or that of the first, which is killed.
+/// Replicas of all masters take over, or only that of the first master, which is killed.
 fn cluster_fails_over(cluster: &mut Cluster, how: How) {
     let masters = match how {
         How::Asked => 0..3,
@@ -113,7 +111,7 @@ fn cluster_fails_over(cluster: &mut Cluster, how: How) {
     }
 }
 
-/// How Redisson's scenarios went in a cluster that fails over; `None` where a program is missing.
+/// Returns the results of Redisson's scenarios in a cluster that fails over. Returns `None` if a program is missing.
 fn through_a_cluster(version: Version, make: Make, how: How) -> Option<Report> {
     let client = prepared(version)?;
     let mut cluster = Cluster::start(make, 1)?;
@@ -122,7 +120,7 @@ fn through_a_cluster(version: Version, make: Make, how: How) -> Option<Report> {
     Some(client.run_through(&run, || cluster_fails_over(&mut cluster, how)))
 }
 
-/// The same where sentinels name another master.
+/// Returns the results of the scenarios with sentinels that name another master.
 fn through_sentinels(version: Version, make: Make, how: How) -> Option<Report> {
     let client = prepared(version)?;
     let mut watched = Watched::start(make, REPLICAS)?;
@@ -131,7 +129,7 @@ fn through_sentinels(version: Version, make: Make, how: How) -> Option<Report> {
     Some(client.run_through(&run, || fail_over(&mut watched, how)))
 }
 
-/// A replica is made the master as an operator makes it.
+/// Promotes a replica as an operator does.
 fn promote(replicated: &mut Replicated, how: How) {
     until_renewed(replicated.server(0));
     replicated.settle(0);
@@ -141,8 +139,8 @@ fn promote(replicated: &mut Replicated, how: How) {
     replicated.promote(1);
 }
 
-/// The same where each server is asked whether it is the master. Where a client of 3.17.0 uses no replica for anything
-/// it soon asks no more.
+/// Returns the results of the scenarios with clients that ask each server whether it is the master. A client of 3.17.0
+/// that uses no replica soon stops asking.
 fn through_a_promotion(version: Version, make: Make, how: How) -> Option<Report> {
     let client = prepared(version)?;
     let mut replicated = Replicated::start(make, REPLICAS)?;
@@ -152,7 +150,7 @@ fn through_a_promotion(version: Version, make: Make, how: How) -> Option<Report>
     Some(client.run_through(&run, || promote(&mut replicated, how)))
 }
 
-/// Nothing has failed but what the version may miss.
+/// Requires that the only failures are those that the version may have.
 #[track_caller]
 fn survived(version: Version, report: Option<Report>, what: &str) {
     let Some(report) = report else { return };
@@ -189,7 +187,7 @@ fn redisson_4_7_survives_a_promotion() {
     survived(V4_7, through_a_promotion(V4_7, Make::Ours, How::Asked), "replicated servers");
 }
 
-/// Both shapes of these servers, whose masters are asked to give up and are killed.
+/// Both shapes of these servers. Their masters are asked to give up, and are killed.
 #[track_caller]
 fn survives_everywhere(version: Version, make: Make) {
     if !is_full() {
@@ -246,7 +244,7 @@ fn real_shapes_failover_of_redis_with_redisson_4_7() {
     survives_everywhere(V4_7, Make::Redis);
 }
 
-/// Servers of both makes that say themselves who is who.
+/// Servers of both kinds that report their roles themselves.
 #[track_caller]
 fn survives_promotions(version: Version) {
     if !is_full() {

@@ -1,5 +1,5 @@
-//! The real Redisson, four versions of it, against a real redis-server and against ours; and which of its
-//! scenarios notice that a server is broken.
+//! The real Redisson, in four versions, against a real redis-server and against ours; and the scenarios that detect a
+//! broken server.
 
 mod cluster;
 mod failover;
@@ -21,7 +21,7 @@ const V4_7: Version = Version::new(4, 7, 0);
 /// RedLock needs a majority that is not all.
 const SERVERS: usize = 3;
 
-/// Milliseconds to wait for what a broken server never does.
+/// Milliseconds to wait for an event that never comes on a broken server.
 const PATIENCE_WITH_THE_BROKEN: u64 = 4_000;
 
 fn prepared(version: Version) -> Option<Redisson> {
@@ -36,7 +36,7 @@ fn our_servers() -> Vec<Server> {
     (0..SERVERS).map(|_| ours::server()).collect()
 }
 
-/// The groups of scenarios that a version has no classes for.
+/// The groups of scenarios for which a version has no classes.
 fn absent(version: Version) -> Vec<&'static str> {
     let groups = [
         ("RateLimiter", V3_17),
@@ -60,7 +60,7 @@ fn all_pass(version: Version, server: &str, run: &Run<'_>) {
     all_pass_but(&[], version, server, run);
 }
 
-/// The same, but for scenarios that the version may fail on any server.
+/// Requires that every scenario passes, except those that the version may fail on any server.
 #[track_caller]
 fn all_pass_but(may_fail: &[&str], version: Version, server: &str, run: &Run<'_>) {
     let Some(client) = prepared(version) else { return };
@@ -135,7 +135,7 @@ fn redisson_4_7_in_resp3_on_lockwheel() {
     passes_on_lockwheel(V4_7, true);
 }
 
-/// A master with two replicas in one process: every scenario passes there too, with its reads from the replicas.
+/// A master with two replicas in one process: every scenario passes there too, with reads from the replicas.
 #[track_caller]
 fn passes_beside_replicas(version: Version) {
     let topology = ours::builder().replicas(2).start().expect("they start");
@@ -147,8 +147,8 @@ fn passes_beside_replicas(version: Version) {
     let run = Run { ports: &ports, replicas: &replicas, native: true, ..Run::default() };
     let report = client.run(&run);
     let failed: Vec<&str> = report.failed.keys().map(String::as_str).collect();
-    // It sends GEORADIUS, which may write, to replicas, and goes on with SCAN at another one than it has begun at: a
-    // real replica refuses the one, and has an order of its own for the other.
+    // The old version sends GEORADIUS, which may write, to replicas, and continues a SCAN at another replica than it
+    // began at. A real replica refuses the one, and has its own order for the other.
     let may_fail: &[&str] = if version == V3_6 { &["geo.all", "keys.all"] } else { &[] };
     assert!(failed.iter().all(|name| may_fail.contains(name)), "Redisson {version}:\n{}", report.failures());
     assert!(!report.ok.is_empty());
@@ -174,7 +174,7 @@ fn redisson_4_7_beside_replicas() {
     passes_beside_replicas(V4_7);
 }
 
-/// Those who wait for a lease that a turn of the clock ends are woken, and get the lock.
+/// Waiters for a lease that an advance of the clock ends are woken, and get the lock.
 #[track_caller]
 fn is_woken_by_a_turned_clock(version: Version) {
     let Some(client) = prepared(version) else { return };
@@ -194,14 +194,15 @@ fn redisson_4_7_is_woken_by_a_turned_clock() {
     is_woken_by_a_turned_clock(V4_7);
 }
 
-/// Scenarios that use neither messages nor nil in scripts: they show that all else works on the broken server.
+/// Scenarios that use neither messages nor nil in scripts. They show that everything else works on the broken server.
 const UNTOUCHED: [&str; 5] =
     ["bucket.values", "list.all", "scored-sorted-set.all", "queue.order", "blocking-queue.take"];
 
 /// A scenario's name, and a part of its failure.
 type Noticed = (&'static str, &'static str);
 
-/// Those of a version's scenarios that notice a fault fail through it, each in its own way; `untouched` pass.
+/// Requires that a version's scenarios that detect a fault fail through it, each in its own way, and that `untouched`
+/// pass.
 #[track_caller]
 fn notices(version: Version, fault: Fault, noticed: &[Noticed], untouched: &[&str]) {
     let Some(client) = prepared(version) else { return };
@@ -222,7 +223,7 @@ fn notices(version: Version, fault: Fault, noticed: &[Noticed], untouched: &[&st
     assert!(broken[0].spoilt() > 0, "the fault never struck");
 }
 
-/// What needs a message, and what becomes of it without.
+/// The scenarios that need a message, and their failures without one.
 const NEED_MESSAGES: [Noticed; 13] = [
     ("lock.woken-by-message", "still waiting"),
     ("lock.force-unlock", "still waiting"),
@@ -239,10 +240,10 @@ const NEED_MESSAGES: [Noticed; 13] = [
     ("topic.pattern", "got null"),
 ];
 
-/// Who waits natively waits for the key, not for a message.
+/// A native waiter waits for the key, not for a message.
 const NATIVE_WAITS: [&str; 2] = ["native.granted-on-unlock", "native.granted-on-force-unlock"];
 
-/// What needs nil to be `false` in scripts, in all versions.
+/// The scenarios that need nil to be `false` in scripts, in all versions.
 const NEED_FALSE: [Noticed; 5] = [
     ("fair-lock.order", "arguments must be strings or integers"),
     ("semaphore.counts", "the count is new"),
@@ -251,7 +252,7 @@ const NEED_FALSE: [Noticed; 5] = [
     ("script.values", "<nil nil>"),
 ];
 
-/// Since 3.24 an unlock first asks whether it was done before: nil has to mean that it was not.
+/// Since 3.24, an unlock first asks whether it was done before: nil must mean that it was not.
 const UNLOCK: [&str; 4] = ["lock.layout", "lock.reentry", "lock.excludes", "lock.unlock-publishes"];
 
 #[track_caller]

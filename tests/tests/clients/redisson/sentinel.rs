@@ -9,7 +9,7 @@ use lockwheel_tests::shapes::{Make, Watched, is_full};
 
 const REPLICAS: usize = 2;
 
-/// What a version may fail, on real servers too: what one replica's listener was told of is asked of another.
+/// Scenarios that a version may fail, on real servers too: a message of one replica makes the client ask another one.
 fn misses(version: Version) -> &'static [&'static str] {
     if version == V3_6 { &["delayed-queue.order"] } else { &[] }
 }

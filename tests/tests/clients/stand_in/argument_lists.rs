@@ -1,8 +1,8 @@
-//! The arguments and files that clients' own tests start their servers with. The ports are others, since many tests run
-//! on one machine.
+//! The arguments and files with which clients' own tests start their servers. The ports differ, since many tests run on
+//! one machine.
 //!
-//! Left out: what needs a cluster, a sentinel, a replica (`--replicaof`) or a module (`--loadmodule`), which we are or
-//! have not, and the `user` lines of Jedis' first and ninth server.
+//! Left out are lists that need a cluster, a sentinel, a replica (`--replicaof`) or a module (`--loadmodule`), and the
+//! `user` lines of Jedis' first and ninth server.
 
 use crate::stand_in::Directory;
 use lockwheel_tests::client::Client;
@@ -17,10 +17,10 @@ use std::process::{Command, Stdio};
 use std::thread::yield_now;
 use std::time::{Duration, Instant};
 
-/// The longest wait for a start or an end. A safety net, not part of a test's meaning.
+/// The longest wait for a start or an end. It is a safety net, not part of a test's meaning.
 const SAFETY_NET: Duration = Duration::from_secs(30);
 
-/// What a list opens.
+/// The listener that a list opens.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Opens {
     Tcp,
@@ -28,8 +28,8 @@ enum Opens {
     UnixSocket,
 }
 
-/// A file of Jedis' tests, as its `make start` gives it to `redis-server -`: its name there, what it opens, and what it
-/// has beside what all of them have.
+/// A file of Jedis' tests, as its `make start` gives it to `redis-server -`: its name there, its listeners, and its
+/// lines besides the common ones.
 const JEDIS: &[(&str, Opens, &str)] = &[
     (
         "REDIS1",
@@ -44,8 +44,7 @@ const JEDIS: &[(&str, Opens, &str)] = &[
     ("REDIS_UDS", Opens::UnixSocket, "unixsocketperm 777"),
 ];
 
-/// The arguments of redis-py's containers that are one server by itself; where they open TLS, too, the image adds the
-/// certificates.
+/// The arguments of redis-py's containers with a single server. If they open TLS, too, the image adds the certificates.
 const REDIS_PY: &[(&str, Opens, &[&str])] = &[
     (
         "redis",
@@ -69,7 +68,7 @@ const REDIS_PY: &[(&str, Opens, &[&str])] = &[
     ("jedis-stack", Opens::Tcp, &["--save", ""]),
 ];
 
-/// Where a server is to be.
+/// The place of a server.
 struct Place {
     directory: Directory,
     certificates: Certificates,
@@ -83,7 +82,7 @@ impl Place {
         Place { directory, certificates, port: free_port(), tls_port: free_port() }
     }
 
-    /// The parameters that say so.
+    /// The parameters of the place.
     fn parameters(&self, opens: Opens) -> Vec<(&str, String)> {
         let file = |name: &str| self.certificates.path(name);
         match opens {
@@ -101,7 +100,7 @@ impl Place {
         }
     }
 
-    /// Asks each kind of client that the list opens for whether the server answers it.
+    /// Connects a client of each kind that the list opens, and requires an answer.
     fn answers(&self, opens: Opens, password: Option<&str>) {
         let at = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         let ask = |mut client: Client| {
@@ -128,7 +127,7 @@ impl Place {
         }
     }
 
-    /// Waits until it listens for all that it opens.
+    /// Waits until the server has opened all its listeners.
     fn wait(&self, opens: Opens) {
         let listens = || match opens {
             Opens::UnixSocket => UnixStream::connect(self.directory.file("socket")).is_ok(),
@@ -150,7 +149,7 @@ pub(crate) fn until(condition: impl Fn() -> bool, what: &str) {
     }
 }
 
-/// Ours, and the real one where it is installed.
+/// Our program, and the real one if it is installed.
 pub(crate) fn each_server(run: impl Fn(&Path)) {
     let (_directory, ours) = Directory::with_redis_server();
     [Some(ours), Kind::Redis.find()].into_iter().flatten().for_each(|server| run(&server));
@@ -176,7 +175,7 @@ fn redis_pys() {
     });
 }
 
-/// Each is a daemon that reads its file from standard input, and that is ended by the number in its pid file.
+/// Each is a daemon that reads its file from standard input. It is stopped by the number in its pid file.
 #[test]
 fn jedis() {
     each_server(|server| {

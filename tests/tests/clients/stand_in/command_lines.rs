@@ -1,4 +1,5 @@
-//! Odd command lines: what a redis-server makes of the shapes that scripts pass to it, and what it says of wrong ones.
+//! Unusual command lines: redis-server's interpretation of the shapes that scripts pass to it, and its reports of wrong
+//! ones.
 
 use crate::stand_in::Directory;
 use lockwheel_tests::redis_server::{Kind, skip};
@@ -8,10 +9,10 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread::{self, yield_now};
 
-/// Number of command lines tried at once: a start is mostly a wait.
+/// The number of command lines tried at once: a start is mostly waiting.
 const THREADS: usize = 4;
 
-/// Parameters that take several words, each with a value that is right.
+/// Parameters that take several words, each with a valid value.
 const SEVERAL: &[(&str, &str)] = &[
     ("save", "900 1"),
     ("client-output-buffer-limit", "normal 1 2 3"),
@@ -31,7 +32,7 @@ const SINGLE: &[(&str, &str)] = &[
     ("unixsocketperm", "700"),
 ];
 
-/// Other command lines, their arguments parted by `|`.
+/// Other command lines, their arguments separated by `|`.
 const OTHERS: &[&str] = &[
     "--save|\"\"|--appendonly|no",
     "--slaveof|\"No\" One",
@@ -132,7 +133,7 @@ fn outcome(server: &Path, arguments: &[String]) -> Result<Vec<String>, Vec<Strin
         yield_now();
     };
     let found = stream.map(parameters);
-    // Errors mean that it has ended already, which is what is wanted.
+    // Errors mean that the server has ended already, which is the purpose.
     let _ = child.kill();
     let _ = child.wait();
     found.ok_or_else(|| {
@@ -162,8 +163,8 @@ fn parameters(stream: UnixStream) -> Vec<String> {
         .collect()
 }
 
-/// The parameters that differ from those of a server without arguments. The default of `bind` is ours: it is compared
-/// as it is where the command line names it.
+/// The parameters that differ from those of a server without arguments. Our default of `bind` differs, so it is
+/// compared only if the command line names it.
 fn changed(found: Vec<String>, defaults: &[String], line: &[String]) -> Vec<String> {
     let names_bind = line.iter().any(|argument| argument.starts_with("--bind"));
     let is_bind = |pair: &str| pair.starts_with("bind=");

@@ -1,7 +1,7 @@
-//! embedded-redis, in Java: the one that is maintained and the one that many projects still have.
+//! embedded-redis, in Java: the maintained one, and the older one of many projects.
 //!
-//! The first of all, com.github.kstyrc, waits for `The server is now ready to accept connections on port`, which no
-//! redis-server since 4.0 says.
+//! The original one, com.github.kstyrc, waits for `The server is now ready to accept connections on port`, which no
+//! redis-server since 4.0 prints.
 
 use crate::stand_in::{prints, sources};
 use lockwheel_tests::workshop::{find_tool, java, maven_classpath};
@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A class of the folder, with all that the pom names but `without`: both have the same package.
+/// The command of a class of the folder, with the pom's dependencies except `without`: both have the same package.
 fn class(name: &str, without: &str) -> Option<impl Fn(&Path) -> Command + use<>> {
     let program = find_tool("java", "apt-get install default-jdk-headless maven")?;
     let maven = find_tool("mvn", "apt-get install maven")?;

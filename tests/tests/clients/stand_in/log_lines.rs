@@ -1,4 +1,4 @@
-//! The lines of a log that harnesses wait for, in ours and in that of a real redis-server.
+//! The lines of a log for which harnesses wait, in our log and in that of a real redis-server.
 
 use crate::stand_in::Directory;
 use crate::stand_in::argument_lists::{each_server, until};
@@ -9,7 +9,7 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-/// A server whose log is a file; killed when dropped.
+/// A server whose log is a file. Dropping it kills the process.
 struct Logged {
     child: Child,
     log: String,
@@ -249,7 +249,7 @@ fn saves_loads_and_the_end_are_told() {
     });
 }
 
-/// Sends a request that runs too long, and requires one line of that, with this name, and one of its end by `kill`.
+/// Sends a request that runs too long. Requires one line about that, with this name, and one about its end by `kill`.
 fn is_slow_and_killed(logged: &Logged, request: &[&str], kill: &str, name: &str) {
     const SLOW: &str = "# Slow script detected: still in execution after ";
     const KILLED: &str = "# Lua script killed by user with SCRIPT KILL.\n";
@@ -261,7 +261,7 @@ fn is_slow_and_killed(logged: &Logged, request: &[&str], kill: &str, name: &str)
         " milliseconds. You can try killing the script using the {kill} command. Script name is: {name}.\n"
     );
     until(|| count(&end) == 1, &format!("{end} in {}", logged.log));
-    // It stays slow while others are served.
+    // The request stays slow while others are served.
     let mut killer = logged.client();
     for _ in 0..10 {
         assert!(killer.line("PING").to_string().starts_with("-BUSY"), "{request:?}");

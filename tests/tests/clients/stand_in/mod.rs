@@ -1,6 +1,5 @@
-//! The program in the place of redis-server: started by the harnesses that other projects start it with, each from its
-//! registry, and with the arguments and files of clients' own tests. Each harness does the same with a real
-//! redis-server, where one is installed.
+//! The program in the place of redis-server: started by other projects' harnesses, each from its registry, and with the
+//! arguments and files of clients' own tests. Each harness does the same with a real redis-server, if one is installed.
 
 mod argument_lists;
 mod command_lines;
@@ -27,7 +26,7 @@ fn sources() -> Sources {
     }
 }
 
-/// An empty directory of a test's own, removed when dropped.
+/// A test's own empty directory, removed when dropped.
 struct Directory(PathBuf);
 
 impl Directory {
@@ -59,8 +58,8 @@ impl Drop for Directory {
     }
 }
 
-/// Runs what `command` makes for a redis-server, for ours and for a real one, where there is one, and requires that
-/// both print these lines on standard output.
+/// Runs the command that `command` returns for a redis-server, for ours and for a real one, if there is one. Requires
+/// that both print these lines on standard output.
 #[track_caller]
 fn prints(expected: &[&str], command: impl Fn(&Path) -> Command) {
     let (_directory, ours) = Directory::with_redis_server();
@@ -71,7 +70,7 @@ fn prints(expected: &[&str], command: impl Fn(&Path) -> Command) {
     }
 }
 
-/// Runs a command that has to succeed: its standard output.
+/// Runs a command that must succeed. Returns its standard output.
 #[track_caller]
 fn succeeds(command: &mut Command) -> String {
     let output = command.stdin(Stdio::null()).output().expect("the program starts");

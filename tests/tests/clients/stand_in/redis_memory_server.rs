@@ -1,4 +1,4 @@
-//! redis-memory-server, in Node: with its own program's download left out, by `systemBinary` and by its environment
+//! redis-memory-server, in Node: without the download of its own program, by `systemBinary` and by its environment
 //! variable.
 
 use crate::stand_in::{prints, sources};

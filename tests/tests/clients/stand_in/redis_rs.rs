@@ -1,5 +1,5 @@
-//! The servers of redis-rs' own tests, by the crate that they publish them in: `redis-server` of PATH, over TCP, a unix
-//! socket and TLS. What the crate has for clusters and sentinels is left out: those we are not.
+//! The servers of redis-rs' own tests, from the crate in which they are published: `redis-server` of PATH, over TCP, a
+//! unix socket and TLS. The crate's parts for clusters and sentinels are left out.
 
 use crate::stand_in::{Directory, succeeds};
 use lockwheel_tests::client::Client;
@@ -14,10 +14,10 @@ use std::process::Command;
 use std::thread::yield_now;
 use std::time::{Duration, Instant};
 
-/// The longest wait for a start. A safety net, not part of a test's meaning.
+/// The longest wait for a start. It is a safety net, not part of a test's meaning.
 const SAFETY_NET: Duration = Duration::from_secs(30);
 
-/// The crate reads PATH and other variables of its process: that is one of its own, with the test below.
+/// The crate reads PATH and other variables of its process, so this test runs in its own process.
 #[test]
 fn its_servers_are_ours() {
     let (directory, ours) = Directory::with_redis_server();
@@ -35,7 +35,7 @@ fn its_servers_are_ours() {
     }
 }
 
-/// Of the kind, and from the PATH, that the process has; by itself the real one, over TCP.
+/// The kind and the PATH come from the process. The default is the real server, over TCP.
 #[test]
 fn one_server_of_the_environment() {
     if Kind::Redis.find().is_none() {
@@ -64,7 +64,8 @@ fn one_server_of_the_environment() {
     assert!(log.to_lowercase().contains("ready to accept connections"), "{log}");
 }
 
-/// With certificates that are there, since the crate's own take seconds to make; and with those of clients, too.
+/// The server uses existing certificates, since creating the crate's own takes seconds. It is also tested with
+/// certificates of clients.
 fn over_tls(addr: ConnectionAddr, port: u16) {
     let certificates = Certificates::new();
     for clients_show_theirs in [false, true] {

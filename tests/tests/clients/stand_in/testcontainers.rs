@@ -1,5 +1,5 @@
-//! Testcontainers waits for lines of a container's log. Containers need Docker, which is not asked for here: what our
-//! program writes to its log is held against the patterns by the same engine, in Java.
+//! Testcontainers waits for lines of a container's log. Containers need Docker, which this test does not use. It checks
+//! our program's log against the patterns with the same engine, in Java.
 
 use crate::stand_in::sources;
 use lockwheel_tests::program;
@@ -8,7 +8,7 @@ use lockwheel_tests::workshop::{find_tool, java};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 
-/// What a server with these options prints up to the last line that says it is ready, of which there are so many.
+/// Returns the output of a server with these options, up to the last of this number of lines that say it is ready.
 fn log(options: &[&str], ready: usize) -> String {
     let mut command = Command::new(program::path());
     let mut child = command.args(options).stdout(Stdio::piped()).spawn().expect("it starts");
@@ -22,7 +22,7 @@ fn log(options: &[&str], ready: usize) -> String {
     log
 }
 
-/// How often each pattern is found.
+/// Returns the number of matches of each pattern.
 fn found(log: &str) -> Option<Vec<String>> {
     let mut command = java(&find_tool("java", "apt-get install default-jdk-headless")?);
     command.arg(sources().folder.join("testcontainers/Patterns.java"));
@@ -45,7 +45,7 @@ fn each_pattern_is_found_once() {
     }
 }
 
-/// As in Redis 7.2, one line for each kind of client.
+/// There is one line for each kind of client, as in Redis 7.2.
 #[test]
 fn with_tls_there_are_two_lines() {
     let certificates = Certificates::new();
