@@ -11,7 +11,7 @@ fn allowed() -> Vec<String> {
     list.split('"').skip(1).step_by(2).map(str::to_string).collect()
 }
 
-/// Whether an SPDX expression can be met with the allowed licences. `/` is the old spelling of `OR`.
+/// Whether the allowed licences satisfy an SPDX expression. `/` is the old spelling of `OR`.
 fn is_met(expression: &str, allowed: &[String]) -> bool {
     let spaced = expression.replace('(', " ( ").replace(')', " ) ").replace('/', " OR ");
     let words: Vec<&str> = spaced.split_whitespace().collect();
@@ -49,7 +49,7 @@ fn one(words: &[&str], at: &mut usize, allowed: &[String]) -> bool {
         return met;
     }
     if words.get(*at) == Some(&"WITH") {
-        // An exception takes conditions away.
+        // An exception removes conditions.
         *at += 2;
     }
     allowed.iter().any(|licence| licence == word)

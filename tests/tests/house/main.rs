@@ -1,4 +1,4 @@
-//! Keeps the house in order: what a reader of the sources finds is what the table, the pages and the licences say.
+//! Rules of the sources: they agree with the table, the pages and the licences.
 
 mod licences;
 mod readme;

@@ -1,8 +1,8 @@
-//! Where threads meet without the engine's lock: in every interleaving of two preemptions, with all that the memory
-//! model lets them see.
+//! The places where threads meet without the engine's lock, in every interleaving of two preemptions, with all
+//! reorderings that the memory model allows.
 //!
-//! The two files are those of the server, with another set of atomics and locks under them. A test without a harness:
-//! the model's atomics live in a model only, and the files' own tests are left out.
+//! The two files are those of the server, compiled with another set of atomics and locks. The test has no harness,
+//! because the model's atomics exist in a model only. The files' own tests are left out.
 
 #[path = "../../../scripting/src/control.rs"]
 #[expect(
@@ -35,7 +35,7 @@ fn main() {
     for (name, model) in models {
         if wanted.is_empty() || wanted.iter().any(|wanted| name.contains(wanted.as_str())) {
             let mut every = Builder::new();
-            // More than this in one run are variations of what was seen.
+            // More than this in one run are variations of known interleavings.
             every.preemption_bound = Some(2);
             every.check(*model);
             #[expect(clippy::print_stdout, reason = "what the harness would say")]
@@ -46,7 +46,7 @@ fn main() {
     }
 }
 
-/// What was done of the work.
+/// The work that was done.
 type Done = Vec<usize>;
 
 fn unlock(engine: &Deferred<Done, usize>, held: sync::MutexGuard<'_, Done>) {
@@ -68,7 +68,7 @@ fn deferred_work_is_done_once_and_never_lost() {
         }
     };
     let threads = [thread::spawn(defer(1)), thread::spawn(defer(2))];
-    // Somebody runs a batch meanwhile.
+    // Another thread runs a batch meanwhile.
     unlock(&engine, engine.lock().lock());
     for thread in threads {
         thread.join().expect("it does not panic");
@@ -78,7 +78,8 @@ fn deferred_work_is_done_once_and_never_lost() {
     assert_eq!(done, [1, 2], "each once");
 }
 
-/// A loop that finds the engine held asks to be told; then either it finds the engine free, or it is told.
+/// A loop that finds the engine locked asks for a notification. Then either it finds the engine free, or it is
+/// notified.
 fn who_asks_is_seen_by_who_unlocks() {
     let engine = Arc::new(Deferred::new(Done::new()));
     let held = engine.lock().lock();
@@ -100,7 +101,7 @@ fn who_asks_is_seen_by_who_unlocks() {
     assert!(told || free, "nobody tells the one who waits");
 }
 
-/// What became of a script that writes once.
+/// The outcome of a script that writes once.
 fn run(control: &ScriptControl) -> (bool, bool) {
     let _guard = control.begin(EntryKind::Script, 7);
     let wrote = control.mark_write();
@@ -131,7 +132,7 @@ fn a_kill_that_was_confirmed_takes_the_result_back() {
         let control = control.clone();
         thread::spawn(move || control.kill(EntryKind::Script))
     };
-    // Its result is written.
+    // The result of the script is written.
     let finished = control.finish();
     drop(guard);
     let kill = killer.join().expect("it does not panic");
@@ -143,7 +144,7 @@ fn a_signal_never_hits_the_next_script() {
     let watchers = [(); 2].map(|()| {
         let control = control.clone();
         thread::spawn(move || {
-            // As those do who find that this script is slow: the next one has only begun.
+            // The thread behaves like clients that find this script slow: the next script has only begun.
             if control.running().is_some_and(|script| script.since_ms == 7) {
                 control.arm();
             }
@@ -156,7 +157,7 @@ fn a_signal_never_hits_the_next_script() {
     drop(guard);
     let kills = watchers.map(|watcher| watcher.join().expect("it does not panic"));
     assert!(!first && !second || kills.contains(&true), "nobody has killed it");
-    // Nobody is left who could mean this one.
+    // Nobody is left who could mean this script.
     let _guard = control.begin(EntryKind::Script, 9);
     assert!(!control.is_killed(), "a signal outlives its script");
     assert!(control.mark_write());

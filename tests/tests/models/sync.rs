@@ -1,4 +1,4 @@
-//! What threads meet by, as the model has it, with the names and calls that the server's files use.
+//! The synchronisation primitives in the model's version, with the names and calls that the server's files use.
 
 use std::ops::{Deref, DerefMut};
 
@@ -7,7 +7,7 @@ pub(super) use loom::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 /// A lock that is never poisoned.
 pub(super) struct Mutex<T>(loom::sync::Mutex<T>);
 
-/// Its guard.
+/// The guard of the lock.
 pub(super) struct MutexGuard<'a, T>(loom::sync::MutexGuard<'a, T>);
 
 impl<T> Mutex<T> {

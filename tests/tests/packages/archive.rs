@@ -1,4 +1,4 @@
-//! The release archive: its sums hold, and what it has works.
+//! The release archive: its checksums are right, and its contents work.
 
 use crate::{package, packaging, project, run};
 use lockwheel_tests::redis_server::{find_in_path, skip};
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// The folder with the archive and its sum, packed once for all tests. `None` where it cannot be.
+/// The folder with the archive and its checksum, packed once for all tests. `None` if it cannot be packed.
 pub(crate) fn packed() -> Option<&'static Path> {
     if find_in_path("python3").is_none() {
         skip(&["python3"], "python3 is not installed (apt-get install python3)");
@@ -23,7 +23,7 @@ fn archive_in(folder: &Path) -> PathBuf {
     files.find(|path| path.to_string_lossy().ends_with(".tar.gz")).expect("an archive is there")
 }
 
-/// What the archive has, unpacked into a project.
+/// The contents of the archive, unpacked into a project.
 fn unpacked(archive: &Path) -> PathBuf {
     let project = project("archive");
     run(Command::new("tar").arg("--extract").arg("--file").arg(archive).arg("--directory").arg(&project));

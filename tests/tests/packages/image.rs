@@ -1,5 +1,5 @@
-//! The container images: their files as Docker and the OCI describe them, and their root file systems tried with
-//! `chroot`, since no daemon is needed for that. What the image says is run, on the loopback addresses alone.
+//! The container images. Their files are checked against the formats of Docker and the OCI, and their root file systems
+//! are tried with `chroot`, which needs no daemon. The image's own commands run, on the loopback addresses alone.
 
 use crate::{is_named, package, packaging, project, run};
 use lockwheel_tests::program;
@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// The folder with both images, packed once for all tests. `None` where they cannot be.
+/// The folder with both images, packed once for all tests. `None` if they cannot be packed.
 fn images() -> Option<&'static Path> {
     if find_in_path("python3").is_none() || find_in_path("busybox").is_none() {
         skip(
@@ -49,16 +49,16 @@ fn unpack(archive: &Path, directory: &Path) {
 
 /// One image, unpacked.
 struct Image {
-    /// What `docker load` is given.
+    /// The folder that `docker load` receives.
     layout: PathBuf,
-    /// The file system that its layers make.
+    /// The file system that its layers produce.
     root: PathBuf,
-    /// What its containers run, and how.
+    /// The command of its containers, and their settings.
     config: Value,
 }
 
 impl Image {
-    /// Unpacks the image of this variant into a project, and checks its digests on the way.
+    /// Unpacks the image of this variant into a project, and checks its digests.
     fn open(folder: &Path, variant: &str, project_name: &str) -> Image {
         let directory = project(project_name);
         let (layout, root) = (directory.join("layout"), directory.join("root"));
@@ -78,7 +78,7 @@ impl Image {
         Image { layout, root, config: config["config"].clone() }
     }
 
-    /// The paths of blobs that a descriptor leads to, each of the digest and the size that it tells.
+    /// The paths of blobs to which a descriptor leads. Each must have the stated digest and size.
     fn blob(&self, descriptor: &Value) -> PathBuf {
         let digest = descriptor["digest"].as_str().expect("a digest");
         let path = self.layout.join("blobs").join(digest.replace(':', "/"));
@@ -108,7 +108,8 @@ impl Image {
         command
     }
 
-    /// What a container does with these arguments, as `docker run IMAGE arguments` starts it; without any with its own.
+    /// The command of a container with these arguments, as `docker run IMAGE arguments` starts it. Without arguments,
+    /// the image's own apply.
     fn entry(&self, arguments: &[&str]) -> Command {
         let arguments: Vec<String> = arguments.iter().map(|&argument| argument.to_owned()).collect();
         self.command(&[strings(&self.config["Entrypoint"]), arguments].concat())
@@ -129,7 +130,7 @@ impl Image {
         Container { child, port }
     }
 
-    /// What the health check says of a server at this URL.
+    /// The exit status and output of the health check for a server at this URL.
     fn health(&self, url: &str) -> (Option<i32>, String) {
         let test = strings(&self.config["Healthcheck"]["Test"]);
         assert_eq!(test[0], "CMD");
@@ -139,7 +140,7 @@ impl Image {
     }
 }
 
-/// A running server; killed when dropped.
+/// A running server. Dropping it kills the process.
 struct Container {
     child: Child,
     port: String,
@@ -157,7 +158,7 @@ impl Container {
 
 impl Drop for Container {
     fn drop(&mut self) {
-        // Errors mean that it has ended already.
+        // Errors mean that the server has ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -205,14 +206,14 @@ fn the_images_are_whole_and_small() {
         let size = |path: &Path| fs::metadata(path).expect("it is there").len();
         let archive = size(&folder.join(format!("lockwheel-{VERSION}{variant}-amd64.image.tar")));
         let program = size(&image.root.join("usr/local/bin/lockwheel"));
-        // The program of a build for tests is larger, and brings its libraries.
+        // The program of a test build is larger, and includes its libraries.
         assert!(archive - program < 6_000_000, "{variant}: {archive} with a program of {program}");
         let most = told_size(tags[1].trim_start_matches("lockwheel:"));
         assert!(archive < most || !is_named("static"), "{variant}: {archive}, README says below {most}");
     }
 }
 
-/// The size in bytes that README says the image of a tag stays below.
+/// The upper bound of an image's size in bytes, as README states it for a tag.
 fn told_size(tag: &str) -> u64 {
     let readme = fs::read_to_string(packaging().join("image/README.md")).expect("the file is there");
     let row = readme.lines().find(|line| line.starts_with('|') && line.contains(&format!("`{tag}`")));

@@ -1,5 +1,5 @@
-//! The Maven package: projects with Redisson, Jedis, Lettuce and Spring Boot, and its own tests, in one run of Maven,
-//! which takes it from the repository that it is packed as.
+//! The Maven package: projects with Redisson, Jedis, Lettuce and Spring Boot, and its own tests, in one run of Maven.
+//! Maven takes the package from the repository into which it was packed.
 
 use super::{copy_files, package, packaging, project, run};
 use lockwheel_tests::redis_server::{find_in_path, skip};
@@ -21,7 +21,7 @@ fn maven() -> Option<PathBuf> {
     found
 }
 
-/// Copies a folder with those in it, without what Maven has made there.
+/// Copies a folder with its subfolders, without Maven's output.
 fn copy_folder(from: &Path, to: &Path) {
     copy_files(from, to);
     for entry in fs::read_dir(from).expect("the folder is there").flatten() {
@@ -31,7 +31,7 @@ fn copy_folder(from: &Path, to: &Path) {
     }
 }
 
-/// Maven's repository for these tests: what it has from the net is kept from run to run, but not the package.
+/// Maven's repository for these tests: downloads are kept from run to run, but the package is not.
 fn local_repository() -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("packages/maven-repository");
     let package = path.join("io/lockwheel");
@@ -53,19 +53,20 @@ fn give_certificates(directory: &Path) {
     }
 }
 
-/// Runs all projects; what Maven says.
+/// Runs all projects. Returns Maven's output.
 fn tests_of_all_projects(maven: &Path, directory: &Path, packages: &Path) -> String {
     let mut command = Command::new(maven);
     command.current_dir(directory).env_remove("LOCKWHEEL_BINARY").args(["-B", "-T", "2", "test"]);
     command.arg(format!("-Dmaven.repo.local={}", local_repository().display()));
     command.arg(format!("-Dlockwheel.repository={}", packages.display()));
     command.arg(format!("-Dlockwheel.version={}", env!("CARGO_PKG_VERSION")));
-    // A short run, and where the package unpacks its program.
+    // Flags for a short run, and the folder into which the package unpacks its program.
     command.env("MAVEN_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC");
     run(command.env("XDG_CACHE_HOME", directory.join("cache")))
 }
 
-/// Each test class has run all of its tests, in as many projects as there are numbers; two tests fail on purpose.
+/// Requires that each test class has run all of its tests, in as many projects as there are numbers. Two tests fail on
+/// purpose.
 #[track_caller]
 fn all_tests_were_run(said: &str) {
     for (class, wanted) in [
@@ -88,14 +89,14 @@ fn all_tests_were_run(said: &str) {
     assert!(said.lines().any(two_failed), "{said}");
 }
 
-/// How many tests a line of Surefire says have run, where none failed and none was skipped.
+/// The number of tests in a line of Surefire, if none failed and none was skipped.
 fn tests_passed(line: &str) -> Option<u32> {
     let (count, rest) = line.split_once("Tests run: ")?.1.split_once(", ")?;
     rest.starts_with("Failures: 0, Errors: 0, Skipped: 0").then(|| count.parse().ok())?
 }
 
-/// The report has the seed, the client that waited at the moment of the failure, and the last command; the other test
-/// fails by what is wrong in the history.
+/// The report has the seed, the client that waited at the moment of the failure, and the last command. The other test
+/// fails because of a finding in the history.
 #[track_caller]
 fn the_failure_tells_what_the_server_knows(said: &str) {
     let waiting = |line: &str| line.contains("name=who-waits") && line.ends_with("cmd=blpop");
@@ -112,7 +113,7 @@ fn the_failure_tells_what_the_server_knows(said: &str) {
     }
 }
 
-/// Surefire's forks had a server each, and none of them had two.
+/// Each of Surefire's forks had one server, and none had two.
 #[track_caller]
 fn two_forks_had_two_servers(directory: &Path) {
     let names: Vec<String> = fs::read_dir(directory.join("jedis/target/servers"))

@@ -1,6 +1,6 @@
-//! The packages, tried as their users have them: packed, installed beside an empty project from the package file, and
-//! run there. `LOCKWHEEL_PACKAGES` names what takes long and is done all the same: `go`; `static`, to pack the static
-//! release build instead of the program that other tests run with.
+//! The packages, tried as their users get them: packed, installed next to an empty project from the package file, and
+//! run there. `LOCKWHEEL_PACKAGES` names slow tests to run as well: `go`, and `static`, which packs the static release
+//! build instead of the program of the other tests.
 
 mod archive;
 mod ci;
@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
-/// What `packaging/build` makes of the program; the path that it says last.
+/// Runs `packaging/build` for this package. Returns the path that it prints last.
 fn package(name: &str) -> PathBuf {
     let mut build = Command::new(packaging().join("build"));
     if !is_named("static") {
@@ -35,7 +35,7 @@ fn is_named(name: &str) -> bool {
     std::env::var("LOCKWHEEL_PACKAGES").is_ok_and(|names| names.split(' ').any(|named| named == name))
 }
 
-/// The program that these tests run with, without its symbols, as releases are.
+/// The program with which these tests run, without its symbols, as releases are.
 fn stripped() -> &'static Path {
     static STRIPPED: OnceLock<PathBuf> = OnceLock::new();
     STRIPPED.get_or_init(|| {
@@ -45,7 +45,7 @@ fn stripped() -> &'static Path {
     })
 }
 
-/// The build directory that these tests are in; it may be another than the workspace's.
+/// The build directory of these tests; it may be another than the workspace's.
 fn target() -> &'static Path {
     Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("it is in the build directory")
 }
@@ -55,7 +55,7 @@ fn packaging() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("packaging")
 }
 
-/// An empty directory for what one test installs.
+/// An empty directory for the installation of one test.
 fn project(name: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("packages").join(name);
     if path.exists() {
@@ -75,11 +75,11 @@ fn copy_files(from: &Path, to: &Path) {
     }
 }
 
-/// Where the packages' tests find certificates: see `lockwheel_tests::tls::Certificates`.
+/// The variable with the folder of certificates for the packages' tests: see `lockwheel_tests::tls::Certificates`.
 const CERTIFICATES: &str = "LOCKWHEEL_TEST_CERTIFICATES";
 
-/// Says how long the starts of a package's servers took, which its tests have printed, past the test runner's capture
-/// of output.
+/// Prints the start times of a package's servers, which its tests have printed, past the test runner's capture of
+/// output.
 #[track_caller]
 fn tell_starts(package: &str, said: &str) {
     let line = said.lines().find(|line| line.contains("20 starts: median"));
@@ -87,7 +87,7 @@ fn tell_starts(package: &str, said: &str) {
     let _ = writeln!(std::io::stderr(), "{package}: {}", line.trim_start_matches(['#', ' ']));
 }
 
-/// Runs a command that has to succeed: its standard output.
+/// Runs a command that must succeed. Returns its standard output.
 #[track_caller]
 fn run(command: &mut Command) -> String {
     let output = command.stdin(Stdio::null()).output().expect("the program starts");

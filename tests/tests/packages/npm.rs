@@ -1,4 +1,4 @@
-//! The npm packages: installed by npm into empty projects, with Vitest and with Jest, where the README's test is run.
+//! The npm packages: installed by npm into empty projects, with Vitest and with Jest, which run the README's test.
 
 use crate::{CERTIFICATES, copy_files, package, packaging, project, run, tell_starts};
 use lockwheel_tests::program;
@@ -18,7 +18,7 @@ fn tools() -> Option<(PathBuf, PathBuf)> {
     found
 }
 
-/// The files of a folder that end so, sorted.
+/// The files of a folder with this ending, sorted.
 fn files(directory: &Path, ending: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(directory).expect("the folder is there").flatten();
     let mut found: Vec<PathBuf> =
@@ -35,7 +35,7 @@ fn archives() -> Vec<PathBuf> {
     found
 }
 
-/// A command in a project, which sees nothing of the workspace.
+/// A command in a project that sees nothing of the workspace.
 fn within(directory: &Path, tool: impl AsRef<Path>) -> Command {
     let mut command = Command::new(directory.join(tool));
     command
@@ -57,7 +57,7 @@ fn installed(name: &str, npm: &Path, runner: Option<&str>) -> PathBuf {
     directory
 }
 
-/// What a test runner says of a test that fails on purpose.
+/// The output of a test runner for a test that fails on purpose.
 fn failure(directory: &Path, runner: &[&str]) -> String {
     fs::rename(directory.join("failing.js"), directory.join("failing.test.js")).expect("the project has it");
     let mut command = within(directory, Path::new("node_modules/.bin").join(runner[0]));
@@ -66,8 +66,9 @@ fn failure(directory: &Path, runner: &[&str]) -> String {
     [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat()
 }
 
-/// The report has the seed, the client that waited at the moment of the failure, the history and the last command;
-/// another test fails by what is wrong in the history. Each failure has one report, and points to a line of the test.
+/// The report has the seed, the client that waited at the moment of the failure, the history and the last command.
+/// Another test fails because of a finding in the history. Each failure has one report, and points to a line of the
+/// test.
 #[track_caller]
 fn tells_what_the_server_knows(directory: &Path, runner: &[&str]) {
     let said = failure(directory, runner);

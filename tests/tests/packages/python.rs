@@ -1,4 +1,4 @@
-//! The wheel: installed into a fresh environment by pip, where the package's own tests run, the README's among them.
+//! The wheel: pip installs it into a fresh environment, in which the package's own tests run, including the README's.
 
 use crate::{CERTIFICATES, copy_files, package, packaging, project, run, tell_starts};
 use lockwheel_tests::redis_server::{find_in_path, skip};
@@ -6,10 +6,10 @@ use lockwheel_tests::tls::Certificates;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What the package's tests need beside it.
+/// The dependencies of the package's tests.
 const TOOLS: &[&str] = &["pytest>=7.4", "pytest-xdist", "redis", "mypy"];
 
-/// Python, with what makes environments.
+/// Python, with the module that creates environments.
 fn python3() -> Option<PathBuf> {
     let python = find_in_path("python3").filter(|python| {
         let import = Command::new(python).args(["-c", "import venv, ensurepip"]).output();
@@ -21,7 +21,7 @@ fn python3() -> Option<PathBuf> {
     python
 }
 
-/// A command of an environment's Python, which sees nothing of the workspace.
+/// A command of an environment's Python that sees nothing of the workspace.
 fn within(directory: &Path) -> Command {
     let mut command = Command::new(directory.join("environment/bin/python"));
     command.current_dir(directory).env_remove("LOCKWHEEL_BINARY").env_remove("PYTHONPATH").arg("-m");

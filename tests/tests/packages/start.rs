@@ -1,6 +1,6 @@
 //! The section "A first test" of each page for beginners, run as it stands in an empty folder: its commands, and its
-//! other blocks as the files that the text names. Only what takes long is made short: the program is the one that other
-//! tests run with, and builds are kept from run to run.
+//! other blocks as the files that the text names. Only slow parts are shortened: the program is that of the other
+//! tests, and builds are kept from run to run.
 
 use super::{run, stripped, target};
 use lockwheel_tests::pages::{self, Block, Page};
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// Where the pages have the checkout: beside the project.
+/// The place of the checkout on the pages: next to the project.
 const CHECKOUT: &str = "lockwheel/";
 
 /// The word that ends a file within the script.
@@ -29,19 +29,19 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // What cannot be removed is only rubbish.
+        // Remaining files do no harm.
         let _ = fs::remove_dir_all(&self.0);
     }
 }
 
-/// A folder for what is built or fetched in these tests, which stays.
+/// A folder for build output and downloads of these tests, which stays.
 fn kept(name: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("start").join(name);
     fs::create_dir_all(&path).expect("the build directory can be written");
     path
 }
 
-/// The checkout that these tests are of.
+/// The checkout to which these tests belong.
 fn checkout() -> PathBuf {
     pages::file("").canonicalize().expect("the repository is there")
 }
@@ -64,7 +64,7 @@ fn script(blocks: &[Block]) -> String {
                 script += &format!("mkdir -p \"$(dirname {file})\"\ncat > {file} <<'{END}'\n{text}{END}\n");
             }
             (None, "sh") => script += &with_this_checkout(text),
-            // A part of a file that the commands before it have written.
+            // A part of a file that earlier commands have written.
             (None, "toml") => {}
             (None, _) => panic!("{}:{}: the page does not say where it is saved", block.page, block.line),
         }
@@ -82,7 +82,7 @@ fn ready() -> &'static Path {
     })
 }
 
-/// Commands with the checkout of these tests, and with the program that is ready.
+/// Commands with the checkout of these tests, and with the existing program.
 fn with_this_checkout(commands: &str) -> String {
     let checkout = format!("{}/", checkout().display());
     let build = format!("{checkout}packaging/build");
@@ -91,7 +91,7 @@ fn with_this_checkout(commands: &str) -> String {
     moved.replace(&build, &ready)
 }
 
-/// Runs the section of a page; what it said. The program is not on the search path.
+/// Runs the section of a page. Returns the output. The program is not on the search path.
 fn run_section(page: &str, variables: &[(&str, String)]) -> String {
     let folder = Folder::new(page);
     run_script_in(&folder, page, &script(&section(page)), variables)
@@ -150,7 +150,7 @@ fn java_from_an_empty_folder_to_a_green_test() {
     if maven.and(find_tool("javac", "apt-get install default-jdk-headless")).is_none() {
         return;
     }
-    // The local repository of whoever runs the tests stays as it is.
+    // The local repository of the user who runs the tests stays unchanged.
     let options =
         format!("-Dmaven.repo.local={} -XX:TieredStopAtLevel=1", kept("maven-repository").display());
     let cache = kept("cache").display().to_string();
@@ -212,7 +212,7 @@ fn mistakes_are_named_before_anything_is_built() {
         let said = refusal(&bash, arguments, &path);
         assert!(said.contains(told), "{arguments:?}: {said}");
     }
-    // Without npm, and with all that comes before it is asked for.
+    // The script runs without npm, and with all tools that are checked before it.
     let tools = folder.0.join("tools");
     fs::create_dir(&tools).expect("the folder can be written");
     for name in ["dirname", "ls", "realpath", "rustc", "sed", "xargs"] {
@@ -244,7 +244,7 @@ fn rust_from_an_empty_folder_to_a_green_test() {
     assert!(said.contains(&wanted), "{said}");
 }
 
-/// The profile is that of these tests, so that what they have built is not built anew.
+/// The profile is that of these tests, so that their build is reused.
 #[test]
 fn redis_cli_from_an_empty_folder_to_a_green_test() {
     if find_tool("redis-cli", "apt-get install redis-tools").is_none() {

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 const JVMS: usize = 2;
-/// The output of a JVM.
+/// The members of a JVM.
 const MEMBERS: usize = 2;
 
 /// Lets the clients contend for one object as they do besides native clients. Returns the number of waits that only a

@@ -136,7 +136,7 @@ fn a_server_that_comes_back_by_itself_listens_again() {
     assert_eq!(text(&mut client(&topology, 0), "GET k"), "\"v\"");
 }
 
-/// A replica is then as at the end of that time.
+/// The replica then behaves as at the end of the downtime.
 #[test]
 fn whoever_ends_the_time_of_a_replica_that_is_down_makes_it_follow_again() {
     for begins in ["FAULT.RESTART DOWN 500", "FAULT.RESTART DOWN 500 KEEP"] {

@@ -3,7 +3,7 @@
 use lockwheel_tests::commands_page;
 use std::{env, fs};
 
-/// With `RENEW_COMMANDS=1` it writes what it wants.
+/// With `RENEW_COMMANDS=1`, the test writes the expected page.
 #[test]
 fn the_page_of_commands_is_that_of_the_table() {
     let wanted = commands_page::text();

@@ -1,5 +1,5 @@
-//! What README.md and docs/commands.md list is what the table of commands has. What pages show is run by the tests of
-//! the book.
+//! The lists of README.md and docs/commands.md agree with the table of commands. The tests of the book run the examples
+//! of the pages.
 
 mod commands;
 mod redis_commands;

@@ -1,4 +1,4 @@
-//! What README.md says of the commands of Redis.
+//! README.md's statements about the commands of Redis.
 
 use lockwheel_tests::ours;
 use lockwheel_tests::pages::Page;
@@ -6,7 +6,7 @@ use lockwheel_tests::redis_commands;
 use lockwheel_tests::redis_server::{Kind, RealServer};
 use std::collections::BTreeMap;
 
-/// What README.md says of commands.
+/// README.md's claim about commands.
 const CLAIM: &str = "All commands of Redis 7.2 are there";
 
 #[test]
@@ -15,7 +15,7 @@ fn all_commands_of_redis_are_there() {
     assert_eq!(redis_commands::missing(), [""; 0]);
 }
 
-/// README's list of missing commands names no command that is there.
+/// README's list of missing commands names no existing command.
 #[test]
 fn what_is_said_to_be_missing_is_missing() {
     let text = Page::readme().text;

@@ -1,5 +1,5 @@
-//! COMMAND INFO and COMMAND DOCS beside the real servers: each field of each command is that of redis-server 7.0.15,
-//! what is newer that of the server of 7.2's line. Summaries are in our own words.
+//! COMMAND INFO and COMMAND DOCS, compared with the real servers. Each field of each command is that of redis-server
+//! 7.0.15; a newer field is that of the server of the 7.2 line. Summaries are in our own words.
 
 use crate::table::entry::{self, Entries, Fields};
 use crate::table::wire::Wire;
@@ -11,16 +11,16 @@ use lockwheel_tests::redis_server::{Kind, RealServer};
 use lockwheel_tests::reply::Reply;
 use std::collections::BTreeSet;
 
-/// What three servers tell by one request.
+/// The answers of three servers to one request.
 struct Told {
     redis: Entries,
-    /// Of a server of 7.2's line, which is newer than it.
+    /// The answer of a server of the 7.2 line, which is itself newer.
     valkey: Entries,
     ours: Entries,
 }
 
 impl Told {
-    /// Calls `compare` with what they tell in each protocol; not where a real server is missing.
+    /// Calls `compare` with the answers in each protocol. Does nothing if a real server is missing.
     fn in_each_protocol(read: fn(&mut Wire) -> Entries, compare: impl Fn(&Told)) {
         let real = [Kind::Redis, Kind::Valkey].map(|kind| RealServer::start(kind, &[]));
         let [Some(redis), Some(valkey)] = real else { return };
@@ -32,15 +32,15 @@ impl Told {
         }
     }
 
-    /// The fields of our commands that Redis has too, with those that they should be: of 7.0.15, or of the newer
-    /// server for a newer command.
+    /// The fields of our commands that Redis has too, with the expected ones: those of 7.0.15, or of the newer server
+    /// for a newer command.
     fn compared(&self) -> impl Iterator<Item = (&String, &Fields, &Fields)> {
         let expected = |name| self.redis.get(name).or_else(|| self.valkey.get(name));
         self.ours.iter().filter_map(move |(name, ours)| Some((name, ours, expected(name)?)))
     }
 }
 
-/// Collects the fields that differ, and fails unless they are the declared ones.
+/// Collects the fields that differ, and fails unless exactly the declared ones do.
 #[derive(Default)]
 struct Report {
     problems: Vec<String>,
@@ -48,7 +48,7 @@ struct Report {
 }
 
 impl Report {
-    /// Compares a field; `newer` is what the newer server tells.
+    /// Compares a field; `newer` is the newer server's value.
     fn field(&mut self, name: &str, field: &str, [ours, expected, newer]: [Option<Reply>; 3]) {
         if ours == expected {
             return;
@@ -67,7 +67,7 @@ impl Report {
         }
     }
 
-    /// Fails when something differs that is not declared, or nothing where it is declared for one of these fields.
+    /// Fails if an undeclared difference exists, or if a declared one of these fields does not.
     fn finish(mut self, told: &Told, fields: &[&str]) {
         for difference in DIFFERENCES.iter().filter(|difference| fields.contains(&difference.field)) {
             let gone = difference.commands.iter().filter(|name| {
@@ -106,7 +106,7 @@ fn info_tells_what_the_real_servers_tell() {
     });
 }
 
-/// The fields of COMMAND DOCS that are compared as they are.
+/// The fields of COMMAND DOCS that are compared without changes.
 const DOCS: [&str; 6] = ["since", "group", "complexity", "doc_flags", "deprecated_since", "replaced_by"];
 
 #[test]
@@ -129,7 +129,7 @@ fn docs_tell_what_the_real_servers_tell() {
     });
 }
 
-/// What changed up to 7.2: all that a server of 7.0 knows, and of a newer one what came between the two.
+/// The changes up to 7.2: all that a server of 7.0 knows, and from a newer one those that came between the two.
 fn expected_history(expected: &Fields, newer: Option<&Fields>) -> Option<Reply> {
     let changes = |fields: &Fields| fields.get("history").map(|history| entry::elements(history.clone()));
     let between = |change: &Reply| {
@@ -147,8 +147,8 @@ fn expected_history(expected: &Fields, newer: Option<&Fields>) -> Option<Reply> 
     (!all.is_empty()).then_some(if is_set { Reply::Set(all) } else { Reply::Array(all) })
 }
 
-/// What arguments show to people came with 7.2. An argument that the newer server has elsewhere in the tree shows the
-/// same there.
+/// The display texts of arguments came with 7.2. An argument at another place in the newer server's tree has the same
+/// text there.
 #[test]
 fn arguments_show_what_the_newer_server_shows() {
     Told::in_each_protocol(entry::docs, |told| {

@@ -1,4 +1,4 @@
-//! What a server tells of its commands: COMMAND and COMMAND DOCS, field by field.
+//! A server's description of its commands: COMMAND and COMMAND DOCS, field by field.
 
 use crate::table::wire::Wire;
 use lockwheel_tests::reply::Reply;
@@ -10,14 +10,14 @@ pub(crate) type Fields = BTreeMap<String, Reply>;
 /// The fields of every command and subcommand, by its full name.
 pub(crate) type Entries = BTreeMap<String, Fields>;
 
-/// What stands in an entry of COMMAND INFO, in its order; behind it are the subcommands.
+/// The fields of an entry of COMMAND INFO, in order; the subcommands follow.
 pub(crate) const INFO: [&str; 9] =
     ["name", "arity", "flags", "first key", "last key", "key step", "categories", "tips", "key specs"];
 
 /// The field that holds the names of the others in the order of the reply.
 pub(crate) const ORDER: &str = "fields";
 
-/// What COMMAND tells.
+/// Reads COMMAND.
 pub(crate) fn info(client: &mut Wire) -> Entries {
     let mut entries = Entries::new();
     elements(client.line("COMMAND")).for_each(|entry| read_info(entry, &mut entries));
@@ -31,7 +31,7 @@ fn read_info(entry: Reply, entries: &mut Entries) {
     fields.flat_map(elements).for_each(|subcommand| read_info(subcommand, entries));
 }
 
-/// What COMMAND DOCS tells, without the subcommands of a container.
+/// Reads COMMAND DOCS, without the subcommands of a container.
 pub(crate) fn docs(client: &mut Wire) -> Entries {
     let mut entries = Entries::new();
     read_docs(client.line("COMMAND DOCS"), &mut entries);
@@ -54,7 +54,7 @@ fn read_docs(docs: Reply, entries: &mut Entries) {
     }
 }
 
-/// Arguments without what they show to people.
+/// Removes the display texts of arguments.
 pub(crate) fn without_display(arguments: &Reply) -> Reply {
     let mut arguments = arguments.clone();
     each_argument(&mut arguments, &mut |fields| {
@@ -72,7 +72,7 @@ pub(crate) fn without_display(arguments: &Reply) -> Reply {
     arguments
 }
 
-/// The token of each argument, and what it shows to people.
+/// The token of each argument, and its display text.
 pub(crate) fn displays(arguments: &Reply) -> Vec<(String, String)> {
     let (mut shown, mut arguments) = (Vec::new(), arguments.clone());
     each_argument(&mut arguments, &mut |argument| {
@@ -103,12 +103,12 @@ fn each_argument(arguments: &mut Reply, look: &mut impl FnMut(&mut Reply)) {
     }
 }
 
-/// The elements of a list or set; of a map, its keys and values in turn.
+/// The elements of a list or set. A map's keys and values alternate.
 pub(crate) fn elements(reply: Reply) -> std::vec::IntoIter<Reply> {
     reply.into_elements().expect("a list").into_iter()
 }
 
-/// The keys and values of a map, in RESP2 a list of both in turn.
+/// The keys and values of a map, which alternate in a list of RESP2.
 pub(crate) fn pairs(reply: Reply) -> impl Iterator<Item = (String, Reply)> {
     let mut elements = elements(reply);
     std::iter::from_fn(move || Some((text(&elements.next()?), elements.next()?)))

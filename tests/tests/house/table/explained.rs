@@ -1,4 +1,4 @@
-//! Syntax errors of the commands that Redis does not have: each names the wrong word, or what is missing.
+//! Syntax errors of our own commands: each names the wrong word, or the missing part.
 
 use lockwheel::Config;
 use lockwheel_engine::core::Simulation;
@@ -23,7 +23,7 @@ fn line(words: &[Vec<u8>]) -> Option<String> {
     words.iter().all(is_plain).then(|| String::from_utf8_lossy(&words.join(&b' ')).into_owned())
 }
 
-/// The error of a request to an empty server, if it is one of syntax.
+/// The error of a request to an empty server, if it is a syntax error.
 fn error(line: &str) -> Option<String> {
     let mut server = Simulation::new(Config::default(), 7);
     let client = server.connect();

@@ -1,4 +1,4 @@
-//! HELP of every container beside redis-server: what is told of each subcommand, and in which order.
+//! HELP of every container, compared with redis-server: the text of each subcommand, and the order.
 
 use crate::table::entry;
 use crate::table::wire::Wire;
@@ -9,10 +9,10 @@ use lockwheel_tests::redis_server::{Kind, RealServer};
 use lockwheel_tests::reply::Reply;
 use std::collections::BTreeSet;
 
-/// What is told of one subcommand: its form, and the indented lines below.
+/// The text of one subcommand: its form, and the indented lines below.
 type Stanza = Vec<String>;
 
-/// A HELP: its heading, and its stanzas; an error is a heading alone, as of CLUSTER.
+/// A HELP: its heading, and its stanzas. An error is a heading alone, as for CLUSTER.
 fn help(wire: &mut Wire, container: &str) -> (String, Vec<Stanza>) {
     let reply = wire.cmd(&[container, "help"]);
     if let Reply::Error(text) = reply {
@@ -36,7 +36,7 @@ fn is_ours(container: &str, stanza: &Stanza) -> bool {
     name.starts_with('(') || ours::commands().find_full(format!("{container}|{name}").as_bytes()).is_some()
 }
 
-/// Of itself HELP says that it is to "Print" this help.
+/// HELP says of itself that it is to "Print" this help.
 #[test]
 fn of_itself_help_speaks_as_in_7_2() {
     let kinds = as_in_7_2("HELP says `Print this help`");
@@ -59,7 +59,7 @@ fn help_tells_what_real_servers_tell() {
     let known: BTreeSet<String> = entry::info(&mut redis).into_keys().collect();
     let mut problems = Vec::new();
     for name in ours::commands().iter().map(|command| command.name.as_str()) {
-        // A server by itself answers CLUSTER HELP an error.
+        // A standalone server answers CLUSTER HELP with an error.
         if !known.contains(&format!("{name}|help")) || name == "cluster" {
             continue;
         }
@@ -69,7 +69,7 @@ fn help_tells_what_real_servers_tell() {
         let (old, new): (Vec<_>, Vec<_>) = own.into_iter().partition(|stanza| real.contains(stanza));
         let strange = new.into_iter().filter(|stanza| !newer.contains(stanza));
         problems.extend(strange.map(|stanza| format!("{name}: no real server tells\n{}", stanza.join("\n"))));
-        // Of itself 7.2 says that it is to "Print" this help.
+        // HELP of 7.2 says of itself that it is to "Print" this help.
         let is_wanted = |stanza: &Stanza| stanza[0] != "HELP" && is_ours(name, stanza);
         let wanted: Vec<Stanza> = real.into_iter().filter(is_wanted).collect();
         if old != wanted {

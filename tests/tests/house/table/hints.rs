@@ -1,4 +1,4 @@
-//! The hints of redis-cli, which it makes from COMMAND DOCS when it starts: the same with our server as with Redis.
+//! The hints of redis-cli, which it builds from COMMAND DOCS at its start: equal with our server and with Redis.
 
 use crate::table::entry;
 use crate::table::wire::Wire;
@@ -27,7 +27,7 @@ fn redis_cli() -> Option<PathBuf> {
     found
 }
 
-/// What redis-cli shows behind each line.
+/// The hints of redis-cli for each line.
 fn hints(program: &Path, port: u16, lines: &[String]) -> Vec<String> {
     let mut python = Command::new("python3")
         .args(["-c", TERMINAL])

@@ -1,9 +1,9 @@
-//! Rights to keys, where native commands go beyond the keys that they are given: companion keys, and readings.
+//! Rights to keys, for native commands that use more than the given keys: companion keys, and other readings.
 
 use lockwheel::Config;
 use lockwheel_engine::core::Simulation;
 
-/// A server with a user that has rights to keys that begin with `a:`, and two clients: the administrator and the user.
+/// A server with a user that has rights to keys beginning with `a:`, and two clients: the administrator and the user.
 fn server() -> (Simulation, u64, u64) {
     let mut config = Config::default();
     config.lock_history = true;
@@ -22,7 +22,7 @@ fn strings(reply: &str) -> Vec<&str> {
     strings
 }
 
-/// The keys that a lock, a semaphore or a limiter has beside its own, which are parts of it.
+/// The companion keys of a lock, a semaphore or a limiter, which are parts of it.
 const COMPANIONS: [&str; 9] = [
     "redisson_lock_queue:{a:6}",
     "redisson_lock_timeout:{a:6}",
@@ -58,7 +58,7 @@ fn companion_keys_belong_to_the_key_that_they_are_named_after() {
     let keys = simulation.ask(admin, "KEYS *");
     let own = ["a:1", "a:2", "a:3", "a:4", "a:5", "a:6"];
     assert_eq!(strings(&keys), [&own[..], &COMPANIONS].concat());
-    // A request that names them needs the right to them.
+    // A request that names companion keys needs the right to them.
     for key in COMPANIONS {
         for line in [format!("TYPE {key}"), format!("EVAL \"return redis.call('type', KEYS[1])\" 1 {key}")] {
             assert!(simulation.ask(user, &line).starts_with("-NOPERM"), "{line}");

@@ -1,5 +1,5 @@
-//! Mistyped words in requests of the commands that Redis does not have. Each row's grammar makes the requests, so that
-//! a new command is covered by itself.
+//! Mistyped words in requests of our own commands. Each row's grammar generates the requests, so that a new command is
+//! covered automatically.
 
 use super::explained::is_own;
 use lockwheel::Config;
@@ -8,21 +8,21 @@ use lockwheel_engine::spec::Command;
 use lockwheel_engine::spec::syntax::{Kind, Syntax, Word, arguments};
 use lockwheel_tests::ours;
 
-/// Words that are no number, or that no number of 64 bits is.
+/// Words that are no number, or no number of 64 bits.
 const NO_NUMBERS: [&str; 4] = ["nonum", "1x", "9223372036854775808", "-9223372036854775809"];
 /// Numbers that some arguments refuse.
 const SMALL_NUMBERS: [&str; 3] = ["-9223372036854775808", "-1", "0"];
-/// A server by itself has no others, whatever their names.
+/// A standalone server knows no other servers, whatever their names.
 const ALONE: &str = "-ERR this server is by itself: ";
 
-/// A word of a synopsis, and the words of a request that reaches it: one for each word of the synopsis that is needed.
+/// A word of a synopsis, and a request that reaches it: one word for each required word of the synopsis.
 struct Reached<'a> {
     part: Syntax<'a>,
     words: Vec<String>,
     at: usize,
 }
 
-/// Writes a request that has some words of the synopsis, counted from 0; the first of them is looked for.
+/// Writes a request that contains some words of the synopsis, counted from 0; the first of them is the target.
 struct Writer<'a> {
     wanted: Vec<usize>,
     seen: usize,
@@ -37,7 +37,7 @@ fn leaves(part: &Syntax<'_>) -> usize {
     }
 }
 
-/// A value that the command takes for an argument, as far as its name says it.
+/// A value that the command accepts for an argument, judged by the argument's name.
 fn value(word: &Word<'_>) -> String {
     match word.text {
         "event" => "acquired".to_owned(),
@@ -91,7 +91,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// The first of these words of a synopsis, with a request that has all of them.
+/// The first of these words of a synopsis, with a request that contains all of them.
 fn reached_with<'a>(syntax: &Syntax<'a>, wanted: Vec<usize>) -> Reached<'a> {
     let mut writer = Writer { wanted, seen: 0, words: Vec::new(), found: None };
     writer.write(syntax);
@@ -99,7 +99,7 @@ fn reached_with<'a>(syntax: &Syntax<'a>, wanted: Vec<usize>) -> Reached<'a> {
     Reached { part, words: writer.words, at }
 }
 
-/// All words of a synopsis, each with a request that has it.
+/// All words of a synopsis, each with a request that contains it.
 fn reached<'a>(syntax: &Syntax<'a>) -> Vec<Reached<'a>> {
     (0..leaves(syntax)).map(|word| reached_with(syntax, vec![word])).collect()
 }
@@ -127,7 +127,7 @@ impl Reached<'_> {
         format!("{} {}", command.name.to_uppercase(), words.join(" "))
     }
 
-    /// The option that the word belongs to, with a space behind it.
+    /// The option of the word, followed by a space.
     fn option(&self) -> String {
         let before = self.at.checked_sub(1).map(|at| &self.words[at]);
         let option = before.filter(|word| word.starts_with(|first: char| first.is_ascii_uppercase()));
@@ -149,7 +149,7 @@ fn server(change: fn(&mut Config)) -> Simulation {
     Simulation::new(config, 7)
 }
 
-/// A new server whose clock stands, and a client.
+/// A new server on a manual clock, and a client.
 fn frozen() -> (Simulation, u64) {
     let mut server = server(|config| config.lock_history = true);
     let client = server.connect();
@@ -157,7 +157,7 @@ fn frozen() -> (Simulation, u64) {
     (server, client)
 }
 
-/// The answer of a new server to a line, and what the server then has.
+/// The answer of a new server to a line, and the server's data afterwards.
 fn ask(line: Option<&str>) -> (String, Vec<String>) {
     let (mut server, client) = frozen();
     let answer = line.map(|line| server.ask(client, line)).unwrap_or_default();
@@ -225,7 +225,7 @@ fn no_error_of_a_number_is_bare() {
     check_none(&problems);
 }
 
-/// A word with two neighbours exchanged, behind its first letter; none if it is too short for that to be told.
+/// A word with two neighbouring letters exchanged, behind its first one. `None` if the word is too short for that.
 fn mistyped(word: &str) -> Option<String> {
     let mut letters: Vec<char> = word.chars().collect();
     let at = (1..letters.len().saturating_sub(1)).find(|&at| letters[at] != letters[at + 1])?;
@@ -337,7 +337,7 @@ fn a_mistyped_name_is_answered_the_nearest_one() {
     assert_eq!(server.ask(client, "FAULT.DEL nope slow slow"), ":1\r\n");
 }
 
-/// The ends of the range that an error names, if it names one.
+/// The ends of the range in an error, if it names one.
 fn named_range(answer: &str) -> Option<[i128; 2]> {
     let (least, rest) = answer.split_once(" from ")?.1.split_once(" to ")?;
     let (most, _) = rest.split_once(", not ")?;
@@ -381,7 +381,7 @@ fn both_ends_of_the_range_that_an_error_names_are_valid_and_nothing_beyond() {
     check_none(&problems);
 }
 
-/// The far end of a stepped clock is told, and is within reach.
+/// The far end of a stepped clock is named, and can be reached.
 #[test]
 fn the_range_that_an_error_names_is_valid() {
     let mut server = server(|_| {});

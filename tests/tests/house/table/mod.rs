@@ -1,5 +1,5 @@
-//! The table of commands holds what it promises: every row has its documentation, its synopsis and its arity tell the
-//! same, and what it tells is what the real servers tell.
+//! The table of commands is consistent. Every row has its documentation, its synopsis and its arity agree, and its
+//! contents match those of the real servers.
 
 mod beside;
 mod entry;
@@ -31,7 +31,7 @@ fn each(look: &mut impl FnMut(&Command)) {
     }
 }
 
-/// What is wrong between a row's arity and its synopsis, if anything is.
+/// The contradiction between a row's arity and its synopsis, if there is one.
 fn disagreement(names: usize, arity: i32, synopsis: &str) -> Option<String> {
     let syntax = match Syntax::parse(synopsis) {
         Ok(syntax) => syntax,

@@ -1,5 +1,5 @@
-//! The additions of `--compat 8.8`: commands and options of Redis 8.4 and 8.8, as their public documentation has them.
-//! No server of these versions is at hand, so that nothing is compared.
+//! The additions of `--compat 8.8`: commands and options of Redis 8.4 and 8.8, according to their public documentation.
+//! No server of these versions is at hand, so there is no comparison.
 
 use crate::table::disagreement;
 use lockwheel::Time;
@@ -157,7 +157,7 @@ fn increx_sets_keeps_and_clears_a_deadline() {
     );
 }
 
-/// A lock that is compared by these commands is released by its owner, and no bare deletion.
+/// A lock that these commands compare is released by its owner; that is not a bare deletion.
 #[test]
 fn the_history_of_locks_knows_comparisons_by_digest() {
     let server = ours::builder().compat(Version::V8_8).time(Time::Manual).start().expect("a free port");

@@ -1,5 +1,5 @@
-//! COMMAND GETKEYS and GETKEYSANDFLAGS beside the real servers, by requests made from the synopses: most in form, some
-//! short, long or with hostile numbers.
+//! COMMAND GETKEYS and GETKEYSANDFLAGS, compared with the real servers, by requests generated from the synopses. Most
+//! are valid in form, some are short, long or have hostile numbers.
 
 use crate::table::entry;
 use crate::table::wire::Wire;
@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 /// Requests of each command.
 const REQUESTS: usize = 150;
 
-/// Numbers of keys that no request of a few words has, or that no parser should accept.
+/// Numbers of keys that exceed a short request, or that no parser should accept.
 const COUNTS: [&[u8]; 12] = [
     b"0",
     b"-1",
@@ -30,10 +30,10 @@ const COUNTS: [&[u8]; 12] = [
     b"",
 ];
 
-/// Commands of which we know another arity than redis-server 7.0.15.
+/// Commands whose arity differs between our server and redis-server 7.0.15.
 const OTHER_ARITY: &[&str] = &["zrank", "zrevrank"];
 
-/// Both servers, and what differed.
+/// Both servers, and the differences found.
 struct Beside {
     real: Wire,
     ours: Wire,
@@ -61,7 +61,7 @@ fn requests(generator: &mut Generator, command: &Command, mut send: impl FnMut(&
     let counts: Vec<usize> = counts_at(&syntax).into_iter().map(|at| at + names).collect();
     for round in 0..REQUESTS {
         let mut line = generator.command(&command.name, command.spec.group, &syntax).arguments;
-        // GETKEYS takes a bare name since 7.2 only.
+        // GETKEYS accepts a bare name only since 7.2.
         if line.len() == 1 {
             continue;
         }

@@ -1,4 +1,4 @@
-//! Rights to keys: each key that a request touches is one that the permit sees.
+//! Rights to keys: the permission check sees each key that a request touches.
 //!
 //! Two servers have the same keys that a user may touch. One of them also has keys that the user may not touch, and the
 //! other has none of these. A request by the user that is not refused must answer the same on both, and must leave the
@@ -13,16 +13,16 @@ use lockwheel_tests::generate::{Form, Generator};
 use lockwheel_tests::rng::seeds;
 use std::collections::BTreeMap;
 
-/// Requests of each command, each sent in every one of the ways.
+/// Requests of each command; each is sent in every way.
 const REQUESTS: usize = 8;
 /// Requests of each option that is given twice.
 const REQUESTS_OF_OPTION: usize = 4;
 /// The most attempts to make a request without a mistake.
 const ATTEMPTS: usize = 50;
-/// Requests after which the data are made anew.
+/// The number of requests after which the data are recreated.
 const ROUND: usize = 4;
 
-/// The data that a server begins with; `N` stands for the number in a key's name.
+/// The initial data of a server; `N` stands for the number in a key's name.
 const DATA: &[&str] = &[
     "SET sN 12",
     "SETBIT bN 3 1",
@@ -49,7 +49,7 @@ const RULES: &str = "ACL SETUSER u on nopass ~*1 &* +@all -debug";
 const LIBRARY: &str = "FUNCTION LOAD REPLACE \"#!lua name=rights\\nredis.register_function('call', \
                        function(keys, args) return redis.pcall(unpack(args)) end)\"";
 
-/// How a request comes to run.
+/// The way in which a request runs.
 #[derive(Clone, Copy, Debug)]
 enum Way {
     Client,
@@ -60,7 +60,7 @@ enum Way {
 
 const WAYS: [Way; 4] = [Way::Client, Way::Transaction, Way::Script, Way::Function];
 
-/// A hole that Redis and Valkey have too: without a source PFMERGE makes its first key, whose right it does not check.
+/// A gap that Redis and Valkey have too: PFMERGE without a source creates its first key, whose right it does not check.
 fn is_known_hole(request: &[Vec<u8>]) -> bool {
     request.len() == 2 && request[0].eq_ignore_ascii_case(b"pfmerge")
 }
@@ -81,7 +81,7 @@ impl Server {
         let admin = simulation.connect();
         let mut server = Server { simulation, admin, has_denied, denied: String::new() };
         server.ask("CLOCK.FREEZE");
-        // Requests may add rules of faults, which are not to act on what makes the data anew.
+        // Requests may add rules of faults, which must not act on the recreation of the data.
         server.ask("FAULT.EXEMPT ON");
         server.fill();
         server
@@ -91,7 +91,7 @@ impl Server {
         self.simulation.ask(self.admin, line)
     }
 
-    /// Makes the data, the user and the library anew.
+    /// Recreates the data, the user and the library.
     fn fill(&mut self) {
         for line in [
             "FAULT.CLEAR",
@@ -124,7 +124,7 @@ impl Server {
         self.ask(&format!("DEBUG DIGEST-VALUE {DENIED}"))
     }
 
-    /// A new client of the user sends a request; all that it is answered until it waits or is served.
+    /// Sends a request of a new client of the user. Returns all answers until it waits or is served.
     fn run(&mut self, way: Way, request: &str) -> String {
         let client = self.simulation.connect();
         self.simulation.ask(client, "AUTH u x");
@@ -179,7 +179,7 @@ fn commands() -> BTreeMap<String, (String, String)> {
     all
 }
 
-/// The two servers, and what the walk has found.
+/// The two servers, and the findings of the walk.
 struct Walk {
     with: Server,
     without: Server,
@@ -250,8 +250,8 @@ fn a_request_touches_no_key_that_the_permit_does_not_see() {
     walk.has_no_problem();
 }
 
-/// The options of a command that take an argument, each with a synopsis of the command that has this option twice and
-/// no other.
+/// The options of a command that take an argument. For each, a synopsis of the command that has only this option,
+/// twice.
 fn options_twice<'a>(syntax: &Syntax<'a>) -> Vec<(Syntax<'a>, Syntax<'a>)> {
     let Syntax::Sequence(parts) = syntax else { return Vec::new() };
     let twice = |(at, part): (usize, &Syntax<'a>)| {
@@ -268,7 +268,7 @@ fn options_twice<'a>(syntax: &Syntax<'a>) -> Vec<(Syntax<'a>, Syntax<'a>)> {
     parts.iter().enumerate().filter_map(twice).collect()
 }
 
-/// Gives a key of the data this number, if the word is one.
+/// Replaces the number of a key of the data, if the word is one.
 fn numbered(word: &mut [u8], number: u8) {
     if let [kind, last @ (b'1' | b'2')] = word
         && b"sbhltzgxpk".contains(kind)
@@ -277,7 +277,7 @@ fn numbered(word: &mut [u8], number: u8) {
     }
 }
 
-/// A request in form that has an option twice: keys of the data are allowed, but those of the second option.
+/// A valid request with one option twice. All its keys are allowed, except those of the second option.
 fn request_twice(
     generator: &mut Generator,
     (name, group): (&str, &str),
@@ -295,7 +295,7 @@ fn request_twice(
     Some(request)
 }
 
-/// A command may take an option twice, and then the last one counts, or each.
+/// A command may accept an option twice: the last one counts, or each.
 #[test]
 fn the_permit_sees_the_keys_of_an_option_that_is_given_twice() {
     let mut walk = Walk::new();
@@ -335,7 +335,7 @@ fn a_search_stores_to_no_key_that_the_permit_does_not_see() {
     }
 }
 
-/// The declared hole is there, or it need not be declared any more.
+/// The declared gap exists; otherwise its declaration is obsolete.
 #[test]
 fn pfmerge_without_a_source_makes_any_key_as_in_redis() {
     let mut server = Server::new(false);

@@ -1,4 +1,4 @@
-//! An older version has the commands and the options of its time, and refuses all that came later as its server did.
+//! An older version has the commands and the options of its time, and refuses all later ones as its server did.
 
 use crate::table::each;
 use lockwheel_engine::spec::syntax::Syntax;
@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 const OLDER: [Version; 3] = [Version::V6_2, Version::V7_0, Version::V7_2];
 
-/// What a release added to a command: a request that only newer versions take, and what older ones answer.
+/// An addition of a release to a command: a request that only newer versions accept, and the answer of older ones.
 const ADDED: &[(&str, &str, &str, &str)] = &[
     ("bitcount", "7.0.0", "BITCOUNT k 0 1 BIT", "-ERR syntax error"),
     ("bitpos", "7.0.0", "BITPOS k 1 0 -1 bit", "-ERR syntax error"),
@@ -44,7 +44,7 @@ const ADDED: &[(&str, &str, &str, &str)] = &[
 const UNIT: &str = "-ERR unsupported unit provided. please use m, km, ft, mi";
 const INVALID_ID: &str = "-ERR Invalid stream ID specified as stream command argument";
 
-/// Releases that changed what a command answers, and nothing that it takes.
+/// Releases that changed a command's answer, but not its requests.
 const REPLIES: &[(&str, &str)] = &[
     ("acl|getuser", "7.0.0"),
     ("acl|log", "7.2.0"),
@@ -59,7 +59,7 @@ const REPLIES: &[(&str, &str)] = &[
     ("xinfo|stream", "7.2.0"),
 ];
 
-/// The releases since 6.2 that changed a command, as its history and the notes of its synopsis tell.
+/// The releases since 6.2 that changed a command, according to its history and the notes of its synopsis.
 fn changes(spec: &Spec) -> BTreeSet<&'static str> {
     let mut releases: BTreeSet<&str> = spec.history.iter().map(|(release, _)| *release).collect();
     Syntax::parse(spec.syntax).expect("synopses are well formed").visit(&mut |part| {
@@ -67,13 +67,13 @@ fn changes(spec: &Spec) -> BTreeSet<&'static str> {
             releases.extend(word.since);
         }
     });
-    // What no older version has has not changed.
+    // A command that no older version has cannot have changed.
     releases
         .retain(|release| spec.is_in(Version::V7_2) && !Version::V6_2.has(release) && *release != spec.since);
     releases
 }
 
-/// What a version answers to a request that is newer: the text, or that of a subcommand before 7.0.
+/// A version's answer to a newer request: the text, or that of a subcommand before 7.0.
 fn refusal(answer: &str) -> String {
     match answer.split_once(' ') {
         Some((word, container)) if !answer.starts_with('-') => format!(
@@ -144,7 +144,7 @@ fn older_versions_do_not_know_newer_commands() {
     }
 }
 
-/// As clients of 6.2 parse it: seven fields, no entries of subcommands, and nothing without a name.
+/// The entries that clients of 6.2 parse: seven fields, no entries of subcommands, and nothing without a name.
 #[test]
 fn before_7_an_entry_ends_with_its_categories() {
     let (_server, mut client) = client_of(Version::V6_2);
@@ -159,7 +159,7 @@ fn before_7_an_entry_ends_with_its_categories() {
     assert!(entries.into_iter().all(|entry| entry.into_elements().is_some_and(|fields| fields.len() == 7)));
 }
 
-/// The words that 6.2 was known by: the digest, the place twice, no code of our own finding.
+/// The error format of 6.2: the digest, the place twice, no error code of the script's own.
 #[test]
 fn before_7_errors_of_scripts_begin_with_their_place() {
     let (_server, mut client) = client_of(Version::V6_2);
@@ -221,7 +221,7 @@ fn before_7_errors_of_scripts_begin_with_their_place() {
     );
 }
 
-/// What a version may answer to a command that it has not, and a request of it.
+/// The allowed answers of a version to a missing command, and a request of it.
 fn unknown(version: Version, command: &Command) -> (Vec<String>, String) {
     let shown = "x ".repeat(40);
     let name = command.name.replace('|', " ");

@@ -1,4 +1,4 @@
-//! A connection that reads sets of any elements: in RESP3 the history of a command is a set of lists, which the crate
+//! A connection that reads sets of any elements. In RESP3, the history of a command is a set of lists, which the crate
 //! that decodes replies elsewhere refuses.
 
 use lockwheel_tests::client::{Protocol, encode};

@@ -1,17 +1,17 @@
-//! No circle of files: a file knows others only if they, and all that they know, do without it.
+//! No cycle of files: a file may name others only if they, and all that they name, do not name it.
 
 use crate::tidy::Finding;
 use crate::tidy::source::{Source, behind_closing, occurrences};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Where modules begin in a path: a crate's sources.
+/// The path component with which the modules of a crate begin.
 const ROOT: &str = "/src/";
 
-/// Whom a file names, by path; and where it does first.
+/// The files that each file names, by path, with the first place of each.
 type Edges<'a> = BTreeMap<&'a str, BTreeMap<&'a str, usize>>;
 
-/// Files that name each other in a loop, each loop once. What a `mod.rs` or `lib.rs` only passes on is the file's that
-/// has it.
+/// Files that name each other in a loop, each loop once. A name that `mod.rs` or `lib.rs` only re-exports counts for
+/// the file that defines it.
 pub(crate) fn circles(sources: &[Source]) -> Vec<Finding> {
     let modules = Modules::of(sources);
     let mut edges: Edges<'_> = BTreeMap::new();
@@ -39,7 +39,7 @@ pub(crate) fn circles(sources: &[Source]) -> Vec<Finding> {
     findings
 }
 
-/// The files of all crates by the path of their module, `server/engine` and `core::engine` put together.
+/// The files of all crates by the path of their module; `server/engine` and `core::engine` are joined.
 pub(crate) struct Modules<'a> {
     pub(crate) files: BTreeMap<String, &'a Source>,
 }
@@ -74,7 +74,7 @@ impl<'a> Modules<'a> {
         self.descend(krate, at, rest, 0)
     }
 
-    /// Follows names downwards as far as they are modules, then what a module passes on.
+    /// Follows names downwards as far as they are modules, then a module's re-exports.
     fn descend(&self, krate: &str, at: Vec<&str>, rest: &[String], passed_on: usize) -> Option<&'a Source> {
         /// Longer chains of re-exports do not exist.
         const PASSED_ON_MAX: usize = 4;
@@ -114,8 +114,8 @@ fn module_of(path: &str) -> Option<String> {
     Some(format!("{krate}{ROOT}{}", inside.replace('/', "::")))
 }
 
-/// All paths that begin in the crate, with where they stand, groups in braces taken apart. The reach of an item, as in
-/// `pub(in crate::a)`, is none.
+/// All paths that begin in the crate, with their offsets; groups in braces are expanded. The visibility of an item, as
+/// in `pub(in crate::a)`, is not a path.
 pub(crate) fn paths(code: &str) -> Vec<(usize, Vec<String>)> {
     let mut found = Vec::new();
     for start in ["crate", "super", "self"] {
@@ -130,7 +130,7 @@ pub(crate) fn paths(code: &str) -> Vec<(usize, Vec<String>)> {
     found
 }
 
-/// The names that a module passes on, each with its path from that module.
+/// The names that a module re-exports, each with its path from that module.
 fn paths_passed_on(code: &str) -> BTreeMap<String, Vec<String>> {
     let mut passed_on = BTreeMap::new();
     for at in occurrences(code, "use") {
@@ -170,7 +170,7 @@ fn expand(code: &str) -> Vec<Vec<String>> {
     tails.into_iter().map(|tail| [vec![name.clone()], tail].concat()).collect()
 }
 
-/// The elements of a group, parted by commas outside inner groups.
+/// The elements of a group, separated by commas outside inner groups.
 fn elements(group: &str) -> Vec<&str> {
     let (mut found, mut depth, mut start) = (Vec::new(), 0, 0);
     for (at, byte) in group.bytes().enumerate() {
@@ -267,7 +267,7 @@ mod tests {
             ("x/src/a/mod.rs", "mod b;\nmod c;\npub use b::B;\npub use c::C;"),
             ("x/src/a/b.rs", "use super::C; #[cfg(test)] mod tests { use crate::Z; }"),
             ("x/src/a/c.rs", "// super::b::B\nuse std::fmt; #[cfg(test)] mod tests { use super::super::B; }"),
-            // Another crate of the same module names.
+            // Another crate has the same module names.
             ("y/src/a/c.rs", "use super::b::B;"),
             ("y/src/a/b.rs", "pub struct B;"),
         ];

@@ -1,5 +1,5 @@
-//! The ratchet on the engine: its methods, its fields that other rooms see, and the functions of other rooms that take
-//! it. Each number may only fall.
+//! The ratchet on the engine: the number of its methods, of its fields that other rooms see, and of the functions of
+//! other rooms that take it. Each number may only fall.
 
 use crate::tidy::Finding;
 use crate::tidy::rooms::ENGINE;

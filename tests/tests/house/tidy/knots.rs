@@ -1,4 +1,4 @@
-//! No knot of sub-rooms: the folders and files of a large room import each other one way only.
+//! No knot of sub-rooms: the imports between the folders and files of a large room run in one direction only.
 
 use crate::tidy::Finding;
 use crate::tidy::circles::{Modules, paths};
@@ -6,13 +6,13 @@ use crate::tidy::rooms::all_rooms;
 use crate::tidy::source::{Source, occurrences};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The sub-rooms of a room with more lines are checked.
+/// The sub-rooms of a room with more lines than this are checked.
 const MAX_LINES_UNCHECKED: usize = 5_000;
 
 /// A room and the sub-rooms of one knot, both in the order of their names.
 type Knot<'k> = (&'k str, &'k [&'k str]);
 
-/// The knots that are left. The list may only shrink.
+/// The remaining knots. The list may only shrink.
 const LEFT: &[Knot<'static>] = &[("keyspace", &["eviction", "keyspace"])];
 
 /// The name of a room's own `mod.rs` among its sub-rooms.
@@ -87,7 +87,7 @@ fn sub_room(room: &str, path: &str) -> Option<String> {
     inside.split(['/', '.']).next().map(str::to_owned)
 }
 
-/// The modules that a `mod.rs` declares and uses by their bare names, other than to pass on what they have.
+/// The modules that a `mod.rs` declares and uses by their bare names, other than in re-exports.
 fn own_modules_used(code: &str) -> Vec<(usize, String)> {
     let declared = occurrences(code, "mod").into_iter().filter_map(|at| {
         let (name, _) = code[at + "mod".len()..].split_once(';')?;
@@ -107,7 +107,7 @@ fn own_modules_used(code: &str) -> Vec<(usize, String)> {
     used
 }
 
-/// Where the re-exports of a file stand.
+/// The offsets of the re-exports of a file.
 fn passed_on(code: &str) -> Vec<std::ops::Range<usize>> {
     let is_public = |at: &usize| {
         let line = code[..*at].rsplit('\n').next().unwrap_or_default().trim();

@@ -1,5 +1,5 @@
-//! Keeps the house in order: reads the sources of the whole workspace and fails where one breaks a rule that
-//! `ARCHITECTURE.md` and `CONTRIBUTING.md` state. Each rule has a test that shows it can fail.
+//! Rules of the sources: reads the sources of the whole workspace and fails if one breaks a rule that `ARCHITECTURE.md`
+//! and `CONTRIBUTING.md` state. Each rule has a test that shows it can fail.
 
 mod circles;
 mod engine_surface;
@@ -14,11 +14,11 @@ mod words;
 use source::Source;
 use std::path::{Path, PathBuf};
 
-/// A broken rule: where, and what is wrong.
+/// A broken rule: the place and the problem.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Finding {
     path: String,
-    /// Counted from 1; 0 for the file as a whole.
+    /// The line, counted from 1; 0 for the file as a whole.
     line: usize,
     problem: String,
 }
@@ -26,7 +26,7 @@ struct Finding {
 /// A rule, over all sources.
 type Rule = fn(&[Source]) -> Vec<Finding>;
 
-/// Every rule with what it asks for.
+/// Every rule with its description.
 const RULES: &[(&str, Rule)] = &[
     ("no global state in the engine", words::global_state),
     ("unsafe only in its leaves, each with a reason", words::unsafe_code),
@@ -64,7 +64,7 @@ fn the_sources_keep_every_rule() {
     assert!(report.is_empty(), "{report}");
 }
 
-/// Everything that people write in the workspace, with paths from its root.
+/// All handwritten files of the workspace, with paths from its root.
 fn read_workspace() -> Vec<Source> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the tests' crate is in the workspace");
     let mut paths = Vec::new();
@@ -79,7 +79,7 @@ fn read_workspace() -> Vec<Source> {
     paths.into_iter().map(read).collect()
 }
 
-/// Finds the files of the kinds that have rules; what is built or fetched is not ours.
+/// Finds the files of the kinds that have rules. Build output and fetched files are excluded.
 fn collect(directory: &Path, paths: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(directory).expect("a directory of the workspace can be read") {
         let path = entry.expect("a directory of the workspace can be read").path();

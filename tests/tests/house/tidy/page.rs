@@ -1,4 +1,4 @@
-//! The pages for developers are true: rooms that there are stand on them, files that there are not do not.
+//! The pages for developers are true: they list every room, and name only existing files.
 
 use crate::tidy::Finding;
 use crate::tidy::rooms::{ENGINE, engine_rooms};

@@ -1,4 +1,4 @@
-//! The rooms of the house and what each may know: imports run downwards, never up.
+//! The rooms of the engine and the store, and the rooms that each may name: imports run downwards, never up.
 
 use crate::tidy::Finding;
 use crate::tidy::source::{Source, behind_closing, occurrences};
@@ -6,22 +6,22 @@ use Knows::{AllBelowBut, These};
 
 /// A crate whose folders are rooms.
 struct House {
-    /// Where its sources are.
+    /// The folder of the crate's sources.
     sources: &'static str,
-    /// Its rooms from the lowest to the highest, each with those it may name: earlier ones only, so that there is no
-    /// circle.
+    /// The rooms from the lowest to the highest, each with those it may name: earlier ones only, so that there is no
+    /// cycle.
     rooms: &'static [(&'static str, Knows)],
-    /// Files at its root that are no rooms: they put the rooms together, and may name all.
+    /// Files at the crate's root that are no rooms: they assemble the rooms, and may name all.
     roofs: &'static [&'static str],
     /// The beginnings of paths to its rooms.
     roots: &'static [&'static str],
 }
 
-/// Which rooms a room may name.
+/// The rooms that a room may name.
 #[derive(Clone, Copy)]
 enum Knows {
     These(&'static [&'static str]),
-    /// Every earlier room but these.
+    /// Every earlier room except these.
     AllBelowBut(&'static [&'static str]),
 }
 
@@ -55,7 +55,7 @@ const HOUSES: &[House] = &[
     House {
         sources: ENGINE,
         rooms: &[
-            // Those of the store.
+            // The rooms of the store.
             ("memory", These(&[])),
             ("pages", These(&[])),
             ("time", These(&[])),
@@ -202,7 +202,7 @@ const HOUSES: &[House] = &[
     },
 ];
 
-/// All rooms: where the sources of each crate are, and the name of the room.
+/// All rooms: the folder of each crate's sources, and the name of the room.
 pub(crate) fn all_rooms() -> impl Iterator<Item = (&'static str, &'static str)> {
     HOUSES.iter().flat_map(|house| house.rooms.iter().map(|(room, _)| (house.sources, *room)))
 }
@@ -212,9 +212,9 @@ pub(crate) fn engine_rooms() -> impl Iterator<Item = &'static str> {
     HOUSES.iter().filter(|house| house.sources == ENGINE).flat_map(|house| house.rooms).map(|(room, _)| *room)
 }
 
-/// Where the sources of the engine are, which does without I/O.
+/// The folder of the engine's sources. The engine performs no I/O.
 pub(crate) const ENGINE: &str = "server/engine/src/";
-/// Where the sources of its data are.
+/// The folder of the data's sources.
 pub(crate) const STORE: &str = "server/store/src/";
 
 /// Crates and the words that may not appear among their dependencies.
@@ -327,7 +327,7 @@ fn head(path: &str) -> String {
     path.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()
 }
 
-/// `super::super::…` that leaves the room, past the rule above.
+/// Finds `super::super::…` that leaves the room and evades the rule above.
 fn climbs(source: &Source, inside: &str) -> Vec<Finding> {
     let mut steps: Vec<&str> = inside.trim_end_matches(".rs").split('/').collect();
     if steps.last() == Some(&"mod") {
@@ -350,7 +350,7 @@ fn climbs(source: &Source, inside: &str) -> Vec<Finding> {
     findings
 }
 
-/// How many modules written in braces enclose an offset.
+/// The number of inline modules that enclose an offset.
 fn inline_depth(code: &str, at: usize) -> usize {
     let opens = occurrences(code, "mod").into_iter().filter(|&start| start < at).filter_map(|start| {
         let open = start + code[start..].find(['{', ';'])?;
@@ -359,7 +359,7 @@ fn inline_depth(code: &str, at: usize) -> usize {
     opens.filter(|&open| open < at && at < behind_closing(code, open)).count()
 }
 
-/// The crates below the server do without what they must not know.
+/// The crates below the server do not depend on the words that are forbidden for them.
 pub(crate) fn manifests(sources: &[Source]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for source in sources {

@@ -4,8 +4,8 @@ use crate::tidy::Finding;
 use crate::tidy::source::{Source, behind_closing};
 use std::collections::BTreeMap;
 
-/// The constants named `ROWS` hold commands, each once in the whole server; other constants of rows hold
-/// subcommands, each once in its constant.
+/// The constants named `ROWS` hold commands, each once in the whole server. Other constants of rows hold subcommands,
+/// each once in its constant.
 pub(crate) fn unique(sources: &[Source]) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut commands: BTreeMap<String, String> = BTreeMap::new();

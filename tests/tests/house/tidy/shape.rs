@@ -1,4 +1,4 @@
-//! How files, functions and lines look, and what they may not give away.
+//! Rules about the form of files, functions and lines, and about private information in them.
 
 use crate::tidy::Finding;
 use crate::tidy::source::{Source, behind_closing, body_or_end, occurrences};
@@ -10,13 +10,14 @@ const FUNCTION_LINES_MAX: usize = 70;
 /// The widest line of Rust, in characters.
 const COLUMNS_MAX: usize = 120;
 
-/// Functions that are longer for now: file, name, lines. An entry may only shrink, and goes when it is done.
+/// Functions that are longer for now: file, name, lines. An entry may only shrink, and is removed when the function is
+/// short enough.
 const LONG_FUNCTIONS: &[(&str, &str, usize)] = &[];
 
-/// Directories of the machines that this was written on.
+/// Directories of the machines on which this was written.
 const MACHINE_PATHS: &[&str] = &["/root/", "/home/"];
 
-/// Each file is short enough, and each Rust file says what it is.
+/// Each file is short enough, and each Rust file begins with a description.
 pub(crate) fn files(sources: &[Source]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for source in sources.iter().filter(|source| source.is_rust()) {
@@ -31,7 +32,7 @@ pub(crate) fn files(sources: &[Source]) -> Vec<Finding> {
     findings
 }
 
-/// Each function is short enough, or listed, and the list is not longer than it has to be.
+/// Each function is short enough, or listed, and the list has no superfluous entry.
 pub(crate) fn functions(sources: &[Source]) -> Vec<Finding> {
     functions_beside(sources, LONG_FUNCTIONS)
 }
@@ -57,7 +58,7 @@ fn functions_beside(sources: &[Source], listed: &[(&str, &str, usize)]) -> Vec<F
     findings
 }
 
-/// Every function with a body: where it begins, its name, its lines.
+/// Every function with a body: its start, its name, its lines.
 fn function_lengths(source: &Source) -> Vec<(usize, String, usize)> {
     let mut lengths = Vec::new();
     for start in occurrences(&source.code, "fn") {
@@ -73,7 +74,7 @@ fn function_lengths(source: &Source) -> Vec<(usize, String, usize)> {
     lengths
 }
 
-/// Lines are not too wide, hold no tab, and end where they seem to.
+/// Lines are not too wide, and have no tab and no white space at the end.
 pub(crate) fn lines(sources: &[Source]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for source in sources {
@@ -87,13 +88,13 @@ pub(crate) fn lines(sources: &[Source]) -> Vec<Finding> {
             if source.is_rust() && columns > COLUMNS_MAX {
                 note(index + 1, format!("{columns} columns, at most {COLUMNS_MAX}"));
             }
-            // Inside a string of Rust they may belong to another language.
+            // Tabs inside a Rust string may belong to another language.
             let written = if source.is_rust() {
                 format!("{}{}", code[index], comments[index])
             } else {
                 line.to_string()
             };
-            // Go is indented by them.
+            // Go is indented by tabs.
             let may_have_tabs = source.path.ends_with(".go") || source.path.ends_with("go.mod");
             if written.contains('\r') || !may_have_tabs && written.contains('\t') {
                 note(index + 1, "a tab or a carriage return".to_string());
@@ -109,7 +110,7 @@ pub(crate) fn lines(sources: &[Source]) -> Vec<Finding> {
     findings
 }
 
-/// No path of one machine, no number of one tracker: nobody else can follow them.
+/// There is no path of one machine, and no number of one tracker: other readers could not follow them.
 pub(crate) fn traces(sources: &[Source]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for source in sources.iter().filter(|source| !source.path.starts_with("tests/tests/house/tidy/")) {

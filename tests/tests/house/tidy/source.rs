@@ -1,18 +1,18 @@
-//! A source file in four layers of the same length: its text, its code without comments and strings, that code
-//! without its tests, and its comments alone. Offsets and lines are the same in all.
+//! A source file in four layers of the same length: its text, its code without comments and strings, that code without
+//! its tests, and its comments alone. Offsets and lines are equal in all.
 
 /// A file of the workspace.
 #[derive(Clone, Debug)]
 pub(crate) struct Source {
-    /// From the workspace's root, with slashes.
+    /// The path from the workspace's root, with slashes.
     pub(crate) path: String,
-    /// All of it.
+    /// The whole text.
     pub(crate) text: String,
-    /// Rust only: comments, and what is between quotes, are blank.
+    /// Rust only: the text with blanks for comments and for the contents of quotes.
     pub(crate) code: String,
-    /// Rust only: `code` with what is compiled for tests alone blank too.
+    /// Rust only: `code` with blanks for test-only code.
     pub(crate) shipped: String,
-    /// Rust only: comments; all else is blank. Other files: all of it.
+    /// Rust only: the comments, with blanks for everything else. For other files, the whole text.
     pub(crate) comments: String,
 }
 
@@ -40,7 +40,7 @@ impl Source {
     }
 }
 
-/// A file that is compiled for tests alone: of the tests' or the benchmarks' crate, or a module of tests.
+/// Whether a file is compiled for tests alone: of the tests' or the benchmarks' crate, or a module of tests.
 fn is_test_file(path: &str) -> bool {
     path.split('/').any(|part| matches!(part, "tests" | "tests.rs" | "bench" | "benches"))
 }
@@ -49,7 +49,7 @@ fn blank(code: &str) -> String {
     code.chars().map(|c| if c == '\n' { '\n' } else { ' ' }).collect()
 }
 
-/// Every place where `word` stands as a word of its own, not as part of a longer name.
+/// Every place where `word` occurs as a whole word, not as part of a longer name.
 pub(crate) fn occurrences(code: &str, word: &str) -> Vec<usize> {
     let is_name = |byte: Option<&u8>| byte.is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'_');
     let bytes = code.as_bytes();
@@ -112,7 +112,7 @@ fn blank_bytes(bytes: &mut [u8]) {
     }
 }
 
-/// Parts Rust text into code and comments. Quotes stay in the code, what is between them goes.
+/// Separates Rust text into code and comments. Quotes stay in the code, their contents are blanked.
 fn separate(text: &str) -> (String, String) {
     let bytes = text.as_bytes();
     let (mut code, mut comments) = (bytes.to_vec(), bytes.to_vec());
@@ -137,11 +137,11 @@ fn separate(text: &str) -> (String, String) {
     (String::from_utf8(code).expect(whole), String::from_utf8(comments).expect(whole))
 }
 
-/// What begins at an offset.
+/// The token that begins at an offset.
 enum Token {
     /// A comment up to this offset.
     Comment(usize),
-    /// A string or character: where its content begins, where it ends, how long its closing quote is.
+    /// A string or character: the start and end of its content, and the length of its closing quote.
     Quoted { open: usize, end: usize, close: usize },
     /// Anything else.
     Other,

@@ -1,20 +1,20 @@
-//! Words that may not appear: ambient state below `net/`, unsafe code outside its leaves, unfinished work.
+//! Forbidden words: ambient state below `net/`, unsafe code outside the allowed places, unfinished work.
 
 use crate::tidy::Finding;
 use crate::tidy::rooms::{ENGINE, STORE};
 use crate::tidy::source::{Source, body_or_end, occurrences};
 
-/// What makes a `static` more than a constant.
+/// The type names that make a `static` more than a constant.
 const MUTABLE_INSIDE: &[&str] = &["Atomic", "Cell", "Mutex", "Lock", "Once", "Lazy"];
 
 /// The places where unsafe code is allowed.
 const UNSAFE_LEAVES: &[&str] = &["scripting/"];
 
-/// How far above an `unsafe` its reason may begin, in lines.
+/// The greatest distance of an `unsafe` from its reason above, in lines.
 const REASON_LINES_MAX: usize = 8;
 
-/// Whether a file has to do without anything ambient: the engine and all below it, and the crates it stands on. Clocks,
-/// threads, locks, files and randomness clippy finds there, by `server/engine/clippy.toml`.
+/// Whether a file must not use ambient state: the engine and all below it, and the crates on which it depends. Clippy
+/// finds clocks, threads, locks, files and randomness there, by `server/engine/clippy.toml`.
 fn is_below_net(path: &str) -> bool {
     [ENGINE, STORE, "resp/src/", "scripting/src/"].iter().any(|below| path.starts_with(below))
 }
@@ -35,7 +35,7 @@ fn thread_locals(source: &Source) -> Vec<Finding> {
     occurrences(&source.shipped, "thread_local").into_iter().map(found).collect()
 }
 
-/// Statics that can change.
+/// Statics whose values can change.
 fn mutable_statics(source: &Source) -> Vec<Finding> {
     let mut findings = Vec::new();
     for start in occurrences(&source.shipped, "static") {
@@ -52,7 +52,7 @@ fn mutable_statics(source: &Source) -> Vec<Finding> {
     findings
 }
 
-/// `unsafe` only in its leaves, each use with its reason above it.
+/// `unsafe` occurs only in the allowed places, each use with its reason above it.
 pub(crate) fn unsafe_code(sources: &[Source]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for source in sources.iter().filter(|source| source.is_rust()) {
@@ -83,7 +83,7 @@ fn is_function_type(code: &str, at: usize) -> bool {
     behind_fn.is_some_and(|rest| rest.starts_with('('))
 }
 
-/// Nothing left open, no test switched off.
+/// No unfinished work, and no disabled test.
 pub(crate) fn unfinished(sources: &[Source]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for source in sources.iter().filter(|source| source.is_rust()) {
