@@ -8,8 +8,8 @@ import net.javacrumbs.shedlock.provider.redis.spring.RedisLockProvider;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 
 /**
- * ShedLock, over Spring Data Redis. Arguments: the port, the lock's name, its lease in milliseconds. Reads steps, a line
- * each, and says a line each how they went.
+ * ShedLock, over Spring Data Redis. Arguments: the port, the lock's name, its lease in milliseconds. Reads steps, one a
+ * line, and prints the result of each.
  */
 public final class ShedLock {
     private ShedLock() {}
@@ -28,7 +28,7 @@ public final class ShedLock {
                     LockConfiguration asked = new LockConfiguration(Instant.now(), args[1], lease, Duration.ZERO);
                     Optional<SimpleLock> lock = provider.lock(asked);
                     held = lock.orElse(held);
-                    // It does not tell what it wrote.
+                    // The library does not tell the value that it wrote.
                     System.out.println(lock.isPresent() ? "held ?" : "refused");
                     break;
                 case "extend":
@@ -37,7 +37,7 @@ public final class ShedLock {
                     System.out.println(extended.isPresent() ? "done" : "lost");
                     break;
                 default:
-                    // It does not tell how that went.
+                    // The library does not report the result.
                     held.unlock();
                     System.out.println("done");
             }

@@ -1,4 +1,5 @@
-// it.ozimov:embedded-redis starts the program that its provider names for this system; its settings go into a file.
+// it.ozimov:embedded-redis starts the program that its provider names for this system; its settings are written to a
+// file.
 
 import java.net.ServerSocket;
 import redis.clients.jedis.Jedis;

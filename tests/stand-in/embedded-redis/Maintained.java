@@ -1,4 +1,4 @@
-// com.github.codemonstur:embedded-redis starts the program that it is given, by its path.
+// com.github.codemonstur:embedded-redis starts the program at a given path.
 
 import java.io.File;
 import java.io.IOException;

@@ -1,10 +1,11 @@
-// How Testcontainers reads a container's log: LogMessageWaitStrategy matches each frame against its pattern, and counts.
+// Testcontainers' check of a container's log: LogMessageWaitStrategy matches each frame against its pattern, and
+// counts.
 
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 
 public class Patterns {
-    // Redis' image in Testcontainers' documentation, in RedisContainer, and others that are common.
+    // The patterns of Redis' image in Testcontainers' documentation, in RedisContainer, and other common ones.
     static final String[] PATTERNS = {
         ".*Ready to accept connections.*",
         ".*Ready to accept connections.*\\n",
@@ -19,7 +20,7 @@ public class Patterns {
         var log = new BufferedReader(new InputStreamReader(System.in));
         for (String line; (line = log.readLine()) != null; ) {
             for (int index = 0; index < PATTERNS.length; index++) {
-                // Its predicate, word for word; a frame is a line with its end.
+                // The original predicate, word for word; a frame is a line with its end.
                 if ((line + "\n").matches("(?s)" + PATTERNS[index])) found[index]++;
             }
         }

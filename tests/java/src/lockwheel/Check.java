@@ -2,7 +2,7 @@ package lockwheel;
 
 import java.util.Objects;
 
-/** Assertions; what they throw is a failure of the scenario, never an error of the runner. */
+/** Assertions. The exception of a failed one is a failure of the scenario, never an error of the runner. */
 final class Check {
     private Check() {}
 
@@ -22,7 +22,7 @@ final class Check {
         that(low <= actual && actual <= high, what + " is in " + low + ".." + high + ", got " + actual);
     }
 
-    /** Runs what must throw, and gives the exception back. */
+    /** Runs code that must throw, and returns the exception. */
     static <E extends Throwable> E throwing(Class<E> kind, Scenario.Body body) {
         try {
             body.run(null);

@@ -5,14 +5,15 @@ import org.redisson.api.RedissonClient;
 import org.redisson.client.codec.StringCodec;
 import org.redisson.config.Config;
 
-/** How the scenarios' clients are set up. */
+/** The configuration of the scenarios' clients. */
 final class Clients {
     /** Redisson's own default, in milliseconds. */
     static final long DEFAULT_WATCHDOG = 30_000;
 
     /**
-     * Connections that a pool has ready. A queued atomic batch of 3.24.3 has its commands reversed, but not its answers,
-     * when none is: the commands wait as dependents of one future, which runs the last first. On redis-server 7.0.15 too.
+     * Connections that a pool keeps ready. If none is ready, 3.24.3 reverses the commands of a queued atomic batch, but
+     * not its answers: the commands wait as dependents of one future, which runs the last first. This also happens on
+     * redis-server 7.0.15.
      */
     static final int READY = 8;
 
@@ -25,15 +26,15 @@ final class Clients {
     private Clients() {}
 
     /**
-     * Connects to one server, or to what stands for the first one: it and its replicas, a cluster, or what sentinels or
-     * the servers themselves name. With few threads and connections, because CI has few cores. The values are sent as
-     * plain text, so that scenarios can read them over their own connection.
+     * Connects to one server, or to the servers in place of the first one: it and its replicas, a cluster, or servers
+     * that sentinels or they themselves name. There are few threads and connections, because CI has few cores. Values
+     * are sent as plain text, so that scenarios can read them over their own connection.
      */
     static RedissonClient connect(int port, String clientName, long watchdogTimeout, Options options) {
         return connect(port, clientName, watchdogTimeout, options, options.resp3());
     }
 
-    /** The same, in a protocol that is told. */
+    /** Connects with the given protocol. */
     static RedissonClient connect(
             int port, String clientName, long watchdogTimeout, Options options, boolean resp3) {
         Config config = config(watchdogTimeout, resp3);
@@ -86,12 +87,12 @@ final class Clients {
                 .setConnectTimeout(LIMIT));
     }
 
-    /** Sets {@link #LIMIT} for subscriptions, which is that for answers in versions that cannot tell them apart. */
+    /** Sets {@link #LIMIT} for subscriptions. Versions that do not distinguish it use the limit for answers. */
     static void waitsForSubscriptions(Object servers) {
         try {
             servers.getClass().getMethod("setSubscriptionTimeout", int.class).invoke(servers, LIMIT);
         } catch (NoSuchMethodException before) {
-            // The limit for answers holds.
+            // The limit for answers applies.
         } catch (ReflectiveOperationException broken) {
             throw new IllegalStateException(broken);
         }

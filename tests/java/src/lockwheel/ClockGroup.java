@@ -9,11 +9,11 @@ import org.redisson.api.RLock;
 import org.redisson.api.RReadWriteLock;
 
 /**
- * Waiters whose lease is ended by a turn of the server's clock, which only Lockwheel has. It is the clock of all keys, so
- * these scenarios run by themselves: see {@link Options#clock()}.
+ * Waiters for a lease that an advance of the server's clock ends, which only Lockwheel has. The clock is that of all
+ * keys, so these scenarios run alone: see {@link Options#clock()}.
  */
 final class ClockGroup implements Groups.Group {
-    /** What a turn by hand leaves for time itself, in milliseconds. */
+    /** The milliseconds that an advance leaves to real time. */
     private static final long LEFT = 500;
 
     @Override
@@ -29,7 +29,7 @@ final class ClockGroup implements Groups.Group {
         scenarios.add(new Scenario("clock.readers-wake", ClockGroup::readersWake));
     }
 
-    /** Starts a waiter for the lock that is held, which comes back with whether it got it. */
+    /** Starts a waiter for the held lock. It returns whether it got the lock. */
     private static Task<Boolean> waiting(Scene scene, RLock lock) throws Throwable {
         Task<Boolean> waiter = scene.start(() -> {
             lock.lock(Scene.NEVER, TimeUnit.MILLISECONDS);
@@ -41,7 +41,7 @@ final class ClockGroup implements Groups.Group {
         return waiter;
     }
 
-    /** The lock of client a, held with a lease that ends only if the clock is turned. */
+    /** The lock of client a, held with a lease that ends only if the clock is advanced. */
     private static RLock held(Scene scene) {
         RLock lock = scene.a().getLock(scene.name());
         lock.lock(Scene.NEVER, TimeUnit.MILLISECONDS);
@@ -70,7 +70,7 @@ final class ClockGroup implements Groups.Group {
         Check.throwing(IllegalMonitorStateException.class, ignored -> lock.unlock());
     }
 
-    /** The turn leaves half a second, and time does the rest. */
+    /** The advance leaves half a second, and real time does the rest. */
     private static void shortenedLeaseWakes(Scene scene) throws Throwable {
         held(scene);
         Task<Boolean> waiter = waiting(scene, scene.b().getLock(scene.name()));
@@ -79,7 +79,7 @@ final class ClockGroup implements Groups.Group {
         Check.that(waiter.get(), "the waiter holds it");
     }
 
-    /** Nothing tells the waiter, until something does. */
+    /** The waiter gets no message until an event occurs. */
     private static void nowake(Scene scene) throws Throwable {
         held(scene);
         Task<Boolean> waiter = waiting(scene, scene.b().getLock(scene.name()));
@@ -105,7 +105,7 @@ final class ClockGroup implements Groups.Group {
         Check.that(waiter.get(), "the waiter holds it");
     }
 
-    /** The head of the queue is woken, and what it does wakes the next one. */
+    /** The head of the queue is woken, and its action wakes the next waiter. */
     private static void fairHeadWakes(Scene scene) throws Throwable {
         Raw raw = scene.raw();
         scene.a().getFairLock(scene.name()).lock(Scene.NEVER, TimeUnit.MILLISECONDS);

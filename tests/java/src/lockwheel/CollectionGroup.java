@@ -90,7 +90,7 @@ final class CollectionGroup implements Groups.Group {
         Check.equal(1, scene.b().getMap(scene.name()).size());
     }
 
-    /** Large enough that it is no longer held as a flat list, and that reading it takes several scans. */
+    /** The size is too large for a flat list, and needs several scans. */
     private static void largeMap(Scene scene) throws Throwable {
         Map<String, String> expected = new TreeMap<>();
         for (int i = 0; i < 1_000; i++) {
@@ -117,7 +117,7 @@ final class CollectionGroup implements Groups.Group {
         Check.equal(1L, raw.number("ZCARD", "redisson__idle__set:{" + scene.name() + "}"));
         RMapCache<String, String> ofB = scene.b().getMapCache(scene.name());
         scene.until("the field is gone with its time", () -> ofB.get("goes") == null);
-        // Reading would keep an idle field; not to look is what makes it go.
+        // Reading would keep an idle field alive; only an unread field expires.
         Thread.sleep(400);
         Check.equal(null, ofB.get("idle"));
         Check.equal("4", ofB.get("long"));

@@ -3,7 +3,7 @@ package lockwheel;
 import java.util.List;
 import org.redisson.api.RedissonClient;
 
-/** How a client comes and goes. */
+/** The connection and disconnection of a client. */
 final class ConnectionGroup implements Groups.Group {
     @Override
     public void addTo(List<Scenario> scenarios) {

@@ -1,6 +1,6 @@
 package lockwheel;
 
-/** How a client uses one object in each of its turns. */
+/** The use of one object in each of a client's turns. */
 interface Contender {
     void turn(Referee referee, long turn) throws Exception;
 }

@@ -10,10 +10,10 @@ import org.redisson.api.RedissonClient;
 
 /** The objects that can be shared with native clients; the key is the object's name. */
 final class Contenders {
-    /** Counted down in each round of a latch. */
+    /** The number of countdowns in each round of a latch. */
     private static final long COUNTDOWNS = 2;
 
-    /** A reader or writer that forgets a message goes on when the lease ends; the native side has the same. */
+    /** A reader or writer that misses a message continues when the lease ends; the native side has the same lease. */
     private static final long READ_WRITE_LEASE = 10_000;
 
     private Contenders() {}
@@ -52,7 +52,7 @@ final class Contenders {
         lock.unlock();
     }
 
-    /** Writes in one turn of three, each member in another. */
+    /** Takes the write lock in every third turn, each member in another one. */
     private static Contender readWrite(RReadWriteLock lock) {
         return (referee, turn) -> {
             boolean writes = (turn + referee.member()) % 3 == 0;
@@ -79,7 +79,7 @@ final class Contenders {
         };
     }
 
-    /** One member sets it in its turn; in the next turn two count it down, for whom the others wait. */
+    /** One member sets the latch in its turn. In the next turn two count it down, and the others wait for them. */
     private static Contender latch(RCountDownLatch latch) {
         return (referee, turn) -> {
             long round = turn / 2 + referee.member();

@@ -7,8 +7,8 @@ import org.redisson.api.RedissonClient;
 /**
  * Two members, of two clients, for each of several objects, which native clients use at the same time.
  *
- * <p>Wants {@code port}, the server's, {@code desk}, the referees', and {@code objects}. Ends well when all have had
- * their last turn.
+ * <p>Needs {@code port}, the port of the server, {@code desk}, the port of the referees, and {@code objects}. Succeeds
+ * once all have had their last turn.
  */
 public final class Contention {
     private static final int MEMBERS = 2;
@@ -39,7 +39,7 @@ public final class Contention {
             try {
                 play(object, client, desk);
             } catch (Throwable failed) {
-                // The others would wait for it.
+                // The other members would wait for it.
                 failed.printStackTrace();
                 Runtime.getRuntime().halt(1);
             }

@@ -5,8 +5,9 @@ import java.util.List;
 import java.util.concurrent.Phaser;
 
 /**
- * The one failover of a JVM, for which all its scenarios wait: when each has prepared what is to outlive it, the JVM
- * says {@code ready} and reads a line of its input, before which whoever steers it lets the failover happen.
+ * The one failover of a JVM, for which all its scenarios wait. Once each scenario has prepared the state that must
+ * survive, the JVM prints {@code ready} and reads a line of its input. The controlling process performs the failover
+ * before it sends that line.
  */
 final class Failover {
     private final Phaser phaser;
@@ -20,17 +21,17 @@ final class Failover {
         };
     }
 
-    /** Comes back after the failover. */
+    /** Returns after the failover. */
     void await() {
         phaser.arriveAndAwaitAdvance();
     }
 
-    /** A scenario has ended: nobody waits for it any more. */
+    /** Records that a scenario has ended: nobody waits for it any more. */
     void leave() {
         phaser.arriveAndDeregister();
     }
 
-    /** False: there may be others after this, which nobody waits for. */
+    /** False, because there may be later scenarios, for which nobody waits. */
     private boolean happen() {
         if (phaser.getPhase() > 0) {
             return false;

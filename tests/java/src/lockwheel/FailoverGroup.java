@@ -18,21 +18,21 @@ import org.redisson.api.RSemaphore;
 import org.redisson.api.RedissonClient;
 import org.redisson.client.RedisException;
 
-/** Objects that are in use while a replica takes over: who held goes on to hold, who waited is served. */
+/** Objects in use while a replica takes over: holders continue to hold, waiters are served. */
 @SuppressWarnings("deprecation") // The delayed queue is deprecated in newer versions and still used.
 final class FailoverGroup implements Groups.Group {
-    /** Between two attempts to be heard. */
+    /** The pause between two attempts to publish. */
     private static final long AGAIN_MILLIS = 300;
 
     /**
-     * A lease that outlives the failover. Who waits for a lock asks again when the lease is over that it has seen: where
-     * the message of the unlock is lost, which happens, that serves it.
+     * A lease that outlives the failover. A waiter asks again when the lease that it has seen is over. If the message
+     * of the unlock is lost, which happens, the waiter is served then.
      */
     private static final long LEASE = 40_000;
 
     /**
-     * The same for a lock of three, which are unlocked one after the other: each unlock may be sent to a connection that
-     * is about to be closed, and is sent again when the client has waited long enough for its answer.
+     * A lease for three locks, which are unlocked one after the other. Each unlock may be sent to a connection that is
+     * about to be closed, and is sent again when the client has waited long enough for its answer.
      */
     private static final long LEASE_OF_THREE = 3 * LEASE;
 
@@ -83,8 +83,8 @@ final class FailoverGroup implements Groups.Group {
     }
 
     /**
-     * Does again what tells a waiter to look, until it has: a message that is published while its listener is on the
-     * way from the old server to the new one is heard by nobody.
+     * Repeats the notification of a waiter until it has been received. A message that is published while its listener
+     * moves from the old server to the new one reaches nobody.
      */
     private static void served(Scene scene, Task<?> waiter, Scenario.Body told) throws Throwable {
         // The longest lease has begun before.
@@ -101,7 +101,7 @@ final class FailoverGroup implements Groups.Group {
         waiter.get();
     }
 
-    /** A lease goes on, and its end serves who has waited since before. */
+    /** A lease continues, and its end serves a waiter that has waited since before. */
     static void keeps(Scene scene, RLock ofA, RLock ofB) throws Throwable {
         ofA.lock(LEASE, TimeUnit.MILLISECONDS);
         Task<Boolean> waiter = scene.start(() -> {
@@ -117,7 +117,10 @@ final class FailoverGroup implements Groups.Group {
         served(scene, waiter, ignored -> {});
     }
 
-    /** Who asks while the servers change their places may be told so, by an exception, and asks again. */
+    /**
+     * Takes the lock, and repeats the request after an exception: requests may fail while the servers change their
+     * roles.
+     */
     private static void lockAtLast(RLock lock) {
         while (true) {
             try {
@@ -129,18 +132,21 @@ final class FailoverGroup implements Groups.Group {
         }
     }
 
-    /** The answer to what is asked again as above, or because its connection was about to be closed. */
+    /**
+     * Returns the answer of a request. Repeats it if it failed as above, or because its connection was about to be
+     * closed.
+     */
     private static <T> T atLast(Supplier<T> asked) {
         while (true) {
             try {
                 return asked.get();
             } catch (RedisException meanwhile) {
-                // As above.
+                // The request is repeated, as above.
             }
         }
     }
 
-    /** Nobody else has got the lock. A waiter that has ended by an exception tells it. */
+    /** Requires that nobody else has got the lock. A waiter that has ended with an exception reports it. */
     private static void stillWaits(Task<?> waiter) throws Throwable {
         if (waiter.done()) {
             waiter.get();
@@ -149,20 +155,20 @@ final class FailoverGroup implements Groups.Group {
     }
 
     /**
-     * Unlocks. Where the answer is lost the client asks again, and may be told that it does not hold the lock: its first
-     * attempt gave it back. Whoever waits for it tells whether that is so.
+     * Unlocks. If the answer is lost, the client asks again, and may be told that it does not hold the lock: its first
+     * attempt released it. The waiter shows whether that is so.
      */
     private static void giveBack(Lock lock) {
         try {
             lock.unlock();
         } catch (IllegalMonitorStateException askedAgain) {
-            // As above.
+            // The request is repeated, as above.
         }
     }
 
     /**
-     * A master that becomes a replica tells those who wait, by an exception, and those who ask before their client has
-     * found the new one, by another; who is told asks again.
+     * A master that becomes a replica answers its blocked clients with an exception. Requests before their client has
+     * found the new master fail with another exception. A client repeats its request after either.
      */
     private static String takeAtLast(RBlockingQueue<String> queue) throws InterruptedException {
         while (true) {
@@ -176,14 +182,14 @@ final class FailoverGroup implements Groups.Group {
         }
     }
 
-    /** The spin lock listens to nothing. */
+    /** The spin lock has no subscription. */
     private static void waits(Scene scene, Task<?> waiter, RLock lock) throws Exception {
         if (!lock.getClass().getSimpleName().contains("Spin")) {
             waiter.untilItWaitsForAMessage();
         }
     }
 
-    /** The same with a lock of several. */
+    /** Performs the scenario with a lock of several. */
     private static void multi(Scene scene) throws Throwable {
         RedissonMultiLock ofA = multi(scene, scene.a());
         ofA.lock(LEASE_OF_THREE, TimeUnit.MILLISECONDS);
@@ -199,7 +205,7 @@ final class FailoverGroup implements Groups.Group {
         served(scene, waiter, ignored -> {});
     }
 
-    /** A lease that is renewed is renewed at the new master. */
+    /** A renewed lease is renewed at the new master. */
     private static void watchdog(Scene scene) throws Throwable {
         RLock lock = scene.watched().getLock(scene.name());
         lock.lock();
@@ -245,7 +251,7 @@ final class FailoverGroup implements Groups.Group {
         through(scene);
         Check.equal(0, semaphore.availablePermits());
         served(scene, waiter, ignored -> {
-            // What was given back to the old master after it had been replaced is lost, and given back again.
+            // A permit that was released to the old master after its replacement is lost, and released again.
             if (!semaphore.tryRelease(permit[0])) {
                 String another = semaphore.tryAcquire(0, Scene.NEVER, TimeUnit.MILLISECONDS);
                 permit[0] = another != null ? another : permit[0];
@@ -301,12 +307,12 @@ final class FailoverGroup implements Groups.Group {
         scene.a().getQueue(scene.name("kept")).add("kept");
         through(scene);
         Check.equal("kept", scene.b().getQueue(scene.name("kept")).poll());
-        // What is taken for a connection that is about to be closed is lost.
+        // An element that is taken for a connection about to be closed is lost.
         served(scene, taker, ignored -> scene.a().getQueue(scene.name()).add("after"));
         Check.equal("after", taker.get());
     }
 
-    /** What was offered before comes due after. */
+    /** Elements that were offered before the failover come due after it. */
     private static void delayed(Scene scene) throws Throwable {
         RBlockingQueue<String> target = scene.a().getBlockingQueue(scene.name());
         RDelayedQueue<String> delayed = scene.a().getDelayedQueue(target);
@@ -314,7 +320,7 @@ final class FailoverGroup implements Groups.Group {
         through(scene);
         Check.equal(List.of("kept"), delayed.readAll());
         RBlockingQueue<String> ofB = scene.b().getBlockingQueue(scene.name());
-        // The client that moves what is due is told of it by a message, which may be lost, too.
+        // A message tells the client that moves due elements about them. That message may be lost, too.
         scene.until("what is due comes", () -> {
             delayed.offer("soon", 200, TimeUnit.MILLISECONDS);
             return "soon".equals(ofB.poll(1, TimeUnit.SECONDS));

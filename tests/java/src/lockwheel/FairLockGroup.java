@@ -22,7 +22,7 @@ final class FairLockGroup implements Groups.Group {
         return "redisson_lock_timeout:{" + scene.name() + "}";
     }
 
-    /** Five waiters of two clients are served in the order in which the server's list has them. */
+    /** Five waiters of two clients are served in the order of the server's list. */
     private static void order(Scene scene) throws Throwable {
         int waiters = 5;
         Raw raw = scene.raw();
@@ -55,7 +55,7 @@ final class FairLockGroup implements Groups.Group {
         Check.equal(0L, raw.number("EXISTS", scene.name(), queue(scene), timeouts(scene)));
     }
 
-    /** Who gives up leaves the queue, and does not keep the next one from its turn. */
+    /** A waiter that gives up leaves the queue, and does not delay the next one. */
     private static void givesUp(Scene scene) throws Throwable {
         Raw raw = scene.raw();
         RLock holder = scene.a().getFairLock(scene.name());

@@ -4,7 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Consumer;
 
-/** All groups of scenarios, those of them included that only some versions of the client have. */
+/** All groups of scenarios, including those that only some versions of the client have. */
 final class Groups {
     /** A class with scenarios about one kind of object. */
     interface Group {
@@ -12,17 +12,17 @@ final class Groups {
         void addTo(List<Scenario> scenarios);
     }
 
-    /** Compiled only where the version has what they test; the name tells what that is. */
+    /** The groups that are compiled only if the version has the tested objects; the name tells which ones. */
     private static final String[] OPTIONAL = {"RateLimiter", "SpinLock", "FencedLock", "Geo", "Stream", "Function", "LocalCache", "NativeMap", "ClientSideCaching"};
 
-    /** The same of what is tested beside native requests. */
+    /** The optional groups that are tested with native requests. */
     private static final String[] OPTIONAL_NATIVE = {"NativeFenced", "NativeRate"};
 
     private Groups() {}
 
     /**
-     * The scenarios of this version, the long ones first; those with native locks only if asked for. Says which
-     * optional groups the version does not have.
+     * The scenarios of this version, the long ones first; those with native locks only on request. Prints the optional
+     * groups that the version does not have.
      */
     static List<Scenario> scenarios(boolean nativeLocks, Consumer<String> absent) {
         List<Scenario> scenarios = new ArrayList<>();
@@ -65,14 +65,14 @@ final class Groups {
         }
     }
 
-    /** The scenarios that turn the server's clock. */
+    /** The scenarios that advance the server's clock. */
     static List<Scenario> ofClock() {
         List<Scenario> scenarios = new ArrayList<>();
         new ClockGroup().addTo(scenarios);
         return scenarios;
     }
 
-    /** The scenarios that a failover happens in. */
+    /** The scenarios with a failover. */
     static List<Scenario> ofFailover() {
         List<Scenario> scenarios = new ArrayList<>();
         Failover.addTo(scenarios);

@@ -27,7 +27,7 @@ final class LatchGroup implements Groups.Group {
         Check.that(b.await(scene.patience(), TimeUnit.MILLISECONDS), "an open latch holds nobody");
     }
 
-    /** Both of two waiters go when the count reaches zero, and neither before. */
+    /** Both waiters continue when the count reaches zero, and neither before. */
     private static void wokenByMessage(Scene scene) throws Throwable {
         RCountDownLatch latch = scene.a().getCountDownLatch(scene.name());
         latch.trySetCount(2);

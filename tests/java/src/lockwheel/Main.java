@@ -13,7 +13,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Runs the scenarios side by side and says how each one went, a line each:
+ * Runs the scenarios side by side and prints the result of each, one a line:
  *
  * <pre>
  * ok NAME MILLIS
@@ -23,13 +23,13 @@ import java.util.concurrent.TimeUnit;
  * ready                     (now the failover: see {@link Failover})
  * </pre>
  *
- * The exit code is 0 when none failed, 1 when one did.
+ * The exit code is 0 if none failed, 1 if one did.
  */
 public final class Main {
     /** Scenarios mostly wait, so that many at once cost little. */
     private static final int THREADS = 8;
 
-    /** Beyond this a scenario hangs; a machine that is merely slow does not get there. */
+    /** The time after which a scenario counts as hanging; a machine that is merely slow does not reach it. */
     private static final long HUNG_MILLIS = TimeUnit.MINUTES.toMillis(8);
 
     private final World world;
@@ -55,7 +55,7 @@ public final class Main {
             world.close();
         }
         say("done " + main.ok + " " + main.failed);
-        // Without waiting for the threads of what failed.
+        // Exits without waiting for the threads of failed scenarios.
         System.out.flush();
         Runtime.getRuntime().halt(main.failed == 0 ? 0 : 1);
     }
@@ -88,7 +88,7 @@ public final class Main {
                 : Groups.scenarios(options.nativeLocks(), group -> say("absent " + group));
     }
 
-    /** There is one clock, which scenarios turn one after another; and one failover, which all wait for. */
+    /** There is one clock, which scenarios advance one after another; and one failover, for which all wait. */
     private int threads() {
         if (failover != null) {
             return queue.size();
@@ -96,7 +96,7 @@ public final class Main {
         return world.options().clock() ? 1 : THREADS;
     }
 
-    /** True when a scenario hung. */
+    /** Whether a scenario hung. */
     private boolean runAll() throws InterruptedException {
         List<Thread> threads = new ArrayList<>();
         int count = threads();

@@ -9,7 +9,7 @@ import org.redisson.api.RLock;
 
 /** RLock and {@code LOCK.*} on one key. Only Lockwheel has the latter: see {@link Options#nativeLocks()}. */
 final class NativeGroup implements Groups.Group {
-    /** Who holds natively, where it does not matter who. */
+    /** The native owner, if its name does not matter. */
     private static final String OWNER = "native";
 
     @Override
@@ -24,12 +24,12 @@ final class NativeGroup implements Groups.Group {
         scenarios.add(new Scenario("native.releases-for-thread", NativeGroup::releasesForThread));
     }
 
-    /** Takes the scene's lock with a lease that does not end; the grant, or null. */
+    /** Takes the scene's lock with a lease that does not end. Returns the grant, or null. */
     private static Map<String, Object> acquire(Scene scene, Raw raw, String owner) throws IOException {
         return raw.map("LOCK.ACQUIRE", scene.name(), owner, "PX", Long.toString(Scene.NEVER));
     }
 
-    /** Sends what {@link #acquire} does, to wait for it, and comes back when the server knows of the wait. */
+    /** Sends the request of {@link #acquire} with a wait, and returns once the server knows of the wait. */
     private static Raw waiting(Scene scene) throws IOException {
         Raw waiter = scene.raw();
         waiter.send("LOCK.ACQUIRE", scene.name(), OWNER, "PX", Long.toString(Scene.NEVER), "BLOCK", "0");
@@ -42,26 +42,26 @@ final class NativeGroup implements Groups.Group {
         return waiter;
     }
 
-    /** The one holder that LOCK.INFO shows. */
+    /** The only holder that LOCK.INFO shows. */
     private static Map<String, Object> holder(Scene scene, Raw raw) throws IOException {
         List<?> holders = (List<?>) raw.map("LOCK.INFO", scene.name()).get("holders");
         Check.equal(1, holders.size());
         return Raw.mapped((List<?>) holders.get(0));
     }
 
-    /** Gives the scene's lock back, of which this was the last hold: no scenario leaves one behind. */
+    /** Releases the last hold of the scene's lock: no scenario leaves one behind. */
     private static void release(Scene scene, Raw raw, String owner) throws IOException {
         Check.equal(0L, raw.call("LOCK.RELEASE", scene.name(), owner));
     }
 
-    /** What this thread is called in the hash of the scene's lock, which it holds. */
+    /** The name of this thread in the hash of the scene's lock, which it holds. */
     private static String ownName(Scene scene, Raw raw) throws IOException {
         String owner = (String) holder(scene, raw).get("owner");
         Check.that(owner.endsWith(":" + Thread.currentThread().getId()), "the owner is this thread, got " + owner);
         return owner;
     }
 
-    /** An RLock keeps a native owner out, who can neither release nor renew it. */
+    /** An RLock excludes a native owner, who can neither release nor renew it. */
     private static void excluded(Scene scene) throws Throwable {
         RLock lock = scene.a().getLock(scene.name());
         Raw raw = scene.raw();
@@ -77,7 +77,7 @@ final class NativeGroup implements Groups.Group {
         release(scene, raw, OWNER);
     }
 
-    /** A native hold keeps an RLock out, which can not unlock it. */
+    /** A native hold excludes an RLock, which cannot unlock it. */
     private static void excludes(Scene scene) throws Throwable {
         RLock lock = scene.a().getLock(scene.name());
         Raw raw = scene.raw();
@@ -91,7 +91,7 @@ final class NativeGroup implements Groups.Group {
         lock.unlock();
     }
 
-    /** The last of the unlocks, and no earlier one, grants the lock to who waits natively. */
+    /** The last of the unlocks, and no earlier one, grants the lock to the native waiter. */
     private static void grantedOnUnlock(Scene scene) throws Throwable {
         RLock lock = scene.a().getLock(scene.name());
         lock.lock(Scene.NEVER, TimeUnit.MILLISECONDS);
@@ -133,7 +133,7 @@ final class NativeGroup implements Groups.Group {
         });
         waiter.untilItWaitsForAMessage();
         List<?> waiters = (List<?>) raw.map("LOCK.INFO", scene.name()).get("waiters");
-        // In a cluster older versions listen at any node, and each node shows who listens to it.
+        // In a cluster, older versions subscribe at any node, and each node shows its own subscribers.
         if (scene.options().nodes().isEmpty() || !waiters.isEmpty()) {
             Check.equal(1, waiters.size());
             Check.equal("foreign", Raw.mapped((List<?>) waiters.get(0)).get("kind"));
@@ -142,7 +142,7 @@ final class NativeGroup implements Groups.Group {
         Check.that(waiter.get(), "the waiter holds it");
     }
 
-    /** LOCK.INFO shows what Redisson holds: whose it is, how often, how long yet. */
+    /** LOCK.INFO shows Redisson's holds: the owner, the count, the remaining lease. */
     private static void info(Scene scene) throws Throwable {
         RLock lock = scene.a().getLock(scene.name());
         Raw raw = scene.raw();
@@ -165,7 +165,7 @@ final class NativeGroup implements Groups.Group {
         Check.equal("free", raw.map("LOCK.INFO", scene.name()).get("mode"));
     }
 
-    /** What is held natively in a thread's name is that thread's to re-enter and to unlock. */
+    /** A thread can re-enter and unlock a native hold in its name. */
     private static void unlockedByThread(Scene scene) throws Throwable {
         RLock lock = scene.a().getLock(scene.name());
         Raw raw = scene.raw();
@@ -185,7 +185,7 @@ final class NativeGroup implements Groups.Group {
         Check.throwing(Raw.ErrorReply.class, ignored -> raw.call("LOCK.RELEASE", scene.name(), owner));
     }
 
-    /** What a thread holds can be re-entered and released natively in its name; then it no longer holds it. */
+    /** A thread's hold can be re-entered and released natively in its name; then the thread no longer holds it. */
     private static void releasesForThread(Scene scene) throws Throwable {
         RLock lock = scene.a().getLock(scene.name());
         Raw raw = scene.raw();
@@ -197,7 +197,7 @@ final class NativeGroup implements Groups.Group {
         Check.that(lock.isHeldByCurrentThread(), "one hold is left");
         release(scene, raw, owner);
         Check.that(!lock.isLocked(), "the lock is free");
-        // 3.6 unlocks what nobody holds without a word; what another holds it refuses.
+        // 3.6 unlocks a free lock without an error; it refuses to unlock another owner's.
         acquire(scene, raw, OWNER);
         Check.throwing(IllegalMonitorStateException.class, ignored -> lock.unlock());
         release(scene, raw, OWNER);

@@ -9,15 +9,16 @@ import org.redisson.api.RPermitExpirableSemaphore;
 import org.redisson.api.RReadWriteLock;
 import org.redisson.api.RSemaphore;
 
-/** What a native command tells those who listen is what Redisson tells them when it does the same, word for word. */
+/** The messages of native commands equal Redisson's for the same action, word for word. */
 final class NativeMessagesGroup implements Groups.Group {
     private static final String OWNER = "native";
 
     private static final String LEASE = Long.toString(Scene.NEVER);
 
     /**
-     * Ends what is heard. A number, as all messages of these channels: a client that still listens could not decode
-     * another text, and would lose what comes with it over the same connection. None of them means this number.
+     * The end mark of the messages. It is a number, as all messages of these channels: a client that still listens
+     * could not decode another text, and would lose later messages on the same connection. No regular message has this
+     * number.
      */
     private static final String END = "9";
 
@@ -31,12 +32,12 @@ final class NativeMessagesGroup implements Groups.Group {
         scenarios.add(new Scenario("native-messages.latch", NativeMessagesGroup::latch));
     }
 
-    /** Something that may tell others of itself. */
+    /** An action that may publish a message. */
     private interface Deed {
         void happen() throws Throwable;
     }
 
-    /** The messages of a channel while this happens, in their order. */
+    /** Returns the messages of a channel during this action, in order. */
     private static List<String> heard(Scene scene, String channel, Deed deed) throws Throwable {
         Raw listener = scene.raw();
         listener.call("SUBSCRIBE", channel);
@@ -53,7 +54,7 @@ final class NativeMessagesGroup implements Groups.Group {
         return (String) ((List<?>) listener.read()).get(2);
     }
 
-    /** Both tell this. In a cluster newer versions tell those alone who have subscribed at the slot's node. */
+    /** Requires this message of both sides. In a cluster, newer versions notify only subscribers at the slot's node. */
     private static void check(Scene scene, List<String> expected, String channel, Deed ofRedisson, Deed ofNative)
             throws Throwable {
         List<List<String>> told = List.of(heard(scene, channel, ofRedisson), heard(scene, channel, ofNative));
@@ -87,7 +88,7 @@ final class NativeMessagesGroup implements Groups.Group {
         });
     }
 
-    /** 3.6.5 says 0 of a writer, too. */
+    /** 3.6.5 also publishes 0 for a writer. */
     private static void readWrite(Scene scene) throws Throwable {
         RReadWriteLock lock = scene.a().getReadWriteLock(scene.name());
         Raw raw = scene.raw();
@@ -115,7 +116,7 @@ final class NativeMessagesGroup implements Groups.Group {
         Check.equal(List.of(List.of("1"), List.of("1")), List.of(told, heard(scene, channel, writesNatively)));
     }
 
-    /** The one who is next in the queue is told, by a channel of its own. */
+    /** The next owner in the queue is notified, by its own channel. */
     private static void fair(Scene scene) throws Throwable {
         RLock holder = scene.a().getFairLock(scene.name());
         Raw raw = scene.raw();

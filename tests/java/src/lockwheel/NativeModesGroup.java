@@ -12,8 +12,8 @@ import org.redisson.api.RReadWriteLock;
 import org.redisson.api.RSemaphore;
 
 /**
- * What {@link NativeGroup} is for RLock, for Redisson's other locks and counters: what one of the two has, the other
- * sees, is kept out by, and is woken by.
+ * {@link NativeGroup}'s scenarios for Redisson's other locks and counters: each side sees the other's holds, is
+ * excluded by them, and is woken by their release.
  */
 final class NativeModesGroup implements Groups.Group {
     private static final String OWNER = "native";
@@ -32,7 +32,7 @@ final class NativeModesGroup implements Groups.Group {
         scenarios.add(new Scenario("native-multi-lock.excludes", NativeModesGroup::multiLock));
     }
 
-    /** Sends a request that waits, and comes back when the server knows of the wait. */
+    /** Sends a request that waits, and returns once the server knows of the wait. */
     private static Raw waiting(Scene scene, String... words) throws IOException {
         Raw waiter = scene.raw();
         waiter.send(words);
@@ -40,7 +40,7 @@ final class NativeModesGroup implements Groups.Group {
         return waiter;
     }
 
-    /** What a request that has waited is answered. */
+    /** The answer to a request that has waited. */
     private static Map<String, Object> granted(Raw waiter) throws IOException {
         return Raw.mapped((List<?>) waiter.read());
     }
@@ -67,7 +67,7 @@ final class NativeModesGroup implements Groups.Group {
         lock.writeLock().unlock();
     }
 
-    /** A writer of either kind keeps all others out, who cannot give its lock back. */
+    /** A writer of either kind excludes all others, who cannot release its lock. */
     private static void writers(Scene scene) throws Throwable {
         RReadWriteLock lock = scene.a().getReadWriteLock(scene.name());
         Raw raw = scene.raw();
@@ -87,7 +87,7 @@ final class NativeModesGroup implements Groups.Group {
         Check.equal(0L, raw.number("EXISTS", scene.name()));
     }
 
-    /** Native readers are served when Redisson's writer has gone, a native writer when its reader has. */
+    /** Native readers are served when Redisson's writer has finished, a native writer when its reader has. */
     private static void grantedOnUnlock(Scene scene) throws Throwable {
         RReadWriteLock lock = scene.a().getReadWriteLock(scene.name());
         lock.writeLock().lock(Scene.NEVER, TimeUnit.MILLISECONDS);
@@ -103,7 +103,7 @@ final class NativeModesGroup implements Groups.Group {
         Check.equal(0L, writer.call("LOCK.RELEASE", scene.name(), OWNER));
     }
 
-    /** Who waits natively and who does as Redisson stand in one queue, and are served in its order. */
+    /** Native and Redisson waiters stand in one queue, and are served in its order. */
     private static void fairOrder(Scene scene) throws Throwable {
         RLock holder = scene.a().getFairLock(scene.name());
         Raw raw = scene.raw();
@@ -132,7 +132,7 @@ final class NativeModesGroup implements Groups.Group {
         Check.equal(0L, raw.number("EXISTS", scene.name(), queue, timeouts));
     }
 
-    /** One number counts for both, and a permit that one of them gives back wakes the other. */
+    /** One number counts for both, and a permit that one side returns wakes the other. */
     private static void semaphore(Scene scene) throws Throwable {
         RSemaphore semaphore = scene.a().getSemaphore(scene.name());
         Raw raw = scene.raw();
@@ -145,7 +145,7 @@ final class NativeModesGroup implements Groups.Group {
             return true;
         });
         waiter.untilItWaitsForAMessage();
-        // What is left is counted before who listens has heard of it.
+        // The remaining permits are counted before the subscriber gets the message.
         Check.equal(1L, raw.call("SEM.RELEASE", scene.name(), OWNER));
         Check.that(waiter.get(), "the waiter has it");
         Check.equal("0", raw.text("GET", scene.name()));
@@ -157,7 +157,7 @@ final class NativeModesGroup implements Groups.Group {
         Check.equal(2, semaphore.availablePermits());
     }
 
-    /** The same of permits with names: each is a member of one sorted set. */
+    /** Permits with names count alike: each is a member of one sorted set. */
     private static void permits(Scene scene) throws Throwable {
         RPermitExpirableSemaphore semaphore = scene.a().getPermitExpirableSemaphore(scene.name());
         Raw raw = scene.raw();
@@ -178,7 +178,7 @@ final class NativeModesGroup implements Groups.Group {
         Check.equal(0L, raw.number("ZCARD", "{" + scene.name() + "}:timeout"));
     }
 
-    /** Whoever counts it down to zero, those who wait are told, of both kinds. */
+    /** Whichever side counts it down to zero, the waiters of both kinds are notified. */
     private static void latch(Scene scene) throws Throwable {
         RCountDownLatch latch = scene.a().getCountDownLatch(scene.name());
         Raw raw = scene.raw();
@@ -203,7 +203,7 @@ final class NativeModesGroup implements Groups.Group {
         }
     }
 
-    /** Several locks at once are held by one of the two kinds, key by key, and by the other when all are free. */
+    /** Several locks at once are held by one of the two sides, key by key, and by the other when all are free. */
     private static void multiLock(Scene scene) throws Throwable {
         String[] keys = {scene.name("1"), scene.name("2")};
         RLock[] locks = {scene.a().getLock(keys[0]), scene.a().getLock(keys[1])};

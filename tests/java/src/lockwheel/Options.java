@@ -11,14 +11,21 @@ import java.util.TreeSet;
 /**
  * The command line of a JVM: {@code key=value} words.
  *
- * <p>{@code ports} lists the servers on 127.0.0.1, the first of which is the one that most scenarios use; {@code
- * replicas} lists those that follow it; {@code nodes} lists the nodes of the cluster that is used in its place; {@code
- * sentinels} lists those that know it by the name {@code m}; {@code replicated} lists it and its replicas, which say
- * themselves who is who; {@code listens-to-replicas=true} lets clients listen to the latter; {@code only} lists
- * scenarios to run (all when absent); {@code patience} is how many milliseconds a scenario waits for what has to happen
- * before it fails; {@code resp3=true} lets the clients speak that; {@code native=true} adds the scenarios that only
- * Lockwheel can pass; {@code clock=true} runs, instead of all others, those that turn its clock, {@code failover=true}
- * those that a failover happens in.
+ * <ul>
+ *   <li>{@code ports} lists the servers on 127.0.0.1. Most scenarios use the first one.
+ *   <li>{@code replicas} lists the replicas of the first server.
+ *   <li>{@code nodes} lists the nodes of a cluster in its place.
+ *   <li>{@code sentinels} lists the sentinels that know it by the name {@code m}.
+ *   <li>{@code replicated} lists it and its replicas, which report their roles themselves.
+ *   <li>{@code listens-to-replicas=true} lets clients subscribe to those replicas.
+ *   <li>{@code only} lists scenarios to run (all if absent).
+ *   <li>{@code patience} is the number of milliseconds that a scenario waits for an expected event before it
+ *     fails.
+ *   <li>{@code resp3=true} lets the clients speak RESP3.
+ *   <li>{@code native=true} adds the scenarios that only Lockwheel can pass.
+ *   <li>{@code clock=true} runs only the scenarios that advance the server's clock.
+ *   <li>{@code failover=true} runs only the scenarios with a failover.
+ * </ul>
  */
 final class Options {
     private final Map<String, String> words = new HashMap<>();
@@ -38,32 +45,34 @@ final class Options {
         return numbers(required("ports"));
     }
 
-    /** The ports of the first server's replicas, to which clients read and listen; none unless told. */
+    /**
+     * The ports of the first server's replicas, from which clients read and to which they subscribe. Empty by default.
+     */
     List<Integer> replicas() {
         return numbers(words.getOrDefault("replicas", ""));
     }
 
-    /** The ports of the nodes of a cluster that stands for the first server; none unless told. */
+    /** The ports of the nodes of a cluster in place of the first server. Empty by default. */
     List<Integer> nodes() {
         return numbers(words.getOrDefault("nodes", ""));
     }
 
-    /** The ports of the sentinels that say where the first server is; none unless told. */
+    /** The ports of the sentinels that know the first server. Empty by default. */
     List<Integer> sentinels() {
         return numbers(words.getOrDefault("sentinels", ""));
     }
 
-    /** The ports of a master and its replicas, which say themselves who is who; none unless told. */
+    /** The ports of a master and its replicas, which report their roles themselves. Empty by default. */
     List<Integer> replicated() {
         return numbers(words.getOrDefault("replicated", ""));
     }
 
-    /** Whether clients listen to replicas of those; to the master unless told. */
+    /** Whether clients subscribe to the replicas of those. The default is the master. */
     boolean listensToReplicas() {
         return Boolean.parseBoolean(words.getOrDefault("listens-to-replicas", "false"));
     }
 
-    /** The words that another process wants so as to find the servers in the same way. */
+    /** The words with which another process finds the servers in the same way. */
     List<String> passedOn() {
         List<String> keys =
                 List.of("ports", "replicas", "nodes", "sentinels", "replicated", "listens-to-replicas", "resp3");
@@ -90,32 +99,32 @@ final class Options {
         return names.isEmpty() ? Set.of() : new TreeSet<>(Arrays.asList(names.split(",")));
     }
 
-    /** Milliseconds to wait for what has to happen; far above what any working server needs. */
+    /** Milliseconds to wait for an expected event; far above the need of any working server. */
     long patience() {
         return Long.parseLong(words.getOrDefault("patience", "90000"));
     }
 
-    /** Whether the clients are to speak RESP3; RESP2 unless told. */
+    /** Whether the clients are to speak RESP3. The default is RESP2. */
     boolean resp3() {
         return Boolean.parseBoolean(words.getOrDefault("resp3", "false"));
     }
 
-    /** Whether the servers are Lockwheel, whose native locks are to be tried too; not unless told. */
+    /** Whether the servers are Lockwheel, so that its native locks are tested too. The default is no. */
     boolean nativeLocks() {
         return Boolean.parseBoolean(words.getOrDefault("native", "false"));
     }
 
-    /** Whether to run the scenarios that turn the server's clock, and no others; not unless told. */
+    /** Whether to run only the scenarios that advance the server's clock. The default is no. */
     boolean clock() {
         return Boolean.parseBoolean(words.getOrDefault("clock", "false"));
     }
 
-    /** Whether to run the scenarios that a failover happens in, and no others; not unless told. */
+    /** Whether to run only the scenarios with a failover. The default is no. */
     boolean failover() {
         return Boolean.parseBoolean(words.getOrDefault("failover", "false"));
     }
 
-    /** The value of a word that must be there. */
+    /** The value of a mandatory word. */
     String required(String key) {
         String value = words.get(key);
         if (value == null) {

@@ -8,7 +8,7 @@ import org.redisson.api.RedissonClient;
 public final class OtherProcess {
     private OtherProcess() {}
 
-    /** Wants {@code lock} and {@code rounds}, and where the servers are. */
+    /** Needs {@code lock}, {@code rounds}, and the addresses of the servers. */
     public static void main(String[] args) throws Exception {
         Options options = new Options(args);
         int port = options.ports().get(0);

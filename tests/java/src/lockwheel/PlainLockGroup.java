@@ -38,7 +38,7 @@ final class PlainLockGroup implements Groups.Group {
         Check.within(1, Clients.DEFAULT_WATCHDOG, raw.number("PTTL", scene.name()), "PTTL");
         lock.unlock();
         Check.equal(0L, raw.number("EXISTS", scene.name()));
-        // Since 3.24 a latch key says for a moment that the unlock was done; the client deletes it.
+        // Since 3.24, a latch key briefly records that the unlock was done; the client deletes it.
         String latches = "redisson_unlock_latch:{" + scene.name() + "}:*";
         scene.until("the unlock latch is gone", () -> raw.texts("KEYS", latches).isEmpty());
         Check.that(!lock.isLocked() && !lock.isHeldByCurrentThread(), "the lock is free");
@@ -76,7 +76,7 @@ final class PlainLockGroup implements Groups.Group {
         b.unlock();
     }
 
-    /** The lease ends the hold though its holder does nothing; who unlocks later is told. */
+    /** The lease ends the hold though its holder does nothing; a later unlock fails. */
     private static void leaseExpires(Scene scene) throws Throwable {
         long lease = 400;
         RLock a = scene.a().getLock(scene.name());
@@ -84,7 +84,7 @@ final class PlainLockGroup implements Groups.Group {
         long start = System.nanoTime();
         a.lock(lease, TimeUnit.MILLISECONDS);
         long left = scene.raw().number("PTTL", scene.name());
-        // A machine that stands still for the whole lease has seen its end.
+        // A machine that stalls for the whole lease has seen its end.
         boolean over = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start) >= lease;
         Check.that(over ? left <= lease : 1 <= left && left <= lease, "PTTL is within the lease, got " + left);
         Check.that(b.tryLock(scene.patience(), Scene.NEVER, TimeUnit.MILLISECONDS), "b gets it after the lease");
@@ -129,7 +129,7 @@ final class PlainLockGroup implements Groups.Group {
         Check.equal(-2L, raw.number("PTTL", scene.name()));
     }
 
-    /** A waiter behind a lease that never ends is woken by the unlock: nothing but its message can do that. */
+    /** A waiter for a lease that never ends is woken by the unlock: only its message can do that. */
     private static void wokenByMessage(Scene scene) throws Throwable {
         RLock a = scene.a().getLock(scene.name());
         a.lock(Scene.NEVER, TimeUnit.MILLISECONDS);
@@ -149,14 +149,16 @@ final class PlainLockGroup implements Groups.Group {
         scene.until("the waiter has unsubscribed", () -> raw.subscribers(channel) == 0);
     }
 
-    /** What the unlock says, and where: `0` on the lock's channel, once, and not before the last of the holds. */
+    /**
+     * The message of the unlock and its channel: `0` on the lock's channel, once, and not before the last of the holds.
+     */
     private static void unlockPublishes(Scene scene) throws Throwable {
         String channel = CHANNEL + "{" + scene.name() + "}";
         Raw raw = scene.raw();
         raw.send("SUBSCRIBE", channel);
         Check.equal(List.of("subscribe", channel, 1L), raw.read());
         if (scene.inCluster()) {
-            // Newer versions publish there what concerns one slot.
+            // Newer versions publish the messages of one slot there.
             raw.send("SSUBSCRIBE", channel);
             Check.equal(List.of("ssubscribe", channel, 1L), raw.read());
         }

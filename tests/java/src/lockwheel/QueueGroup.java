@@ -10,7 +10,7 @@ import org.redisson.api.RQueue;
 /** Queues: plain, blocking, delayed. */
 @SuppressWarnings("deprecation") // The delayed queue is deprecated in newer versions and still used.
 final class QueueGroup implements Groups.Group {
-    /** Milliseconds without an element before its owner is told of its time again. */
+    /** The milliseconds without an element after which the owner is reminded of its time. */
     private static final long WAKE_MILLIS = 2_000;
 
     @Override
@@ -35,7 +35,7 @@ final class QueueGroup implements Groups.Group {
         Check.that(queue.isEmpty(), "nothing is left");
     }
 
-    /** Waits until the server, or a replica, says that a client of this name is blocked in such a command. */
+    /** Waits until the server, or a replica, reports that a client of this name is blocked in such a command. */
     static void untilBlocked(Scene scene, Raw raw, String client, String command, long count) throws Throwable {
         List<Raw> servers = new ArrayList<>(scene.rawReplicas());
         servers.add(raw);
@@ -88,7 +88,7 @@ final class QueueGroup implements Groups.Group {
         Check.equal(List.of("moved"), scene.raw().texts("LRANGE", scene.name("to"), "0", "-1"));
     }
 
-    /** Elements come out by their delay, not by the order of their offers, and not before their time. */
+    /** Elements are delivered by their delay, not by the order of their offers, and not before their time. */
     private static void delayed(Scene scene) throws Throwable {
         RBlockingQueue<String> target = scene.b().getBlockingQueue(scene.name());
         RDelayedQueue<String> delayed = scene.a().getDelayedQueue(scene.a().<String>getBlockingQueue(scene.name()));
@@ -103,8 +103,9 @@ final class QueueGroup implements Groups.Group {
     }
 
     /**
-     * The next element of a delayed queue. 3.6.5 sets no timer for it if the answer that names its time comes before the
-     * thread that asked has put its own timer away; what an offer publishes sets it then, and so does this.
+     * Returns the next element of a delayed queue. 3.6.5 sets no timer for it in one case: the answer with its time
+     * comes before the requesting thread has removed its own timer. The message of an offer sets the timer then, and so
+     * does this method.
      */
     private static String woken(Scene scene, RBlockingQueue<String> target) throws Throwable {
         long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(scene.patience());

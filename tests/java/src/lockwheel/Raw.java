@@ -11,7 +11,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** A plain RESP2 connection: what a scenario reads over it is what the server holds, without Redisson's help. */
+/** A plain RESP2 connection. A scenario reads the server's data over it, without Redisson's help. */
 final class Raw implements AutoCloseable {
     private final Socket socket;
     private final DataInputStream in;
@@ -24,7 +24,7 @@ final class Raw implements AutoCloseable {
         in = new DataInputStream(new BufferedInputStream(socket.getInputStream()));
     }
 
-    /** Sends a command and reads its reply: String, Long, List or null; an error reply is thrown. */
+    /** Sends a command and reads its reply: String, Long, List or null. An error reply is thrown. */
     Object call(String... words) throws IOException {
         send(words);
         return read();
@@ -75,8 +75,8 @@ final class Raw implements AutoCloseable {
     }
 
     /**
-     * How many clients are subscribed to a channel, or to the one of this name that is the slot's alone; at the other
-     * nodes of a cluster too, to which a message goes on.
+     * The number of clients subscribed to a channel, or to the sharded one of this name. In a cluster, it includes the
+     * other nodes, to which a message is forwarded.
      */
     long subscribers(String channel) throws IOException {
         long all = (Long) ((List<?>) call("PUBSUB", "NUMSUB", channel)).get(1);
@@ -87,7 +87,7 @@ final class Raw implements AutoCloseable {
         return all;
     }
 
-    /** Names the other nodes of the cluster. */
+    /** Sets the other nodes of the cluster. */
     void isBeside(List<Raw> nodes) {
         otherNodes.addAll(nodes);
     }
@@ -160,7 +160,7 @@ final class Raw implements AutoCloseable {
         socket.close();
     }
 
-    /** An error that the server answered with. */
+    /** An error reply of the server. */
     static final class ErrorReply extends RuntimeException {
         private static final long serialVersionUID = 1L;
 

@@ -5,7 +5,7 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.redisson.api.RReadWriteLock;
 
-/** The read-write lock: shared and exclusive holds, and the way from one to the other. */
+/** The read-write lock: shared and exclusive holds, and the change from one to the other. */
 final class ReadWriteLockGroup implements Groups.Group {
     @Override
     public void addTo(List<Scenario> scenarios) {
@@ -42,7 +42,7 @@ final class ReadWriteLockGroup implements Groups.Group {
         Check.equal(List.of(), raw.texts("KEYS", "{" + scene.name() + "}:*:rwlock_timeout:*"));
     }
 
-    /** The writer reads as well, gives up writing, and is then a reader among readers. */
+    /** The writer also reads, ends its write hold, and is then a reader among readers. */
     private static void downgrade(Scene scene) throws Throwable {
         Raw raw = scene.raw();
         RReadWriteLock a = scene.a().getReadWriteLock(scene.name());
@@ -52,7 +52,7 @@ final class ReadWriteLockGroup implements Groups.Group {
         Check.equal("write", raw.hash(scene.name()).get("mode"));
         Check.that(!b.readLock().tryLock(), "a reader beside a writer");
         a.writeLock().unlock();
-        // No version publishes here: a reader that waits already is let in only when the lease of the writer is over.
+        // No version publishes a message here: a waiting reader is admitted only when the writer's lease is over.
         Check.equal("read", raw.hash(scene.name()).get("mode"));
         Check.that(b.readLock().tryLock(), "a reader beside a reader");
         b.readLock().unlock();
@@ -76,7 +76,7 @@ final class ReadWriteLockGroup implements Groups.Group {
         Check.that(writer.get(), "the writer is woken by the last reader");
     }
 
-    /** A reader that never unlocks is gone with its lease. */
+    /** A reader that never unlocks loses its hold with its lease. */
     private static void readLease(Scene scene) throws Throwable {
         RReadWriteLock a = scene.a().getReadWriteLock(scene.name());
         RReadWriteLock b = scene.b().getReadWriteLock(scene.name());

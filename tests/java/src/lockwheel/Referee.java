@@ -6,7 +6,10 @@ import java.io.InputStreamReader;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 
-/** One member's connection to the referee of an object, in the process of the test: a line asks, a line answers. */
+/**
+ * One member's connection to the referee of an object, in the process of the test. Each request and each answer is a
+ * line.
+ */
 final class Referee implements AutoCloseable {
     private final Socket socket;
     private final BufferedReader in;
@@ -24,23 +27,26 @@ final class Referee implements AutoCloseable {
         return member;
     }
 
-    /** Waits until this member may try again: the number of its turn, or -1 when it was the last. */
+    /** Waits until this member may try again. Returns the number of its turn, or -1 after the last. */
     long turn() throws IOException {
         String answer = ask("turn");
         return answer.equals("end") ? -1 : Long.parseLong(answer);
     }
 
-    /** This member has got what it asked for: {@code alone}, {@code shared}, {@code awaited}, {@code token N}. */
+    /**
+     * Reports that this member has got what it requested: {@code alone}, {@code shared}, {@code awaited}, {@code token
+     * N}.
+     */
     void enter(String way) throws IOException {
         Check.equal("ok", ask("enter " + way));
     }
 
-    /** This member is about to give it back. */
+    /** Reports that this member is about to release it. */
     void leave() throws IOException {
         Check.equal("ok", ask("leave"));
     }
 
-    /** This member is about to count a latch down. */
+    /** Reports that this member is about to count a latch down. */
     void countsDown() throws IOException {
         Check.equal("ok", ask("counts-down"));
     }

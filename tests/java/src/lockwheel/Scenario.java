@@ -1,8 +1,8 @@
 package lockwheel;
 
-/** One named check of one behaviour, run once a JVM. */
+/** One named check of one behaviour, run once in a JVM. */
 record Scenario(String name, Body body) {
-    /** What a scenario does; anything it throws is its failure. */
+    /** The code of a scenario; any exception is its failure. */
     interface Body {
         void run(Scene scene) throws Throwable;
     }

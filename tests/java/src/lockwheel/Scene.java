@@ -7,12 +7,12 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
 import org.redisson.api.RedissonClient;
 
-/** What one scenario sees of the {@link World}, and what it opened meanwhile; closing ends all of that. */
+/** One scenario's view of the {@link World}, and the resources that it has opened; closing ends all of them. */
 final class Scene implements AutoCloseable {
-    /** A lease or a time limit, in milliseconds, that no scenario ever waits for. */
+    /** A lease or a time limit, in milliseconds, that no scenario ever reaches. */
     static final long NEVER = TimeUnit.MINUTES.toMillis(10);
 
-    /** Client and server count whole milliseconds, each from its own start: so much may be missing of a wait. */
+    /** Client and server count whole milliseconds, each from its own start: a wait may be too short by this much. */
     static final long ROUNDING = 5;
 
     private static final long POLL_MILLIS = 2;
@@ -73,12 +73,12 @@ final class Scene implements AutoCloseable {
         return world.watched();
     }
 
-    /** Waits until the other scenarios have come here too, and a replica has taken over. */
+    /** Waits until the other scenarios have arrived here too, and a replica has taken over. */
     void failsOver() {
         world.failover().await();
     }
 
-    /** Its lease. */
+    /** The lease of the short watchdog. */
     long watchdog() {
         return world.watchdog();
     }
@@ -92,7 +92,7 @@ final class Scene implements AutoCloseable {
         return server == 0 && inCluster() ? rawInCluster(name) : rawAt(options().ports().get(server));
     }
 
-    /** The same to the node that has this key. */
+    /** A plain connection to the node that has this key. */
     Raw rawOf(String key) throws IOException {
         return inCluster() ? rawInCluster(key) : raw();
     }
@@ -124,7 +124,7 @@ final class Scene implements AutoCloseable {
         throw new AssertionError("no node has the slot of " + key);
     }
 
-    /** What the servers have of the scenario by now and who listens there, for the text of a failure. */
+    /** The servers' data and subscribers of the scenario, for the text of a failure. */
     String evidence() throws IOException {
         StringBuilder text = new StringBuilder();
         for (int port : serversByNow()) {
@@ -149,12 +149,12 @@ final class Scene implements AutoCloseable {
             }
             return String.join("; ", facts);
         } catch (IOException gone) {
-            // One that was killed.
+            // A server that was killed.
             return port + " does not answer";
         }
     }
 
-    /** The ports of the servers of the cluster, or of the master and the replicas that are told or a sentinel names. */
+    /** The ports of the cluster's servers, or of the master and the replicas that are given or that a sentinel names. */
     private List<Integer> serversByNow() throws IOException {
         if (!options().replicated().isEmpty()) {
             return options().replicated();
@@ -174,7 +174,7 @@ final class Scene implements AutoCloseable {
         }
     }
 
-    /** A connection of its own to each replica of the first server. */
+    /** A separate connection to each replica of the first server. */
     List<Raw> rawReplicas() throws IOException {
         List<Raw> replicas = new ArrayList<>();
         for (int port : options().replicas()) {
@@ -189,19 +189,19 @@ final class Scene implements AutoCloseable {
         return raw;
     }
 
-    /** Starts work in a thread of its own. */
+    /** Starts work in its own thread. */
     <T> Task<T> start(Callable<T> work) {
         Task<T> task = new Task<>(this, name + "-" + (tasks.size() + 1), work);
         tasks.add(task);
         return task;
     }
 
-    /** What was started so far. */
+    /** The tasks started so far. */
     List<Task<?>> tasks() {
         return tasks;
     }
 
-    /** Asks until the answer is yes; fails when that takes longer than the patience. */
+    /** Polls until the condition holds. Fails if that takes longer than the patience. */
     void until(String what, Callable<Boolean> question) throws Exception {
         long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(patience());
         while (!question.call()) {
@@ -212,7 +212,7 @@ final class Scene implements AutoCloseable {
         }
     }
 
-    /** Waits until somebody is subscribed to a channel. */
+    /** Waits until a client is subscribed to a channel. */
     void untilSubscribed(String channel) throws Exception {
         Raw raw = raw();
         until("somebody is subscribed to " + channel, () -> raw.subscribers(channel) > 0);

@@ -6,7 +6,7 @@ import org.redisson.api.RScript.Mode;
 import org.redisson.api.RScript.ReturnType;
 import org.redisson.client.RedisException;
 
-/** Scripts as the user writes them. */
+/** Scripts that the user writes. */
 final class ScriptGroup implements Groups.Group {
     @Override
     public void addTo(List<Scenario> scenarios) {

@@ -75,7 +75,7 @@ final class SemaphoreGroup implements Groups.Group {
         Check.that(waiter.get() != null, "the waiter has a permit");
     }
 
-    /** A permit that nobody gives back is there again after its lease, and its holder cannot give it back then. */
+    /** A permit that nobody returns is available again after its lease, and its holder cannot return it then. */
     private static void permitExpires(Scene scene) throws Throwable {
         RPermitExpirableSemaphore a = scene.a().getPermitExpirableSemaphore(scene.name());
         RPermitExpirableSemaphore b = scene.b().getPermitExpirableSemaphore(scene.name());

@@ -26,7 +26,7 @@ final class SeveralServersGroup implements Groups.Group {
         return locks;
     }
 
-    /** How many of the servers hold the lock, asked without Redisson. */
+    /** The number of servers that hold the lock, counted without Redisson. */
     private static int held(Scene scene) throws Throwable {
         int held = 0;
         for (int i = 0; i < SERVERS; i++) {
@@ -76,7 +76,7 @@ final class SeveralServersGroup implements Groups.Group {
         Check.equal(0, held(scene));
     }
 
-    /** A minority held by another does not matter; a majority does, and nothing is left behind. */
+    /** A minority held by another owner does not matter; a majority does, and nothing is left behind. */
     private static void majority(Scene scene) throws Throwable {
         RLock[] ofB = locks(scene, false);
         RedissonRedLock red = new RedissonRedLock(locks(scene, true));

@@ -6,17 +6,17 @@ import org.redisson.config.Config;
 import org.redisson.config.ReadMode;
 import org.redisson.config.SubscriptionMode;
 
-/** The ways of Redisson's to reach several servers as if they were one. */
+/** Redisson's ways of reaching several servers as if they were one. */
 final class Shapes {
-    /** What sentinels call the master. */
+    /** The name by which sentinels know the master. */
     static final String MASTER_NAME = "m";
 
-    /** How often a client looks whether the servers have changed their places, in milliseconds. */
+    /** The interval at which a client checks whether the servers have changed their roles, in milliseconds. */
     private static final int SCAN_MILLIS = 500;
 
     private Shapes() {}
 
-    /** Reads go to the replicas, as Redisson has it by default: nothing lags where that is used. */
+    /** Reads go to the replicas, as Redisson's default has it: this is used only without lag. */
     static void useReplicas(Config config, int port, List<Integer> replicas, String clientName) {
         var servers = config.useMasterSlaveServers().setMasterAddress(Clients.address(port));
         replicas.forEach(replica -> servers.addSlaveAddress(Clients.address(replica)));
@@ -30,14 +30,14 @@ final class Shapes {
         few(servers, clientName).setReadMode(ReadMode.MASTER);
     }
 
-    /** The same, of the master that sentinels name. */
+    /** Configures the master that sentinels name. */
     static void useSentinels(Config config, List<Integer> sentinels, String clientName) {
         var servers = config.useSentinelServers().setMasterName(MASTER_NAME).setScanInterval(SCAN_MILLIS);
         sentinels.forEach(sentinel -> servers.addSentinelAddress(Clients.address(sentinel)));
         few(servers, clientName).setReadMode(ReadMode.MASTER);
     }
 
-    /** The same, of servers that are asked which of them is the master. */
+    /** Configures servers that are asked which of them is the master. */
     static void useReplicated(Config config, Options options, String clientName) {
         var servers = config.useReplicatedServers().setScanInterval(SCAN_MILLIS);
         options.replicated().forEach(node -> servers.addNodeAddress(Clients.address(node)));
@@ -48,14 +48,14 @@ final class Shapes {
     }
 
     /**
-     * While the servers change their places a master has no replica that follows. Since 3.16 a lock that none has is an
-     * exception unless told otherwise, and a watchdog that has met one renews no more.
+     * While the servers change their roles, a master has no replica that follows. Since 3.16, a lock that no replica
+     * has is an exception by default, and a watchdog that has met one no longer renews.
      */
     static void bearsFailover(Config config) {
         try {
             Config.class.getMethod("setCheckLockSyncedSlaves", boolean.class).invoke(config, false);
         } catch (NoSuchMethodException before) {
-            // It does not look.
+            // This version does not check.
         } catch (ReflectiveOperationException broken) {
             throw new IllegalStateException(broken);
         }

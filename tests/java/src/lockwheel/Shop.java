@@ -10,10 +10,10 @@ import org.redisson.api.RLock;
 import org.redisson.api.RedissonClient;
 
 /**
- * One process of a shop with several: its buyers look at the stock, and take an item off it, in two steps. Whether
- * that sells more than there is depends on the lock around it.
+ * One of several processes of a shop. Its buyers read the stock, and take an item off it, in two steps. The lock around
+ * these steps decides whether the shop sells more than it has.
  *
- * <p>Wants {@code port}, {@code process} (a name), {@code buyers} (threads of this process), {@code all} (buyers of
+ * <p>Needs {@code port}, {@code process} (a name), {@code buyers} (threads of this process), {@code all} (buyers of
  * all processes) and {@code locks}, the kinds of lock to try one after the other: {@code none}, {@code set} (SET NX PX
  * and compare-and-delete), {@code rlock}, {@code native} (LOCK.ACQUIRE), {@code mixed} (both of these on one name).
  * For a kind {@code k} the stock is in {@code shop:k:stock}; what was sold is counted in {@code shop:k:sold}.
@@ -21,7 +21,7 @@ import org.redisson.api.RedissonClient;
 public final class Shop {
     private static final int TIMEOUT_MILLIS = 60_000;
 
-    /** Far longer than any purchase. */
+    /** A lease far longer than any purchase. */
     private static final String LEASE_MILLIS = "60000";
 
     private static final String COMPARE_AND_DELETE =
@@ -39,7 +39,7 @@ public final class Shop {
         client = Clients.connect(port, process, Clients.DEFAULT_WATCHDOG, options.resp3());
     }
 
-    /** A way to be alone. */
+    /** A way to exclude others. */
     private interface Lock {
         void take() throws IOException;
 
@@ -88,7 +88,7 @@ public final class Shop {
                 lock.take();
                 long stock = Long.parseLong(raw.text("GET", name + ":stock"));
                 if (first && kind.equals("none")) {
-                    // What may always happen without a lock happens here for certain: all look before one takes.
+                    // The race that may happen without a lock is certain here: all read before one takes.
                     together(raw, name + ":looked");
                 }
                 if (stock > 0) {
@@ -103,7 +103,7 @@ public final class Shop {
         }
     }
 
-    /** Waits until every buyer of every process has come here. */
+    /** Waits until every buyer of every process has arrived here. */
     private void together(Raw raw, String counter) throws Exception {
         long come = raw.number("INCR", counter);
         for (long waited = 0; come < all; waited++) {

@@ -110,7 +110,7 @@ final class SketchGroup implements Groups.Group {
         Check.equal("zset", scene.raw().text("TYPE", scene.name("places")));
     }
 
-    /** What a batch answers: a list before 3.9, an object that has one since. */
+    /** The result of a batch: a list before 3.9, an object that contains one since. */
     private static final class Answers {
         static Object of(Object result) throws ReflectiveOperationException {
             return result instanceof List ? result : result.getClass().getMethod("getResponses").invoke(result);

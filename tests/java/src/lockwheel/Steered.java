@@ -19,21 +19,21 @@ import org.redisson.config.Config;
 import org.redisson.config.ReadMode;
 
 /**
- * Does with the client's locks what each line of its standard input says, and says on standard output what came of it;
- * ends at the end of its input. A line is
+ * Performs the calls that the lines of its standard input describe on the client's locks, and prints the results on
+ * standard output. It ends at the end of its input. A line is
  *
  * <pre>
  * ID CLIENT THREAD VERB [ARGUMENT...]
  * </pre>
  *
- * and its answer {@code ID ok RESULT} or {@code ID failed EXCEPTION: MESSAGE}, with its causes behind it. Clients and
- * threads have names; what one thread is told it does in that order, and threads do not wait for each other. The verbs:
+ * and its answer {@code ID ok RESULT} or {@code ID failed EXCEPTION: MESSAGE}, followed by the causes. Clients and
+ * threads have names. A thread performs its calls in order, and threads do not wait for each other. The verbs:
  *
  * <pre>
  * connect NAME PLACE WATCHDOG-MILLIS TIMEOUT-MILLIS RETRIES REPLICAS
  * shutdown
  * interrupt THREAD                            another one of this client
- * owner                                       what the thread is called in a lock's hash
+ * owner                                       the name of the thread in a lock's hash
  * lock LOCK [LEASE-MILLIS]                    without a lease the watchdog renews it
  * lock-interruptibly LOCK LEASE-MILLIS
  * try-lock LOCK WAIT-MILLIS LEASE-MILLIS      the answer is true or false
@@ -47,26 +47,27 @@ import org.redisson.config.ReadMode;
  * red-unlock LOCK CLIENT...
  * </pre>
  *
- * A place is a {@code PORT}, or {@code PORT,REPLICA...}, {@code sentinel:PORT,MASTER} with what that sentinel calls the
- * master, {@code cluster:PORT...}, or {@code replicated:PORT...} of servers whose roles INFO tells. Replicas are
- * {@code unused}; {@code asked} whether they have a lock, which is given whatever they say; or {@code heeded}.
+ * A place is a {@code PORT}, or {@code PORT,REPLICA...}, {@code sentinel:PORT,MASTER} with that sentinel's name of the
+ * master, {@code cluster:PORT...}, or {@code replicated:PORT...} of servers that report their roles in INFO.
+ * Replicas are {@code unused}; {@code asked} whether they have a lock, which is granted whatever they answer; or {@code
+ * heeded}.
  */
 public final class Steered {
     private static final String FAIR = "fair-";
 
-    /** Before the port of a sentinel. */
+    /** The prefix before the port of a sentinel. */
     private static final String SENTINEL = "sentinel:";
 
-    /** Before the ports of the nodes of a cluster. */
+    /** The prefix before the ports of the nodes of a cluster. */
     private static final String CLUSTER = "cluster:";
 
-    /** Before the ports of a master and its replicas, in whichever order. */
+    /** The prefix before the ports of a master and its replicas, in any order. */
     private static final String REPLICATED = "replicated:";
 
-    /** What replicas are to a client that has nothing to do with them. */
+    /** The word for a client that does not use replicas. */
     private static final String UNUSED = "unused";
 
-    /** What they are to one whose locks are not given when none of them has acknowledged that. */
+    /** The word for a client whose locks fail if no replica has acknowledged them. */
     private static final String HEEDED = "heeded";
 
     private final Map<String, RedissonClient> clients = new ConcurrentHashMap<>();
@@ -82,7 +83,7 @@ public final class Steered {
         for (String line = lines.readLine(); line != null; line = lines.readLine()) {
             steered.accept(line.split(" "));
         }
-        // Without waiting for those who still wait for a lock.
+        // Exits without waiting for threads that still wait for a lock.
         Runtime.getRuntime().halt(0);
     }
 
@@ -111,7 +112,7 @@ public final class Steered {
         }
     }
 
-    /** An exception, and what it was thrown for. */
+    /** Describes an exception, and its causes. */
     private static String causes(Throwable thrown) {
         return thrown.getCause() == null ? thrown.toString() : thrown + " < " + causes(thrown.getCause());
     }
@@ -190,7 +191,10 @@ public final class Steered {
         }
     }
 
-    /** Takes it; the token. {@code lockAndGetToken} would do without a wait, but forgets the lease, as of 4.7.0. */
+    /**
+     * Takes the lock and returns the token. {@code lockAndGetToken} would need no wait, but ignores the lease, as of
+     * 4.7.0.
+     */
     private static Object token(RLock lock, long wait, long lease) throws ReflectiveOperationException {
         return Class.forName("org.redisson.api.RFencedLock")
                 .getMethod("tryLockAndGetToken", long.class, long.class, TimeUnit.class)
@@ -202,7 +206,7 @@ public final class Steered {
         return (RLock) RedissonClient.class.getMethod("getFencedLock", String.class).invoke(client, name);
     }
 
-    /** As few threads and connections as do, because CI has few cores. */
+    /** Uses the minimum of threads and connections, because CI has few cores. */
     private static RedissonClient connect(String[] arguments) {
         Config config = new Config();
         if (!arguments[5].equals(HEEDED)) {
@@ -247,7 +251,7 @@ public final class Steered {
         few(servers, arguments);
     }
 
-    /** It names the others. */
+    /** The sentinel names the others. */
     private static void useSentinel(Config config, String[] place, String[] arguments) {
         var servers = config.useSentinelServers().setMasterName(place[1]).setScanInterval(500);
         few(servers.addSentinelAddress("redis://127.0.0.1:" + place[0]), arguments);
@@ -259,14 +263,14 @@ public final class Steered {
         few(servers, arguments);
     }
 
-    /** As often as it does by default it asks which of them is the master. */
+    /** The client asks at its default interval which of the servers is the master. */
     private static void useReplicated(Config config, String[] ports, String[] arguments) {
         var servers = config.useReplicatedServers();
         Arrays.stream(ports).forEach(port -> servers.addNodeAddress("redis://127.0.0.1:" + port));
         few(servers, arguments);
     }
 
-    /** Where replicas are not used, reads go to the master; older versions do not wait for replicas then. */
+    /** If replicas are not used, reads go to the master; older versions do not wait for replicas then. */
     private static <T extends BaseMasterSlaveServersConfig<T>> void few(T servers, String[] arguments) {
         if (arguments[5].equals(UNUSED)) {
             servers.setReadMode(ReadMode.MASTER);

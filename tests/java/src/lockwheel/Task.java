@@ -7,7 +7,7 @@ import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
-/** Work in a thread of its own; Redisson's locks belong to threads, so a second holder needs a second thread. */
+/** Work in its own thread. Redisson's locks belong to threads, so a second holder needs a second thread. */
 final class Task<T> {
     private final Scene scene;
     private final FutureTask<T> future;
@@ -21,12 +21,12 @@ final class Task<T> {
         thread.start();
     }
 
-    /** Where its thread is, for the text of a failure. */
+    /** The stack of the thread, for the text of a failure. */
     String where() {
         return Arrays.toString(thread.getStackTrace());
     }
 
-    /** The result; fails when it is not there within the scene's patience. */
+    /** Returns the result. Fails if it is not there within the scene's patience. */
     T get() throws Throwable {
         try {
             return future.get(scene.patience(), TimeUnit.MILLISECONDS);
@@ -50,7 +50,7 @@ final class Task<T> {
 
     /**
      * Waits until the thread sleeps on the latch that only a message of the server opens. Redisson subscribes, tries
-     * once more, and only then sleeps there: before that moment a lost message would go unnoticed.
+     * once more, and only then sleeps there: before that moment, a lost message would go unnoticed.
      */
     void untilItWaitsForAMessage() throws Exception {
         scene.until("the thread waits for a message", () -> {
@@ -60,8 +60,8 @@ final class Task<T> {
     }
 
     /**
-     * Redisson has other semaphores, for connections; this one is called by the object itself. Who makes a latch, or
-     * finds it open, is in it too, but is not parked.
+     * Redisson has other semaphores, for connections; the object itself calls this one. A thread that creates a latch,
+     * or finds it open, is in it too, but is not parked.
      */
     private static boolean sleepsOnALatchOfRedisson(StackTraceElement[] stack) {
         boolean parked = false;

@@ -17,12 +17,12 @@ final class TopicGroup implements Groups.Group {
         return received.poll(scene.patience(), TimeUnit.MILLISECONDS);
     }
 
-    /** How many have got a message; a node of a cluster counts its own clients only. */
+    /** Checks the number of clients that have got a message; a node of a cluster counts its own clients only. */
     private static void received(Scene scene, long expected, long told) {
         Check.that(scene.inCluster() ? told <= expected : told == expected, told + " receivers of " + expected);
     }
 
-    /** Two listeners of two clients get every message; the count of receivers is right; then they leave. */
+    /** Two listeners of two clients get every message; the count of receivers is right; then they unsubscribe. */
     private static void messages(Scene scene) throws Throwable {
         BlockingQueue<String> atA = new LinkedBlockingQueue<>();
         BlockingQueue<String> atB = new LinkedBlockingQueue<>();
@@ -34,7 +34,8 @@ final class TopicGroup implements Groups.Group {
         for (BlockingQueue<String> received : List.of(atA, atB)) {
             Check.equal(scene.name() + " one", next(scene, received));
         }
-        // Not before the first has come: some versions hand two at once to their listeners in any order.
+        // The next message is published once the first has come: some versions hand two at once to their listeners in
+        // any order.
         received(scene, 2, raw.number("PUBLISH", scene.name(), "two"));
         for (BlockingQueue<String> received : List.of(atA, atB)) {
             Check.equal(scene.name() + " two", next(scene, received));

@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.redisson.api.RLock;
 
-/** Two clients that share nothing but the server: the second one lives in a JVM of its own. */
+/** Two clients that share only the server: the second one runs in its own JVM. */
 final class TwoProcessesGroup implements Groups.Group {
     private static final int ROUNDS = 30;
 

@@ -81,7 +81,7 @@ final class ValueGroup implements Groups.Group {
         Check.equal("10", scene.raw().text("GET", scene.name()));
     }
 
-    /** The results: a list until 3.9, an object that has the list since. */
+    /** The results: a list until 3.9, an object that contains the list since. */
     private static List<?> responses(RBatch batch) throws ReflectiveOperationException {
         Object result = RBatch.class.getMethod("execute").invoke(batch);
         return result instanceof List ? (List<?>) result : (List<?>) result.getClass().getMethod("getResponses").invoke(result);

@@ -5,12 +5,12 @@ import java.util.List;
 import org.redisson.api.RedissonClient;
 
 /**
- * What all scenarios of a JVM share: two clients for each server, as two services would have, and a third one for the
- * first server that renews its leases quickly. Connected on first use; a scenario must not disturb another one, so
- * every key that it touches begins with its own name.
+ * The shared state of all scenarios of a JVM: two clients for each server, as two services would have, and a third one
+ * for the first server that renews its leases quickly. They connect on first use. A scenario must not disturb another
+ * one, so every key that it uses begins with its own name.
  */
 final class World implements AutoCloseable {
-    /** Renewed every third of it: short enough to watch, long enough for a JVM that stalls for seconds. */
+    /** The lease, renewed at every third of it: short enough to watch, long enough for a JVM that stalls for seconds. */
     static final long SHORT_WATCHDOG = 6_000;
 
     private final Options options;
@@ -27,7 +27,7 @@ final class World implements AutoCloseable {
         }
     }
 
-    /** What all scenarios wait for, or null. */
+    /** Sets the failover for which all scenarios wait, or null. */
     void expects(Failover expected) {
         failover = expected;
     }
@@ -50,7 +50,7 @@ final class World implements AutoCloseable {
         return clients.get(server);
     }
 
-    /** The lease of the client with the short watchdog: of a failover it has to outlive a renewal that fails. */
+    /** The lease of the client with the short watchdog. In a failover, it must outlive a failed renewal. */
     long watchdog() {
         return options.failover() ? 3 * SHORT_WATCHDOG : SHORT_WATCHDOG;
     }

@@ -8,7 +8,7 @@ import org.redisson.api.RPatternTopic;
 import org.redisson.api.RTopic;
 import org.redisson.api.RedissonClient;
 
-/** What was written differently before 3.10. */
+/** The code that was different before 3.10. */
 final class Versions {
     private Versions() {}
 
@@ -26,7 +26,7 @@ final class Versions {
         return () -> topic.removeListener(id);
     }
 
-    /** Publishes, and says how many clients got it. */
+    /** Publishes a message, and returns the number of clients that got it. */
     static long publish(RedissonClient client, String channel, String text) {
         return client.<String>getTopic(channel).publish(text);
     }
@@ -36,18 +36,20 @@ final class Versions {
         return client.createBatch().atomic();
     }
 
-    /** What the client is called in the hashes of its locks. */
+    /** The name of the client in the hashes of its locks. */
     static String id(RedissonClient client) {
         return ((Redisson) client).getConnectionManager().getId().toString();
     }
 
-    /** Ends everybody's hold; whether there was one, where the client says so. */
+    /** Ends everybody's hold. Returns whether there was one, if the client reports it. */
     static Object forceUnlock(RLock lock) {
         lock.forceUnlock();
         return "";
     }
 
-    /** What is configured for so many retries: the first attempt is counted too, and with none nothing is sent. */
+    /**
+     * The configuration value for this number of retries: the first attempt is counted too, and with 0 nothing is sent.
+     */
     static int retryAttempts(int retries) {
         return retries + 1;
     }

@@ -8,7 +8,7 @@ import org.redisson.api.RPatternTopic;
 import org.redisson.api.RTopic;
 import org.redisson.api.RedissonClient;
 
-/** What is written differently since 3.10. */
+/** The code that is different since 3.10. */
 final class Versions {
     private Versions() {}
 
@@ -27,7 +27,7 @@ final class Versions {
         return () -> topic.removeListener(id);
     }
 
-    /** Publishes, and says how many clients got it. */
+    /** Publishes a message, and returns the number of clients that got it. */
     static long publish(RedissonClient client, String channel, String text) {
         return client.getTopic(channel).publish(text);
     }
@@ -38,17 +38,17 @@ final class Versions {
                 BatchOptions.defaults().executionMode(BatchOptions.ExecutionMode.REDIS_WRITE_ATOMIC));
     }
 
-    /** What the client is called in the hashes of its locks. */
+    /** The name of the client in the hashes of its locks. */
     static String id(RedissonClient client) {
         return client.getId();
     }
 
-    /** Ends everybody's hold; whether there was one, where the client says so. */
+    /** Ends everybody's hold. Returns whether there was one, if the client reports it. */
     static Object forceUnlock(RLock lock) {
         return lock.forceUnlock();
     }
 
-    /** What is configured for so many retries. */
+    /** The configuration value for this number of retries. */
     static int retryAttempts(int retries) {
         return retries;
     }

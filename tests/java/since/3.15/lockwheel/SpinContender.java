@@ -2,11 +2,11 @@ package lockwheel;
 
 import org.redisson.api.RedissonClient;
 
-/** The lock that asks again and again. */
+/** The lock whose waiters poll. */
 public final class SpinContender implements Contender {
     private final Contender locked;
 
-    /** Made by name. */
+    /** Created by name. */
     public SpinContender(RedissonClient client) {
         locked = Contenders.locked(client.getSpinLock("spin"));
     }

@@ -37,7 +37,7 @@ public final class GeoGroup implements Groups.Group {
         Check.equal(2, geo.searchWithPosition(GeoSearchArgs.from(15, 37).radius(200, GeoUnit.KILOMETERS)).size());
         Check.equal(1L, geo.storeSearchTo(scene.name("stored"), GeoSearchArgs.from(15, 37).radius(100, GeoUnit.KILOMETERS)));
         Check.equal(1L, geo.storeSortedSearchTo(scene.name("sorted"), GeoSearchArgs.from(15, 37).radius(100, GeoUnit.KILOMETERS)));
-        // Written with more digits by older servers.
+        // Older servers write it with more digits.
         String distance = scene.raw().text("ZINCRBY", scene.name("sorted"), "0", catania(scene));
         Check.equal(56.441257870158204, Double.parseDouble(distance));
     }

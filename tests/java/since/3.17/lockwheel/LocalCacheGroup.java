@@ -14,7 +14,7 @@ import org.redisson.api.annotation.RIndex;
 import org.redisson.api.condition.Conditions;
 import org.redisson.client.codec.StringCodec;
 
-/** Objects of which the clients keep a part: maps with a local cache, and objects whose fields are a hash. */
+/** Objects that are partly cached by the clients: maps with a local cache, and objects whose fields are a hash. */
 @SuppressWarnings("deprecation") // Newer versions have other names for the same; all have these.
 public final class LocalCacheGroup implements Groups.Group {
     /** An object whose fields are those of a hash. */
@@ -28,7 +28,7 @@ public final class LocalCacheGroup implements Groups.Group {
 
         private String grams;
 
-        /** Live objects are made without arguments. */
+        /** Live objects are created without arguments. */
         public Parcel() {}
 
         Parcel(String number, String town, String grams) {
@@ -78,7 +78,7 @@ public final class LocalCacheGroup implements Groups.Group {
         b.put("x", "3");
         scene.until("this cache is told", () -> "3".equals(a.get("x")));
         Check.equal("3", a.getCachedMap().get("x"));
-        // What a client has cached it does not ask for.
+        // A client does not request values that it has cached.
         scene.raw().call("HSET", scene.name(), "x", "4");
         Check.equal("3", a.get("x"));
         a.clearLocalCache();

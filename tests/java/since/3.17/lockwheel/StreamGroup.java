@@ -10,7 +10,7 @@ import java.util.concurrent.TimeUnit;
 import org.redisson.api.*;
 import org.redisson.api.stream.*;
 
-/** Streams with groups, what the client builds on them, and time series. */
+/** Streams with groups, the client's objects built on them, and time series. */
 public final class StreamGroup implements Groups.Group {
     @Override
     public void addTo(List<Scenario> scenarios) {

@@ -3,7 +3,7 @@ package lockwheel;
 import java.util.List;
 import org.redisson.api.RFencedLock;
 
-/** The fenced lock: after a replica has taken over, its tokens go on. */
+/** The fenced lock: after a replica has taken over, its tokens continue. */
 public final class FencedFailoverGroup implements Groups.Group {
     @Override
     public void addTo(List<Scenario> scenarios) {

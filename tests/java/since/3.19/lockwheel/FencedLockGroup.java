@@ -4,7 +4,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.redisson.api.RFencedLock;
 
-/** The fenced lock: every hold has a token greater than all before. */
+/** The fenced lock: every hold has a token greater than all earlier ones. */
 public final class FencedLockGroup implements Groups.Group {
     @Override
     public void addTo(List<Scenario> scenarios) {

@@ -6,7 +6,7 @@ import org.redisson.api.RReadWriteLock;
 import org.redisson.api.RateIntervalUnit;
 import org.redisson.api.RateType;
 
-/** What Redisson's client has only since 3.7 of what it shares with native requests. */
+/** The objects shared with native requests that Redisson's client has only since 3.7. */
 public final class NativeRateGroup implements Groups.Group {
     @Override
     public void addTo(List<Scenario> scenarios) {
@@ -14,7 +14,7 @@ public final class NativeRateGroup implements Groups.Group {
         scenarios.add(new Scenario("native-read-write.release-wakes", NativeRateGroup::releaseWakes));
     }
 
-    /** Both take from one rate. */
+    /** Both sides take from one rate. */
     @SuppressWarnings("deprecation") // The older form is the one that all versions have.
     private static void counts(Scene scene) throws Throwable {
         RRateLimiter limiter = scene.a().getRateLimiter(scene.name());

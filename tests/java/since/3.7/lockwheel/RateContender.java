@@ -7,7 +7,7 @@ import org.redisson.api.RedissonClient;
 public final class RateContender implements Contender {
     private final RRateLimiter limiter;
 
-    /** Made by name. */
+    /** Created by name. */
     public RateContender(RedissonClient client) {
         limiter = client.getRateLimiter("rate");
     }

@@ -10,7 +10,7 @@ import org.redisson.api.RedissonClient;
 import org.redisson.api.options.ClientSideCachingOptions;
 import org.redisson.client.codec.StringCodec;
 
-/** Objects that a client keeps what it has read of, until the server tells it that it has changed: CLIENT TRACKING. */
+/** Objects whose values a client keeps until the server reports a change: CLIENT TRACKING. */
 public final class ClientSideCachingGroup implements Groups.Group {
     @Override
     public void addTo(List<Scenario> scenarios) {
@@ -21,7 +21,7 @@ public final class ClientSideCachingGroup implements Groups.Group {
         // Redisson tracks keys in RESP3 only.
         int port = scene.options().ports().get(0);
         Options options = scene.options();
-        // Beside replicas it is a client of the master alone.
+        // With replicas, the client is connected to the master alone.
         RedissonClient client = options.replicas().isEmpty()
                 ? Clients.connect(port, "client-c", Clients.DEFAULT_WATCHDOG, options, true)
                 : Clients.connect(port, "client-c", Clients.DEFAULT_WATCHDOG, true);
@@ -43,7 +43,7 @@ public final class ClientSideCachingGroup implements Groups.Group {
         for (int i = 0; i < 100; i++) {
             Check.equal("one", bucket.get());
         }
-        // Others ask, too, but not a hundred times.
+        // Other requests are sent, too, but not a hundred.
         Check.that(calls(raw, "get") - calls < 100, "what is kept is not asked for");
         raw.call("SET", scene.name(), "two");
         until(scene, "it is told of the change", () -> "two".equals(bucket.get()));
@@ -66,8 +66,8 @@ public final class ClientSideCachingGroup implements Groups.Group {
     }
 
     /**
-     * Waits, and reads some more: Redisson keeps a value a moment after it has given it, and misses what it is told of
-     * the value meanwhile.
+     * Waits, and reads some more: Redisson caches a value a moment after it has returned it, and misses notifications
+     * meanwhile.
      */
     private static void until(Scene scene, String what, Callable<Boolean> question) throws Exception {
         scene.until(what, question);
@@ -76,7 +76,7 @@ public final class ClientSideCachingGroup implements Groups.Group {
         }
     }
 
-    /** How often a command was called. */
+    /** The number of calls of a command. */
     private static long calls(Raw raw, String command) throws Exception {
         for (String line : raw.text("INFO", "commandstats").split("\r\n")) {
             if (line.startsWith("cmdstat_" + command + ":calls=")) {

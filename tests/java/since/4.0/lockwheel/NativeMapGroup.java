@@ -6,7 +6,7 @@ import java.util.Map;
 import org.redisson.api.RMapCacheNative;
 import org.redisson.client.codec.StringCodec;
 
-/** Maps whose entries have deadlines that the server knows. */
+/** Maps whose entries have deadlines in the server. */
 public final class NativeMapGroup implements Groups.Group {
     @Override
     public void addTo(List<Scenario> scenarios) {
@@ -16,7 +16,7 @@ public final class NativeMapGroup implements Groups.Group {
     private static void all(Scene scene) throws Throwable {
         Object known = ((List<?>) scene.raw().call("COMMAND", "INFO", "HPEXPIRE")).get(0);
         if (known == null) {
-            // An older server: its fields have no deadlines.
+            // Fields have no deadlines in an older server.
             return;
         }
         RMapCacheNative<String, String> map = scene.a().getMapCacheNative(scene.name(), StringCodec.INSTANCE);

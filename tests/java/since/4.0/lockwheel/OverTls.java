@@ -41,7 +41,7 @@ public final class OverTls {
         System.exit(0);
     }
 
-    /** One holds the lock, the other waits for it, and is told when it is free. */
+    /** One client holds the lock, the other waits for it, and is notified when it is free. */
     private static void hand(RLock held, RLock wanted) throws Exception {
         held.lock();
         check(!wanted.tryLock());
