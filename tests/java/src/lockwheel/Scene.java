@@ -154,7 +154,7 @@ final class Scene implements AutoCloseable {
         }
     }
 
-    /** The ports of the cluster's servers, or of the master and the replicas that are given or that a sentinel names. */
+    /** The ports of the cluster's servers, or of the master and the replicas that are given or named by a sentinel. */
     private List<Integer> serversByNow() throws IOException {
         if (!options().replicated().isEmpty()) {
             return options().replicated();

@@ -10,7 +10,7 @@ import org.redisson.api.RedissonClient;
  * one, so every key that it uses begins with its own name.
  */
 final class World implements AutoCloseable {
-    /** The lease, renewed at every third of it: short enough to watch, long enough for a JVM that stalls for seconds. */
+    /** The lease, renewed at every third: short enough to watch, long enough for a JVM that stalls for seconds. */
     static final long SHORT_WATCHDOG = 6_000;
 
     private final Options options;

@@ -15,7 +15,7 @@ const JVMS: usize = 2;
 /// The members of a JVM.
 const MEMBERS: usize = 2;
 
-/// Lets the clients contend for one object as they do besides native clients. Returns the number of waits that only a
+/// Lets the clients contend for one object as they do alongside native clients. Returns the number of waits that only a
 /// lease has ended.
 #[track_caller]
 #[expect(clippy::print_stderr, reason = "the figures of a run")]

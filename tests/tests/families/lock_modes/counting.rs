@@ -50,7 +50,7 @@ impl Crowd {
     }
 }
 
-/// A writer lets a thousand readers in: each is retried once, and besides them only the writer behind them. Each
+/// A writer lets a thousand readers in: each is retried once, and apart from them only the writer behind them. Each
 /// leaving reader makes the writer retry, and the last one lets it in.
 #[test]
 fn a_batch_of_readers_is_asked_once() {

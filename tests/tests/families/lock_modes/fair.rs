@@ -1,4 +1,4 @@
-//! Fair locks: native waiters in Redisson's queue, besides its own.
+//! Fair locks: native waiters in Redisson's queue, together with its own.
 
 use super::interop::{OWNERS, Scripts, World};
 

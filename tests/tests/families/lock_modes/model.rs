@@ -50,7 +50,7 @@ struct Lock {
     ends: (i64, u64),
 }
 
-/// The lock, the leases of read holds besides it, and its queue.
+/// The lock, the separate leases of read holds, and its queue.
 #[derive(Debug, Default)]
 pub(super) struct Model {
     now_ms: i64,
@@ -352,7 +352,7 @@ impl Model {
         is_set || !only_longer
     }
 
-    /// Deletes the key of the lock, and the leases besides it too if all keys go.
+    /// Deletes the key of the lock, and the separate leases too if all keys go.
     pub(super) fn delete(&mut self, all_keys: bool) {
         self.lock = None;
         if all_keys {

@@ -37,7 +37,7 @@ fn delete_anothers_lock_is_not_what_a_comparison_does() {
 }
 
 /// Two owners hold the lock one after the other. The parameters are alice's release, and whether carol then comes in
-/// besides bob.
+/// alongside bob.
 fn with_redisson(
     jvm: Option<&Jvm>,
     alice_does: impl FnOnce(&Thread<'_>),

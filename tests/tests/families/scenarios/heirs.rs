@@ -131,7 +131,7 @@ impl Realm {
         }
     }
 
-    /// The index of the server that clients are told is the new master.
+    /// The index of the server that clients learn as the new master.
     fn named(&self) -> usize {
         let line = match self.by {
             By::Sentinels => "SENTINEL GET-MASTER-ADDR-BY-NAME mymaster".to_owned(),

@@ -121,7 +121,7 @@ fn what_was_added_unseen_stays_added() {
     assert_eq!(account(&mut server, client), [1, 2, 2, 1]);
     server.ask(client, "INCRBY s 2");
     assert_eq!(account(&mut server, client), [3, 0, 2, 1]);
-    // A lease that appears besides the count is held, and comes back once.
+    // A lease that appears without a change of the count is held, and comes back once.
     server.ask(client, "ZADD {s}:timeout 9e15 0123456789abcdef");
     assert_eq!(account(&mut server, client), [3, 1, 2, 2]);
     server.ask(client, "ZREM {s}:timeout 0123456789abcdef");

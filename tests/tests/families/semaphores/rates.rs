@@ -142,7 +142,7 @@ fn bad_requests_are_refused_and_change_nothing() {
     });
 }
 
-/// The limiter's own deadline also applies to the keys besides it; Redisson's keepAliveTime postpones it.
+/// The limiter's own deadline also applies to its companion keys; Redisson's keepAliveTime postpones it.
 #[test]
 fn keys_beside_a_limiter_end_with_it() {
     let mut s = ours::manual_scenario();

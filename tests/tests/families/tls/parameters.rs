@@ -140,7 +140,7 @@ fn a_free_port_is_found_for_its_file() {
     let mut client = over(port_of(&tls));
     assert_eq!(client.line("CONFIG GET port").to_string(), "[\"port\", \"0\"]");
     drop(process);
-    // TLS besides a plain port that is requested in the same way.
+    // TLS in addition to a plain port that is requested in the same way.
     let process = start(&arguments(&certificates), &["--port-file", &plain, "--tls-port-file", &tls]);
     assert_eq!(process.addr(), port_of(&plain));
     assert_eq!(Client::connect(port_of(&plain)).line("SET k v").to_string(), "+OK");
