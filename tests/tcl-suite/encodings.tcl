@@ -1,5 +1,5 @@
-# Lists and sets are listpacks while they are small since Redis 7.2. This suite is older and asks for what they were: for
-# these two, both names will do.
+# Since Redis 7.2, small lists and sets are listpacks. This suite is older and expects their former encodings: for these
+# two types, both names pass.
 
 rename assert_encoding assert_exact_encoding
 
