@@ -91,6 +91,5 @@ impl Engine {
     /// Handles the result of a file write by the host, for the save with this number.
     pub fn written_in_background(&mut self, serial: u64, result: io::Result<()>) {
         self.change_saves(|control| control.written(serial, &result));
-        self.change_replication(|control| control.look_for_due_snapshot());
     }
 }

@@ -65,8 +65,6 @@ pub(crate) struct Persistence {
     pub(crate) background: Option<Background>,
     /// Whether a save is to begin when the timer fires.
     is_scheduled: bool,
-    /// Whether a snapshot for replicas is to begin when the timer fires.
-    is_due_for_replicas: bool,
     /// The timer that begins or continues a background save.
     timer: Option<TimerKey>,
     /// The file that was read last.

@@ -17,7 +17,7 @@ pub(crate) enum SaveEffect {
     Begin,
     /// Have the host write the file of the save with this serial number.
     Write { serial: u64, path: String, file: Vec<u8> },
-    /// Begin a snapshot for replicas that was postponed.
+    /// Begin a snapshot for replicas, if any replica or other client waits for one.
     BeginForReplicas,
     /// Send the replicas their snapshot. `None` if it could not be made.
     Send(Option<Vec<u8>>),
@@ -109,7 +109,6 @@ impl SaveControl<'_> {
 
     /// Schedules a snapshot for replicas for after the present work.
     pub(crate) fn schedule_for_replicas(&mut self) {
-        self.saves.is_due_for_replicas = true;
         self.set_timer(0);
     }
 
@@ -131,14 +130,7 @@ impl SaveControl<'_> {
         if let Some(save) = self.saves.background.take() {
             self.note_time(&save);
         }
-        self.begin_scheduled();
-    }
-
-    /// Begins a save that was postponed while another one was in progress.
-    fn begin_scheduled(&mut self) {
-        if self.saves.is_scheduled {
-            self.set_timer(0);
-        }
+        self.set_timer(0);
     }
 
     fn note_time(&mut self, save: &Background) {
@@ -160,14 +152,14 @@ impl SaveControl<'_> {
         }
     }
 
-    /// Handles the timer of saves: continues a save, or begins one that was postponed.
+    /// Handles the timer of saves: continues a save, or begins one that was postponed or one for replicas.
     pub(crate) fn timer_fired(&mut self) {
         self.saves.timer = None;
         if self.saves.background.is_some() {
             self.go_on();
         } else if std::mem::take(&mut self.saves.is_scheduled) {
             self.effects.push(SaveEffect::Begin);
-        } else if std::mem::take(&mut self.saves.is_due_for_replicas) {
+        } else {
             self.effects.push(SaveEffect::BeginForReplicas);
         }
     }
@@ -243,7 +235,7 @@ impl SaveControl<'_> {
                 tracing::warn!("Background saving error");
             }
         }
-        self.begin_scheduled();
+        self.set_timer(0);
     }
 
     /// Gives up the save in progress and resets the state of saves.
@@ -308,7 +300,8 @@ mod tests {
         assert_eq!(parts.change(|control| (0..2).for_each(|_| control.schedule())), []);
         assert_eq!(parts.clock.timers().count(TimerKind::Save), 1);
         assert_eq!(parts.change(|control| control.timer_fired()), [SaveEffect::Begin]);
-        assert_eq!(parts.change(|control| control.timer_fired()), [], "it has begun once");
+        let effects = parts.change(|control| control.timer_fired());
+        assert_eq!(effects, [SaveEffect::BeginForReplicas], "it has begun once");
     }
 
     #[test]

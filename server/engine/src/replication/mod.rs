@@ -10,6 +10,7 @@ mod backlog;
 mod behind;
 mod catch_up;
 mod control;
+mod copies;
 mod effect;
 mod failover;
 mod feed;

@@ -1,7 +1,8 @@
 //! The snapshot that is being made for replicas, and the replicas that wait for it or for the next one.
 //!
 //! The stream from the beginning of the snapshot is kept for the waiting replicas, as for slow ones. They are sent the
-//! complete snapshot, then the stream.
+//! complete snapshot, then the stream. Clients that want a copy of the data are sent the same snapshot, then
+//! disconnected.
 
 use super::effect::ReplicationEffect;
 use super::feeding::cut_for_lack_of_memory;
@@ -44,13 +45,16 @@ impl Replication {
         if self.pending.is_some() {
             return None;
         }
-        let first = self.in_state(ReplicaState::AwaitsStart).next()?;
-        let for_7_0 = !self.replicas.get(&first)?.announced.reads_newer_forms;
+        let first = self.in_state(ReplicaState::AwaitsStart).next();
+        let for_7_0 = match first.and_then(|first| self.replicas.get(&first)) {
+            Some(replica) => !replica.announced.reads_newer_forms,
+            None => self.copies.await_start().then_some(false)?,
+        };
         self.check_room_for_snapshot().is_ok().then_some(for_7_0)
     }
 
     /// Begins a snapshot of the current data. The replicas that wait for one of this kind learn its place in the
-    /// history. Returns the effects on replicas.
+    /// history. The clients that want a copy do too, unless the snapshot is for old replicas. Returns the effects.
     pub(super) fn begin_pending(
         &mut self,
         for_7_0: bool,
@@ -70,7 +74,22 @@ impl Replication {
             let head = if replica.answers { place.announcement() } else { String::new() };
             push(id, sessions, &mut effects, |delivery| delivery.push_bytes(head.as_bytes()));
         }
+        let copied = if for_7_0 { Vec::new() } else { self.copies.begin() };
+        for (id, _) in copied.into_iter().filter(|(_, tells_offset)| *tells_offset) {
+            let head = place.announcement();
+            push(id, sessions, &mut effects, |delivery| delivery.push_bytes(head.as_bytes()));
+        }
         effects
+    }
+
+    /// Whether a client waits for a copy of all data.
+    pub(super) fn awaits_copies(&self) -> bool {
+        !self.copies.is_empty()
+    }
+
+    /// Adds a client to those that wait for a copy of all data. The client is disconnected behind the copy.
+    pub(super) fn await_copy(&mut self, session: u64, tells_offset: bool) {
+        self.copies.add(session, tells_offset);
     }
 
     /// Adds a new replica to those that wait for the snapshot that is being made.
@@ -81,17 +100,19 @@ impl Replication {
         }
     }
 
-    /// Forgets the snapshot that is being made if no replica waits for it any longer. Returns whether it did so.
+    /// Forgets the snapshot that is being made if no replica or client waits for it any longer. Returns whether it did
+    /// so.
     pub(super) fn give_up_pending(&mut self) -> bool {
-        let is_unwanted = self.pending.is_some() && self.awaits_end().next().is_none();
+        let is_wanted = || self.awaits_end().next().is_some() || self.copies.await_end();
+        let is_unwanted = self.pending.is_some() && !is_wanted();
         if is_unwanted {
             self.pending = None;
         }
         is_unwanted
     }
 
-    /// Sends the snapshot to the replicas that wait for it; the stream follows. `None`: the snapshot failed, and the
-    /// replicas are cut. Returns the effects on replicas.
+    /// Sends the snapshot to the replicas that wait for it, with the stream behind it, and to the clients that want a
+    /// copy. `None`: the snapshot failed, and all of them are cut. Returns the effects.
     pub(super) fn end_pending(
         &mut self,
         snapshot: Option<&SharedBytes>,
@@ -99,20 +120,23 @@ impl Replication {
         now: LinkClocks,
     ) -> Vec<ReplicationEffect> {
         let (Some(place), mut effects) = (self.pending.take(), Vec::new()) else { return Vec::new() };
-        let waiting: Vec<u64> = self.awaits_end().collect();
+        let (waiting, copied): (Vec<u64>, _) = (self.awaits_end().collect(), self.copies.end());
         let Some(snapshot) = snapshot else {
             tracing::warn!("SYNC failed. BGSAVE child returned an error");
-            effects
-                .extend(waiting.into_iter().filter_map(|id| sessions.find(id)).map(ReplicationEffect::Cut));
+            let all = waiting.into_iter().chain(copied);
+            effects.extend(all.filter_map(|id| sessions.find(id)).map(ReplicationEffect::Cut));
             return effects;
         };
         self.snapshots.add(place, snapshot);
         for id in waiting {
             self.send_snapshot(id, snapshot, now);
-            push(id, sessions, &mut effects, |delivery| {
-                delivery.push_bytes(format!("${}\r\n", snapshot.bytes().len()).as_bytes());
-                delivery.push_shared(snapshot);
-            });
+            push(id, sessions, &mut effects, |delivery| push_file(delivery, snapshot));
+        }
+        for id in copied {
+            push(id, sessions, &mut effects, |delivery| push_file(delivery, snapshot));
+            if let Some(slot) = sessions.find(id) {
+                self.end_copy(sessions.get_mut(slot));
+            }
         }
         effects
     }
@@ -130,18 +154,24 @@ impl Replication {
         }
     }
 
-    /// Keeps the connections of replicas that wait for a snapshot alive. Returns the effects on replicas.
+    /// Keeps the connections of replicas and clients that wait for a snapshot alive. Returns the effects.
     pub(super) fn keep_waiting_alive(&self, sessions: &mut Sessions) -> Vec<ReplicationEffect> {
         let mut effects = Vec::new();
         let waiting = self.replicas.iter().filter(|(_, replica)| replica.state.awaits_snapshot());
-        for (&id, _) in waiting {
+        for id in waiting.map(|(id, _)| *id).chain(self.copies.sessions()) {
             push(id, sessions, &mut effects, |delivery| delivery.push_bytes(KEEP_ALIVE));
         }
         effects
     }
 }
 
-/// Sends a replica the output of `write`. If there is no memory for it, the replica must be cut.
+/// Writes the length of a snapshot, then the snapshot.
+fn push_file(delivery: &mut Delivery, snapshot: &SharedBytes) {
+    delivery.push_bytes(format!("${}\r\n", snapshot.bytes().len()).as_bytes());
+    delivery.push_shared(snapshot);
+}
+
+/// Sends a client the output of `write`. If there is no memory for it, the client must be cut.
 fn push(
     id: u64,
     sessions: &mut Sessions,

@@ -3,6 +3,7 @@
 use super::backlog::Backlog;
 use super::behind::Behind;
 use super::catch_up::{CatchUp, Chunks};
+use super::copies::Copies;
 use super::failover::CoordinatedFailover;
 use super::last_heard::LinkClocks;
 use super::replica::{Announced, Replica, ReplicaState};
@@ -55,6 +56,8 @@ pub(crate) struct Replication {
     pub(super) announced: BTreeMap<u64, Announced>,
     /// The snapshots that replicas are being sent.
     pub(super) snapshots: Snapshots,
+    /// The clients that wait for a copy of the data.
+    pub(super) copies: Copies,
     /// The snapshot that is being made for replicas.
     pub(super) pending: Option<SnapshotPlace>,
     /// The replicas, by session.
@@ -97,6 +100,7 @@ impl Replication {
             chunks: Chunks::default(),
             announced: BTreeMap::new(),
             snapshots: Snapshots::default(),
+            copies: Copies::default(),
             pending: None,
             replicas: BTreeMap::new(),
             behind: Behind::default(),
@@ -142,6 +146,11 @@ impl Replication {
     /// Returns the numbers of synchronizations.
     pub(crate) fn syncs(&self) -> SyncCounts {
         self.syncs
+    }
+
+    /// Whether a client has announced that it reads snapshots with a mark at their end. O(log n).
+    pub(crate) fn reads_marked(&self, session: u64) -> bool {
+        self.announced.get(&session).is_some_and(|announced| announced.reads_marked)
     }
 
     /// Returns the facts that a client has announced as a replica.
@@ -241,6 +250,7 @@ impl Replication {
         self.written.remove(&session);
         self.announced.remove(&session);
         self.behind.remove(session);
+        self.copies.remove(session);
         self.replicas.remove(&session).is_some()
     }
 

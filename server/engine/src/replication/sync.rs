@@ -3,11 +3,10 @@
 use super::catch_up::CatchUp;
 use super::last_heard::{LastHeard, LinkClocks};
 use super::replica::{Announced, Replica, ReplicaState};
-use super::replid::ReplicationId;
 use super::request::SyncRequest;
 use super::snapshots::SnapshotPlace;
 use super::state::{Replication, Resync};
-use crate::clients::{Delivery, Session};
+use crate::clients::{Closing, Delivery, Session};
 use crate::spec::CommandError;
 use lockwheel_store::keyspace::Rng;
 use lockwheel_store::memory::{BufferBytes, SharedBytes};
@@ -85,14 +84,20 @@ impl SyncAnswer {
 impl Replication {
     /// Returns the known facts about a client that becomes a replica.
     pub(crate) fn newcomer(&self, session: &Session) -> Newcomer {
+        let (announced, ip) = self.introduction(session);
+        let name = announced.name_at(&ip);
+        tracing::info!("Replica {name} asks for synchronization");
+        Newcomer { session: session.id, announced, ip, name, is_in_process: session.peer.in_process }
+    }
+
+    /// Returns the facts that a client has announced as a replica, and its address.
+    fn introduction(&self, session: &Session) -> (Announced, String) {
         let announced = self.announced.get(&session.id).cloned().unwrap_or_default();
         let ip = match announced.ip.as_str() {
             "" => address_of(&session.peer.addr),
             ip => ip.to_owned(),
         };
-        let name = announced.name_at(&ip);
-        tracing::info!("Replica {name} asks for synchronization");
-        Newcomer { session: session.id, announced, ip, name, is_in_process: session.peer.in_process }
+        (announced, ip)
     }
 
     /// Decides how a replica gets the data that it lacks.
@@ -285,24 +290,24 @@ impl Replication {
         (place, snapshot)
     }
 
-    /// Sends a client a copy of the data, without a following stream. `tells_offset`: the place in the history precedes
-    /// it.
-    pub(crate) fn send_copy(
-        &mut self,
-        file: Vec<u8>,
-        tells_offset: bool,
-        delivery: &mut Delivery,
-        account: &BufferBytes,
-    ) {
-        let copy = SharedBytes::new(account, file);
-        // The copy cannot serve a replica.
-        let place = SnapshotPlace { id: ReplicationId::NONE, offset: -1, for_7_0: true };
-        self.snapshots.add(place, &copy);
-        let (id, offset, len) = (self.id, self.offset, copy.bytes().len());
+    /// Sends a client a copy of a part of the data, then disconnects it. `tells_offset`: the place in the history
+    /// precedes the copy.
+    pub(crate) fn send_part(&mut self, file: Vec<u8>, tells_offset: bool, session: &mut Session) {
+        let (id, offset, len) = (self.id, self.offset, file.len());
         let head = if tells_offset { format!("+FULLRESYNC {id} {offset}\r\n") } else { String::new() };
-        delivery.push_bytes(format!("{head}${len}\r\n").as_bytes());
-        delivery.push_shared(&copy);
-        delivery.push_bytes(b"\r\n");
+        session.delivery.push_bytes(format!("{head}${len}\r\n").as_bytes());
+        session.delivery.push_bytes(&file);
+        self.end_copy(session);
+    }
+
+    /// Disconnects a client once its output has been sent, with the copy at its end.
+    pub(super) fn end_copy(&self, session: &mut Session) {
+        let (announced, ip) = self.introduction(session);
+        tracing::info!(
+            "RDB transfer completed, rdb only replica ({}) should be disconnected asap",
+            announced.name_at(&ip)
+        );
+        session.close(Closing::AfterOutput);
     }
 }
 

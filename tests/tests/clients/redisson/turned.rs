@@ -21,6 +21,10 @@ const GIVEN_UP: Duration = Duration::from_secs(48);
 /// How often all is tried, at most.
 const TRIES: usize = 5;
 
+/// How often a client sends a command again: one that waits for the lock may be sent to a master that it has not
+/// discovered yet.
+const RETRIES: u64 = 20;
+
 /// By how much the clock is turned: not as long as a lease.
 const TURN_MS: i64 = 20_000;
 
@@ -58,7 +62,8 @@ impl Shape {
         name: &str,
         replicas: Replicas,
     ) -> steered::Client<'a> {
-        let setup = Setup { watchdog_ms: WATCHDOG_MS.unsigned_abs(), replicas, ..Setup::default() };
+        let watchdog_ms = WATCHDOG_MS.unsigned_abs();
+        let setup = Setup { watchdog_ms, retries: RETRIES, replicas, ..Setup::default() };
         let ports: Vec<u16> = topology.servers().iter().map(lockwheel::Server::port).collect();
         match self {
             Shape::Cluster => jvm.client_of_cluster(name, &ports, setup),

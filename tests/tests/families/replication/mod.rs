@@ -1,5 +1,6 @@
 //! Masters and replicas: ours with ours, ours with a real redis-server, in both roles.
 
+mod copies;
 mod cuts;
 mod failover;
 mod random;

@@ -15,10 +15,10 @@ use std::net::TcpStream;
 const KEYS: usize = 20_000;
 /// Each key takes a fifth of a second.
 const HOLD: &str = "CONFIG SET rdb-key-save-delay 200000";
-const IN_PROGRESS: &str = "-ERR Background save already in progress";
+pub(super) const IN_PROGRESS: &str = "-ERR Background save already in progress";
 
 /// Lets a snapshot end.
-fn release(client: &mut Client) {
+pub(super) fn release(client: &mut Client) {
     assert_eq!(client.line("CONFIG SET rdb-key-save-delay 0").to_string(), "+OK");
 }
 
@@ -29,7 +29,7 @@ fn fill(client: &mut Client) {
     }
 }
 
-fn held_server() -> (AnyServer, Client) {
+pub(super) fn held_server() -> (AnyServer, Client) {
     let server = Box::new(ours::server());
     let mut client = Client::connect(server.addr());
     fill(&mut client);
@@ -42,7 +42,7 @@ fn asking(server: &dyn Endpoint) -> TcpStream {
 }
 
 /// Reads a line that is not empty. Empty lines only keep the connection alive.
-fn read_line(stream: &mut TcpStream) -> String {
+pub(super) fn read_line(stream: &mut TcpStream) -> String {
     let (mut line, mut byte) = (Vec::new(), [0]);
     while !line.ends_with(b"\n") {
         stream.read_exact(&mut byte).expect("it is open");
@@ -54,7 +54,7 @@ fn read_line(stream: &mut TcpStream) -> String {
 }
 
 /// Reads a snapshot: its length, then its bytes.
-fn read_snapshot(stream: &mut TcpStream) -> Vec<u8> {
+pub(super) fn read_snapshot(stream: &mut TcpStream) -> Vec<u8> {
     let len = read_line(stream).strip_prefix('$').and_then(|len| len.parse().ok()).expect("a length");
     let mut bytes = vec![0; len];
     stream.read_exact(&mut bytes).expect("it is open");
@@ -71,11 +71,11 @@ fn read_until(stream: &mut TcpStream, end: &[u8]) -> Vec<u8> {
     all
 }
 
-fn saves(client: &mut Client) -> String {
+pub(super) fn saves(client: &mut Client) -> String {
     info(client, "persistence", "rdb_bgsave_in_progress")
 }
 
-fn await_replica(client: &mut Client, state: &str) {
+pub(super) fn await_replica(client: &mut Client, state: &str) {
     until("there is a replica", || info(client, "replication", "connected_slaves") != "0");
     let state = format!("state={state}");
     until("it is in the state", || info(client, "replication", "slave0").contains(&state));

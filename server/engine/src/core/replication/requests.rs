@@ -3,6 +3,7 @@
 use super::super::call::Call;
 use super::super::engine::Engine;
 use crate::clients::Slot;
+use crate::persistence::Content;
 use crate::replication::{NO_MASTER_LINK, ReplicationRequest, SyncPlan, SyncRequest};
 use crate::spec::{Args, CommandError, Outcome};
 use crate::waits::TicketEnd;
@@ -24,7 +25,7 @@ impl Engine {
         match request {
             ReplicationRequest::Nothing => return Ok(()),
             ReplicationRequest::Sync(sync) => return self.run_sync(sync, call, args),
-            ReplicationRequest::Copy { tells_offset } => return self.send_copy(call.slot, tells_offset),
+            ReplicationRequest::Copy { tells_offset } => return self.copy_data(call.slot, tells_offset),
             ReplicationRequest::Follow { host, port } => {
                 let client = self.client_list().asking(call.slot, args);
                 let place = format!("{host}:{port}");
@@ -108,8 +109,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Begins the snapshot that replicas wait for. If a snapshot or save is in progress, or a script runs, a later call
-    /// tries again. O(a piece).
+    /// Begins the snapshot that replicas or other clients wait for. If a snapshot or save is in progress, or a script
+    /// runs, a later call tries again. O(a piece).
     pub(in crate::core) fn begin_replica_snapshot(&mut self) {
         if self.persistence.background.is_some() || self.scripts.is_running() {
             return;
@@ -126,15 +127,20 @@ impl Engine {
         self.change_saves(|control| control.begin_for_replicas(file, flushed, process));
     }
 
-    /// Sends a client a copy of the data or of a part of them, without a following stream.
+    /// Sends a client a copy of the data or of a part of them, without a following stream. A copy of all data is made
+    /// in pieces, as a snapshot for replicas is. O(a piece).
     ///
     /// # Errors
     /// Returns `LOADING` if too many snapshots are being sent.
-    fn send_copy(&mut self, slot: Slot, tells_offset: bool) -> Outcome {
-        self.replication.check_room_for_snapshot()?;
-        let file = self.data_file().write(self.sessions.get(slot).replica.content);
-        let delivery = &mut self.sessions.get_mut(slot).delivery;
-        self.replication.send_copy(file, tells_offset, delivery, &self.memory.clients.all);
+    fn copy_data(&mut self, slot: Slot, tells_offset: bool) -> Outcome {
+        let content = self.sessions.get(slot).replica.content;
+        if content != Content::All {
+            let file = self.data_file().write(content);
+            self.replication.send_part(file, tells_offset, self.sessions.get_mut(slot));
+            return Ok(());
+        }
+        self.change_replication(|control| control.await_copy(slot, tells_offset))?;
+        self.begin_replica_snapshot();
         Ok(())
     }
 }

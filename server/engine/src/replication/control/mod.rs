@@ -118,7 +118,8 @@ impl ReplicationControl<'_> {
     /// Ends the check and schedules the next one within a second, unless there is nothing to check.
     pub(crate) fn end_look(&mut self) {
         self.look_for_due_snapshot();
-        if self.link.is_some() || self.history.has_stream() || self.history.replicas().len() > 0 {
+        let has_clients = self.history.replicas().len() > 0 || self.history.awaits_copies();
+        if self.link.is_some() || self.history.has_stream() || has_clients {
             self.set_timer();
         }
     }

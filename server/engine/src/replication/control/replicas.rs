@@ -88,6 +88,17 @@ impl ReplicationControl<'_> {
         Some((for_7_0, db))
     }
 
+    /// Adds a client to those that wait for a copy of all data.
+    ///
+    /// # Errors
+    /// Returns `LOADING` if too many snapshots are on their way.
+    pub(crate) fn await_copy(&mut self, slot: Slot, tells_offset: bool) -> Result<(), CommandError> {
+        self.history.check_room_for_snapshot()?;
+        self.history.await_copy(self.sessions.get(slot).id, tells_offset);
+        self.set_timer();
+        Ok(())
+    }
+
     /// Returns the kind of the snapshot that replicas wait for, if it can be made now.
     fn due_snapshot(&mut self) -> Option<bool> {
         self.history.due_snapshot().filter(|_| self.has_its_master())

@@ -83,6 +83,7 @@ fn content_of(filter: &[u8]) -> Result<Content, CommandError> {
 }
 
 pub(super) const HEIR_IS_MASTER: &str = "ERR PSYNC FAILOVER can't be sent to a master.";
+const NEEDS_EOF: &str = "ERR Filtered replica requires EOF capability";
 pub(super) const OTHER_HISTORY: &str = "ERR PSYNC FAILOVER replid must match my replid.";
 
 pub(super) fn psync<'a>(
@@ -93,7 +94,7 @@ pub(super) fn psync<'a>(
 ) -> Requested<'a> {
     let offset = args.int(2)?;
     if session.replica.snapshot_only {
-        return Ok(ReplicationRequest::Copy { tells_offset: true });
+        return copy(view, session, true);
     }
     let takes_over = args.len() > 3 && args.is(3, "failover") && !session.is_replica;
     if takes_over && !view.is_replica() {
@@ -113,12 +114,24 @@ pub(super) fn sync<'a>(
     _: &mut dyn Reply,
 ) -> Requested<'a> {
     if session.replica.snapshot_only {
-        return Ok(ReplicationRequest::Copy { tells_offset: false });
+        return copy(view, session, false);
     }
     attach(view, session, SyncRequest { from: None, takes_over: false })
 }
 
-/// Refuses a replica while the server does not follow its own master's changes. A server that takes over has no master.
+/// Requests a copy of the data, or refuses it where Redis does. A part of the data needs a client that announced
+/// `capa eof`. `tells_offset`: the place in the history precedes the copy.
+fn copy<'a>(view: ReplicationView<'_>, session: &Session, tells_offset: bool) -> Requested<'a> {
+    if !view.has_its_master() {
+        return Err(CommandError::text(NO_MASTER_LINK));
+    }
+    if session.replica.content != Content::All && !view.history().reads_marked(session.id) {
+        return Err(CommandError::text(NEEDS_EOF));
+    }
+    Ok(ReplicationRequest::Copy { tells_offset })
+}
+
+/// Refuses a replica while the server does not know what its own master does. A server that takes over has none.
 fn attach<'a>(view: ReplicationView<'_>, session: &Session, wanted: SyncRequest<'a>) -> Requested<'a> {
     if session.is_replica {
         return Ok(ReplicationRequest::Nothing);

@@ -1,0 +1,139 @@
+//! Copies of the data for clients that follow no stream, `redis-cli --rdb` among them: made in pieces, as snapshots for
+//! replicas are.
+
+use crate::replication::servers::info;
+use crate::replication::snapshots::{
+    IN_PROGRESS, await_replica, held_server, read_line, read_snapshot, release, saves,
+};
+use lockwheel_tests::check::Endpoint;
+use lockwheel_tests::client::{Client, connected};
+use lockwheel_tests::ours;
+use lockwheel_tests::redis_server::{Kind, RealServer};
+use lockwheel_tests::shapes::until;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+
+/// Sends lines, each after the reply to the one before, and returns the connection with the replies before the last.
+fn asks(server: &dyn Endpoint, lines: &[&str]) -> (TcpStream, Vec<String>) {
+    let (mut stream, mut replies) = (connected(server.addr()), Vec::new());
+    for (at, line) in lines.iter().enumerate() {
+        stream.write_all(format!("{line}\r\n").as_bytes()).expect("it is open");
+        if at + 1 < lines.len() {
+            replies.push(read_line(&mut stream));
+        }
+    }
+    (stream, replies)
+}
+
+/// A connection that has asked for a copy.
+fn asking(server: &dyn Endpoint) -> TcpStream {
+    asks(server, &["REPLCONF rdb-only 1", "PSYNC ? -1"]).0
+}
+
+fn read_to_end(mut stream: TcpStream) -> Vec<u8> {
+    let mut rest = Vec::new();
+    stream.read_to_end(&mut rest).expect("it is closed in order");
+    rest
+}
+
+fn has(bytes: &[u8], text: &[u8]) -> bool {
+    bytes.windows(text.len()).any(|window| window == text)
+}
+
+#[test]
+fn others_are_answered_while_a_copy_is_made() {
+    let (server, mut client) = held_server();
+    let mut copy = asking(&*server);
+    assert!(read_line(&mut copy).starts_with("+FULLRESYNC "), "the place is told at the beginning");
+    for _ in 0..100 {
+        assert_eq!(client.line("PING").to_string(), "+PONG");
+    }
+    assert_eq!(saves(&mut client), "1");
+    assert_eq!(client.line("BGSAVE").to_string(), IN_PROGRESS);
+    assert_eq!(client.line("SET since 1").to_string(), "+OK");
+    release(&mut client);
+    let file = read_snapshot(&mut copy);
+    assert!(has(&file, b"key:7") && !has(&file, b"since"));
+    assert_eq!(read_to_end(copy), b"", "no stream follows");
+    assert_eq!(info(&mut client, "replication", "connected_slaves"), "0");
+}
+
+#[test]
+fn copies_that_are_asked_for_while_another_is_made_are_of_a_later_instant() {
+    let (server, mut client) = held_server();
+    let mut first = asking(&*server);
+    read_line(&mut first);
+    assert_eq!(client.line("SET since 1").to_string(), "+OK");
+    let later = [(); 2].map(|()| asking(&*server));
+    release(&mut client);
+    assert!(!has(&read_to_end(first), b"since"));
+    let [one, other] = later.map(read_to_end);
+    assert!(one == other, "one snapshot serves both");
+    assert!(has(&one, b"since"));
+}
+
+#[test]
+fn a_copy_and_a_replica_that_wait_for_a_save_are_both_served() {
+    let (server, mut client) = held_server();
+    assert_eq!(client.line("BGSAVE").to_string(), "+Background saving started");
+    let copy = asks(&*server, &["REPLCONF rdb-only 1", "SYNC"]).0;
+    let mut replica = connected(server.addr());
+    replica.write_all(b"PSYNC ? -1\r\n").expect("it is open");
+    await_replica(&mut client, "wait_bgsave");
+    release(&mut client);
+    assert!(read_line(&mut replica).starts_with("+FULLRESYNC "));
+    assert!(has(&read_snapshot(&mut replica), b"key:7"));
+    assert!(has(&read_to_end(copy), b"key:7"));
+}
+
+#[test]
+fn a_copy_that_nobody_waits_for_any_more_is_given_up() {
+    let (server, mut client) = held_server();
+    let mut copy = asking(&*server);
+    read_line(&mut copy);
+    assert_eq!(saves(&mut client), "1");
+    drop(copy);
+    until("it is given up", || saves(&mut client) == "0");
+    assert_eq!(client.line("BGSAVE").to_string(), "+Background saving started");
+}
+
+#[test]
+fn a_copy_is_made_when_the_save_before_it_has_failed() {
+    let (server, mut client) = held_server();
+    assert_eq!(client.line("CONFIG SET dir /").to_string(), "+OK");
+    assert_eq!(client.line("CONFIG SET dbfilename proc").to_string(), "+OK");
+    assert_eq!(client.line("BGSAVE").to_string(), "+Background saving started");
+    let copy = asking(&*server);
+    release(&mut client);
+    assert!(has(&read_to_end(copy), b"key:7"));
+    assert_eq!(info(&mut client, "persistence", "rdb_last_bgsave_status"), "err");
+}
+
+/// Returns what a server answers to clients that want a copy: the replies, the form of the file, the end.
+fn shown(server: &dyn Endpoint) -> Vec<String> {
+    let mut shown = Vec::new();
+    for last in ["SYNC", "PSYNC ? -1"] {
+        let (mut stream, replies) = asks(server, &["REPLCONF rdb-only 1", last]);
+        shown.extend(replies);
+        if last != "SYNC" {
+            shown.push(read_line(&mut stream).split(' ').next().expect("a word").to_owned());
+        }
+        let file = read_snapshot(&mut stream);
+        shown.push(format!("{last} {} {}", has(&file, b"REDIS"), read_to_end(stream).len()));
+    }
+    for line in ["REPLCONF rdb-filter-only functions", "REPLCONF rdb-filter-only \"\""] {
+        let (mut stream, replies) = asks(server, &["REPLCONF rdb-only 1", line, "SYNC"]);
+        shown.extend(replies);
+        shown.push(read_line(&mut stream));
+    }
+    let (mut stream, replies) = asks(server, &["REPLICAOF 127.0.0.1 1", "REPLCONF rdb-only 1", "SYNC"]);
+    shown.extend(replies);
+    shown.push(read_line(&mut stream));
+    shown
+}
+
+#[test]
+fn clients_that_want_a_copy_are_answered_as_by_redis() {
+    let Some(real) = RealServer::start(Kind::Redis, &["--repl-diskless-sync-delay", "0"]) else { return };
+    assert_eq!(shown(&ours::server()), shown(&real));
+}
