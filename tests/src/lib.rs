@@ -9,6 +9,7 @@ pub mod client;
 pub mod commands_page;
 pub mod compare;
 pub mod coverage;
+pub mod cpu;
 pub mod differences;
 pub mod differential;
 pub mod family;

@@ -11,9 +11,6 @@ use super::settle::{Settle, Settling};
 use lockwheel_resp::Reply;
 use lockwheel_store::time::{ClockError, ExpiryRule, Now};
 
-/// The number of deadlines that a single server fires between two readings of the real time.
-const DEADLINES_A_READING: u64 = 16;
-
 /// Whether Redisson waiters get an unlock message if an advance of the clock ends the lease that they wait for.
 /// Redisson measures the lease by the client's own clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -384,8 +381,7 @@ impl ClockAdvance {
     /// Whether to read the real time that the piece has taken. Servers that advance together do so after each deadline,
     /// because they notify one another of it. A single server does so after several.
     fn is_timed(&self) -> bool {
-        let is_next = self.is_joint || self.fired.is_multiple_of(DEADLINES_A_READING);
-        is_next && self.piece.is_limited()
+        self.piece.is_limited() && (self.is_joint || self.piece.is_reading_due())
     }
 
     fn find(&mut self, phase: Phase) -> AdvanceStep {

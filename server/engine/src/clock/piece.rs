@@ -11,6 +11,9 @@ const MAX_JOINT_US: u64 = 100_000;
 /// clients listen. A machine that is merely busy does not divide a short advance.
 const MAX_US: u64 = 1_000_000;
 
+/// The number of deadlines, or the equivalent amount of work, after which a single server reads the real time.
+const DEADLINES_PER_READING: u64 = 16;
+
 /// The budget of the present piece.
 #[derive(Clone, Debug)]
 pub(super) struct PieceBudget {
@@ -18,13 +21,15 @@ pub(super) struct PieceBudget {
     fired: Option<u64>,
     /// The beginning of the piece on the system's monotonic clock, in microseconds.
     began_us: u64,
+    /// The number of deadlines since the last reading of the real time.
+    unread: u64,
 }
 
 impl PieceBudget {
     /// The budget of an advance that is not divided into pieces.
-    pub(super) const UNLIMITED: PieceBudget = PieceBudget { fired: None, began_us: 0 };
+    pub(super) const UNLIMITED: PieceBudget = PieceBudget { fired: None, began_us: 0, unread: 0 };
     /// The budget of an advance that is divided into pieces.
-    pub(super) const LIMITED: PieceBudget = PieceBudget { fired: Some(0), began_us: 0 };
+    pub(super) const LIMITED: PieceBudget = PieceBudget { fired: Some(0), began_us: 0, unread: 0 };
 
     /// Whether the advance is divided into pieces.
     pub(super) fn is_limited(&self) -> bool {
@@ -40,11 +45,18 @@ impl PieceBudget {
     /// Subtracts deadlines, or an equivalent amount of work.
     pub(super) fn spend(&mut self, deadlines: u64) {
         self.fired = self.fired.map(|fired| fired + deadlines);
+        self.unread = self.unread.saturating_add(deadlines);
+    }
+
+    /// Whether so many deadlines have fired that the real time is to be read.
+    pub(super) fn is_reading_due(&self) -> bool {
+        self.unread >= DEADLINES_PER_READING
     }
 
     /// Records the beginning of the piece on the system's monotonic clock.
     pub(super) fn begin_at(&mut self, now_us: u64) {
         self.began_us = now_us;
+        self.unread = 0;
     }
 
     /// Records the duration of the piece until `now_us` of that clock. `is_joint`: several servers advance together.
@@ -53,6 +65,7 @@ impl PieceBudget {
         if now_us.saturating_sub(self.began_us) >= most {
             self.spend(MAX_FIRED);
         }
+        self.unread = 0;
     }
 
     /// Begins the next piece.
@@ -89,6 +102,19 @@ mod tests {
             piece.last_until(1000 + most, is_joint);
             assert!(piece.take_spent());
         }
+    }
+
+    #[test]
+    fn the_time_is_read_after_several_deadlines_or_much_work_at_one() {
+        let mut piece = PieceBudget::LIMITED;
+        (1..DEADLINES_PER_READING).for_each(|_| piece.spend(1));
+        assert!(!piece.is_reading_due());
+        piece.spend(1);
+        assert!(piece.is_reading_due());
+        piece.last_until(1, false);
+        assert!(!piece.is_reading_due());
+        piece.spend(5000);
+        assert!(piece.is_reading_due());
     }
 
     #[test]

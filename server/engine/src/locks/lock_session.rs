@@ -20,18 +20,22 @@ fn is_held(tx: &Tx<'_>, id: u64, lease: &SessionLease) -> bool {
     records::grant(tx, &lease.key, &lease.holder).is_some_and(|grant| grant.number == id)
 }
 
-fn renew(tx: &mut Tx<'_>, id: u64, lease: &SessionLease) -> bool {
-    let held = is_held(tx, id, lease);
+fn renew(tx: &mut Tx<'_>, id: u64, lease: &SessionLease) -> u64 {
+    if !is_held(tx, id, lease) {
+        return 0;
+    }
     let deadline = tx.now().wall_ms().saturating_add(lease.lease_ms);
     let owner = lease.holder.strip_suffix(WRITE_SUFFIX).unwrap_or(&lease.holder);
-    if held && let Ok(Some(hands)) = read_write::hands(tx, &lease.key, owner) {
+    if let Ok(Some(hands)) = read_write::hands(tx, &lease.key, owner) {
         // The key holds the hash that renewing a hold requires.
         let _ = read_write::renew(tx, &lease.key, owner, hands, (deadline, true));
-    } else if held && tx.deadline(&lease.key).is_none_or(|current| current < deadline) {
+        return 1 + hands.leases().unsigned_abs();
+    }
+    if tx.deadline(&lease.key).is_none_or(|current| current < deadline) {
         tx.set_deadline(&lease.key, deadline);
         tx.changed(&lease.key, events::EXPIRE);
     }
-    held
+    1
 }
 
 fn give_back(tx: &mut Tx<'_>, id: u64, lease: &SessionLease, of_others: i64) {

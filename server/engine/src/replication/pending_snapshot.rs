@@ -82,9 +82,28 @@ impl Replication {
         effects
     }
 
-    /// Whether a client waits for a copy of all data.
+    /// Whether a client waits for a copy of all data or is being sent one.
     pub(super) fn awaits_copies(&self) -> bool {
         !self.copies.is_empty()
+    }
+
+    /// Cuts the clients that have not read their copies for longer than the timeout: each keeps a snapshot in memory.
+    pub(super) fn check_copies(
+        &mut self,
+        sessions: &Sessions,
+        now: LinkClocks,
+        timeout_ms: i64,
+    ) -> Vec<ReplicationEffect> {
+        let unsent = |id| sessions.find(id).map_or(0, |slot| sessions.get(slot).delivery.pending());
+        let timed_out = self.copies.timed_out(now.real_ms, timeout_ms, unsent);
+        let slots = timed_out.into_iter().filter_map(|id| sessions.find(id));
+        slots
+            .inspect(|slot| {
+                let (announced, ip) = self.introduction(sessions.get(*slot));
+                tracing::warn!("Disconnecting timedout replica (full sync): {}", announced.name_at(&ip));
+            })
+            .map(ReplicationEffect::Cut)
+            .collect()
     }
 
     /// Adds a client to those that wait for a copy of all data. The client is disconnected behind the copy.
@@ -120,7 +139,7 @@ impl Replication {
         now: LinkClocks,
     ) -> Vec<ReplicationEffect> {
         let (Some(place), mut effects) = (self.pending.take(), Vec::new()) else { return Vec::new() };
-        let (waiting, copied): (Vec<u64>, _) = (self.awaits_end().collect(), self.copies.end());
+        let (waiting, copied): (Vec<u64>, _) = (self.awaits_end().collect(), self.copies.end(now.real_ms));
         let Some(snapshot) = snapshot else {
             tracing::warn!("SYNC failed. BGSAVE child returned an error");
             let all = waiting.into_iter().chain(copied);
@@ -158,7 +177,7 @@ impl Replication {
     pub(super) fn keep_waiting_alive(&self, sessions: &mut Sessions) -> Vec<ReplicationEffect> {
         let mut effects = Vec::new();
         let waiting = self.replicas.iter().filter(|(_, replica)| replica.state.awaits_snapshot());
-        for id in waiting.map(|(id, _)| *id).chain(self.copies.sessions()) {
+        for id in waiting.map(|(id, _)| *id).chain(self.copies.waiting()) {
             push(id, sessions, &mut effects, |delivery| delivery.push_bytes(KEEP_ALIVE));
         }
         effects

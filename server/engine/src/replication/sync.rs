@@ -91,7 +91,7 @@ impl Replication {
     }
 
     /// Returns the facts that a client has announced as a replica, and its address.
-    fn introduction(&self, session: &Session) -> (Announced, String) {
+    pub(super) fn introduction(&self, session: &Session) -> (Announced, String) {
         let announced = self.announced.get(&session.id).cloned().unwrap_or_default();
         let ip = match announced.ip.as_str() {
             "" => address_of(&session.peer.addr),

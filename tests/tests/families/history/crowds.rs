@@ -3,7 +3,7 @@
 
 use crate::history::fixture::Server;
 use crate::history::verify::found;
-use std::fs;
+use lockwheel_tests::cpu;
 use std::time::Duration;
 
 /// The number behind a name in a reply.
@@ -270,14 +270,10 @@ fn all_patterns_of_keys_are_compared_with_locks() {
 /// Returns the CPU time of this thread for a reading; the simulated server runs on this thread. The time is counted in
 /// ticks, so the request is repeated until there are enough of them.
 fn cpu_of(server: &mut Server, request: &str) -> Duration {
-    let now = || {
-        let told = fs::read_to_string("/proc/thread-self/schedstat").expect("this is Linux");
-        Duration::from_nanos(told.split(' ').next().and_then(|ns| ns.parse().ok()).expect("nanoseconds"))
-    };
-    let began = now();
+    let began = cpu::of_thread();
     for count in 1.. {
         pieces(server, request);
-        let taken = now() - began;
+        let taken = cpu::of_thread() - began;
         if taken >= Duration::from_millis(200) {
             return taken / count;
         }

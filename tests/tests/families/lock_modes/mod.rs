@@ -2,6 +2,7 @@
 
 mod against_model;
 mod convert;
+mod costs;
 mod counting;
 mod delays;
 mod fair;

@@ -3,13 +3,16 @@
 
 use crate::replication::servers::info;
 use crate::replication::snapshots::{
-    IN_PROGRESS, await_replica, held_server, read_line, read_snapshot, release, saves,
+    IN_PROGRESS, await_replica, fill, held_server, read_line, read_snapshot, release, saves,
 };
+use lockwheel::Config;
+use lockwheel_engine::config::Permission;
 use lockwheel_tests::check::Endpoint;
 use lockwheel_tests::client::{Client, connected};
 use lockwheel_tests::ours;
 use lockwheel_tests::redis_server::{Kind, RealServer};
 use lockwheel_tests::shapes::until;
+use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
@@ -99,14 +102,21 @@ fn a_copy_that_nobody_waits_for_any_more_is_given_up() {
 
 #[test]
 fn a_copy_is_made_when_the_save_before_it_has_failed() {
-    let (server, mut client) = held_server();
-    assert_eq!(client.line("CONFIG SET dir /").to_string(), "+OK");
-    assert_eq!(client.line("CONFIG SET dbfilename proc").to_string(), "+OK");
+    let mut config = Config::default();
+    config.enable_protected_configs = Permission::Yes;
+    let server = ours::configured(config).start().expect("loopback has a free port");
+    let mut client = Client::connect(server.addr());
+    fill(&mut client);
+    // A directory has the name of the file.
+    let directory = std::env::temp_dir().join(format!("lockwheel-copies-{}", std::process::id()));
+    fs::create_dir_all(directory.join("dump.rdb")).expect("it can be made");
+    assert_eq!(client.cmd(&["CONFIG", "SET", "dir", &directory.to_string_lossy()]).to_string(), "+OK");
     assert_eq!(client.line("BGSAVE").to_string(), "+Background saving started");
-    let copy = asking(&*server);
+    let copy = asking(&server);
     release(&mut client);
     assert!(has(&read_to_end(copy), b"key:7"));
     assert_eq!(info(&mut client, "persistence", "rdb_last_bgsave_status"), "err");
+    let _gone = fs::remove_dir_all(&directory);
 }
 
 /// Returns what a server answers to clients that want a copy: the replies, the form of the file, the end.

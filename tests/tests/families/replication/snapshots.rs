@@ -23,7 +23,7 @@ pub(super) fn release(client: &mut Client) {
 }
 
 /// Fills a server, and holds its later snapshots.
-fn fill(client: &mut Client) {
+pub(super) fn fill(client: &mut Client) {
     for line in [&format!("DEBUG POPULATE {KEYS} key 30"), HOLD] {
         assert_eq!(client.line(line).to_string(), "+OK");
     }

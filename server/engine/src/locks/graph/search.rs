@@ -58,9 +58,9 @@ impl Waiting<'_> {
         Wait { place: Some(self.place), shares, asks_to_share: shares, several: self.together }
     }
 
-    /// Whether the request stands before a waiter at a place in the queue of a lock.
-    fn is_before(&self, key: &[u8], place: Option<Place>) -> bool {
-        self.keys.contains(&key) && place.is_some_and(|place| self.place < place)
+    /// Whether the request stands before a waiter at a place in a queue that both are in.
+    fn is_before(&self, place: Option<Place>) -> bool {
+        place.is_some_and(|place| self.place < place)
     }
 
     /// Whether the request keeps a lock from a waiter behind it.
@@ -124,12 +124,17 @@ pub(crate) fn closed_cycle(tx: &Tx<'_>, owner: &[u8]) -> Option<(WaiterId, Vec<u
 /// The maximum number of locks for which a search first checks whether the owner holds one of them.
 const FEW_LOCKS: usize = 64;
 
+/// The maximum number of locks of a request among which one is searched without an index.
+const MAX_SCANNED: usize = 16;
+
 /// A search from an owner's waits to the owners that it waits for, and so on.
 struct Search<'s, 'k> {
     tx: &'s Tx<'k>,
     /// The owner's request that is about to wait. Without keys there is no request, and the search begins with the
     /// owner's present waits.
     waiting: Waiting<'s>,
+    /// The locks that the request wants, sorted. Empty if there are at most [`MAX_SCANNED`].
+    wanted: Vec<&'s [u8]>,
     foreign: &'s ForeignWaits<'s>,
     /// The waits that have been reached, the owner's own first.
     steps: Vec<Step>,
@@ -148,7 +153,12 @@ impl<'s, 'k> Search<'s, 'k> {
     fn new(tx: &'s Tx<'k>, waiting: Waiting<'s>, foreign: &'s ForeignWaits<'s>) -> Self {
         let (steps, seen) = (Vec::new(), BTreeSet::new());
         let (met, held, walked) = (BTreeSet::new(), BTreeSet::new(), BTreeMap::new());
-        Search { tx, waiting, foreign, steps, seen, met, held, walked, first_old: None }
+        let mut wanted = Vec::new();
+        if waiting.keys.len() > MAX_SCANNED {
+            wanted.extend_from_slice(waiting.keys);
+            wanted.sort_unstable();
+        }
+        Search { tx, waiting, wanted, foreign, steps, seen, met, held, walked, first_old: None }
     }
 
     /// Begins a search with a request that is about to wait.
@@ -177,7 +187,21 @@ impl<'s, 'k> Search<'s, 'k> {
     /// by other requests.
     fn is_new_before_others(&self) -> bool {
         let (tx, waiting) = (self.tx, self.waiting);
-        waiting.keys.iter().any(|key| waiting.is_before(key, tx.last_waiting(key)))
+        waiting.keys.iter().any(|key| waiting.is_before(tx.last_waiting(key)))
+    }
+
+    /// Whether the request wants a lock. O(log n), n the locks that it wants.
+    fn wants(&self, key: &[u8]) -> bool {
+        match self.wanted.is_empty() {
+            true => self.waiting.keys.contains(&key),
+            false => self.wanted.binary_search(&key).is_ok(),
+        }
+    }
+
+    /// Whether a step is a wait of the request itself, not one of its owner's present waits.
+    fn is_of_request(&self, at: usize) -> bool {
+        let comes_first = self.first_old.is_none_or(|first_old| at < first_old);
+        comes_first && self.steps[at].from.is_none() && !self.waiting.keys.is_empty()
     }
 
     /// Adds the present waits of an owner.
@@ -242,13 +266,12 @@ impl<'s, 'k> Search<'s, 'k> {
     fn meets_owner(&mut self, at: usize) -> bool {
         let (tx, waiting, step) = (self.tx, self.waiting, &self.steps[at]);
         let (owner, key, is_own) = (step.owner.clone(), step.key.clone(), step.from.is_none());
-        let is_newcomer = is_own && waiting.keys.contains(&&*key);
-        let wait = if is_newcomer { waiting.wait() } else { Wait::of(tx, &key, &owner) };
+        let wait = if self.is_of_request(at) { waiting.wait() } else { Wait::of(tx, &key, &owner) };
         // A request of a higher rank passes present waiters.
-        let passes = !is_own && waiting.is_before(&key, wait.place);
+        let passes = !is_own && waiting.is_before(wait.place) && self.wants(&key);
         let kept = wait.kept(tx, &key, (passes && !waiting.shares).then_some(waiting.place));
         let before = kept.by_those_before;
-        let is_passed = passes && waiting.is_before(&key, before) && waiting.keeps(tx, &key, &wait);
+        let is_passed = passes && waiting.is_before(before) && waiting.keeps(tx, &key, &wait);
         let is_closed = match self.first_old.is_some_and(|first_old| at >= first_old) {
             false => is_passed || (!is_own && self.waits_already(&key, &wait, kept)),
             // A cycle of present waits alone is not the request's doing.

@@ -35,6 +35,13 @@ pub(in crate::locks) struct Hands {
     pub(in crate::locks) others: bool,
 }
 
+impl Hands {
+    /// Returns the number of shared holds that have leases of their own.
+    pub(in crate::locks) fn leases(&self) -> i64 {
+        self.reads.clamp(0, MAX_READ_LEASES)
+    }
+}
+
 /// Whether a key holds a read-write lock.
 pub(in crate::locks) fn is_one(tx: &Tx<'_>, key: &[u8]) -> bool {
     has(tx, key, MODE_FIELD)

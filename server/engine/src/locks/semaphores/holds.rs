@@ -45,6 +45,8 @@ pub(super) struct Holds {
     /// The holds that have an end, by that end; holds that end at the same instant by the order of their deadlines.
     leases: BTreeMap<(i64, u64), Place>,
     ids: BTreeMap<Id, Place>,
+    /// The number of the first hold of each grant. The holds of a grant are of one owner and have successive numbers.
+    grants: BTreeMap<u64, u64>,
     made: u64,
     /// Permits without an id.
     plain: i64,
@@ -68,6 +70,7 @@ impl Holds {
             self.leases.insert((lease.deadline_ms, self.made), place.clone());
         }
         self.bytes += HOLD + 2 * owner.len();
+        self.grants.entry(hold.token).or_insert(self.made);
         self.all.insert(place, hold);
     }
 
@@ -82,7 +85,20 @@ impl Holds {
             self.leases.remove(&(lease.deadline_ms, lease.number));
         }
         self.bytes -= HOLD + 2 * place.0.len();
+        self.forget_first(place, hold.token);
         Some(hold)
+    }
+
+    /// Makes the next hold of a grant its first, if the removed hold was. Without a next one, forgets the grant.
+    fn forget_first(&mut self, removed: &Place, token: u64) {
+        if self.grants.get(&token) != Some(&removed.1) {
+            return;
+        }
+        let next = self.of_grant(&removed.0, token).next().map(|(place, _)| place.1);
+        match next {
+            Some(next) => self.grants.insert(token, next),
+            None => self.grants.remove(&token),
+        };
     }
 
     /// Lowers the permits of a hold of which some have been given back, but not all. O(log n).
@@ -123,6 +139,13 @@ impl Holds {
     /// Returns the holds of an owner, the oldest first.
     pub(super) fn of(&self, owner: &[u8]) -> impl Iterator<Item = (&Place, &Hold)> {
         self.all.range((owner.into(), 0)..=(owner.into(), u64::MAX))
+    }
+
+    /// Returns the holds of a grant to an owner, the oldest first. O(log n).
+    pub(super) fn of_grant(&self, owner: &[u8], token: u64) -> impl Iterator<Item = (&Place, &Hold)> {
+        let first = self.grants.get(&token).copied().unwrap_or(u64::MAX);
+        let from_first = self.all.range((owner.into(), first)..=(owner.into(), u64::MAX));
+        from_first.take_while(move |(_, hold)| hold.token == token)
     }
 
     /// Returns the grant of a permit, if a native command gave it out. O(log n).

@@ -111,6 +111,37 @@ pub(super) fn renew(tx: &mut Tx<'_>, key: &[u8], id: &Id, deadline_ms: i64) -> R
     Ok(())
 }
 
+/// Makes the leases of these permits last at least until an instant in wall milliseconds. Returns whether any of the
+/// permits is out. A permit whose lease has ended belongs to nobody, though it has not been taken back yet.
+///
+/// O(log n) each.
+pub(super) fn prolong(
+    tx: &mut Tx<'_>,
+    key: &[u8],
+    ids: &[Id],
+    deadline_ms: i64,
+) -> Result<bool, CommandError> {
+    if ids.is_empty() {
+        return Ok(false);
+    }
+    let (leases_key, over_ms) = (permit_leases_key(key), tx.over_until_ms());
+    let Some(edit) = tx.write::<ZSet>(&leases_key)? else { return Ok(false) };
+    let (mut are_out, mut is_changed) = (false, false);
+    for id in ids {
+        let end_ms = edit.value.score(id).map(|score| score as i64);
+        let Some(end_ms) = end_ms.filter(|end_ms| *end_ms > over_ms) else { continue };
+        are_out = true;
+        if end_ms < deadline_ms {
+            edit.value.insert(id, deadline_ms as f64, edit.encodings);
+            is_changed = true;
+        }
+    }
+    if is_changed {
+        tx.changed(&leases_key, events::ZADD);
+    }
+    Ok(are_out)
+}
+
 /// Takes these permits back.
 pub(super) fn take_back(tx: &mut Tx<'_>, key: &[u8], ids: &[Id]) -> Result<(), CommandError> {
     let leases_key = permit_leases_key(key);

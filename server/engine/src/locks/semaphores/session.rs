@@ -33,28 +33,18 @@ pub(super) fn end(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], token: u64) {
 /// Returns the holds of a grant, with their ids.
 fn of_grant(tx: &Tx<'_>, key: &[u8], owner: &[u8], token: u64) -> Vec<(Place, i64, Option<Id>)> {
     let holds = account(tx, key, |account| {
-        let of_grant = account.holds.of(owner).filter(|(_, hold)| hold.token == token);
+        let of_grant = account.holds.of_grant(owner, token);
         of_grant.map(|(place, hold)| (place.clone(), hold.permits, hold.id)).collect()
     });
     holds.unwrap_or_default()
 }
 
-fn renew(tx: &mut Tx<'_>, token: u64, lease: &SessionLease) -> bool {
+fn renew(tx: &mut Tx<'_>, token: u64, lease: &SessionLease) -> u64 {
     let key = &*lease.key;
     let holds = of_grant(tx, key, &lease.holder, token);
     let deadline_ms = tx.now().wall_ms().saturating_add(lease.lease_ms);
-    let mut is_held = false;
-    for (_, _, id) in &holds {
-        let Some(id) = id else { continue };
-        // A permit whose lease has ended belongs to nobody, though it has not been taken back yet.
-        let over_ms = tx.over_until_ms();
-        if let Some(before) = ids::deadline_ms(tx, key, id).ok().flatten().filter(|end| *end > over_ms) {
-            is_held = true;
-            if before < deadline_ms {
-                let _of_that_type = ids::renew(tx, key, id, deadline_ms);
-            }
-        }
-    }
+    let permits: Vec<Id> = holds.iter().filter_map(|(_, _, id)| *id).collect();
+    let are_held = ids::prolong(tx, key, &permits, deadline_ms).unwrap_or(false);
     let plain = holds.iter().filter(|(_, _, id)| id.is_none()).map(|(place, ..)| place);
     let plain: Vec<Place> = plain.cloned().collect();
     if !plain.is_empty() {
@@ -63,7 +53,7 @@ fn renew(tx: &mut Tx<'_>, token: u64, lease: &SessionLease) -> bool {
             plain.iter().for_each(|place| account.holds.prolong(place, end));
         });
     }
-    is_held || !plain.is_empty()
+    if are_held || !plain.is_empty() { holds.len() as u64 } else { 0 }
 }
 
 fn give_back(tx: &mut Tx<'_>, token: u64, lease: &SessionLease, _: i64) {

@@ -5,9 +5,9 @@ use lockwheel_store::keyspace::Tx;
 /// The kind of a lease: its renewal and its return. Each family of commands has one constant.
 #[derive(Debug)]
 pub(in crate::locks) struct LeaseKind {
-    /// Makes the lease last `lease_ms` milliseconds from now, unless it already lasts longer. Returns whether the hold
-    /// still exists. `id` is the id of the lease.
-    pub(in crate::locks) renew: fn(&mut Tx<'_>, id: u64, lease: &SessionLease) -> bool,
+    /// Makes the lease last `lease_ms` milliseconds from now, unless it already lasts longer. Returns the number of
+    /// holds and permits that were looked at; 0 if none exists any longer. `id` is the id of the lease.
+    pub(in crate::locks) renew: fn(&mut Tx<'_>, id: u64, lease: &SessionLease) -> u64,
     /// Gives back the leased holds because the connection has ended. `of_others` holds remain, which other connections
     /// lease by the same id.
     pub(in crate::locks) give_back: fn(&mut Tx<'_>, id: u64, lease: &SessionLease, of_others: i64),

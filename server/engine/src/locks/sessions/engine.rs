@@ -19,29 +19,30 @@ pub(crate) fn has_leases(keyspace: &mut Keyspace, session: u64, now: Now) -> boo
 const MAX_RENEWED_AT_ONCE: u64 = 8192;
 
 /// Renews the leases of a connection that are due, and gives back those whose client has been silent for too long. The
-/// client was last heard at `heard_at_ms`. Returns the number of handled leases, at most [`MAX_RENEWED_AT_ONCE`]: the
-/// rest is still due. O(log n) each.
+/// client was last heard at `heard_at_ms`. Returns the number of handled holds and permits. Once it reaches
+/// [`MAX_RENEWED_AT_ONCE`], the rest is still due. O(log n) each.
 pub(crate) fn renew_due(keyspace: &mut Keyspace, session: u64, heard_at_ms: i64, now: Now) -> u64 {
     let (mut tx, mut count) = (keyspace.tx(0, now), 0);
     while let Some((due_ms, id)) = leases(&tx).first_of(session)
         && due_ms <= now.monotonic_ms()
         && count < MAX_RENEWED_AT_ONCE
     {
-        count += 1;
-        match leases(&tx).silent_at_ms((id, session)) {
+        count += match leases(&tx).silent_at_ms((id, session)) {
             Some(silent_ms) if silent_ms <= now.monotonic_ms() => hear(&mut tx, (id, session), heard_at_ms),
             _ => renew(&mut tx, (id, session), 0),
-        }
+        };
     }
     count
 }
 
-/// Notes when the client of a lease was last heard. Gives back the lease if that is too long ago.
-fn hear(tx: &mut Tx<'_>, which: (u64, u64), heard_at_ms: i64) {
+/// Notes when the client of a lease was last heard. Gives back the lease if that is too long ago. Returns the number of
+/// handled leases, 1.
+fn hear(tx: &mut Tx<'_>, which: (u64, u64), heard_at_ms: i64) -> u64 {
     with_leases(tx, |leases| leases.heard(which, heard_at_ms));
     if leases(tx).silent_at_ms(which).is_some_and(|silent_ms| silent_ms <= tx.now().monotonic_ms()) {
         give_back_one(tx, which);
     }
+    1
 }
 
 /// Renews all leases as if it were `later_ms` later. Returns the connections that have leases. `waits` says whether a
@@ -62,16 +63,18 @@ pub(crate) fn renew_all(
     leases(&tx).sessions()
 }
 
-fn renew(tx: &mut Tx<'_>, which: (u64, u64), later_ms: i64) {
-    let Some(mut lease) = leases(tx).of_session(which).cloned() else { return };
+/// Renews a lease, or ends it if its hold is gone. Returns the number of handled holds and permits, at least 1.
+fn renew(tx: &mut Tx<'_>, which: (u64, u64), later_ms: i64) -> u64 {
+    let Some(mut lease) = leases(tx).of_session(which).cloned() else { return 1 };
     tx.select(lease.db);
     let now_ms = tx.now().monotonic_ms().saturating_add(later_ms);
     lease.lease_ms = lease.lease_ms.saturating_add(later_ms);
-    let is_held = (lease.kind.renew)(tx, which.0, &lease);
-    with_leases(tx, |leases| match is_held {
-        true => leases.renewed(which, now_ms),
-        false => leases.end(which.0),
+    let renewed = (lease.kind.renew)(tx, which.0, &lease);
+    with_leases(tx, |leases| match renewed {
+        0 => leases.end(which.0),
+        _ => leases.renewed(which, now_ms),
     });
+    renewed.max(1)
 }
 
 /// Gives back everything that a connection has leased, in the order in which it was taken. O(n log n).

@@ -19,7 +19,7 @@ pub(in crate::locks) fn uphold(tx: &mut Tx<'_>, id: u64) {
     }
     let now_ms = tx.now().monotonic_ms();
     for lease in records::leases(tx).by_id(id) {
-        if (lease.kind.renew)(tx, id, &lease) {
+        if (lease.kind.renew)(tx, id, &lease) > 0 {
             records::with_leases(tx, |leases| leases.renewed((id, lease.session), now_ms));
         }
     }

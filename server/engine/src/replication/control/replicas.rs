@@ -212,5 +212,7 @@ impl ReplicationControl<'_> {
         let (now, timeout_ms) = (self.now(), self.config.replication.timeout.saturating_mul(1000));
         let effects = self.history.check_replicas(self.sessions, now, timeout_ms);
         self.effects.extend(effects);
+        let effects = self.history.check_copies(self.sessions, now, timeout_ms);
+        self.effects.extend(effects);
     }
 }

@@ -1,0 +1,119 @@
+//! The processor time of requests that concern many locks or permits. Not the time is checked but its growth: four times
+//! as many take about four times as long, and would take sixteen times if each were compared with all.
+
+use lockwheel::Config;
+use lockwheel_engine::core::Simulation;
+use lockwheel_tests::cpu;
+use std::time::Duration;
+
+const MANY: usize = 4000;
+
+/// A server whose clock stands still, and its first client.
+fn server() -> (Simulation, u64) {
+    let mut server = Simulation::new(Config::default(), 7);
+    let client = server.connect();
+    server.ask(client, "HELLO 3");
+    server.ask(client, "CLOCK.FREEZE");
+    (server, client)
+}
+
+/// A request for all of `count` locks.
+fn acquire(count: usize, rest: &str) -> String {
+    let keys: Vec<String> = (0..count).map(|n| format!("lock-{n}")).collect();
+    format!("LOCK.MACQUIRE {count} {} {rest}", keys.join(" "))
+}
+
+/// A server whose first client holds `count` locks.
+fn holder(count: usize) -> (Simulation, u64) {
+    let (mut server, client) = server();
+    let told = server.ask(client, &acquire(count, "holder PX 100000000"));
+    assert!(told.starts_with('%'), "{told}");
+    (server, client)
+}
+
+/// Checks that `cost` of four times as many is not much more than four times as large.
+#[track_caller]
+fn check_growth(few: usize, cost: impl Fn(usize) -> Duration) {
+    let [few, many] = [few, 4 * few].map(cost);
+    assert!(many < 10 * few, "{few:?}, {many:?}");
+}
+
+#[test]
+fn a_request_that_waits_for_many_locks() {
+    check_growth(4000, |count| {
+        let (mut server, _) = holder(count);
+        let waiter = server.connect();
+        let request = acquire(count, "waiter BLOCK 0");
+        cpu::of(|| assert_eq!(server.ask(waiter, &request), "", "it waits"))
+    });
+}
+
+#[test]
+fn a_request_that_passes_another_one_for_the_same_locks() {
+    check_growth(2000, |count| {
+        let (mut server, _) = holder(count);
+        let [first, second] = [(); 2].map(|()| server.connect());
+        server.send(first, &acquire(count, "waiter BLOCK 0"));
+        let request = acquire(count, "urgent PRIORITY 5 BLOCK 0");
+        cpu::of(|| assert_eq!(server.ask(second, &request), "", "it waits"))
+    });
+}
+
+/// Returns the processor time of the releases of 4,000 locks, the next of which `next` gives. With `waiter`, another
+/// request waits for all of them together.
+fn releases(next: fn(usize) -> usize, waiter: bool) -> Duration {
+    let (mut server, client) = holder(MANY);
+    let other = server.connect();
+    if waiter {
+        server.send(other, &acquire(MANY, "waiter BLOCK 0"));
+    }
+    let taken = cpu::of(|| {
+        for n in 0..MANY {
+            server.send(client, &format!("LOCK.RELEASE lock-{} holder", next(n)));
+        }
+    });
+    assert_eq!(server.read(other).contains("tokens"), waiter);
+    taken
+}
+
+/// Each release is a change of one of the locks that the waiter needs. A look at all 4,000 locks after each would cost
+/// a thousand times as much as the releases alone.
+#[test]
+fn releases_of_locks_that_another_request_needs_together() {
+    let orders: [fn(usize) -> usize; 3] = [|n| n, |n| MANY - 1 - n, |n| (n * 7919 + 13) % MANY];
+    for next in orders {
+        let [alone, waited] = [false, true].map(|waiter| releases(next, waiter));
+        assert!(waited < 100 * alone, "{alone:?}, {waited:?}");
+    }
+}
+
+/// All permits are one owner's.
+#[test]
+fn renewals_of_permits_that_a_connection_holds() {
+    check_growth(2000, |grants| {
+        let (mut server, client) = server();
+        server.ask(client, "SEM.INIT s 1000000");
+        for _ in 0..grants {
+            let told = server.ask(client, "SEM.ACQUIRE s owner PX 3000 SESSION");
+            assert!(told.starts_with('%'), "{told}");
+        }
+        cpu::of(|| {
+            let told = server.ask(client, "CLOCK.ADVANCE 1000");
+            assert!(told.contains("fired"), "{told}");
+        })
+    });
+}
+
+/// An advance leaps once it has renewed 65,536 leases. Each permit has one.
+#[test]
+fn renewals_of_permits_with_ids_are_counted_one_by_one() {
+    for (permits, fired) in [(1, 90), (5000, 14)] {
+        let (mut server, client) = server();
+        server.ask(client, "SEM.INIT s 1000000");
+        server.ask(client, &format!("SEM.ACQUIRE s owner PX 100 SESSION IDS PERMITS {permits}"));
+        let told = server.ask(client, "CLOCK.ADVANCE 3000");
+        let lines: Vec<&str> = told.split("\r\n").collect();
+        let at = lines.iter().position(|line| *line == "fired").unwrap_or_else(|| panic!("{told}"));
+        assert_eq!(lines[at + 1], format!(":{fired}"), "{permits}");
+    }
+}
