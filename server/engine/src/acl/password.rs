@@ -32,7 +32,7 @@ impl PasswordHash {
         &self.0
     }
 
-    /// Whether it is the same sum, in a time that does not depend on where they differ.
+    /// Whether two hashes are equal. The comparison takes the same time wherever they differ.
     pub(super) fn is(&self, other: &PasswordHash) -> bool {
         self.0.iter().zip(&other.0).fold(0, |differing, (a, b)| differing | (a ^ b)) == 0
     }

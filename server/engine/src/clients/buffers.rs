@@ -5,33 +5,33 @@ use lockwheel_store::memory::{ClientBytes, block};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Redis gives each client a buffer of this size for replies, and always counts all of it: how much of it is in use
-/// makes no client go. Output up to here, taken or not, does not count towards `maxmemory-clients`.
+/// The size of the reply buffer that Redis gives to each client, and always counts in full. Output up to this size,
+/// taken or not, does not count towards `maxmemory-clients`, so it never causes an eviction.
 const USUAL_OUTPUT: usize = 16 << 10;
 
-/// Counters of a client's buffers. The connection updates input and unwritten output; the engine updates untaken
-/// output; each counter has one writer at a time. Updates change the engine's total of all buffers, until this is
-/// dropped.
+/// Counters of a client's buffers. The connection updates the input and the unwritten output; the engine updates the
+/// untaken output. Each counter has one writer at a time. Updates change the engine's total of all buffers. Dropping
+/// the counters removes their bytes from that total.
 #[derive(Debug)]
 pub struct ClientBuffers {
     all: ClientBytes,
-    /// Bytes of output that were taken and are not yet written.
+    /// Bytes of output that the connection has taken and not yet written.
     unwritten: AtomicUsize,
-    /// Bytes of memory of untaken output, of taken output, and of the query buffer.
+    /// Bytes of memory of the untaken output, of the taken output, and of the query buffer.
     untaken_memory: AtomicUsize,
     taken_memory: AtomicUsize,
     query_memory: AtomicUsize,
-    /// Bytes of memory of what the client has asked the engine to keep: queued requests, names of channels and keys.
+    /// Bytes of memory of the state that the engine keeps for the client: queued requests, names of channels and keys.
     state_memory: AtomicUsize,
     /// Bytes in the query buffer.
     query: AtomicUsize,
-    /// How often the client has sent a part of a request, wrapping around.
+    /// The number of times that the client has sent a part of a request. The number wraps around.
     partial_reads: AtomicUsize,
-    /// Pieces of the output that was taken: how many, their bytes, and their memory as if nothing were shared.
+    /// The pieces of the taken output: their number, their bytes, and their memory as if nothing were shared.
     pieces: AtomicUsize,
     piece_bytes: AtomicUsize,
     piece_memory: AtomicUsize,
-    /// Bytes of those pieces that other clients have, too.
+    /// Bytes of those pieces that are shared with other clients.
     shared: AtomicUsize,
 }
 
@@ -53,19 +53,19 @@ impl ClientBuffers {
         }
     }
 
-    /// Bytes that were taken and are not yet written.
+    /// Bytes that the connection has taken and not yet written.
     #[inline]
     pub(crate) fn unwritten(&self) -> usize {
         self.unwritten.load(Ordering::Relaxed)
     }
 
-    /// Records how many of the taken bytes are not yet written.
+    /// Records the number of taken bytes that are not yet written.
     #[inline]
     pub fn set_unwritten(&self, bytes: usize) {
         self.unwritten.store(bytes, Ordering::Relaxed);
     }
 
-    /// Records the output that was taken and is not yet written. O(1).
+    /// Records the output that the connection has taken and not yet written. O(1).
     #[inline]
     pub fn set_taken(&self, output: &Outbox) {
         self.set_unwritten(output.len());
@@ -78,13 +78,13 @@ impl ClientBuffers {
         }
     }
 
-    /// Counts that the client has sent something that completes no request: it is not idle.
+    /// Counts a read that completes no request. Such a client is not idle.
     #[inline]
     pub fn count_partial_read(&self) {
         self.partial_reads.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// How often it has, wrapping around.
+    /// The number of reads that completed no request. The number wraps around.
     pub(crate) fn partial_reads(&self) -> usize {
         self.partial_reads.load(Ordering::Relaxed)
     }
@@ -96,14 +96,14 @@ impl ClientBuffers {
         self.change(&self.query_memory, block(capacity));
     }
 
-    /// Records the memory of the output that has not been taken. O(1).
+    /// Records the memory of the untaken output. O(1).
     #[inline]
     pub(crate) fn set_untaken(&self, memory: usize) {
         self.change_output(&self.untaken_memory, memory);
     }
 
-    /// What the engine keeps for the client took `before` bytes of memory, and takes `after` now. Call with the engine
-    /// locked. O(1).
+    /// Replaces `before` bytes by `after` bytes in the memory of the state that the engine keeps for the client. Call
+    /// with the engine locked. O(1).
     pub(crate) fn change_state(&self, before: usize, after: usize) {
         let sum = load(&self.state_memory).wrapping_sub(before).wrapping_add(after);
         self.change(&self.state_memory, sum);
@@ -129,13 +129,13 @@ impl ClientBuffers {
         }
     }
 
-    /// Bytes of memory of all of them, without what is shared. O(1).
+    /// Bytes of memory of all buffers, without shared messages. O(1).
     pub(crate) fn memory(&self) -> usize {
         let own = [&self.untaken_memory, &self.taken_memory, &self.query_memory, &self.state_memory];
         own.map(load).into_iter().sum()
     }
 
-    /// Those that count towards `maxmemory-clients`. O(1).
+    /// The bytes that count towards `maxmemory-clients`. O(1).
     pub(crate) fn limited(&self) -> usize {
         let output = [&self.untaken_memory, &self.taken_memory].map(load).map(beyond_usual);
         output.into_iter().sum::<usize>() + load(&self.query_memory) + load(&self.state_memory)
@@ -147,12 +147,12 @@ impl ClientBuffers {
         (bytes, load(&self.query_memory).saturating_sub(bytes))
     }
 
-    /// The pieces of the output that was taken: how many, their bytes, and their memory as if nothing were shared.
+    /// The pieces of the taken output: their number, their bytes, and their memory as if nothing were shared.
     pub(crate) fn pieces(&self) -> (usize, usize, usize) {
         (load(&self.pieces), load(&self.piece_bytes), load(&self.piece_memory))
     }
 
-    /// Bytes of those pieces that other clients have, too.
+    /// Bytes of those pieces that are shared with other clients.
     pub(crate) fn shared_bytes(&self) -> usize {
         load(&self.shared)
     }
@@ -173,7 +173,7 @@ impl Drop for ClientBuffers {
     }
 }
 
-/// Bytes of a client's state that are counted as long as this is there.
+/// Bytes of a client's state. They are counted until this is dropped.
 #[derive(Debug)]
 pub(crate) struct HeldState {
     buffers: Arc<ClientBuffers>,
@@ -181,18 +181,18 @@ pub(crate) struct HeldState {
 }
 
 impl HeldState {
-    /// None yet.
+    /// A count of zero bytes for the client with these buffers.
     pub(crate) fn new(buffers: &Arc<ClientBuffers>) -> Self {
         HeldState { buffers: buffers.clone(), bytes: 0 }
     }
 
-    /// So many from now on. O(1).
+    /// Sets the number of bytes. O(1).
     pub(crate) fn set(&mut self, bytes: usize) {
         self.buffers.change_state(self.bytes, bytes);
         self.bytes = bytes;
     }
 
-    /// How many there are.
+    /// The number of bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }

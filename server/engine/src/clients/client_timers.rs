@@ -1,8 +1,7 @@
-//! The timers of clients: those that are idle for too long are closed, and those that leave their output unread; leases
-//! are renewed.
+//! The timers of clients. They close clients that are idle for too long or leave their output unread, and renew leases.
 //!
-//! A client that is neither blocked nor subscribed nor a monitor has one timer while `timeout` is set. Requests do not
-//! move it: when it fires and the client has been active since, it is set again.
+//! While `timeout` is set, each client that is neither blocked nor subscribed nor a monitor has one idle timer.
+//! Requests do not move the timer. If it fires and the client has been active since, it is set again.
 
 use super::session::{Closing, Session};
 use super::sessions::Sessions;
@@ -20,7 +19,7 @@ pub(crate) struct ClientTimers<'a> {
     pub(crate) timers: &'a mut Timers,
     /// The source of the order among deadlines.
     pub(crate) keyspace: &'a mut Keyspace,
-    /// `timeout`, in seconds; 0: no client is closed because it is idle.
+    /// `timeout`, in seconds. 0: no idle client is closed.
     pub(crate) timeout_s: u64,
     /// The present instant.
     pub(crate) now: Now,
@@ -29,7 +28,7 @@ pub(crate) struct ClientTimers<'a> {
 /// The fate of a client whose idle timer has fired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum IdleEnd {
-    /// The client was not idle, or is gone.
+    /// The client stays: it was not idle, or is already gone.
     Stays,
     /// The client is closed when its output is written.
     ClosesAfterOutput(Slot),
@@ -38,7 +37,7 @@ pub(crate) enum IdleEnd {
 }
 
 impl ClientTimers<'_> {
-    /// Gives a client a timer exactly while it can be closed for being idle.
+    /// Sets the idle timer of a client if the client may be closed for idleness; else cancels it.
     pub(crate) fn watch_idle(&mut self, slot: Slot) {
         let session = self.sessions.get(slot);
         let is_watched = self.timeout_s > 0
@@ -58,7 +57,7 @@ impl ClientTimers<'_> {
         }
     }
 
-    /// Returns when a client has been idle for too long, on the monotonic clock in milliseconds.
+    /// Returns the instant from which a client counts as idle for too long, in milliseconds of the monotonic clock.
     fn idle_deadline(&self, slot: Slot) -> i64 {
         let last_ms = self.sessions.get(slot).last_active.monotonic_ms();
         last_ms.saturating_add_unsigned(self.timeout_s.saturating_mul(1000))
@@ -85,7 +84,7 @@ impl ClientTimers<'_> {
         }
     }
 
-    /// Sets the idle timers of all clients anew: `timeout` has another value.
+    /// Sets all idle timers again after a change of `timeout`.
     pub(crate) fn timeout_changed(&mut self) {
         for slot in self.sessions.slots().collect::<Vec<_>>() {
             self.cancel_idle(slot);
@@ -93,8 +92,9 @@ impl ClientTimers<'_> {
         }
     }
 
-    /// Returns the first timer, its deadline in milliseconds and when it was made: exact when that is no later than
-    /// `until_ms`. Timers that are set too early are put off first.
+    /// Returns the deadline of the first timer, in milliseconds, and its order. The result is exact if the deadline is
+    /// no later than `until_ms`. Idle timers of clients that have been active since are first moved to their new
+    /// deadlines.
     pub(crate) fn first(&mut self, until_ms: i64) -> Option<(i64, Order)> {
         loop {
             match self.timers.first() {
@@ -104,8 +104,8 @@ impl ClientTimers<'_> {
         }
     }
 
-    /// Sets the first timer again, if it is that of a client which has been active since it was set; returns whether it
-    /// was.
+    /// Moves the first timer if it is the idle timer of a client that has been active since it was set. Returns whether
+    /// the timer was moved.
     fn put_off_idle(&mut self, at_ms: i64, timer: Timer) -> bool {
         if timer.kind != TimerKind::Idle {
             return false;
@@ -120,7 +120,7 @@ impl ClientTimers<'_> {
         true
     }
 
-    /// Returns what becomes of a client whose idle timer has fired. One that kept reading a long reply or sending a
+    /// Returns the fate of a client whose idle timer has fired. A client that kept reading a long reply or sending a
     /// long request was not idle. Output that its connection has not begun to write, the answer after a wait, is
     /// written first.
     pub(crate) fn end_idle(&mut self, client: u64) -> IdleEnd {
@@ -143,8 +143,9 @@ impl ClientTimers<'_> {
         }
     }
 
-    /// Looks at the output of a client at this instant of real time, in milliseconds: it is closed if it has left so
-    /// much unread until then. One timer at a time is enough: the output is checked again when it fires.
+    /// Checks the output of a client at `deadline_ms`, in milliseconds of real time. The client is closed if the output
+    /// has stayed over its soft limit until then. One timer at a time is enough, because the output is checked again
+    /// when it fires.
     pub(crate) fn watch_output(&mut self, slot: Slot, deadline_ms: i64) {
         let session = self.sessions.get(slot);
         if session.output_timer.is_none() {
@@ -153,7 +154,8 @@ impl ClientTimers<'_> {
         }
     }
 
-    /// Returns the client whose output is to be checked, now that its timer has fired.
+    /// Returns the client whose output must be checked after its timer has fired. `None` if the client is gone, or no
+    /// longer over its soft limit.
     pub(crate) fn end_output(&mut self, client: u64) -> Option<Slot> {
         let slot = self.sessions.find(client)?;
         let session = self.sessions.get_mut(slot);
@@ -161,14 +163,15 @@ impl ClientTimers<'_> {
         session.over_soft_since.map(|_| slot)
     }
 
-    /// Returns all clients, whose output is to be checked: its limits have changed.
+    /// Cancels all output timers after a change of the limits. Returns all clients, whose output must be checked again.
     pub(crate) fn output_limits_changed(&mut self) -> Vec<Slot> {
         let slots: Vec<Slot> = self.sessions.slots().collect();
         slots.iter().for_each(|&slot| self.cancel(slot, |session| &mut session.output_timer));
         slots
     }
 
-    /// Sets when the first lease of a client is to be renewed, on the monotonic clock in milliseconds; `None`: never.
+    /// Sets the instant at which the first lease of a client is renewed, in milliseconds of the monotonic clock.
+    /// `None`: never.
     pub(crate) fn set_lease(&mut self, slot: Slot, due_ms: Option<i64>) {
         self.cancel(slot, |session| &mut session.lease_timer);
         let client = self.sessions.get(slot).id;

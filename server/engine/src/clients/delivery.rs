@@ -1,8 +1,8 @@
 //! The gate for a client's output.
 //!
-//! It knows where a reply begins and ends, and decides for each whether it is sent or dropped, as CLIENT REPLY asked.
-//! What the client did not ask for (messages, the confirmations of subscriptions) is always sent, and goes behind a
-//! reply that is being written.
+//! The gate knows the beginning and the end of each reply, and decides whether the reply is sent or dropped, as CLIENT
+//! REPLY asked. Messages and confirmations of subscriptions, which are no replies, are always sent. They follow a reply
+//! that is being written.
 
 use super::buffers::ClientBuffers;
 use super::outbox::{Message, Outbox};
@@ -24,7 +24,7 @@ pub(crate) struct ReplyMode {
 }
 
 impl ReplyMode {
-    /// CLIENT REPLY ON. A reply that is to be skipped still is.
+    /// CLIENT REPLY ON. It does not cancel the skip of the next reply.
     pub(crate) fn turn_on(&mut self) {
         (self.off, self.skip) = (false, false);
     }
@@ -34,17 +34,17 @@ impl ReplyMode {
         self.off = true;
     }
 
-    /// CLIENT REPLY SKIP; skipping one of no replies leaves none.
+    /// CLIENT REPLY SKIP. It has no effect while replies are off.
     pub(crate) fn skip_next(&mut self) {
         self.skip_next |= !self.off;
     }
 
-    /// Sends nothing but the stream from now on: replies would be taken for parts of it.
+    /// Sends only the stream from now on, because a replica would take replies for parts of the stream.
     pub(crate) fn serve_replica(&mut self) {
         self.of_replica = true;
     }
 
-    /// RESET, whose own reply may be one that is skipped.
+    /// RESET. Its own reply may still be skipped.
     pub(crate) fn reset(&mut self) {
         (self.off, self.skip_next) = (false, false);
     }
@@ -63,11 +63,11 @@ impl ReplyMode {
 /// Whether a reply is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// It is sent.
+    /// The reply is sent.
     Send,
-    /// It is not.
+    /// The reply is dropped.
     Drop,
-    /// It is not, and a client that causes one is disconnected.
+    /// The reply is dropped, and a client that causes a reply is disconnected.
     Refuse,
 }
 
@@ -75,13 +75,13 @@ pub(crate) enum Verdict {
 #[derive(Debug)]
 pub(crate) struct OpenReply {
     buffer: Vec<u8>,
-    /// Where it begins.
+    /// The offset of the reply in the buffer.
     start: usize,
     verdict: Verdict,
 }
 
 impl OpenReply {
-    /// Lets the reply be written.
+    /// Writes the reply by `write`.
     #[inline(always)]
     pub(crate) fn write<T>(&mut self, protocol: Protocol, write: impl FnOnce(&mut dyn Reply) -> T) -> T {
         let mut writer = self.writer(protocol);
@@ -90,7 +90,7 @@ impl OpenReply {
         written
     }
 
-    /// What writes the reply. It must not stay mute.
+    /// The writer of the reply. The caller must not leave the writer muted.
     #[inline(always)]
     pub(crate) fn writer(&mut self, protocol: Protocol) -> Writer<'_> {
         let mut writer = Writer::new(&mut self.buffer, protocol);
@@ -100,47 +100,47 @@ impl OpenReply {
         writer
     }
 
-    /// What has been written so far.
+    /// The bytes written so far.
     pub(crate) fn bytes(&self) -> &[u8] {
         self.buffer.get(self.start..).unwrap_or_default()
     }
 
-    /// Appends bytes as they are.
+    /// Appends bytes unchanged.
     pub(crate) fn append(&mut self, bytes: &[u8]) {
         if self.verdict != Verdict::Drop {
             allocation::append(&mut self.buffer, bytes);
         }
     }
 
-    /// Whether there is a reply where none may be sent.
+    /// Whether bytes were written although no reply may be sent.
     #[inline]
     pub(crate) fn is_refused(&self) -> bool {
         self.verdict == Verdict::Refuse && self.len() > 0
     }
 
-    /// Drops what was written behind so many bytes.
+    /// Drops all but the first `len` bytes of the reply.
     pub(crate) fn truncate(&mut self, len: usize) {
         self.buffer.truncate(self.start.saturating_add(len));
     }
 
-    /// Bytes written so far.
+    /// The number of bytes written so far.
     #[inline]
     pub(crate) fn len(&self) -> usize {
         self.buffer.len().saturating_sub(self.start)
     }
 }
 
-/// The output of a client, and whether it is sent.
+/// The output of a client, and the mode that decides whether replies are sent.
 #[derive(Debug)]
 pub(crate) struct Delivery {
     /// The mode set by CLIENT REPLY.
     pub(crate) mode: ReplyMode,
-    /// Replies and messages not yet taken for writing.
+    /// Replies and messages that the connection has not taken yet.
     out: Outbox,
-    /// A reply is being written: its buffer is taken, and pushes go behind it.
+    /// Whether a reply is being written or held. Its buffer is taken, and pushes are queued behind the reply.
     replying: bool,
     behind_reply: Option<Box<Outbox>>,
-    /// The sizes that the connection reports; writing reduces the count of taken output.
+    /// The sizes that the connection reports. A write reduces the count of taken output.
     buffers: Arc<ClientBuffers>,
 }
 
@@ -155,7 +155,7 @@ impl Delivery {
         }
     }
 
-    /// A reply begins.
+    /// Begins a reply.
     #[inline]
     pub(crate) fn begin(&mut self) -> OpenReply {
         self.replying = true;
@@ -163,8 +163,8 @@ impl Delivery {
         OpenReply { start: buffer.len(), buffer, verdict: self.mode.verdict() }
     }
 
-    /// A reply ends, and is queued, followed by what came meanwhile. One that `is_left_open` will be answered later:
-    /// nothing of it has been written.
+    /// Ends a reply and queues it, followed by the pushes that arrived meanwhile. If `is_left_open`, nothing of the
+    /// reply has been written, and the request will be answered later.
     #[inline]
     pub(crate) fn end(&mut self, reply: OpenReply, is_left_open: bool) {
         self.replying = false;
@@ -177,7 +177,7 @@ impl Delivery {
         }
     }
 
-    /// Ends the last reply of a connection that is cut behind it: what came meanwhile is not sent.
+    /// Ends the last reply of a connection that is cut after it. Pushes that arrived meanwhile are not sent.
     pub(crate) fn end_last(&mut self, reply: OpenReply) {
         self.behind_reply = None;
         self.end(reply, false);
@@ -188,7 +188,8 @@ impl Delivery {
         self.replying
     }
 
-    /// Takes a whole reply, which is sent by [`Delivery::release`]. What comes meanwhile goes behind it.
+    /// Holds back a whole reply and returns it, for [`Delivery::release`] to send. Later pushes are queued behind the
+    /// reply.
     pub(crate) fn hold(&mut self, mut reply: OpenReply) -> Vec<u8> {
         let held = allocation::copy(reply.bytes()).into_vec();
         reply.buffer.truncate(reply.start);
@@ -197,7 +198,7 @@ impl Delivery {
         held
     }
 
-    /// Sends a reply that was held, and what came meanwhile.
+    /// Sends a held reply, followed by the pushes that arrived meanwhile.
     pub(crate) fn release(&mut self, held: &[u8]) {
         let mut reply = self.begin();
         allocation::append(&mut reply.buffer, held);
@@ -205,7 +206,7 @@ impl Delivery {
         self.count();
     }
 
-    /// Sends a piece of a reply that was held; more of it follows.
+    /// Sends a piece of a held reply. More pieces follow.
     pub(crate) fn release_piece(&mut self, piece: &[u8]) {
         let mut buffer = self.out.take_tail();
         allocation::append(&mut buffer, piece);
@@ -220,13 +221,13 @@ impl Delivery {
         }
     }
 
-    /// The request has been answered: CLIENT REPLY SKIP now applies to the next.
+    /// Ends a request that has been answered. CLIENT REPLY SKIP now applies to the next request.
     #[inline]
     fn next_request(&mut self) {
         self.mode.skip = std::mem::take(&mut self.mode.skip_next);
     }
 
-    /// Answers a request that was left open, with a whole reply. Whether it is sent.
+    /// Answers a request that was left open with a whole reply. Returns whether the reply is sent.
     pub(crate) fn answer(&mut self, protocol: Protocol, write: impl FnOnce(&mut dyn Reply)) -> Verdict {
         let verdict = self.mode.verdict();
         self.next_request();
@@ -236,19 +237,19 @@ impl Delivery {
         verdict
     }
 
-    /// Sends something that the client's request did not ask for.
+    /// Sends a push, which is not the reply of a request.
     pub(crate) fn push(&mut self, protocol: Protocol, write: impl FnOnce(&mut dyn Reply)) {
         self.incoming().reply(protocol, write);
         self.count();
     }
 
-    /// The same, already written.
+    /// Sends a push whose bytes are written already.
     pub(crate) fn push_bytes(&mut self, bytes: &[u8]) {
         self.incoming().written(bytes);
         self.count();
     }
 
-    /// Sends bytes that other clients are sent, too.
+    /// Sends bytes that are shared with other clients.
     pub(crate) fn push_shared(&mut self, bytes: &SharedBytes) {
         self.incoming().share(bytes.clone());
         self.count();
@@ -264,21 +265,21 @@ impl Delivery {
         if self.replying { self.behind_reply.get_or_insert_default() } else { &mut self.out }
     }
 
-    /// Takes the queued output, and appends it to what `into` holds unwritten.
+    /// Moves the queued output to the end of `into`, which holds the unwritten output.
     pub(crate) fn take(&mut self, into: &mut Outbox) {
         into.append(&mut self.out);
         self.buffers.set_taken(into);
         self.count();
     }
 
-    /// Drops what has not been taken. A reply that is being written must then be cut, not ended.
+    /// Drops the untaken output. A reply that is being written must then be cut, not ended.
     pub(crate) fn cut(&mut self) {
         self.out = Outbox::default();
         self.behind_reply = None;
         self.count();
     }
 
-    /// Drops a reply that was begun, and all that has not been taken.
+    /// Drops a reply that was begun, and the untaken output.
     pub(crate) fn cut_reply(&mut self) {
         self.replying = false;
         self.cut();
@@ -291,7 +292,7 @@ impl Delivery {
         self.out.len() + behind + self.buffers.unwritten()
     }
 
-    /// The output that is queued and not taken.
+    /// The untaken output.
     #[inline]
     pub(crate) fn out(&self) -> &Outbox {
         &self.out
@@ -302,7 +303,7 @@ impl Delivery {
         &self.buffers
     }
 
-    /// Updates the account with the memory of untaken output. O(1).
+    /// Updates the account with the memory of the untaken output. O(1).
     #[inline]
     pub(crate) fn count(&self) {
         let behind = self.behind_reply.as_ref().map_or(0, |behind| behind.memory());

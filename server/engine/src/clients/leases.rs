@@ -1,12 +1,12 @@
-//! The leases of connections: they are renewed by timers while their clients are heard of, and given back when the
-//! clients have gone.
+//! The leases of connections. Timers renew them while their clients are active. They are given back when the clients
+//! disconnect.
 
 use super::client_timers::ClientTimers;
 use super::slot::Slot;
 use crate::locks::sessions;
 
 impl ClientTimers<'_> {
-    /// Sets the timer of a client anew: the first of its leases to be renewed has changed.
+    /// Sets the lease timer of a client again after a change of the lease that is due first.
     pub(crate) fn leases_changed(&mut self, client: u64) {
         if let Some(slot) = self.sessions.find(client) {
             let due_ms = sessions::next_renewal(self.keyspace, client, self.now);
@@ -14,19 +14,19 @@ impl ClientTimers<'_> {
         }
     }
 
-    /// Renews the leases of a client that are due: its timer has fired. Returns the number of renewed leases.
+    /// Renews the due leases of a client whose timer has fired. Returns the number of renewed leases.
     pub(crate) fn renew_leases(&mut self, client: u64) -> u64 {
         let Some(slot) = self.sessions.find(client) else { return 0 };
         let session = self.sessions.get_mut(slot);
         session.lease_timer = None;
-        // A client that waits cannot say anything.
+        // A blocked client cannot send anything, so it counts as active.
         let heard = if session.blocked { self.now } else { session.last_active };
         let renewed = sessions::renew_due(self.keyspace, client, heard.monotonic_ms(), self.now);
         self.leases_changed(client);
         renewed
     }
 
-    /// Renews the leases of all clients at once so that they need no renewal for so many milliseconds.
+    /// Renews the leases of all clients so that they need no renewal for `ms` milliseconds.
     #[cold]
     pub(crate) fn renew_leases_for(&mut self, ms: u64) {
         let ms = i64::try_from(ms).unwrap_or(i64::MAX);
@@ -37,7 +37,7 @@ impl ClientTimers<'_> {
         }
     }
 
-    /// A client is gone. What it has leased is given back when no command or script runs.
+    /// Records that a client is gone. Its leases are given back once no command or script runs.
     pub(crate) fn leave_leases(&mut self, slot: Slot) {
         let client = self.sessions.get(slot).id;
         if sessions::has_leases(self.keyspace, client, self.now) {

@@ -1,4 +1,4 @@
-//! Clients: what the server knows of each, where it is kept, and its pending output.
+//! Clients: their sessions, the tables that find the sessions, and their pending output.
 
 mod buffers;
 mod client_timers;

@@ -6,30 +6,30 @@ use crate::spec::CommandId;
 use lockwheel_store::memory::of_vec;
 use std::sync::Arc;
 
-/// What a client has queued since MULTI, counted among its memory as long as it is there.
+/// The requests that a client has queued since MULTI. Their bytes count as memory of the client until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Multi {
     queue: Vec<(CommandId, Request)>,
     held: HeldState,
-    /// A request could not be queued: EXEC will refuse.
+    /// Whether a request could not be queued. EXEC then refuses the transaction.
     pub(crate) aborted: bool,
-    /// Some of it must succeed before the transaction runs.
+    /// Whether some of the requests must succeed before the transaction runs.
     pub(crate) has_preconditions: bool,
 }
 
 /// The transaction that EXEC is running, as CLIENT LIST describes it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RunningTransaction {
-    /// The number of its commands.
+    /// The number of commands.
     pub(crate) commands: usize,
-    /// Bytes of memory of all of them.
+    /// Bytes of memory of all commands.
     pub(crate) memory: usize,
     /// Bytes of the arguments of EXEC itself.
     pub(crate) exec_bytes: usize,
 }
 
 impl Multi {
-    /// An empty one, of the client with these buffers.
+    /// An empty transaction of the client with these buffers.
     pub(crate) fn new(buffers: &Arc<ClientBuffers>) -> Self {
         Multi { queue: Vec::new(), held: HeldState::new(buffers), aborted: false, has_preconditions: false }
     }
@@ -47,7 +47,7 @@ impl Multi {
         &self.queue
     }
 
-    /// Bytes of memory of all that is queued. O(1).
+    /// Bytes of memory of all queued requests. O(1).
     pub(crate) fn memory(&self) -> usize {
         self.held.bytes()
     }

@@ -2,7 +2,8 @@
 
 use crate::spec::CommandError;
 
-/// A client's name shows up in CLIENT LIST's lines, so it holds no space and nothing unprintable.
+/// Checks the name of a client. A line of CLIENT LIST contains the name, so it has no spaces and no unprintable
+/// characters.
 pub(crate) fn check_client_name(name: &[u8]) -> Result<(), CommandError> {
     if name.iter().all(|byte| (b'!'..=b'~').contains(byte)) {
         return Ok(());

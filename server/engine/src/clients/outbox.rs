@@ -1,8 +1,8 @@
 //! Pending output of a client.
 //!
-//! Replies are written to one buffer, which is all there is while the client reads. What stays longer is kept in pieces
-//! of one size, filled to the last byte, so that it takes little more memory than its bytes; a message to many clients
-//! is kept once for all of them.
+//! Replies are written to one buffer, which is all there is while the client reads. Output that stays longer is kept in
+//! pieces of one size. They are filled to the last byte, so that they take little more memory than their bytes. A
+//! message to many clients is kept once for all of them.
 
 use lockwheel_resp::allocation::{self, OutOfMemory};
 use lockwheel_resp::{Protocol, Reply, Writer};
@@ -11,34 +11,35 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::io::IoSlice;
 
-/// The size of a piece: one that the allocator has without waste. From 16 KiB on jemalloc adds a page to each.
+/// The size of a piece, in bytes. The allocator has this size without waste; from 16 KiB on, jemalloc adds a page to
+/// each allocation.
 const PIECE: usize = 8 * 1024;
-/// A buffer from this size on becomes a piece as it is, instead of being copied into some.
+/// The size, in bytes, from which a buffer becomes one piece instead of being copied into several.
 const LARGE: usize = 32 * PIECE;
-/// A client that does not read gets so many pieces until it is seen whether there is memory for more.
+/// The number of pieces that a client which does not read gets between two checks of the free memory.
 const PIECES_UNCHECKED: usize = 64;
-/// A buffer that has grown beyond this is given back once it is empty.
+/// The capacity, in bytes, beyond which an empty buffer is given back.
 const KEEP: usize = 64 * 1024;
-/// Messages from this size on are shared by their receivers: the bookkeeping of a share takes some 60 bytes.
+/// The size, in bytes, from which a message is shared by its receivers. The bookkeeping of a share takes some 60 bytes.
 const SHARED: usize = 1024;
 
 /// Bytes on their way to a client, in order.
 #[derive(Default)]
 pub struct Outbox {
-    /// The oldest first.
+    /// The pieces, the oldest first.
     pieces: VecDeque<Piece>,
     /// Bytes in the pieces.
     in_pieces: usize,
-    /// Bytes of memory of the pieces that are not shared, and bytes of those that are.
+    /// Bytes of memory of the unshared pieces, and bytes of the shared pieces.
     own: usize,
     shared: usize,
-    /// Behind the pieces: what replies are written to.
+    /// The buffer that replies are written to. Its bytes follow the pieces.
     tail: Vec<u8>,
-    /// How many of the first bytes have been taken.
+    /// The number of bytes at the front that have been taken.
     taken: usize,
 }
 
-/// Bytes that stay as they are.
+/// A run of bytes that no longer change, except that the last piece of an outbox may be filled up.
 enum Piece {
     Own(Vec<u8>),
     Shared(SharedBytes),
@@ -52,7 +53,7 @@ impl Piece {
         }
     }
 
-    /// Bytes of its memory, and of what it shares.
+    /// Bytes of memory of its own, and shared bytes.
     fn memory(&self) -> (usize, usize) {
         match self {
             Piece::Own(bytes) => (of_vec(bytes), 0),
@@ -74,7 +75,7 @@ impl Outbox {
         self.pieces.is_empty() && self.tail.len() == self.taken
     }
 
-    /// Bytes of memory that it takes, without what it shares. O(1).
+    /// Bytes of memory of the outbox, without shared messages. O(1).
     #[inline]
     pub fn memory(&self) -> usize {
         self.own + of_vec(&self.tail) + self.queue_memory()
@@ -88,7 +89,7 @@ impl Outbox {
         }
     }
 
-    /// How many pieces there are, of which the last may still be filled up. O(1).
+    /// The number of pieces. The last one may still have room. O(1).
     pub fn pieces(&self) -> usize {
         self.pieces.len()
     }
@@ -103,12 +104,12 @@ impl Outbox {
         self.own + self.shared + self.queue_memory()
     }
 
-    /// Bytes of the pieces that other clients have, too. O(1).
+    /// Bytes of the pieces that are shared with other clients. O(1).
     pub(crate) fn shared_bytes(&self) -> usize {
         self.shared
     }
 
-    /// The bytes that the buffer has room for. O(1).
+    /// The capacity of the buffer, in bytes. O(1).
     pub fn buffer_capacity(&self) -> usize {
         self.tail.capacity()
     }
@@ -148,7 +149,7 @@ impl Outbox {
         }
     }
 
-    /// Appends what is written already.
+    /// Appends bytes that are written already.
     pub(crate) fn written(&mut self, bytes: &[u8]) {
         allocation::append(&mut self.tail, bytes);
         if self.tail.len() > PIECE {
@@ -156,7 +157,7 @@ impl Outbox {
         }
     }
 
-    /// Appends a message: its bytes, or a share of them.
+    /// Appends a message: its bytes or, if it is large and has several receivers, a share of them.
     pub(crate) fn message(&mut self, message: &mut Message<'_>, protocol: Protocol) {
         let small = message.size < SHARED || message.receivers < 2;
         if !small {
@@ -173,14 +174,14 @@ impl Outbox {
         self.fill(&bytes);
     }
 
-    /// Appends bytes that others have, too. O(1).
+    /// Appends bytes that are shared with other clients. O(1).
     pub(crate) fn share(&mut self, bytes: SharedBytes) {
         self.settle();
         self.in_pieces += bytes.bytes().len();
         self.push(Piece::Shared(bytes));
     }
 
-    /// Moves all of `other` behind what is here.
+    /// Moves all of `other` to the end of this outbox.
     #[inline]
     pub fn append(&mut self, other: &mut Outbox) {
         if self.is_empty() && self.taken == 0 {
@@ -196,7 +197,7 @@ impl Outbox {
         self.settle();
         other.settle();
         self.in_pieces += other.in_pieces - other.taken;
-        // What was already taken of it is not to be sent.
+        // Bytes of `other` that were already taken must not be sent again.
         if let Some(first) = other.pieces.front_mut().filter(|_| other.taken > 0) {
             *first = Piece::Own(allocation::copy(&first.bytes()[other.taken..]).into_vec());
         }
@@ -213,7 +214,7 @@ impl Outbox {
         }
     }
 
-    /// Turns the buffer into pieces: what is here will stay for a while.
+    /// Turns the buffer into pieces, because its bytes will stay for a while.
     pub fn settle(&mut self) {
         if self.tail.is_empty() {
             return;
@@ -235,7 +236,7 @@ impl Outbox {
         }
     }
 
-    /// Adds a piece behind the others; the last of those is not filled up any more.
+    /// Adds a piece behind the others. The piece before it is not filled up any more.
     fn push(&mut self, piece: Piece) {
         if let Some(Piece::Own(last)) = self.pieces.back_mut() {
             self.own -= of_vec(last);
@@ -248,7 +249,7 @@ impl Outbox {
         self.put(piece);
     }
 
-    /// Puts a piece behind the others. Unwinds if there is no memory for their queue.
+    /// Puts a piece behind the others. Unwinds if there is no memory for the queue of pieces.
     fn put(&mut self, piece: Piece) {
         if self.pieces.try_reserve(1).is_err() {
             OutOfMemory { bytes: (self.pieces.len() + 1) * size_of::<Piece>() }.unwind();
@@ -256,8 +257,8 @@ impl Outbox {
         self.pieces.push_back(piece);
     }
 
-    /// Copies bytes into pieces, each filled up before the next. Unwinds if there is hardly any memory left. Bytes are
-    /// then counted that are not there: the caller must cut the client.
+    /// Copies bytes into pieces, each filled up before the next. Unwinds if there is hardly any memory left. The count
+    /// then includes bytes that are missing, so the caller must cut the client.
     fn fill(&mut self, mut bytes: &[u8]) {
         self.in_pieces += bytes.len();
         while !bytes.is_empty() {
@@ -279,7 +280,7 @@ impl Outbox {
         }
     }
 
-    /// The first bytes, as many as fit into `slices`; how many slices there are.
+    /// Puts the first bytes, as many as fit, into `slices`. Returns the number of slices that were set.
     pub fn first<'a>(&'a self, slices: &mut [IoSlice<'a>]) -> usize {
         let mut taken = self.taken;
         let parts = self.pieces.iter().map(Piece::bytes).chain([&*self.tail]);
@@ -291,13 +292,13 @@ impl Outbox {
         count
     }
 
-    /// The bytes, if they are all in the buffer, as they are while the client reads.
+    /// The bytes, if all of them are in the buffer, as is usual while the client reads.
     #[inline]
     pub fn only_part(&self) -> Option<&[u8]> {
         self.pieces.is_empty().then(|| &self.tail[self.taken..])
     }
 
-    /// Removes the first `count` bytes, of which there must be so many.
+    /// Removes the first `count` bytes. The outbox must have at least that many.
     pub fn take(&mut self, count: usize) {
         self.taken += count;
         while let Some(first) = self.pieces.front() {
@@ -317,7 +318,7 @@ impl Outbox {
         }
     }
 
-    /// All bytes in one piece. O(1) while the client reads, else O(bytes).
+    /// All bytes as one slice. O(1) while the client reads, else O(bytes).
     pub fn bytes(&mut self) -> &[u8] {
         if !self.pieces.is_empty() {
             let mut all = Vec::new();
@@ -337,27 +338,27 @@ impl fmt::Debug for Outbox {
     }
 }
 
-/// A message to one client or many, written once for each protocol.
+/// A message to one or many clients. If they share it, it is written once for each protocol.
 pub(crate) struct Message<'a> {
     write: &'a dyn Fn(&mut dyn Reply),
-    /// Bytes of its texts, plus a bound of the headers around them.
+    /// Bytes of the texts, plus a bound of the headers around them.
     size: usize,
     receivers: usize,
-    /// In RESP2, in RESP3.
+    /// The shared bytes in RESP2, and in RESP3.
     shared: [Option<SharedBytes>; 2],
     /// The account of shared messages.
     account: &'a BufferBytes,
 }
 
 impl<'a> Message<'a> {
-    /// A message with texts of `len` bytes in all, to so many clients. If they share it, it is counted once.
+    /// A message with texts of `len` bytes in all, to `receivers` clients. If they share it, it is counted once.
     pub(crate) fn new(
         account: &'a BufferBytes,
         len: usize,
         receivers: usize,
         write: &'a dyn Fn(&mut dyn Reply),
     ) -> Self {
-        /// More than the headers of four texts and a frame.
+        /// An upper bound, in bytes, of the headers of four texts and a frame.
         const AROUND: usize = 128;
         Message { write, size: len + AROUND, receivers, shared: [None, None], account }
     }

@@ -3,7 +3,7 @@
 use lockwheel_resp::allocation;
 use lockwheel_store::memory::block;
 
-/// An owned request: one allocation for its bytes, one for where each argument ends.
+/// An owned request. It has one allocation for the bytes, and one for the ends of the arguments.
 #[derive(Debug)]
 pub(crate) struct Request {
     bytes: Box<[u8]>,

@@ -1,4 +1,4 @@
-//! What the engine knows of a client.
+//! The session of a client: the engine's state for one connection.
 
 use super::buffers::ClientBuffers;
 use super::delivery::{Delivery, Verdict};
@@ -15,124 +15,124 @@ use lockwheel_store::memory::{ClientBytes, block, of_vec};
 use lockwheel_store::time::Now;
 use std::net::SocketAddr;
 
-/// Where a client comes from, as CLIENT LIST shows it.
+/// The origin of a client, as CLIENT LIST shows it.
 #[derive(Clone, Debug, Default)]
 pub struct Peer {
-    /// Its address: `ip:port`, or `path:0` of a unix socket.
+    /// The address of the client: `ip:port`, or `path:0` of a unix socket.
     pub addr: String,
-    /// The address it connected to.
+    /// The address that the client connected to.
     pub laddr: String,
-    /// The number of its socket, or 0.
+    /// The descriptor of the client's socket, or 0.
     pub fd: i32,
-    /// Whether it came by a unix socket.
+    /// Whether the client connected through a unix socket.
     pub unix: bool,
-    /// Whether it is another server of this process.
+    /// Whether the client is another server of this process.
     pub in_process: bool,
 }
 
 impl Peer {
-    /// Whether it is on this machine: it came by a unix socket or from the loopback interface.
+    /// Whether the client is on this machine: it connected through a unix socket or the loopback interface.
     pub fn is_local(&self) -> bool {
         self.unix || self.addr.parse().is_ok_and(|addr: SocketAddr| addr.ip().to_canonical().is_loopback())
     }
 }
 
-/// What a client that says that it is a replica wants (REPLCONF).
+/// The options that a replica has asked for by REPLCONF.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ReplicaWishes {
-    /// A snapshot, and nothing after it.
+    /// Whether the replica wants only a snapshot, and no stream after it.
     pub(crate) snapshot_only: bool,
-    /// What of the data.
+    /// The part of the data that the replica wants.
     pub(crate) content: Content,
 }
 
-/// The most bytes of replies that a client may leave unread before it has authenticated.
+/// The most bytes of replies that a client may leave unread before it authenticates.
 const UNAUTHENTICATED_MAX: usize = 1024;
 
 /// One client.
 #[derive(Debug)]
 pub struct Session {
-    /// Its number, as CLIENT ID gives it; never given again.
+    /// The number of the client, as CLIENT ID returns it. It is never used again.
     pub id: u64,
-    /// Where it is kept.
+    /// The slot of the session.
     pub slot: Slot,
-    /// Where it comes from.
+    /// The origin of the client.
     pub peer: Peer,
     /// The selected database.
     pub db: usize,
-    /// The protocol of its replies.
+    /// The protocol of the replies.
     pub protocol: Protocol,
-    /// As whom it makes requests.
+    /// The login with which the client makes requests.
     pub login: Login,
-    /// CLIENT SETNAME's.
+    /// The name, set by CLIENT SETNAME.
     pub name: Box<[u8]>,
-    /// CLIENT SETINFO's LIB-NAME.
+    /// The library's name, set by CLIENT SETINFO LIB-NAME.
     pub lib_name: Box<[u8]>,
-    /// CLIENT SETINFO's LIB-VER.
+    /// The library's version, set by CLIENT SETINFO LIB-VER.
     pub lib_ver: Box<[u8]>,
-    /// CLIENT NO-EVICT.
+    /// Whether CLIENT NO-EVICT is on.
     pub no_evict: bool,
-    /// CLIENT NO-TOUCH.
+    /// Whether CLIENT NO-TOUCH is on.
     pub no_touch: bool,
-    /// It is shown every call: MONITOR.
+    /// Whether the client runs MONITOR, and is shown every call.
     pub(crate) is_monitor: bool,
-    /// It is a replica: it is sent the stream of changes.
+    /// Whether the client is a replica, which is sent the stream of changes.
     pub(crate) is_replica: bool,
-    /// It is this server's master: it sends the stream.
+    /// Whether the client is this server's master, which sends the stream.
     pub(crate) is_master: bool,
-    /// What it has asked for as a replica.
+    /// The options that the client has asked for as a replica.
     pub(crate) replica: ReplicaWishes,
-    /// When it connected.
+    /// The instant at which the client connected.
     pub(crate) connected: Now,
-    /// When it last sent something, or was answered after a wait.
+    /// The instant at which the client last sent something, or was answered after a wait.
     pub(crate) last_active: Now,
-    /// Closes it when it has been idle for too long.
+    /// The timer that closes the connection after too long an idle time.
     pub(crate) idle_timer: Option<TimerKey>,
-    /// Renews its leases.
+    /// The timer that renews the client's leases.
     pub(crate) lease_timer: Option<TimerKey>,
-    /// How much unread output it had at the last idle check.
+    /// Bytes of unread output at the last idle check.
     pub(crate) unread_when_idle: usize,
-    /// How often it had sent a part of a request when it was last looked at for being idle.
+    /// The number of partial reads at the last idle check.
     pub(crate) partial_reads_when_idle: usize,
     pub(crate) last_command: Option<CommandId>,
     pub(crate) multi: Option<Multi>,
     /// The transaction that the client's EXEC is running.
     pub(crate) running: Option<RunningTransaction>,
-    /// The keys it watches.
+    /// The watched keys, each with its database.
     pub(crate) watched: Vec<(usize, Box<[u8]>)>,
-    /// Bytes of memory of their names and places that are counted.
+    /// The counted bytes of memory of the watched keys.
     watched_memory: usize,
-    /// A watched key has changed.
+    /// Whether a watched key has changed.
     pub(crate) watch_broken: bool,
     pub(crate) channels: Subscribed,
     pub(crate) patterns: Subscribed,
-    /// Channels of shards.
+    /// The shard channels.
     pub(crate) shards: Subscribed,
-    /// Bytes of memory of all three that are counted.
+    /// The counted bytes of memory of the three sets of subscriptions.
     subscribed_memory: usize,
-    /// It waits; its request is parked.
+    /// Whether the client is blocked; its request is parked.
     pub(crate) blocked: bool,
-    /// The batch in which its last wait ended; 0: none has.
+    /// The batch in which the client's last wait ended. 0: no wait has ended.
     pub(crate) unblocked_in: u64,
-    /// The connection is to be closed: once its output is written, or at once.
+    /// The way in which the connection is to be closed. `None`: it stays open.
     pub(crate) closing: Option<Closing>,
-    /// Whether the connection is reset, rather than closed, when it is to be closed.
+    /// Whether the connection is reset instead of closed in order.
     pub(crate) resets: bool,
-    /// Its output.
+    /// The output.
     pub(crate) delivery: Delivery,
-    /// When the output passed the soft limit, in real milliseconds.
+    /// The instant at which the output passed the soft limit, in real milliseconds.
     pub(crate) over_soft_since: Option<i64>,
-    /// Bytes of pushes about locks since all output was read last.
+    /// Bytes of pushes about locks since the client last read all output.
     pub(crate) pushed_bytes: usize,
-    /// The timer that checks whether it has been over the soft limit for too long.
+    /// The timer that checks whether the output has been over the soft limit for too long.
     pub(crate) output_timer: Option<TimerKey>,
-    /// It is already queued to be woken.
+    /// Whether the session is already queued to be woken.
     pub(crate) woken: bool,
-    /// Whether the history leaves it out: it was turned away, or cut off when the server began anew.
+    /// Whether the history omits the client: it was turned away, or cut off when the server was reset.
     pub(crate) is_unrecorded: bool,
 }
 
-/// How a connection ends.
+/// The way in which a connection is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Closing {
     /// After its output has been written.
@@ -142,12 +142,12 @@ pub enum Closing {
 }
 
 impl Session {
-    /// Whether its client can be pushed something.
+    /// Whether the client accepts pushes.
     pub(crate) fn takes_pushes(&self) -> bool {
         self.protocol == Protocol::Resp3 && self.closing.is_none() && !self.is_replica
     }
 
-    /// Whether the client has logged in, or needs not.
+    /// Whether the client has logged in, or needs no login.
     #[inline]
     pub fn is_authenticated(&self, users: &Users) -> bool {
         users.are_satisfied_by(self.login)
@@ -206,33 +206,33 @@ impl Session {
         }
     }
 
-    /// Bytes of memory of a session itself, with the counters of its buffers.
+    /// Bytes of memory of a session itself, including the counters of its buffers.
     pub(crate) const OWN_MEMORY: usize =
         block(size_of::<Session>()) + block(size_of::<ClientBuffers>() + 2 * size_of::<usize>());
 
-    /// Bytes of memory of the session and of all that is its own, but for messages that it shares. O(1).
+    /// Bytes of memory of the session and its buffers, without shared messages. O(1).
     pub(crate) fn memory(&self) -> usize {
         Session::OWN_MEMORY + self.delivery.buffers().memory()
     }
 
-    /// The bytes of these that count towards `maxmemory-clients`. O(1).
+    /// The part of [`Session::memory`] that counts towards `maxmemory-clients`, in bytes. O(1).
     pub(crate) fn limited_memory(&self) -> usize {
         Session::OWN_MEMORY + self.delivery.buffers().limited()
     }
 
-    /// How many channels and patterns it is subscribed to.
+    /// The number of channels and patterns that the client is subscribed to.
     #[inline]
     pub fn subscriptions(&self) -> usize {
         self.channels.len() + self.patterns.len()
     }
 
-    /// Whether it is subscribed to anything, a channel of a shard too.
+    /// Whether the client has any subscription, including shard channels.
     #[inline]
     pub fn is_subscribed(&self) -> bool {
         self.subscriptions() + self.shards.len() > 0
     }
 
-    /// Watches one more key. O(1).
+    /// Adds a watched key. O(1).
     pub(crate) fn watch(&mut self, db: usize, key: &[u8]) {
         let before = of_vec(&self.watched);
         self.watched.push((db, key.into()));
@@ -240,7 +240,7 @@ impl Session {
         self.count_watched(memory);
     }
 
-    /// Begins anew, as RESET says: with this login, in database 0, on RESP2, without a transaction.
+    /// Resets the session, as RESET does: this login, database 0, RESP2, and no transaction.
     pub(crate) fn begin_anew(&mut self, login: Login) {
         self.multi = None;
         self.db = 0;
@@ -251,7 +251,7 @@ impl Session {
         self.no_touch = false;
     }
 
-    /// Forgets the watched keys, and that one has changed. Returns the keys. O(n log watchers).
+    /// Removes all watched keys and the mark that one has changed. Returns the keys. O(n log watchers).
     pub(crate) fn unwatch(&mut self, keyspace: &mut Keyspace) -> Watched {
         self.watch_broken = false;
         if !self.watched.is_empty() {
@@ -268,20 +268,21 @@ impl Session {
         self.watched_memory = memory;
     }
 
-    /// Bytes of memory of the keys that it watches. O(1).
+    /// Bytes of memory of the watched keys. O(1).
     pub(crate) fn watched_memory(&self) -> usize {
         self.watched_memory
     }
 
-    /// Counts what its channels and patterns take, after one has changed. O(1).
+    /// Updates the account with the memory of all subscriptions, after one has changed. O(1).
     pub(crate) fn count_subscriptions(&mut self) {
         let memory = self.channels.memory() + self.patterns.memory() + self.shards.memory();
         self.delivery.buffers().change_state(self.subscribed_memory, memory);
         self.subscribed_memory = memory;
     }
 
-    /// Whether it has left no more unread than anybody may, authenticated or not; then it is over no limit. A replica
-    /// over its soft limit may lack more than its own output.
+    /// Whether the unread output is so little that any client may have it, authenticated or not. The client is then
+    /// over no limit. For a replica over its soft limit this is false, because the limit may count more than its own
+    /// output.
     #[inline]
     pub(crate) fn keeps_up(&mut self) -> bool {
         let is_little = self.delivery.pending() <= UNAUTHENTICATED_MAX;
@@ -294,40 +295,40 @@ impl Session {
         is_little
     }
 
-    /// Whether it gets nothing but replies, and is over no limit.
+    /// Whether the client gets only replies, and is over no limit.
     pub(crate) fn is_ordinary(&self) -> bool {
         !self.is_replica && !self.is_monitor && !self.is_subscribed() && self.over_soft_since.is_none()
     }
 
-    /// Whether its replies are to be written before more are made.
+    /// Whether the output must be written before the next request runs.
     pub fn has_much_output(&self) -> bool {
-        /// Bytes.
+        /// The size of the output, in bytes.
         const MUCH: usize = 256 * 1024;
         self.delivery.out().len() > MUCH
     }
 
-    /// Whether it waits for a key or a state.
+    /// Whether the client waits for a key or a state.
     pub fn is_blocked(&self) -> bool {
         self.blocked
     }
 
-    /// Whether it is between MULTI and EXEC.
+    /// Whether the client is between MULTI and EXEC.
     pub fn is_in_transaction(&self) -> bool {
         self.multi.is_some()
     }
 
-    /// Whether it has asked for no reply to the present request.
+    /// Whether the client has asked for no reply to the present request.
     pub fn is_muted(&self) -> bool {
         self.delivery.mode.verdict() == Verdict::Drop
     }
 
-    /// Returns how its connection is to be closed, if it is. One that closes after its output stays open while a reply
-    /// is held back, which belongs to that.
+    /// Returns the way in which the connection is to be closed now, if any. A connection that closes after its output
+    /// stays open while a reply is held back, because that reply is part of the output.
     pub fn closing(&self) -> Option<Closing> {
         self.closing.filter(|how| *how == Closing::Now || !self.delivery.is_replying())
     }
 
-    /// Whether its connection is then reset: what the client has not received is lost.
+    /// Whether the connection is reset when it closes. Output that the client has not received is then lost.
     pub fn resets(&self) -> bool {
         self.resets
     }

@@ -16,20 +16,20 @@ pub struct Sessions {
     by_id: BTreeMap<u64, Slot>,
     last_id: u64,
     generation: u32,
-    /// How often a client has come or gone, or has got another name.
+    /// The number of times that a client has connected, disconnected or changed its name.
     changes: u64,
     /// Bytes of the names of all clients.
     name_bytes: usize,
-    /// Those with output that their own requests did not cause, or whose state has changed.
+    /// The clients to be woken: they have output that their own requests did not cause, or their state has changed.
     woken: VecDeque<u64>,
-    /// How often one was.
+    /// The number of wakes since the start.
     wakes: u64,
-    /// Clients that are gone, whose leases have not been given back.
+    /// Disconnected clients whose leases have not been given back.
     leaving: Vec<u64>,
 }
 
 impl Sessions {
-    /// A number that is greater than those of all sessions so far.
+    /// A number that is greater than the numbers of all sessions so far.
     pub fn next_id(&self) -> u64 {
         self.last_id + 1
     }
@@ -48,12 +48,12 @@ impl Sessions {
         slot
     }
 
-    /// How often a client has come or gone, or has got another name.
+    /// The number of times that a client has connected, disconnected or changed its name.
     pub(crate) fn changes(&self) -> u64 {
         self.changes
     }
 
-    /// A client has another name from now on.
+    /// Changes the name of a client.
     pub(crate) fn rename(&mut self, slot: Slot, name: &[u8]) {
         self.changes += 1;
         let before = std::mem::replace(&mut self.get_mut(slot).name, name.into());
@@ -65,7 +65,8 @@ impl Sessions {
         self.name_bytes
     }
 
-    /// The connection of a client is gone, or is counted again while what it had sent before runs.
+    /// Marks the connection of a client as gone. With `false` it counts again, while requests that it had sent before
+    /// run.
     pub(crate) fn set_gone(&mut self, slot: Slot, is_gone: bool) {
         self.changes += 1;
         self.get_mut(slot).closing = is_gone.then_some(Closing::Now);
@@ -83,8 +84,8 @@ impl Sessions {
         }
     }
 
-    /// Whether the client of this slot is connected. False once disconnected; stops deferred work running for the
-    /// slot's next client.
+    /// Whether the client of this slot is connected. It stays false when the place is used again, so that deferred work
+    /// never runs for the next client.
     pub fn is_connected(&self, slot: Slot) -> bool {
         let session = self.slots.get(slot.index as usize).and_then(Option::as_deref);
         session.is_some_and(|session| session.slot == slot)
@@ -93,7 +94,7 @@ impl Sessions {
     /// The session in a slot.
     ///
     /// # Panics
-    /// When the slot is free: a slot is only used between connect and disconnect.
+    /// Panics if the slot is free: a slot is only used between connect and disconnect.
     pub fn get(&self, slot: Slot) -> &Session {
         let session = self.slots[slot.index as usize].as_deref();
         let session = session.expect("a slot is used between connect and disconnect only");
@@ -102,7 +103,7 @@ impl Sessions {
     }
 
     /// # Panics
-    /// As [`Sessions::get`].
+    /// Panics like [`Sessions::get`].
     #[inline(always)]
     pub(crate) fn get_mut(&mut self, slot: Slot) -> &mut Session {
         let session = self.slots[slot.index as usize].as_deref_mut();
@@ -111,35 +112,34 @@ impl Sessions {
         session
     }
 
-    /// The counters that the connection of a client keeps up to date.
+    /// The counters that a client's connection updates.
     ///
     /// # Panics
-    /// As [`Sessions::get`].
+    /// Panics like [`Sessions::get`].
     pub fn buffers(&self, slot: Slot) -> Arc<ClientBuffers> {
         self.get(slot).delivery.buffers().clone()
     }
 
-    /// Notes that the requests of a session are the server's own.
+    /// Marks the requests of a session as the server's own.
     ///
     /// # Panics
-    /// As [`Sessions::get`].
+    /// Panics like [`Sessions::get`].
     pub fn trust(&mut self, slot: Slot) {
         self.get_mut(slot).login = Login::Server;
     }
 
-    /// Notes that the connection of a client knows that there is output, and will come back for it.
+    /// Records that the connection of a client knows of its output, and will fetch it.
     ///
     /// # Panics
-    /// As [`Sessions::get`].
+    /// Panics like [`Sessions::get`].
     pub fn acknowledge_wake(&mut self, slot: Slot) {
         self.get_mut(slot).woken = false;
     }
 
-    /// Notes that a request of a client was refused without the engine: its open transaction, if it has one, must fail
-    /// at EXEC.
+    /// Records that a client's request was refused outside the engine. Its open transaction, if any, must fail at EXEC.
     ///
     /// # Panics
-    /// As [`Sessions::get`].
+    /// Panics like [`Sessions::get`].
     pub fn refuse_transaction(&mut self, slot: Slot) {
         if let Some(multi) = &mut self.get_mut(slot).multi {
             multi.aborted = true;
@@ -157,39 +157,40 @@ impl Sessions {
         }
     }
 
-    /// How often a session was woken since the start, also one that was queued already.
+    /// The number of wakes since the start. Wakes of a session that was already queued count too.
     pub(crate) fn wakes(&self) -> u64 {
         self.wakes
     }
 
-    /// The id of the next session that was woken.
+    /// Takes the next woken session out of the queue. Returns its id.
     #[inline]
     pub(crate) fn next_woken(&mut self) -> Option<u64> {
         self.woken.pop_front()
     }
 
-    /// A client is gone; what it has leased is to be given back.
+    /// Records that a client has disconnected and its leases must be given back.
     pub(crate) fn leave(&mut self, id: u64) {
         self.leaving.push(id);
     }
 
-    /// Whether clients are gone whose leases have not been given back.
+    /// Whether there are disconnected clients whose leases have not been given back.
     #[inline]
     pub(crate) fn has_leaving(&self) -> bool {
         !self.leaving.is_empty()
     }
 
-    /// Those clients, in the order in which they went.
+    /// Takes the disconnected clients whose leases have not been given back, in the order of their disconnection.
     pub(crate) fn take_leaving(&mut self) -> Vec<u64> {
         std::mem::take(&mut self.leaving)
     }
 
-    /// Bytes of memory of the sessions themselves, without what [`ClientBuffers`](super::ClientBuffers) count. O(1).
+    /// Bytes of memory of the sessions themselves, without the bytes that [`ClientBuffers`](super::ClientBuffers)
+    /// counts. O(1).
     pub(crate) fn memory(&self) -> usize {
         self.by_id.len() * Session::OWN_MEMORY
     }
 
-    /// Bytes of memory of what finds them. O(1).
+    /// Bytes of memory of the tables that find sessions. O(1).
     pub(crate) fn overhead(&self) -> usize {
         let trees = usize::from(!self.by_id.is_empty());
         of_vec(&self.slots) + of_trees(trees, self.by_id.len(), size_of::<(u64, Slot)>())

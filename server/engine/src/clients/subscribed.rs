@@ -3,7 +3,7 @@
 use lockwheel_store::memory::{block, of_trees};
 use std::collections::BTreeSet;
 
-/// The channels of a client, or its patterns, or its channels of shards.
+/// The channels, the patterns or the shard channels of a client.
 #[derive(Debug, Default)]
 pub(crate) struct Subscribed {
     names: BTreeSet<Box<[u8]>>,
@@ -12,32 +12,32 @@ pub(crate) struct Subscribed {
 }
 
 impl Subscribed {
-    /// Adds a name; whether it is new. O(log n).
+    /// Adds a name. Returns whether it is new. O(log n).
     pub(crate) fn insert(&mut self, name: &[u8]) -> bool {
         let is_new = self.names.insert(name.into());
         self.bytes += if is_new { block(name.len()) } else { 0 };
         is_new
     }
 
-    /// Takes a name out; whether it was there. O(log n).
+    /// Removes a name. Returns whether it was there. O(log n).
     pub(crate) fn remove(&mut self, name: &[u8]) -> bool {
         let was_there = self.names.remove(name);
         self.bytes -= if was_there { block(name.len()) } else { 0 };
         was_there
     }
 
-    /// How many there are.
+    /// The number of names.
     #[inline]
     pub(crate) fn len(&self) -> usize {
         self.names.len()
     }
 
-    /// All, in order.
+    /// All names, in order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Box<[u8]>> {
         self.names.iter()
     }
 
-    /// Bytes of memory; of the nodes of the tree about. O(1).
+    /// Bytes of memory. The figure for the nodes of the tree is approximate. O(1).
     pub(super) fn memory(&self) -> usize {
         let trees = usize::from(!self.names.is_empty());
         self.bytes + of_trees(trees, self.names.len(), size_of::<Box<[u8]>>())

@@ -1,4 +1,4 @@
-//! The subscriptions of a client, as its session, the subscribers of channels and the history know of them.
+//! The subscriptions of a client, kept consistent in its session, in the subscribers of channels, and in the history.
 
 use super::session::Session;
 use super::subscribed::Subscribed;
@@ -14,11 +14,11 @@ pub(crate) enum SubscriptionKind {
     Channel,
     /// All channels that match a pattern.
     Pattern,
-    /// A channel of a shard.
+    /// A shard channel.
     Shard,
 }
 
-/// The subscriptions of a client, with the parts that know of them.
+/// The subscriptions of a client, with the parts of the engine that record them.
 pub(crate) struct Subscriptions<'e> {
     /// The client.
     pub(crate) session: &'e mut Session,
@@ -33,7 +33,7 @@ pub(crate) struct Subscriptions<'e> {
 }
 
 impl Subscriptions<'_> {
-    /// Returns the names of a kind.
+    /// Returns the names of the subscriptions of this kind.
     pub(crate) fn names(&self, kind: SubscriptionKind) -> Vec<Box<[u8]>> {
         let names = match kind {
             SubscriptionKind::Channel => &self.session.channels,
@@ -43,8 +43,8 @@ impl Subscriptions<'_> {
         names.iter().cloned().collect()
     }
 
-    /// Returns the number of subscriptions that the client is told after one of this kind: channels of shards are
-    /// counted by themselves.
+    /// Returns the number of subscriptions that the confirmation of a subscription of this kind shows. Shard channels
+    /// are counted by themselves.
     pub(crate) fn count(&self, kind: SubscriptionKind) -> usize {
         match kind {
             SubscriptionKind::Channel | SubscriptionKind::Pattern => self.session.subscriptions(),
@@ -52,7 +52,7 @@ impl Subscriptions<'_> {
         }
     }
 
-    /// Begins a subscription, unless it is there.
+    /// Begins a subscription, unless it exists.
     pub(crate) fn begin(&mut self, kind: SubscriptionKind, name: &[u8]) {
         if !self.named(kind).insert(name) {
             return;
@@ -66,14 +66,14 @@ impl Subscriptions<'_> {
         self.note(kind, name, (HistoryEvent::Queued, HistoryCause::None));
     }
 
-    /// Ends a subscription, if it is there, for this cause in the history.
+    /// Ends a subscription, if it exists. The history records this cause.
     pub(crate) fn end(&mut self, kind: SubscriptionKind, name: &[u8], cause: HistoryCause) {
         if self.named(kind).remove(name) {
             self.forget(kind, name, cause);
         }
     }
 
-    /// Ends all subscriptions, for this cause in the history.
+    /// Ends all subscriptions. The history records this cause.
     pub(crate) fn end_all(&mut self, cause: HistoryCause) {
         for kind in [SubscriptionKind::Channel, SubscriptionKind::Pattern, SubscriptionKind::Shard] {
             let names = std::mem::take(self.named(kind));
@@ -99,7 +99,8 @@ impl Subscriptions<'_> {
         self.note(kind, name, (HistoryEvent::LeftQueue, cause));
     }
 
-    /// Notes in the history that the client begins to listen to a channel, or stops that: so do Redisson's waiters.
+    /// Records in the history that the client begins or stops to listen to the channel of a lock. Redisson's waiters do
+    /// so.
     fn note(&mut self, kind: SubscriptionKind, channel: &[u8], (event, cause): (HistoryEvent, HistoryCause)) {
         if self.has_history
             && kind != SubscriptionKind::Pattern

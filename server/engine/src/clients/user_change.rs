@@ -7,8 +7,8 @@ use super::subscribed::Subscribed;
 use crate::acl::{Login, User, UserEffect, UserId, Users};
 
 impl Sessions {
-    /// Returns the clients that have no user any more after a change: their user is gone, or may not hear all channels
-    /// that they are subscribed to. O(clients), for each user that is removed.
+    /// Returns the clients that a change of users disconnects: their user is gone, or may not hear all channels that
+    /// they are subscribed to. O(clients), for each removed user.
     pub(crate) fn losing_their_user(&self, change: &UserEffect, users: &Users) -> Vec<Slot> {
         match change {
             UserEffect::None | UserEffect::Save => Vec::new(),
@@ -45,7 +45,7 @@ mod tests {
     use lockwheel_store::memory::ClientBytes;
     use lockwheel_store::time::Now;
 
-    /// Users `default`, `a` and `b`, and a client of each: the default user's first.
+    /// Users `default`, `a` and `b`, and a client of each user, in this order.
     fn clients() -> (Users, Sessions, [Slot; 3]) {
         let user = |name: &str| User::new(name.as_bytes(), true);
         let users = Users::new(user("default"), ["a", "b"].map(user));

@@ -1,15 +1,15 @@
-//! The choice of clients that are disconnected while all together take as much as `maxmemory-clients`.
+//! The choice of clients that are disconnected while all clients together take at least `maxmemory-clients`.
 
 use crate::clients::{Closing, Session, Sessions, Slot};
 use crate::config::Config;
 use std::cmp::Reverse;
 
-/// A lower limit would leave nobody room to say so.
+/// The least limit, in bytes. A lower limit would leave no client room to change it.
 const MIN_BYTES: usize = 128 << 10;
-/// Clients are compared by powers of two of their memory, from this one on, as in Redis.
+/// The lowest power of two, as an exponent, by which clients are compared: all smaller clients are equal, as in Redis.
 const SMALLEST_LOG: u32 = 15;
 
-/// Returns the most bytes of all clients; `None`: no limit.
+/// Returns the limit of all clients' memory, in bytes. `None`: no limit.
 pub(crate) fn client_limit(config: &Config) -> Option<usize> {
     let limit = match config.maxmemory_clients {
         0 => return None,
@@ -22,19 +22,19 @@ pub(crate) fn client_limit(config: &Config) -> Option<usize> {
     Some(usize::try_from(limit).unwrap_or(usize::MAX).max(MIN_BYTES))
 }
 
-/// A round in which clients are disconnected, those that take most first; never those that have said CLIENT NO-EVICT.
+/// A round in which clients are disconnected, the largest first. Clients that have set CLIENT NO-EVICT are spared.
 #[derive(Debug)]
 pub(crate) struct ClientEviction {
     limit: usize,
-    /// Bytes of the clients that stay.
+    /// Bytes of the remaining clients.
     taken: usize,
     largest: std::vec::IntoIter<Slot>,
 }
 
 impl ClientEviction {
-    /// Begins a round, if clients take as much as the limit. O(n log n), n the clients.
+    /// Begins a round, if clients take as much as the limit. O(n log n) for n clients.
     pub(crate) fn begin(sessions: &Sessions, limit: usize) -> Option<Self> {
-        // Those that are being closed are still counted in the account.
+        // The account still counts clients that are being closed, so the sum is computed here.
         let live = || sessions.slots().map(|slot| sessions.get(slot)).filter(|session| is_live(session));
         let taken: usize = live().map(Session::limited_memory).sum();
         if taken < limit {
@@ -48,7 +48,8 @@ impl ClientEviction {
         Some(ClientEviction { limit, taken, largest: largest.into_iter() })
     }
 
-    /// Returns the next client to be disconnected; `None` when the others take less than the limit, or none may go.
+    /// Returns the next client to be disconnected. `None` if the others take less than the limit, or if none may be
+    /// disconnected.
     pub(crate) fn next(&mut self, sessions: &Sessions) -> Option<Slot> {
         if !self.is_over() {
             return None;
@@ -58,18 +59,18 @@ impl ClientEviction {
         Some(slot)
     }
 
-    /// Whether the clients that stay take as much as the limit.
+    /// Whether the remaining clients take as much as the limit.
     pub(crate) fn is_over(&self) -> bool {
         self.taken >= self.limit
     }
 }
 
-/// Whether a client counts: replicas and the master do not.
+/// Whether a client counts. Replicas, the master and clients that are being closed do not.
 fn is_live(session: &Session) -> bool {
     session.closing != Some(Closing::Now) && !session.is_replica && !session.is_master
 }
 
-/// Returns the memory of a client as a power of two.
+/// Returns the exponent of the power of two by which a client of this size is compared.
 fn size_class(bytes: usize) -> u32 {
     bytes.max(1).ilog2().max(SMALLEST_LOG)
 }

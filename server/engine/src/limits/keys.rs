@@ -1,4 +1,4 @@
-//! The eviction of keys while there are more bytes than `maxmemory`.
+//! The eviction of keys while memory exceeds `maxmemory`.
 
 use super::Limits;
 use crate::config::Config;
@@ -6,13 +6,13 @@ use crate::locks;
 use lockwheel_store::keyspace::{EvictionPolicy, EvictionRules, Keyspace};
 use lockwheel_store::time::Now;
 
-/// The least number of keys that go at once, as in Redis.
+/// The least number of keys that are evicted at once, as in Redis.
 const MIN_KEYS: u64 = 16;
-/// The number of keys that go in a microsecond, about.
+/// The approximate number of keys that are evicted in a microsecond.
 const KEYS_PER_US: u64 = 1;
 
-/// Returns how many keys go before a request is run. Redis measures the time; here the same requests must have the same
-/// effects.
+/// Returns the most keys that are evicted before a request runs. Redis measures the time; here the same requests must
+/// have the same effects.
 fn max_keys_at_once(tenacity: u32) -> u64 {
     let time_us = match tenacity {
         0..=10 => 50 * u64::from(tenacity),
@@ -25,12 +25,12 @@ fn max_keys_at_once(tenacity: u32) -> u64 {
 /// Bytes of a keyspace, as the account of the engine has them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KeyspaceMemory {
-    /// Keys and values. The free room that keys have left in their pages goes to the next ones: it is as free as what
-    /// Redis gives back to its allocator.
+    /// Keys and values, without the free room in their pages. The next keys take that room, as in Redis, where it goes
+    /// back to the allocator.
     pub(crate) data: usize,
-    /// Everything that finds keys, or waits for them.
+    /// The tables that find keys, and the waits for keys.
     pub(crate) tables: usize,
-    /// Values that are kept for a snapshot, or for a replica that lags behind.
+    /// Values that are kept for a snapshot or a lagging replica.
     pub(crate) kept: usize,
 }
 
@@ -50,12 +50,12 @@ impl KeyspaceMemory {
     }
 }
 
-/// Returns the bytes of a keyspace that do not count towards `maxmemory`: no eviction makes them fewer.
+/// Returns the bytes of a keyspace that do not count towards `maxmemory`, because no eviction reduces them.
 pub(super) fn bytes_apart(keyspace: &Keyspace) -> usize {
     locks::bytes_apart_from_keys(keyspace) + keyspace.snapshot_bytes()
 }
 
-/// The bytes that count towards `maxmemory` while keys go.
+/// The bytes that count towards `maxmemory` during an eviction.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CountedBytes {
     limit: u64,
@@ -64,7 +64,7 @@ pub(crate) struct CountedBytes {
 }
 
 impl CountedBytes {
-    /// Returns the account of an engine with so many counted bytes. O(databases).
+    /// Returns the account of an engine with `counted` counted bytes. O(databases).
     pub(crate) fn new(limit: u64, counted: u64, keyspace: &Keyspace) -> Self {
         CountedBytes { limit, others: counted as i64 - Self::of_keys(keyspace) }
     }
@@ -80,8 +80,8 @@ impl CountedBytes {
 }
 
 impl Limits {
-    /// Evicts keys by a policy until there are no more bytes than the limit, but no more keys than may go at once.
-    /// Returns whether there is room, or will be when more have gone.
+    /// Evicts keys by a policy until memory is within the limit, but no more keys than are allowed at once. Returns
+    /// whether there is room now, or will be after further evictions.
     pub(crate) fn evict_keys(
         &self,
         keyspace: &mut Keyspace,

@@ -1,4 +1,4 @@
-//! The memory of an engine: the sum of all its parts, and how much of it counts towards `maxmemory`.
+//! The memory of an engine: the sum of all its parts, and the part that counts towards `maxmemory`.
 
 use super::Limits;
 use super::keys::{KeyspaceMemory, bytes_apart};
@@ -12,13 +12,13 @@ use lockwheel_store::memory::{MemoryAccount, MemoryUsage};
 /// The parts of an engine whose memory is added up.
 #[derive(Clone, Copy)]
 pub struct MemoryParts<'e> {
-    /// The bytes that parts count themselves.
+    /// The bytes that the parts count themselves.
     pub(crate) account: &'e MemoryAccount,
     /// The keys.
     pub(crate) keyspace: &'e Keyspace,
     /// The clients.
     pub(crate) sessions: &'e Sessions,
-    /// The replicas, and the end of the stream that is kept for them.
+    /// The replicas, and the backlog that is kept for them.
     pub(crate) replication: &'e Replication,
     /// The interpreter.
     pub(crate) scripts: &'e Scripts,
@@ -31,11 +31,11 @@ pub struct MemoryParts<'e> {
 }
 
 impl MemoryParts<'_> {
-    /// Returns the memory of the engine, without what waits to be freed. O(databases).
+    /// Returns the memory of the engine, without garbage that waits to be freed. O(databases).
     pub fn usage(self) -> MemoryUsage {
         let keyspace = KeyspaceMemory::of(self.keyspace);
         let account = self.account;
-        // The runtime is taken while a script runs: the last figure is close enough.
+        // The runtime is borrowed while a script runs. The last figure is close enough then.
         let scripts = self.scripts.memory_used().unwrap_or(account.last.scripts);
         MemoryUsage {
             data: keyspace.data,
@@ -52,24 +52,24 @@ impl MemoryParts<'_> {
         }
     }
 
-    /// Returns the bytes that count towards `maxmemory` at an instant of the system's monotonic clock. What replicas
-    /// have not read yet does not, since each key that goes adds to it, nor does a snapshot that is being made, for the
-    /// same reason and as in Redis, whose child has it; nor what clients are about to give back; nor
-    /// the tools of tests, which no key can displace: tokens of fences, the history, open sections, observed patterns,
-    /// rules of faults. O(databases, replicas, partitions).
+    /// Returns the bytes that count towards `maxmemory` at an instant of the system's monotonic clock. Unread bytes of
+    /// replicas do not count, because each eviction adds to them. Nor does a snapshot that is being made, for the same
+    /// reason and as in Redis, where the child process has it. Bytes that clients are about to give back do not count
+    /// either. The tools of tests do not count, because no eviction can displace them: tokens of fences, the history,
+    /// open sections, observed patterns, rules of faults. O(databases, replicas, partitions).
     pub(crate) fn counted(self, now_us: u64) -> u64 {
         let transient = self.limits.transient_bytes(self.sessions, self.of_clients(), now_us);
         let apart = self.of_replicas() + transient + bytes_apart(self.keyspace) + self.faults.memory();
         self.usage().total().saturating_sub(apart) as u64
     }
 
-    /// Returns the bytes of buffers of clients, and of messages that they share.
+    /// Returns the bytes of clients' buffers, and of the messages that clients share.
     pub(crate) fn of_clients(self) -> usize {
         self.account.clients.all.get() + self.account.messages.get()
     }
 
-    /// Returns the bytes of the buffers of replicas: above all what they have not read, and what those share that do
-    /// not keep up. O(replicas).
+    /// Returns the bytes of replicas' buffers: mostly their unread bytes, and the parts of the stream that lagging
+    /// replicas share. O(replicas).
     pub(crate) fn of_replicas(self) -> usize {
         let replicas = self.replication.replica_sessions().filter_map(|id| self.sessions.find(id));
         let own: usize = replicas.map(|slot| self.sessions.get(slot).delivery.buffers().memory()).sum();

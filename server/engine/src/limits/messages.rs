@@ -1,20 +1,20 @@
-//! Messages about evicted keys, while they are on their way to clients.
+//! The messages about evicted keys that are on their way to clients.
 
-/// Messages that clients have not taken. They make no other key go: a key whose eviction takes more memory than it
-/// frees would else be followed by all others.
+/// The messages that clients have not taken. They do not count towards `maxmemory`. Otherwise a key whose eviction
+/// takes more memory than it frees would cause the eviction of all others.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct EvictionMessages(Option<Sent>);
 
 #[derive(Clone, Copy, Debug)]
 struct Sent {
-    /// Bytes of clients before.
+    /// Bytes of clients before the messages.
     before: usize,
     /// Bytes of the messages.
     bytes: usize,
     until_us: u64,
 }
 
-/// The longest time that messages are on their way, in real microseconds.
+/// The longest time that messages count as on their way, in real microseconds.
 const MAX_US: u64 = 100_000;
 
 impl EvictionMessages {
@@ -28,7 +28,7 @@ impl EvictionMessages {
         }
     }
 
-    /// Returns how many of these bytes that clients take now may be of messages that are about to be taken.
+    /// Returns the part of the clients' `taken` bytes that may belong to messages on their way.
     pub(super) fn on_the_way(&self, taken: usize, now_us: u64) -> usize {
         let sent = self.0.filter(|sent| now_us < sent.until_us);
         sent.map_or(0, |sent| taken.saturating_sub(sent.before).min(sent.bytes))

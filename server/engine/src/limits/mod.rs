@@ -1,5 +1,5 @@
-//! The limits of memory: `maxmemory`, for which keys are evicted and requests are refused, and `maxmemory-clients`, for
-//! which clients are disconnected; and the memory that large requests need.
+//! The limits of memory. `maxmemory` causes evictions of keys and refusals of requests; `maxmemory-clients` causes
+//! disconnections of clients. Large requests are checked for the memory that they need.
 
 mod clients;
 mod demand;
@@ -21,41 +21,41 @@ use messages::EvictionMessages;
 /// The state of the limits between requests.
 #[derive(Debug, Default)]
 pub(crate) struct Limits {
-    /// Whether there are more bytes than `maxmemory`, and no key may go, as the last request that was held against it
-    /// has found. A script that it runs goes by that too.
+    /// Whether memory exceeded `maxmemory` and no key could be evicted at the last request that was checked. A script
+    /// that the request runs uses this result too.
     out_of_memory: bool,
-    /// Whether keys go before the next batches, because there are too many to evict at once.
+    /// Whether keys are evicted before the next batches, because there are too many to evict at once.
     evicts: bool,
-    /// Clients that were disconnected for their memory, whose connections may not have given it back yet.
+    /// Clients that were disconnected for their memory. Their connections may not have given it back yet.
     leaving: Vec<u64>,
     /// The messages about evicted keys.
     messages: EvictionMessages,
 }
 
 impl Limits {
-    /// Whether there are more bytes than `maxmemory` and no key may go.
+    /// Whether memory exceeds `maxmemory` and no key can be evicted.
     #[inline]
     pub(crate) fn is_short_of_memory(&self) -> bool {
         self.out_of_memory
     }
 
-    /// Whether keys go before the next batches.
+    /// Whether keys are evicted before the next batches.
     #[inline]
     pub(crate) fn evicts(&self) -> bool {
         self.evicts
     }
 
-    /// Has what is too much go from the next batch on: `maxmemory` has another value.
+    /// Schedules evictions from the next batch on, after a change of `maxmemory`.
     pub(crate) fn evict_later(&mut self) {
         self.evicts = true;
     }
 
-    /// Lets requests take memory while no key may go.
+    /// Lets requests take memory although no key can be evicted.
     pub(crate) fn suspend(&mut self) {
         self.out_of_memory = false;
     }
 
-    /// Records that there are no more bytes than `maxmemory`, or that it is no limit.
+    /// Records that memory is within `maxmemory`, or that there is no such limit.
     pub(crate) fn suffices(&mut self, stats: &mut Stats, now_us: u64) {
         self.evicts = false;
         self.out_of_memory = false;
@@ -64,14 +64,14 @@ impl Limits {
         }
     }
 
-    /// Records that there are more bytes than `maxmemory`. `more_may_go`: more keys go before the next batches.
+    /// Records that memory exceeds `maxmemory`. `more_may_go`: more keys are evicted before the next batches.
     pub(crate) fn exceeds(&mut self, more_may_go: bool, stats: &mut Stats, now_us: u64) {
         stats.exceeded_since_us.get_or_insert(now_us);
         self.out_of_memory = !more_may_go;
         self.evicts = more_may_go;
     }
 
-    /// Records that a client is disconnected for its memory.
+    /// Records that a client was disconnected for its memory.
     pub(crate) fn leave(&mut self, client: u64, sessions: &Sessions) {
         self.leaving.retain(|id| sessions.find(*id).is_some());
         self.leaving.push(client);
@@ -82,8 +82,8 @@ impl Limits {
         self.messages.sent(before, after, now_us);
     }
 
-    /// Returns the bytes of clients that do not count towards `maxmemory`: those of clients that are about to go, and
-    /// messages about evicted keys on their way. Clients take `taken` bytes in all.
+    /// Returns the bytes of clients that do not count towards `maxmemory`: the memory of clients that are being
+    /// disconnected, and messages about evicted keys on their way. `taken`: the bytes that all clients take.
     pub(crate) fn transient_bytes(&self, sessions: &Sessions, taken: usize, now_us: u64) -> usize {
         let gone = self.leaving.iter().filter_map(|id| sessions.find(*id));
         let gone: usize = gone.map(|slot| sessions.get(slot).memory()).sum();

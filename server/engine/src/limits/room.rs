@@ -1,26 +1,28 @@
-//! The memory that a large request needs. It is asked for before the command changes anything.
+//! The check of the memory that a large request needs, made before the command changes anything.
 
 use crate::clients::Multi;
 use crate::spec::{Args, Command, Flags, KeyFlags};
 use lockwheel_resp::allocation::{self, OutOfMemory};
 
-/// Requests of no more bytes are not checked.
+/// The size, in bytes, up to which requests are not checked.
 pub(crate) const LARGE_INPUT: usize = 64 << 10;
 /// The copies of a long name that a command may make: for events, for clients that wait, for replicas, for the history.
 const NAME_COPIES: usize = 8;
-/// Bytes that a collection may take for an element beside the element's own: its entry, and the table that grows.
+/// The most bytes that a collection takes for an element in addition to the element's own: its entry, and the growing
+/// table.
 const ELEMENT_OVERHEAD: usize = 128;
-/// Bytes for what is allocated beside the arguments: blocks of tables, the reply, the key's events.
+/// Bytes for allocations other than the arguments: blocks of tables, the reply, the key's events.
 const SPARE: usize = 1 << 20;
-/// The effect of a command on a key that it may give a longer name or content.
+/// The flags of keys that a command may create or enlarge.
 const GROWS: KeyFlags = KeyFlags::of(&[KeyFlags::INSERT, KeyFlags::UPDATE, KeyFlags::OW]);
 
-/// Whether there is no memory for what a request brings. `is_queued`: it only joins a transaction. O(arguments).
+/// Whether there is no memory for the data of a request. `is_queued`: the request only joins a transaction.
+/// O(arguments).
 pub(crate) fn lacks_room(command: &Command, args: Args<'_>, is_queued: bool) -> bool {
     check_room(needed(command, args, is_queued)).is_err()
 }
 
-/// Whether there is no memory for what a command brings that a script calls. O(arguments).
+/// Whether there is no memory for the data of a command that a script calls. O(arguments).
 #[inline]
 pub(crate) fn call_lacks_room(command: &Command, args: Args<'_>) -> bool {
     command.has(Flags::WRITE)
@@ -28,10 +30,10 @@ pub(crate) fn call_lacks_room(command: &Command, args: Args<'_>) -> bool {
         && lacks_room(command, args, false)
 }
 
-/// Checks that there is memory for what a transaction brings.
+/// Checks that there is memory for the data of a transaction.
 ///
 /// # Errors
-/// Returns the size if there is not.
+/// Returns the size of the needed memory if there is not enough.
 pub(crate) fn check_room_for(multi: &Multi) -> Result<(), OutOfMemory> {
     check_room(multi.memory())
 }
@@ -40,14 +42,15 @@ fn check_room(bytes: usize) -> Result<(), OutOfMemory> {
     if bytes <= LARGE_INPUT { Ok(()) } else { allocation::check(bytes.saturating_add(SPARE)) }
 }
 
-/// Returns the bytes that a request may need for what it brings.
+/// Returns the bytes that a request may need for its data.
 fn needed(command: &Command, args: Args<'_>, is_queued: bool) -> usize {
     let longest = args.all().iter().map(|word| word.len()).max().unwrap_or(0);
     let names = if longest > LARGE_INPUT { longest_name(command, args) } else { 0 };
     added(command, args, is_queued).saturating_add(names.saturating_mul(NAME_COPIES))
 }
 
-/// Returns the length of the longest key. Of a command without keys, any word but the message of PUBLISH may be a name.
+/// Returns the length of the longest key. For a command without keys, any word except the message of PUBLISH may be a
+/// name.
 fn longest_name(command: &Command, args: Args<'_>) -> usize {
     let words = args.all();
     let longest = |words: &[&[u8]]| words.iter().map(|word| word.len()).max().unwrap_or(0);
@@ -66,8 +69,8 @@ fn longest_name(command: &Command, args: Args<'_>) -> usize {
     }
 }
 
-/// Returns the bytes that a request may add to the data or to a queue. A command that only removes adds none: with
-/// names that are not long it works where memory has run out.
+/// Returns the bytes that a request may add to the data or to a queue. A command that only removes adds none, so with
+/// names of moderate length it works even when memory has run out.
 fn added(command: &Command, args: Args<'_>, is_queued: bool) -> usize {
     let lengths = args.all().iter().map(|word| word.len());
     if command.has(Flags::DENYOOM) {

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
-/// How far the copy of a client is.
+/// The progress of a client's copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// Its snapshot has not begun. `tells_offset`: the client is told the snapshot's place in the history.
+    /// The snapshot has not begun. `tells_offset`: the client is told the snapshot's place in the history.
     AwaitsStart { tells_offset: bool },
-    /// Its snapshot is being made.
+    /// The snapshot is being made.
     AwaitsEnd,
-    /// Its copy is being sent. `since_ms`: the instant, in real monotonic milliseconds, since which so many bytes are
-    /// unsent.
+    /// The copy is being sent. `unsent`: the number of unsent bytes. `since_ms`: the instant, in real monotonic
+    /// milliseconds, since which this number has not decreased.
     Sent { unsent: usize, since_ms: i64 },
 }
 

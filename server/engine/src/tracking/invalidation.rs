@@ -21,15 +21,15 @@ impl<'a> Invalidation<'a> {
         key.map_or(Invalidation::All, |key| Invalidation::Keys(vec![key]))
     }
 
-    /// Returns the invalidation of changed keys, but for those that this client has changed last; `None` if there are
-    /// no others.
+    /// Returns the invalidation of changed keys, except for the keys that the client `except_by` has changed last.
+    /// `None` if there are no others.
     pub(crate) fn of_changed(keys: &'a ChangedKeys, except_by: Option<u64>) -> Option<Self> {
         let is_news = |by: &Option<u64>| except_by.is_none() || *by != except_by;
         let keys: Vec<&[u8]> = keys.iter().filter(|(_, by)| is_news(by)).map(|(key, _)| &**key).collect();
         (!keys.is_empty()).then_some(Invalidation::Keys(keys))
     }
 
-    /// Returns about how many bytes it has.
+    /// Returns the approximate length of the message, in bytes.
     pub(crate) fn len(&self) -> usize {
         const AROUND: usize = 16;
         match self {
@@ -38,7 +38,7 @@ impl<'a> Invalidation<'a> {
         }
     }
 
-    /// Writes it as a push, or in RESP2 as a message.
+    /// Writes the invalidation: a push in RESP3, a message in RESP2.
     pub(crate) fn write(&self, reply: &mut dyn Reply) {
         if reply.protocol() == Protocol::Resp3 {
             reply.push(2);
@@ -58,7 +58,7 @@ impl<'a> Invalidation<'a> {
     }
 }
 
-/// Writes the push that tells a client that the one which it redirects to is gone.
+/// Writes the push about a broken redirection: the client that it leads to is gone.
 pub(crate) fn write_broken_redirect(redirect: u64, reply: &mut dyn Reply) {
     reply.push(2);
     reply.bulk(b"tracking-redir-broken");

@@ -1,67 +1,67 @@
-//! How a client wants to be told of changes.
+//! The modes of client-side caching, and the clients that track keys.
 
 use lockwheel_store::memory::{block, of_trees};
 use std::collections::BTreeSet;
 
 bitflags::bitflags! {
-    /// What CLIENT TRACKING was asked for.
+    /// The options of CLIENT TRACKING.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub(crate) struct TrackingMode: u8 {
-        /// It is told of all keys with a prefix, whether it has read them or not.
+        /// The client is notified of all keys with its prefixes, whether it has read them or not.
         const BCAST = 1;
         /// The keys of a request are tracked only after CLIENT CACHING YES.
         const OPTIN = 1 << 1;
         /// The keys of a request are not tracked after CLIENT CACHING NO.
         const OPTOUT = 1 << 2;
-        /// It is not told of its own changes.
+        /// The client is not notified of its own changes.
         const NOLOOP = 1 << 3;
     }
 }
 
-/// What CLIENT CACHING has said about the next request.
+/// The setting of CLIENT CACHING for the next request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Caching {
-    /// Nothing.
+    /// No setting.
     #[default]
     Unsaid,
-    /// The opposite of what its mode does by itself: YES of OPTIN, NO of OPTOUT.
+    /// The opposite of the mode's default: YES with OPTIN, NO with OPTOUT.
     Said,
 }
 
 /// A client that tracks keys, or has tracked some since it connected.
 #[derive(Debug, Default)]
 pub(crate) struct TrackedClient {
-    /// Whether it does now.
+    /// Whether the client tracks keys now.
     pub(crate) is_on: bool,
-    /// How.
+    /// The mode in which the client tracks keys.
     pub(crate) mode: TrackingMode,
-    /// What it has said about its next request.
+    /// The setting of CLIENT CACHING for the client's next request.
     pub(crate) caching: Caching,
-    /// The client that is told instead; 0: none.
+    /// The client that is notified instead. 0: none.
     pub(crate) redirect: u64,
-    /// That client was gone when there was something to tell.
+    /// Whether that client was gone when it was to be notified.
     pub(crate) is_broken: bool,
     /// The prefixes of BCAST.
     pub(crate) prefixes: BTreeSet<Box<[u8]>>,
-    /// Bytes of their texts.
+    /// Bytes of the texts of the prefixes.
     pub(super) prefix_bytes: usize,
 }
 
 impl TrackedClient {
-    /// It wants to be told of all keys with this prefix too. O(log n).
+    /// Adds a prefix of keys whose changes the client is notified of. O(log n).
     pub(super) fn add_prefix(&mut self, prefix: &[u8]) {
         if self.prefixes.insert(prefix.into()) {
             self.prefix_bytes += block(prefix.len());
         }
     }
 
-    /// Bytes of memory of its prefixes, about. O(1).
+    /// Approximate bytes of memory of the prefixes. O(1).
     pub(crate) fn memory(&self) -> usize {
         let trees = usize::from(!self.prefixes.is_empty());
         self.prefix_bytes + of_trees(trees, self.prefixes.len(), size_of::<Box<[u8]>>())
     }
 
-    /// Whether the keys that its present request reads are to be remembered.
+    /// Whether the keys that the client's present request reads are remembered.
     pub(super) fn remembers(&self) -> bool {
         let is_said = self.caching == Caching::Said;
         let wants = if self.mode.contains(TrackingMode::OPTIN) {
@@ -72,7 +72,7 @@ impl TrackedClient {
         self.is_on && !self.mode.contains(TrackingMode::BCAST) && wants
     }
 
-    /// Whether a change by this client is none of its business.
+    /// Whether the client ignores a change. `own`: the client itself has made the change.
     pub(super) fn ignores(&self, own: bool) -> bool {
         own && self.mode.contains(TrackingMode::NOLOOP)
     }

@@ -1,18 +1,18 @@
-//! Prefixes of one client may not overlap: it would be told of one key twice.
+//! The check that the prefixes of one client do not overlap. Otherwise the client would be notified of one key twice.
 
 use std::collections::BTreeSet;
 
-/// Two prefixes of which one is the beginning of the other.
+/// Two prefixes, one of which is the beginning of the other.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Overlap<'a> {
-    /// A new one, and one that the client has.
+    /// A new prefix, and an existing prefix of the client.
     Existing(&'a [u8], &'a [u8]),
-    /// Two new ones.
+    /// Two new prefixes.
     Provided(&'a [u8], &'a [u8]),
 }
 
-/// The first new prefix that overlaps with one that is there, or with a later new one, and the first such.
-/// O(n log n): a request may have a million of them.
+/// Returns the first new prefix that overlaps with an existing prefix or with a later new one, and the first such other
+/// prefix. O(n log n), because a request may have a million prefixes.
 pub(crate) fn find_overlap<'a>(existing: &'a BTreeSet<Box<[u8]>>, new: &[&'a [u8]]) -> Option<Overlap<'a>> {
     let (at, first) = new.iter().enumerate().nth(first_overlapped(existing, new)?)?;
     let overlaps = |other: &&[u8]| other.starts_with(first) || first.starts_with(other);
@@ -23,9 +23,10 @@ pub(crate) fn find_overlap<'a>(existing: &'a BTreeSet<Box<[u8]>>, new: &[&'a [u8
     })
 }
 
-/// The index of the first new prefix that overlaps with any other.
+/// Returns the index of the first new prefix that overlaps with any other prefix.
 ///
-/// In order, what begins with a prefix follows it at once: those that the present one begins with are a stack.
+/// In sorted order, the texts that begin with a prefix follow it immediately. A stack holds the prefixes that the
+/// present text begins with.
 fn first_overlapped(existing: &BTreeSet<Box<[u8]>>, new: &[&[u8]]) -> Option<usize> {
     let there = existing.iter().map(|prefix| (&**prefix, usize::MAX));
     let mut all: Vec<(&[u8], usize)> = there.chain(new.iter().copied().zip(0..)).collect();
@@ -67,7 +68,7 @@ mod tests {
             new in proptest::collection::vec("[ab]{0,5}", 0..6),
         ) {
             let existing: BTreeSet<Box<[u8]>> = there.iter().map(|one| one.as_bytes().into()).collect();
-            // What a client has does not overlap.
+            // The existing prefixes of a client do not overlap.
             let apart = existing.iter().all(|one| {
                 existing.iter().all(|other| one == other || !other.starts_with(one))
             });

@@ -1,4 +1,4 @@
-//! Broadcasts: the prefixes that clients listen to, and the keys with these that have changed.
+//! Broadcasts: the prefixes that clients listen to, and the changed keys with these prefixes.
 
 use lockwheel_store::memory::{block, of_trees};
 use std::collections::{BTreeMap, BTreeSet};
@@ -6,25 +6,25 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The keys with one prefix that have changed since the last broadcast, each with the client that has changed it last.
 pub(crate) type ChangedKeys = BTreeMap<Box<[u8]>, Option<u64>>;
 
-/// The prefixes of all clients. Ordered, as Redis sends the messages of several.
+/// The prefixes of all clients, in the order in which Redis sends the messages of several prefixes.
 #[derive(Debug, Default)]
 pub(super) struct Prefixes {
     listeners: BTreeMap<Box<[u8]>, BTreeSet<u64>>,
-    /// How many prefixes there are of each length: a key is looked up once for each length, not for each prefix.
+    /// The number of prefixes of each length. A key is looked up once for each length, not for each prefix.
     lengths: BTreeMap<usize, usize>,
     changed: BTreeMap<Box<[u8]>, ChangedKeys>,
-    /// Bytes of the prefixes, and how many clients all have.
+    /// Bytes of the prefixes, and the number of pairs of a prefix and a listening client.
     bytes: usize,
     listens: usize,
 }
 
 impl Prefixes {
-    /// How many different prefixes there are.
+    /// The number of different prefixes.
     pub(super) fn len(&self) -> usize {
         self.listeners.len()
     }
 
-    /// A client listens to a prefix. O(log n).
+    /// Makes a client listen to a prefix. O(log n).
     pub(super) fn add(&mut self, prefix: &[u8], client: u64) {
         let clients = self.listeners.entry(prefix.into()).or_insert_with(|| {
             *self.lengths.entry(prefix.len()).or_default() += 1;
@@ -34,7 +34,8 @@ impl Prefixes {
         self.listens += usize::from(clients.insert(client));
     }
 
-    /// It no longer does; what has changed for the last one of a prefix is forgotten. O(log n).
+    /// Stops a client's listening to a prefix. With the last listener, the changed keys of the prefix are forgotten.
+    /// O(log n).
     pub(super) fn remove(&mut self, prefix: &[u8], client: u64) {
         let Some(clients) = self.listeners.get_mut(prefix) else { return };
         self.listens -= usize::from(clients.remove(&client));
@@ -52,7 +53,8 @@ impl Prefixes {
         }
     }
 
-    /// A key has changed; whether it is the first that is to be told of. O(different lengths of prefixes).
+    /// Records a changed key. Returns whether it is the first key to broadcast since the last broadcast. O(different
+    /// lengths of prefixes).
     pub(super) fn changed(&mut self, key: &[u8], by: Option<u64>) -> bool {
         let was_empty = self.changed.is_empty();
         for &length in self.lengths.range(..=key.len()).map(|(length, _)| length) {
@@ -68,14 +70,14 @@ impl Prefixes {
         was_empty && !self.changed.is_empty()
     }
 
-    /// What is to be told, by prefix: the keys, and the clients that listen.
+    /// Takes the changed keys of each prefix, with the clients that listen to the prefix.
     pub(super) fn take_changed(&mut self) -> Vec<(ChangedKeys, Vec<u64>)> {
         let listeners = &self.listeners;
         let of = |prefix: &[u8]| listeners.get(prefix).into_iter().flatten().copied().collect();
         std::mem::take(&mut self.changed).into_iter().map(|(prefix, keys)| (keys, of(&prefix))).collect()
     }
 
-    /// Bytes of memory, about, without what clients have of their own. O(1).
+    /// Approximate bytes of memory, without the clients' own copies of their prefixes. O(1).
     pub(super) fn memory(&self) -> usize {
         let (prefixes, trees) = (self.listeners.len(), usize::from(!self.listeners.is_empty()));
         let entry_bytes = size_of::<(Box<[u8]>, BTreeSet<u64>)>();

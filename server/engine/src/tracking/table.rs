@@ -7,11 +7,11 @@ use lockwheel_store::keyspace::Rng;
 use lockwheel_store::memory::{block, of_vec, shrink_table};
 use std::hash::BuildHasher;
 
-/// A key, and who has read it.
+/// A key, and the clients that have read it.
 #[derive(Debug)]
 struct TrackedKey {
     name: Box<[u8]>,
-    /// In ascending order; some may be gone.
+    /// The numbers of the clients, in ascending order. Some clients may be gone.
     clients: Vec<u64>,
 }
 
@@ -21,32 +21,32 @@ impl TrackedKey {
     }
 }
 
-/// The keys that clients have read since each was last changed.
+/// The keys that clients have read since the last change of each key.
 #[derive(Debug)]
 pub(super) struct TrackingTable {
     keys: Vec<TrackedKey>,
-    /// Indices of keys.
+    /// Indices into `keys`.
     by_name: HashTable<u32>,
     hasher: FixedState,
-    /// How many clients all keys have.
+    /// The number of pairs of a key and a client that has read it.
     items: usize,
     /// Bytes of names and clients.
     bytes: usize,
 }
 
 impl TrackingTable {
-    /// An empty one. The seed drives its hash.
+    /// An empty table. The seed drives the hash function.
     pub(super) fn new(seed: u64) -> Self {
         let hasher = FixedState::with_seed(seed);
         TrackingTable { keys: Vec::new(), by_name: HashTable::new(), hasher, items: 0, bytes: 0 }
     }
 
-    /// How many keys there are.
+    /// The number of keys.
     pub(super) fn len(&self) -> usize {
         self.keys.len()
     }
 
-    /// How many clients all keys have, those that are gone too.
+    /// The number of pairs of a key and a client that has read it, including clients that are gone.
     pub(super) fn items(&self) -> usize {
         self.items
     }
@@ -56,8 +56,9 @@ impl TrackingTable {
         self.bytes
     }
 
-    /// A client has read a key. Before the list of a key grows, those are dropped that are not `alive`, so that it is
-    /// bounded by those that are. O(clients of the key) where it is new, else O(log n).
+    /// Records that a client has read a key. Before the list of a key grows, clients that are not `alive` are dropped,
+    /// so that the list is bounded by the clients that are. O(clients of the key) if the client is new to the key, else
+    /// O(log n).
     pub(super) fn remember(&mut self, name: &[u8], client: u64, alive: impl Fn(u64) -> bool) {
         let index = self.find_or_add(name);
         let key = &mut self.keys[index];
@@ -87,7 +88,7 @@ impl TrackingTable {
         index
     }
 
-    /// Takes a key out; who has read it. O(1).
+    /// Removes a key. Returns the clients that have read it. O(1).
     pub(super) fn forget(&mut self, name: &[u8]) -> Option<Vec<u64>> {
         let hash = self.hasher.hash_one(name);
         let TrackingTable { keys, by_name, .. } = self;
@@ -97,7 +98,7 @@ impl TrackingTable {
         Some(self.take(index as usize).clients)
     }
 
-    /// Takes a random key out. O(1).
+    /// Removes a random key. Returns it with the clients that have read it. O(1).
     pub(super) fn forget_random(&mut self, rng: &mut Rng) -> Option<(Box<[u8]>, Vec<u64>)> {
         let index = rng.below(self.keys.len().max(1) as u64) as usize;
         let hash = self.hasher.hash_one(&*self.keys.get(index)?.name);
@@ -108,7 +109,7 @@ impl TrackingTable {
         Some((name, clients))
     }
 
-    /// Takes a key that is no longer found out of the list; the last one takes its place.
+    /// Removes a key from the list, after its removal from `by_name`. The last key takes its place.
     fn take(&mut self, index: usize) -> TrackedKey {
         let TrackingTable { keys, by_name, hasher, .. } = &mut *self;
         let last = keys.len() - 1;
@@ -135,7 +136,7 @@ impl TrackingTable {
         }
     }
 
-    /// Forgets all.
+    /// Removes all keys.
     pub(super) fn clear(&mut self) {
         *self = TrackingTable { hasher: self.hasher.clone(), ..TrackingTable::new(0) };
     }

@@ -1,4 +1,4 @@
-//! The subscriber of changes that knows who has read which keys.
+//! The subscriber of changes that records which clients have read which keys.
 
 use super::mode::{Caching, TrackedClient, TrackingMode};
 use super::prefixes::{ChangedKeys, Prefixes};
@@ -18,10 +18,10 @@ pub(crate) struct Limit {
 }
 
 impl Limit {
-    /// The limit of so many keys (`tracking-table-max-keys`), 0: none, and of a kibibyte for each on average. Redis
-    /// bounds their number only, and a name may have half a gigabyte.
+    /// The limit of `keys` keys (`tracking-table-max-keys`; 0: no limit), and of an average of a kibibyte for each.
+    /// Redis bounds only the number of keys, although a name may have half a gigabyte.
     pub(crate) fn new(keys: usize) -> Self {
-        /// Bytes.
+        /// The average bytes of a key.
         const OF_A_KEY: usize = 1024;
         if keys == 0 {
             return Limit { keys: usize::MAX, bytes: usize::MAX };
@@ -30,7 +30,8 @@ impl Limit {
     }
 }
 
-/// What a client is told after the reply to its present request: keys that have expired because that names them.
+/// The notifications that a client gets after the reply to its present request: keys that have expired because the
+/// request names them.
 #[derive(Debug)]
 pub(crate) struct HeldNews {
     /// The client.
@@ -39,7 +40,7 @@ pub(crate) struct HeldNews {
     pub(crate) keys: Vec<Option<Box<[u8]>>>,
 }
 
-/// Who tracks, which keys they have read, and what is still to be told.
+/// The clients that track keys, the keys that they have read, and the notifications still to be sent.
 #[derive(Debug)]
 pub(crate) struct Tracker {
     /// The clients that are connected and have tracked keys, by number.
@@ -47,16 +48,16 @@ pub(crate) struct Tracker {
     table: TrackingTable,
     prefixes: Prefixes,
     limit: Limit,
-    /// How many clients have said something about their next request.
+    /// The number of clients that have used CLIENT CACHING for their next request.
     said: usize,
-    /// What is told after a reply.
+    /// The notifications that are held until after a reply.
     held: Option<HeldNews>,
     /// Chooses the keys that are forgotten.
     rng: Rng,
 }
 
 impl Tracker {
-    /// Nobody tracks.
+    /// A tracker without clients.
     pub(crate) fn new(limit: Limit, seed: u64) -> Self {
         Tracker {
             clients: BTreeMap::new(),
@@ -74,42 +75,42 @@ impl Tracker {
         self.limit = limit;
     }
 
-    /// What is known of a client, if it has tracked keys. O(log n).
+    /// Returns the state of a client, if it has tracked keys. O(log n).
     pub(crate) fn client(&self, id: u64) -> Option<&TrackedClient> {
         self.clients.get(&id)
     }
 
-    /// The same, to be changed. O(log n).
+    /// Returns the state of a client for changes, if it has tracked keys. O(log n).
     pub(crate) fn client_mut(&mut self, id: u64) -> Option<&mut TrackedClient> {
         self.clients.get_mut(&id)
     }
 
-    /// Whether nobody has tracked keys who is still connected.
+    /// Whether no connected client has tracked keys.
     pub(crate) fn is_unused(&self) -> bool {
         self.clients.is_empty()
     }
 
-    /// How many clients track keys. O(clients that have).
+    /// The number of clients that track keys now. O(clients that have tracked keys).
     pub(crate) fn tracking(&self) -> usize {
         self.clients.values().filter(|client| client.is_on).count()
     }
 
-    /// How many keys are in the table.
+    /// The number of keys in the table.
     pub(crate) fn keys(&self) -> usize {
         self.table.len()
     }
 
-    /// How many clients all keys of the table have.
+    /// The number of pairs of a key and a client in the table.
     pub(crate) fn items(&self) -> usize {
         self.table.items()
     }
 
-    /// How many prefixes there are.
+    /// The number of different prefixes.
     pub(crate) fn prefixes(&self) -> usize {
         self.prefixes.len()
     }
 
-    /// A client tracks keys from now on, in this mode, with these prefixes besides those that it has.
+    /// Makes a client track keys in this mode, with these prefixes in addition to its present ones.
     pub(crate) fn turn_on(&mut self, id: u64, mode: TrackingMode, redirect: u64, prefixes: &[&[u8]]) {
         let client = self.clients.entry(id).or_default();
         (client.is_on, client.mode, client.redirect, client.is_broken) = (true, mode, redirect, false);
@@ -123,7 +124,7 @@ impl Tracker {
         }
     }
 
-    /// A client says something about its next request, or no longer does. O(log n).
+    /// Sets what CLIENT CACHING says about a client's next request. O(log n).
     pub(crate) fn set_caching(&mut self, id: u64, caching: Caching) {
         let Some(client) = self.clients.get_mut(&id) else { return };
         self.said -= usize::from(client.caching == Caching::Said);
@@ -131,7 +132,7 @@ impl Tracker {
         self.said += usize::from(caching == Caching::Said);
     }
 
-    /// It no longer does. What it has read stays in the table, as in Redis.
+    /// Ends the tracking of a client. The keys that it has read stay in the table, as in Redis.
     pub(crate) fn turn_off(&mut self, id: u64) {
         self.set_caching(id, Caching::Unsaid);
         let Some(client) = self.clients.get_mut(&id) else { return };
@@ -141,7 +142,7 @@ impl Tracker {
         *client = TrackedClient { redirect: client.redirect, ..TrackedClient::default() };
     }
 
-    /// A client is gone. With the last one, the table is.
+    /// Removes a client that is gone. With the last client, the table is cleared.
     pub(crate) fn leave(&mut self, id: u64) {
         self.turn_off(id);
         self.clients.remove(&id);
@@ -150,12 +151,12 @@ impl Tracker {
         }
     }
 
-    /// Whether a client wants the keys of its present request to be remembered. O(log n).
+    /// Whether the keys of a client's present request are remembered. O(log n).
     pub(crate) fn remembers(&self, id: u64) -> bool {
         self.clients.get(&id).is_some_and(TrackedClient::remembers)
     }
 
-    /// A client has read a key. O(log n), more where it is the first time since the key was changed.
+    /// Records that a client has read a key. O(log n), or more if it is the first read since the key was changed.
     pub(crate) fn remember(&mut self, id: u64, key: &[u8]) {
         let clients = &self.clients;
         self.table.remember(key, id, |id| clients.contains_key(&id));
@@ -166,13 +167,14 @@ impl Tracker {
         self.table.len() > self.limit.keys || self.table.bytes() > self.limit.bytes
     }
 
-    /// Forgets a random key; what is to be told of that.
+    /// Forgets a random key. Returns the notification of its readers, if any.
     pub(crate) fn forget_one(&mut self) -> Option<Effect> {
         let (key, readers) = self.table.forget_random(&mut self.rng)?;
         self.invalidation(&key, &readers, None)
     }
 
-    /// What is to be told of a key to those who have read it.
+    /// Returns the notification that a key is invalid for its readers. `None` if no reader is to be notified. `by`: the
+    /// client that has changed the key.
     fn invalidation(&self, key: &[u8], readers: &[u64], by: Option<u64>) -> Option<Effect> {
         let is_told = |id: &u64| {
             let client = self.clients.get(id);
@@ -181,11 +183,11 @@ impl Tracker {
             })
         };
         let sessions: Box<[u64]> = readers.iter().copied().filter(is_told).collect();
-        // Where there is no memory for a long name, all keys are to be forgotten.
+        // If there is no memory for a long name, the clients must forget all keys.
         (!sessions.is_empty()).then(|| Effect::Invalidate { sessions, key: allocation::try_copy(key).ok() })
     }
 
-    /// All keys are gone: forgets them, and tells everybody who tracks.
+    /// Forgets all keys. Returns the notification of all clients that track keys.
     pub(crate) fn forget_all(&mut self) -> Option<Effect> {
         self.table.clear();
         let on = self.clients.iter().filter(|(_, client)| client.is_on);
@@ -193,7 +195,7 @@ impl Tracker {
         (!sessions.is_empty()).then_some(Effect::Invalidate { sessions, key: None })
     }
 
-    /// What is to be broadcast, by prefix: the keys that have changed, and who listens.
+    /// Takes the changed keys of each prefix, with the clients that listen to the prefix.
     pub(crate) fn take_changed(&mut self) -> Vec<(ChangedKeys, Vec<u64>)> {
         self.prefixes.take_changed()
     }
@@ -201,7 +203,7 @@ impl Tracker {
     fn key_changed(&mut self, change: &Change<'_>, event: Option<Event>, context: &mut Context<'_>) {
         let by = change.actor.session.map(u64::from);
         if self.prefixes.len() > 0 {
-            // What a script does is nobody's own change here, as in Redis.
+            // A change by a script does not count as a client's own change here, as in Redis.
             let by = by.filter(|_| !matches!(change.actor.called_by, CalledBy::Script(_)));
             if self.prefixes.changed(change.key, by) {
                 context.push_effect(Effect::BroadcastDue);
@@ -215,25 +217,27 @@ impl Tracker {
         }
     }
 
-    /// All of it, of which nothing is left here.
+    /// Takes the tracker, and leaves an empty one with the same limit.
     pub(crate) fn take(&mut self) -> Self {
         let rest = Tracker::new(self.limit, 0);
         std::mem::replace(self, rest)
     }
 
-    /// Holds news from now on, or none; gives what was held.
+    /// Sets the client whose notifications are held. `None`: no notifications are held. Returns the notifications that
+    /// were held.
     pub(crate) fn hold(&mut self, news: Option<HeldNews>) -> Option<HeldNews> {
         std::mem::replace(&mut self.held, news)
     }
 
-    /// Holds a key, or that all are gone, for the one of these clients that is told later; which one that is.
+    /// Holds a notification about a key, or about all keys (`None`), if one of these clients is the one whose
+    /// notifications are held. Returns that client.
     pub(crate) fn hold_key(&mut self, clients: &[u64], key: Option<&[u8]>) -> Option<u64> {
         let held = self.held.as_mut().filter(|held| clients.contains(&held.client))?;
         held.keys.push(key.map(Box::from));
         Some(held.client)
     }
 
-    /// Whether any client has said something about its next request.
+    /// Whether any client has used CLIENT CACHING for its next request.
     pub(crate) fn has_caching(&self) -> bool {
         self.said > 0
     }

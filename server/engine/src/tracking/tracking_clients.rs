@@ -9,7 +9,7 @@ use crate::spec::{Args, Command, CommandError, CommandTable, Flags};
 use lockwheel_resp::Protocol;
 use lockwheel_store::keyspace::{CalledBy, Keyspace};
 
-/// The most keys that are forgotten at once when the table is over its limit; the next batches go on.
+/// The most keys that are forgotten at once while the table is over its limit. The next batches forget the rest.
 const MAX_FORGOTTEN: usize = 1000;
 
 /// The tracked keys of all clients. The tracker itself is a subscriber of the keyspace once a client has asked for it.
@@ -21,7 +21,7 @@ pub(crate) struct Tracking<'a> {
     seed: u64,
 }
 
-/// The client that is notified for one that tracks keys.
+/// The client that is notified on behalf of a client that tracks keys.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Recipient {
     /// No client. The client tracks nothing, or has no pushes; or the client that it redirects to has neither pushes
@@ -29,20 +29,20 @@ pub(crate) enum Recipient {
     Nobody,
     /// The client of this id.
     Receiver(u64),
-    /// The client itself: it learns that its redirection to this id is broken.
+    /// The client itself, which learns that its redirection to this id is broken.
     Broken(u64),
 }
 
-/// Keys that have changed, and the clients that listen: a part of them does not want to know of its own changes.
+/// Changed keys, and the clients that listen. Some of these clients ignore their own changes.
 #[derive(Debug)]
 pub(crate) struct Broadcast {
     /// The keys.
     pub(crate) keys: ChangedKeys,
-    /// The clients; `Some`: but for the keys that this client has changed last.
+    /// The clients, in groups. `Some`: the keys that this client has changed last are left out.
     pub(crate) audiences: Vec<(Vec<u64>, Option<u64>)>,
 }
 
-/// Returns what is known of how a client tracks keys, if it does or has.
+/// Returns the tracking state of a client, if it tracks or has tracked keys.
 pub(crate) fn tracked(keyspace: &Keyspace, client: u64) -> Option<&TrackedClient> {
     keyspace.subscriber::<Tracker>()?.client(client)
 }
@@ -67,12 +67,12 @@ impl<'a> Tracking<'a> {
         self.sessions.find(client).is_some()
     }
 
-    /// Returns what is known of a client if it tracks keys.
+    /// Returns the tracking state of a client, if it tracks keys now.
     pub(crate) fn active(&self, client: u64) -> Option<&TrackedClient> {
         tracked(self.keyspace, client).filter(|client| client.is_on)
     }
 
-    /// Lets a client track keys from now on.
+    /// Makes a client track keys.
     ///
     /// # Errors
     /// Returns an error if the request contradicts itself, or an earlier one.
@@ -86,7 +86,7 @@ impl<'a> Tracking<'a> {
         Ok(())
     }
 
-    /// Lets a client track keys no longer.
+    /// Ends the tracking of a client.
     pub(crate) fn untrack(&mut self, slot: Slot) {
         let id = self.sessions.get(slot).id;
         self.change(slot, |tracker| tracker.turn_off(id));
@@ -102,7 +102,7 @@ impl<'a> Tracking<'a> {
         has_tracked
     }
 
-    /// Changes how a client tracks keys, and the memory that is counted for it.
+    /// Changes the tracking state of a client, and updates the memory that is counted for it.
     fn change(&mut self, slot: Slot, change: impl FnOnce(&mut Tracker)) {
         let session = self.sessions.get(slot);
         let Some(tracker) = self.keyspace.subscriber_itself::<Tracker>() else { return };
@@ -121,8 +121,8 @@ impl<'a> Tracking<'a> {
         }
     }
 
-    /// Ends what CLIENT CACHING has said about a request that has ended, but not of a transaction that is still queued.
-    /// Other subcommands of CLIENT leave it too, as in Redis.
+    /// Clears the setting of CLIENT CACHING after its request has ended. A transaction that is still queued keeps it,
+    /// and other subcommands of CLIENT keep it too, as in Redis.
     pub(crate) fn end_caching(&mut self, slot: Slot, commands: &CommandTable, request: Args<'_>) {
         if !self.sessions.is_connected(slot) || self.sessions.get(slot).multi.is_some() {
             return;
@@ -133,7 +133,7 @@ impl<'a> Tracking<'a> {
         }
     }
 
-    /// Sets the limit of the table to the one in force; what is too much is forgotten.
+    /// Applies the configured limit to the table. Keys beyond the limit are forgotten.
     pub(crate) fn apply_limit(&mut self) {
         let limit = self.limit;
         if let Some(tracker) = self.tracker() {
@@ -142,8 +142,8 @@ impl<'a> Tracking<'a> {
         self.shrink();
     }
 
-    /// Remembers the keys that a command has read, if its client tracks them; returns whether the table is over its
-    /// limit still. What a script reads counts for the keys that it was called with.
+    /// Remembers the keys that a command has read, if its client tracks them. Returns whether the table is still over
+    /// its limit. The reads of a script count for the keys that the script was called with.
     pub(crate) fn remember(
         &mut self,
         (session, called_by): (u64, CalledBy<'_>),
@@ -183,25 +183,26 @@ impl<'a> Tracking<'a> {
         is_full
     }
 
-    /// Records that no key is known to any client any more, and notifies those that track keys.
+    /// Forgets all keys, and notifies the clients that track keys.
     pub(crate) fn forget_keys(&mut self) {
         let effect = self.tracker().and_then(Tracker::forget_all);
         effect.into_iter().for_each(|effect| self.keyspace.push_effect(effect));
     }
 
-    /// Holds what clients are to be notified of from now on, or nothing; returns what was held.
+    /// Sets the client whose notifications are held. `None`: no notifications are held. Returns the notifications that
+    /// were held.
     pub(crate) fn hold(&mut self, news: Option<HeldNews>) -> Option<HeldNews> {
         self.tracker().and_then(|tracker| tracker.hold(news))
     }
 
-    /// Returns those of these clients that are notified now that a key has changed, or that all are gone. One whose
-    /// notifications are held is notified later.
+    /// Returns the clients, out of these, that are notified now that a key has changed, or that all keys are gone
+    /// (`None`). A client whose notifications are held is notified later.
     pub(crate) fn notified_now(&mut self, clients: &[u64], key: Option<&[u8]>) -> Vec<u64> {
         let later = self.tracker().and_then(|tracker| tracker.hold_key(clients, key));
         clients.iter().copied().filter(|id| Some(*id) != later).collect()
     }
 
-    /// Returns the client that is notified for this one: itself, or the one that it redirects to.
+    /// Returns the client that is notified for this client: itself, or the target of its redirection.
     pub(crate) fn recipient(&mut self, id: u64) -> Recipient {
         let Some(redirect) = tracked(self.keyspace, id).map(|client| client.redirect) else {
             return Recipient::Nobody;
@@ -232,7 +233,7 @@ impl<'a> Tracking<'a> {
         }
     }
 
-    /// Returns the keys with prefixes that have changed since the last call, and the clients that listen.
+    /// Returns the changed keys of each prefix since the last call, with the clients that listen.
     pub(crate) fn take_broadcasts(&mut self) -> Vec<Broadcast> {
         let changed = self.tracker().map(Tracker::take_changed).unwrap_or_default();
         let is_selective = |id: &u64| {
@@ -248,12 +249,12 @@ impl<'a> Tracking<'a> {
         changed.into_iter().map(broadcast).collect()
     }
 
-    /// Takes the tracker: everything begins anew, and clients that stay go on tracking.
+    /// Takes the tracker before the server is reset. Clients that stay connected go on tracking.
     pub(crate) fn take(&mut self) -> Option<Tracker> {
         self.tracker().map(Tracker::take)
     }
 
-    /// Puts a tracker back that was taken; its clients learn that all keys are gone.
+    /// Puts back a tracker that was taken. Its clients are notified that all keys are gone.
     pub(crate) fn put_back(&mut self, tracker: Option<Tracker>) {
         let Some(mut tracker) = tracker.filter(|tracker| !tracker.is_unused()) else { return };
         let effect = tracker.forget_all();
