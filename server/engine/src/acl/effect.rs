@@ -27,7 +27,7 @@ pub(crate) enum UserEffect {
     Put(Box<User>),
     /// Removes these users, and disconnects their clients.
     Remove(Vec<UserId>),
-    /// Replaces all users by those of the file. Clients of users other than the default user are disconnected.
+    /// Replaces all users by the users of the file. Clients of users other than the default user are disconnected.
     Load,
     /// Writes the users to their file.
     Save,

@@ -49,7 +49,7 @@ pub(crate) struct ReplicaWishes {
 /// The most bytes of replies that a client may leave unread before it authenticates.
 const UNAUTHENTICATED_MAX: usize = 1024;
 
-/// One client.
+/// The state of one client.
 #[derive(Debug)]
 pub struct Session {
     /// The number of the client, as CLIENT ID returns it. It is never used again.

@@ -7,7 +7,7 @@ use crate::pubsub::PubSub;
 use lockwheel_store::keyspace::Keyspace;
 use lockwheel_store::time::Now;
 
-/// Something that a client can subscribe to.
+/// A kind of subscription.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SubscriptionKind {
     /// A channel.

@@ -142,7 +142,7 @@ pub(crate) enum AdvanceEvent {
 /// The outcome for which an advance waits.
 #[derive(Clone, Copy, Debug)]
 enum Phase {
-    /// None; the advance has stopped and is to be continued.
+    /// No outcome. The advance has stopped and must be continued.
     Stopped,
     /// The reading of the clock at the beginning of a piece.
     ReadingStart,
@@ -253,7 +253,7 @@ impl ClockAdvance {
         ClockAdvance { change: Some(change), rule, reply: AdvanceReply::Wall, ..ClockAdvance::default() }
     }
 
-    /// Returns an advance that fires what is left at the present instant, where deadlines expire by this rule.
+    /// Returns an advance that fires the deadlines left at the present instant, where deadlines expire by this rule.
     pub(crate) fn rest_of_instant(rule: ExpiryRule) -> Self {
         ClockAdvance { rule, ..ClockAdvance::default() }
     }
@@ -464,7 +464,7 @@ impl ClockAdvance {
         AdvanceStep::Exchange
     }
 
-    /// Fires what is still due at the instant, unless the piece has been used up.
+    /// Fires the deadlines that are still due at the instant, unless the piece has been used up.
     fn look(&mut self, next: Option<u64>, wakes: u64) -> AdvanceStep {
         let is_more_due = next == Some(0);
         if is_more_due && self.piece.take_spent() {

@@ -407,7 +407,7 @@ impl EngineClock {
         }
     }
 
-    /// Schedules an advance that fires what is left at the present instant.
+    /// Schedules an advance that fires the deadlines left at the present instant.
     pub(crate) fn fire_rest_of_instant(&mut self, keyspace: &mut Keyspace) {
         let rest = ClockAdvance::rest_of_instant(self.rule()).in_pieces();
         self.detach(Box::new(rest), 0, keyspace);
@@ -446,8 +446,8 @@ impl EngineClock {
     /// Plans an advance for the end of the running script or transaction.
     ///
     /// # Errors
-    /// Returns an error if a clock would leave its range after those that are planned already, or if there are too
-    /// many.
+    /// Returns an error if a clock would leave its range after the advances that are planned already, or if there are
+    /// too many of them.
     pub(crate) fn plan(&mut self, planned: PlannedAdvance) -> Result<(), CommandError> {
         self.planned.plan(planned, &self.clocks, self.system)
     }

@@ -48,7 +48,7 @@ impl PieceBudget {
         self.unread = self.unread.saturating_add(deadlines);
     }
 
-    /// Whether so many deadlines have fired that the real time is to be read.
+    /// Whether enough deadlines have fired that the real time must be read again.
     pub(super) fn is_reading_due(&self) -> bool {
         self.unread >= DEADLINES_PER_READING
     }

@@ -44,7 +44,7 @@ impl Recurrences {
         self.has_leapt.then_some(retried)
     }
 
-    /// Whether there were enough recurrences for a leap. If so, they are counted anew.
+    /// Whether there were enough recurrences for a leap. If so, the count starts again at zero.
     pub(super) fn take_leap(&mut self) -> bool {
         let leaps = self.count >= MAX_RECURRENCES;
         if leaps {

@@ -21,7 +21,7 @@ enum Awaited {
     GoesOn { has_killed: bool },
 }
 
-/// The advances that have stopped on the way, and the clients of those that are being continued.
+/// The advances that have stopped on the way, and the clients of the advances that are being continued.
 #[derive(Debug, Default)]
 pub(super) struct WaitingAdvances {
     awaited: BTreeMap<u64, Awaited>,

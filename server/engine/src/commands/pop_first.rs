@@ -36,7 +36,7 @@ pub(super) trait Pop: Typed + Debug + 'static {
     fn event(end: Self::End) -> Event;
 }
 
-/// The class of waiters for a type of value, of which each takes elements for itself.
+/// The class of waiters for a type of value. Each waiter takes elements for itself.
 pub(super) const fn class_of(name: &'static str, accepts: fn(Option<&Value>) -> bool) -> WaitClass {
     WaitClass { name, line: name, accepts, asking: Asking::InOrder, out_of_turn: None, counts: true }
 }

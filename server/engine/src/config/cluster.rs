@@ -1,6 +1,6 @@
 //! The parameters of a node of a cluster.
 
-/// The form in which clients are told the endpoint of a node (`cluster-preferred-endpoint-type`).
+/// The form in which clients see the endpoint of a node (`cluster-preferred-endpoint-type`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EndpointType {
     /// The IP address of the node.
@@ -37,7 +37,7 @@ pub struct ClusterParameters {
     pub announce_hostname: String,
     /// The port of the cluster bus. 0: 10000 above the port for clients.
     pub port: u16,
-    /// The form in which clients are told the endpoints of nodes.
+    /// The form in which clients see the endpoints of nodes.
     pub preferred_endpoint_type: EndpointType,
     /// Whether the node serves nothing while a slot has no node.
     pub require_full_coverage: bool,
@@ -51,7 +51,7 @@ pub struct ClusterParameters {
     pub node_timeout: i64,
     /// The oldest data, in multiples of `node_timeout`, with which a replica takes over. 0: no limit.
     pub replica_validity_factor: i64,
-    /// Whether a replica does not take over by itself.
+    /// Whether a replica never starts a failover by itself.
     pub replica_no_failover: bool,
 }
 

@@ -48,7 +48,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Whether time runs by itself (`time`).
+/// The mode of the clock (`time`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TimeMode {
     /// The wall clock and the monotonic clock run with the system's time.
@@ -87,7 +87,7 @@ pub struct Config {
     /// The number of threads that serve connections. 0: one for each core. See [`Config::thread_count`]. With one
     /// thread, requests run in order of arrival over all connections, as in Redis.
     pub threads: usize,
-    /// Whether time runs by itself.
+    /// The mode of the clock.
     pub time: TimeMode,
     /// The seed of every random choice. `None`: the system chooses it.
     pub seed: Option<u64>,
@@ -147,7 +147,7 @@ pub struct Config {
     pub lock_waits: LockWaitParameters,
     /// The resources of scripts.
     pub lua: LuaParameters,
-    /// The limits of encodings. The seed beside them is the keyspace's own.
+    /// The limits of encodings. Their seed is unused: the keyspace keeps its own.
     pub encodings: Encodings,
     /// The most bytes of data. 0: no limit.
     pub maxmemory: u64,

@@ -45,7 +45,7 @@ pub enum Value {
     Events(EventClasses),
     /// The limits of pending replies.
     OutputLimits(OutputLimits),
-    /// Whether time runs by itself.
+    /// The mode of the clock.
     Time(TimeMode),
     /// A seed, if any.
     Seed(Option<u64>),

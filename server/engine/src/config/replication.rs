@@ -23,7 +23,7 @@ pub struct ReplicationParameters {
     pub read_only: bool,
     /// Whether a replica serves its stale data while it has no link to its master (`replica-serve-stale-data`).
     pub serve_stale_data: bool,
-    /// Whether a replica evicts no keys by itself (`replica-ignore-maxmemory`).
+    /// Whether a replica ignores `maxmemory` and leaves evictions to its master (`replica-ignore-maxmemory`).
     pub ignore_maxmemory: bool,
     /// The rank among the replicas that may take over, as INFO shows it (`replica-priority`).
     pub priority: i64,

@@ -1,4 +1,4 @@
-//! Moves of the clock: the keyspace follows them, and the history records them.
+//! Moves of the clock, which the keyspace follows and the history records.
 
 use crate::clock::{ClockChange, EngineClock};
 use crate::locks;
@@ -12,12 +12,13 @@ pub(crate) struct ClockMoves<'e> {
     pub(crate) clock: &'e mut EngineClock,
     /// All databases.
     pub(crate) keyspace: &'e mut Keyspace,
-    /// Whether the history of this server records moves of the clock. Of servers that share a clock the first does.
+    /// Whether the history of this server records moves of the clock. If servers share a clock, the first server
+    /// records them.
     pub(crate) is_recorded: bool,
 }
 
 impl ClockMoves<'_> {
-    /// Moves both clocks by so many microseconds, on the way of an advance with this rule.
+    /// Moves both clocks by `us` microseconds, as a step of an advance with this rule.
     pub(crate) fn move_by(&mut self, us: u64, rule: ExpiryRule) {
         let before = self.clock.now();
         if self.clock.move_by(us) {
@@ -25,14 +26,14 @@ impl ClockMoves<'_> {
             self.record(before);
             self.keyspace.note_advance();
         }
-        // Also where the instant is the present one.
+        // The rule also applies if the clock has not moved.
         self.keyspace.go_on_at(self.clock.now(), rule);
     }
 
-    /// Changes the clock. Deadlines that this passes are due, and fire afterwards.
+    /// Changes the clock. Passed deadlines are due then, and fire afterwards.
     ///
     /// # Errors
-    /// Returns an error if a clock would leave its range; then nothing has changed.
+    /// Returns an error if a clock would leave its range. Nothing has changed then.
     pub(crate) fn change(&mut self, change: &ClockChange) -> Result<(), ClockError> {
         let before = self.clock.now();
         self.clock.change(change)?;
@@ -41,13 +42,13 @@ impl ClockMoves<'_> {
         Ok(())
     }
 
-    /// The advance of another server has stopped amid this instant, and that server hangs or is gone: fires here what
-    /// is still due.
+    /// Fires the deadlines that are still due at this instant. For an advance that stopped within the instant because
+    /// its server hangs or is gone.
     pub(crate) fn fire_rest_of_instant(&mut self) {
         self.clock.fire_rest_of_instant(self.keyspace);
     }
 
-    /// Notes that the clock has moved, from an instant that may be later.
+    /// Records that the clock has moved from the instant `before`, which may be later than the present one.
     pub(crate) fn note_moved(&mut self, before: Now) {
         self.record(before);
         if self.clock.now().wall_us > before.wall_us {

@@ -1,14 +1,14 @@
-//! The bounds on what fires before one batch.
+//! The bounds of the deadlines that fire before one batch.
 
-/// The most deadlines that fire before one batch while time runs, or once a server has hung while others advanced the
-/// clock: less than a millisecond's work. The rest fire before the next batches, which follow at once. An advance of
-/// the clock fires all of them.
+/// The most deadlines that fire before one batch while time runs, or after a hang of the server during which others
+/// advanced the clock. They cost less than a millisecond. The rest fire before the next batches, which follow at once.
+/// An advance of the clock fires all deadlines.
 pub(crate) const PIECE: usize = 1000;
 
-/// The longest such piece, in nanoseconds: a deadline takes long when many listen.
+/// The longest such piece, in nanoseconds. A deadline takes long if it has many listeners.
 const MAX_PIECE_NS: u64 = 5_000_000;
 
-/// The deadlines between two looks at how long a piece has taken.
+/// The number of deadlines between two measurements of a piece's duration.
 const DEADLINES_A_READING: usize = 16;
 
 /// The deadlines that may still fire before a batch. A piece of at most [`PIECE`] deadlines is also limited in time.
@@ -20,7 +20,7 @@ pub(crate) struct FiringPiece {
 }
 
 impl FiringPiece {
-    /// A piece of at most so many deadlines.
+    /// A piece of at most `most` deadlines.
     #[inline]
     pub(crate) fn new(most: usize) -> Self {
         FiringPiece { left: most, is_timed: most <= PIECE, looks: 0 }
@@ -32,8 +32,8 @@ impl FiringPiece {
         self.left
     }
 
-    /// Counts deadlines that have fired. `took_ns` gives the time since the piece began, in nanoseconds; it is asked
-    /// only now and then. A piece that has taken too long ends.
+    /// Counts deadlines that have fired. `took_ns` returns the time since the piece began, in nanoseconds, and is
+    /// called only now and then. A piece that has taken too long ends.
     pub(crate) fn fired(&mut self, deadlines: usize, took_ns: impl FnOnce() -> u64) {
         self.left -= deadlines;
         self.looks += 1;
@@ -48,7 +48,7 @@ impl FiringPiece {
 mod tests {
     use super::*;
 
-    /// The number of deadlines that fire in a piece when each takes so long.
+    /// The number of deadlines that fire in a piece if each takes `each_ns` nanoseconds.
     fn fired(most: usize, of: usize, each_ns: u64) -> usize {
         let mut piece = FiringPiece::new(most);
         let mut fired = 0;

@@ -1,8 +1,8 @@
-//! The deadlines of a server: which comes next on either clock, which fire before a batch, and moves of the clock
-//! towards them.
+//! The deadlines of a server: the next deadline on either clock, the deadlines that fire before a batch, and moves of
+//! the clock towards them.
 //!
-//! The room does not know the engine. [`Schedule`] answers questions, [`FiringPiece`] bounds what fires at once, and
-//! [`ClockMoves`] moves the clock; the conductor in [`core`](crate::core) fires what is due.
+//! The module does not know the engine. [`Schedule`] answers questions, [`FiringPiece`] bounds the deadlines that fire
+//! at once, and [`ClockMoves`] moves the clock. The conductor in [`core`](crate::core) fires the due deadlines.
 
 mod clock_moves;
 mod firing_piece;

@@ -5,41 +5,42 @@ use crate::clock::{Agenda, Due, EngineClock, FirstDue};
 use lockwheel_store::keyspace::Keyspace;
 use lockwheel_store::time::{ExpiryRule, Mode};
 
-/// The deadlines of keys that fire by themselves.
+/// The kinds of key deadlines that fire without a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct KeyDeadlines {
-    /// Whether keys expire when their deadlines come, and not only when they are named.
+    /// Whether keys expire at their deadlines, and not only when a request names them.
     pub(crate) expire: bool,
     /// Whether timers of keys fire.
     pub(crate) fire_timers: bool,
 }
 
 impl KeyDeadlines {
-    /// Returns the deadlines that fire. A test may have switched off that keys expire. While clients are paused, or
-    /// where a master sees to it, nothing changes what keys hold.
+    /// Returns the kinds that fire. `is_switched_on`: no test has switched off the expiry of keys. `are_kept`: nothing
+    /// may change the data, because clients are paused or a master expires the keys.
     #[inline]
     pub(crate) fn new(is_switched_on: bool, are_kept: bool) -> Self {
         KeyDeadlines { expire: is_switched_on && !are_kept, fire_timers: !are_kept }
     }
 }
 
-/// All deadlines of a server, as a capability to ask which comes next.
+/// All deadlines of a server, as a capability to find the next one.
 #[derive(Debug)]
 pub(crate) struct Schedule<'e> {
     /// The clock, and the timers of the engine.
     pub(crate) clock: &'e mut EngineClock,
     /// All databases.
     pub(crate) keyspace: &'e mut Keyspace,
-    /// The clients: a timer of one that has been active since it was set is put off.
+    /// The clients. The idle timer of a client that has been active since it was set is moved.
     pub(crate) sessions: &'e mut Sessions,
-    /// `timeout`, in seconds; 0: no client is closed because it is idle.
+    /// `timeout`, in seconds. 0: no idle client is closed.
     pub(crate) timeout_s: u64,
-    /// The deadlines of keys that fire by themselves.
+    /// The kinds of key deadlines that fire without a request.
     pub(crate) keys: KeyDeadlines,
 }
 
 impl Schedule<'_> {
-    /// Returns the first deadline on either clock: exact when that is no more than `within_ms` ahead.
+    /// Returns the first deadline on either clock. The result is exact if the deadline is no more than `within_ms`
+    /// ahead.
     fn first(&mut self, within_ms: i64) -> Option<FirstDue> {
         let now = self.clock.now();
         let until_ms = now.monotonic_ms().saturating_add(within_ms);
@@ -54,7 +55,7 @@ impl Schedule<'_> {
         Agenda { timer, ..self.of_keys() }.first(now)
     }
 
-    /// Returns the first deadlines of keys.
+    /// Returns the first key deadline of each kind.
     fn of_keys(&mut self) -> Agenda {
         let mut agenda = Agenda::default();
         if self.keys.expire {
@@ -74,37 +75,38 @@ impl Schedule<'_> {
     }
 
     /// Returns the first deadline, and the microseconds until it expires by this rule. `None` if the clocks cannot be
-    /// advanced so far.
+    /// advanced that far.
     pub(crate) fn first_reachable(&mut self, rule: ExpiryRule) -> Option<(FirstDue, u64)> {
         let first = self.first(i64::MAX)?;
         let in_us = self.clock.reachable_in_us(first.deadlines, rule)?;
         Some((first, in_us))
     }
 
-    /// Returns the milliseconds until the next deadline on either clock, if the clocks can be advanced so far.
+    /// Returns the milliseconds until the next deadline on either clock, if the clocks can be advanced that far.
     pub(crate) fn next_in_ms(&mut self) -> Option<i64> {
         let (first, _) = self.first_reachable(ExpiryRule::Reached)?;
         Some(first.in_ms.max(0))
     }
 
-    /// The number of deadlines that are pending on either clock.
+    /// The number of pending deadlines on both clocks.
     pub(crate) fn pending(&self) -> usize {
         self.keyspace.timers() + self.clock.timers().on_monotonic()
     }
 
-    /// Returns the system's monotonic instant, in microseconds, at which the next deadline fires; `None` while nothing
-    /// is pending, or what is pending is on a frozen clock. `is_joined`: an advance may be another server's. O(1)
-    /// amortised.
+    /// Returns the system's monotonic instant, in microseconds, at which the next deadline fires. `None` if no deadline
+    /// is pending, or if all pending ones are on a frozen clock. `is_joined`: an advance may belong to another server.
+    /// O(1) amortised.
     pub(crate) fn next_us(&mut self, is_joined: bool) -> Option<u64> {
         let real_us = self.clock.next_real_us();
         if self.clock.amid().is_some() {
-            // The advance that has stopped fires what is due itself. If it is another server's, that is looked for.
+            // The advance that has stopped will fire the due deadlines itself. If it may belong to another server, this
+            // server checks that it still runs.
             let look_us = is_joined.then(|| self.clock.look_at_us());
             return real_us.into_iter().chain(look_us).min();
         }
         let Agenda { key, fields, key_timer, .. } = self.of_keys();
         let of_key_timer = key_timer.map(|(at_ms, _)| at_ms);
-        // A request has set it for the instant at which frozen clocks stand: nobody moves them to it.
+        // A request has set the timer for the instant of the frozen clocks, so no advance will fire it.
         let is_at_once = of_key_timer.is_some_and(|at_ms| at_ms <= self.clock.now().wall_ms());
         if (is_at_once || self.clock.is_behind()) && self.clock.mode() == Mode::Manual {
             return Some(self.clock.system().monotonic_us);

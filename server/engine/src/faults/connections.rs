@@ -103,7 +103,7 @@ impl Connections {
         self.look_anew(step);
     }
 
-    /// Thaws those of the given clients that are frozen; returns their number.
+    /// Thaws the frozen clients out of these. Returns their number.
     pub(crate) fn thaw(&mut self, clients: &[u64], step: &mut FaultStep<'_>) -> usize {
         let mut thawed = 0;
         for client in clients {

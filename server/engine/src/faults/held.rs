@@ -45,7 +45,7 @@ enum Piece<'a> {
 }
 
 impl SlicedReply {
-    /// Creates a reply of which nothing has been sent.
+    /// Creates a held reply, no part of which has been sent.
     pub(super) fn new(bytes: Vec<u8>, slices: Slices) -> Self {
         SlicedReply { bytes, sent: 0, slices }
     }
@@ -104,7 +104,7 @@ impl HeldPart {
     }
 }
 
-/// The clients of which rules hold a request or reply, and the pending requests of those that have disconnected.
+/// The clients whose request or reply is held by a rule, and the pending requests of disconnected clients.
 #[derive(Debug, Default)]
 pub(crate) struct HeldClients {
     /// The clients of each rule, by order of arrival.

@@ -3,18 +3,18 @@
 use crate::config::Config;
 use std::collections::VecDeque;
 
-/// The number of announcements of a server that are known.
+/// The most announcements of a server that are kept.
 const MAX_ANNOUNCEMENTS: usize = 16;
 
-/// The port of a server of this process, and the addresses at which others are told to find it.
+/// The port of a server of this process, and the addresses that it announces to others.
 #[derive(Clone, Debug)]
 pub(crate) struct MemberAddress {
-    /// The port that it listens on.
+    /// The port that the server listens on.
     pub(crate) port: u16,
-    /// The addresses that it announces and has announced, the latest first. An earlier one still leads to it, as a port
-    /// stays mapped.
+    /// The present and earlier announced addresses, the latest first. An earlier address still leads to the server,
+    /// because a port stays mapped.
     announcements: VecDeque<Announcement>,
-    /// Whether it is a sentinel, which has no locks.
+    /// Whether the server is a sentinel, which has no locks.
     pub(crate) is_sentinel: bool,
 }
 
@@ -24,8 +24,8 @@ impl MemberAddress {
         MemberAddress { port, announcements: VecDeque::new(), is_sentinel: false }
     }
 
-    /// Notes the address that these parameters announce, which may be the outer side of mapped ports. `sentinel` is the
-    /// address that it announces as a sentinel: the host may be empty, and the port 0.
+    /// Records the address that these parameters announce, which may be the outer side of mapped ports. `sentinel` is
+    /// the address that the server announces as a sentinel: the host may be empty, and the port 0.
     pub(crate) fn announce(&mut self, config: &Config, sentinel: (String, u16)) {
         self.is_sentinel = config.is_sentinel();
         let announcement = Announcement::of(config, sentinel);
@@ -34,7 +34,8 @@ impl MemberAddress {
         self.announcements.truncate(MAX_ANNOUNCEMENTS);
     }
 
-    /// Whether this host and port lead to it: by what it announces, or has announced so many times before.
+    /// Whether this host and port lead to the server, by its own port or by the announcement of this age. Age 0 is the
+    /// latest announcement.
     fn is(&self, host: &str, port: u16, age: usize) -> bool {
         let announcement = self.announcements.get(age);
         let is_here = matches!(host, "127.0.0.1" | "localhost" | "::1" | "[::1]")
@@ -45,10 +46,10 @@ impl MemberAddress {
     }
 }
 
-/// An address that a server tells others.
+/// An address that a server announces to others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Announcement {
-    /// Names and addresses of its host beside those of the loopback interface.
+    /// Names and addresses of the server's host, in addition to the loopback interface.
     hosts: Vec<String>,
     ports: Vec<u16>,
 }
@@ -65,8 +66,8 @@ impl Announcement {
     }
 }
 
-/// The place of the server that a host and a port lead to, of these servers of one process. Of two that have announced
-/// them, the one that has done so later.
+/// The place of the server, out of these servers of one process, that a host and a port lead to. If two servers have
+/// announced the same address, the later announcement wins.
 pub(crate) fn place_of(members: &[MemberAddress], host: &str, port: u16) -> Option<usize> {
     let found = |age| members.iter().position(|member| port != 0 && member.is(host, port, age));
     (0..MAX_ANNOUNCEMENTS).find_map(found)

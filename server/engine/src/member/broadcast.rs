@@ -6,7 +6,7 @@ use crate::locks::MergingHistory;
 use crate::spec::CommandError;
 use lockwheel_resp::Reply;
 
-/// The error where a server is named.
+/// The error for a request that names a server, if the process has no other server.
 pub(crate) const ALONE: &str = "ERR this server is by itself: there are no others in its process";
 /// The error for a request that would kill the last server.
 pub(crate) const LAST: &str = "ERR no other server is left that could be asked to bring it back";
@@ -16,37 +16,38 @@ pub(crate) const NO_SUCH_SERVER: &str = "ERR there is no such server in this top
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BroadcastId {
     pub(crate) client: u64,
-    /// Its number among those that clients of the same server have made.
+    /// The number of the request, out of the broadcasts of clients of the same server.
     pub(crate) number: u64,
 }
 
 /// A request for all servers of the process.
 #[derive(Debug)]
 pub(crate) enum Broadcast {
-    /// A fault of some of them, or between them.
+    /// A fault of some servers, or between servers.
     Fault(NodeFault),
-    /// The history of locks of all of them, which a command reads.
+    /// The reading of the history of locks of all servers by a command.
     History,
-    /// The next deadline on the clock of all, and how many are pending.
+    /// The next deadline on the shared clock, and the number of pending deadlines.
     Clock,
 }
 
-/// The answer to such a request.
+/// The answer to a broadcast.
 #[derive(Debug)]
 pub(crate) enum BroadcastAnswer {
-    /// It is done.
+    /// The request has been carried out.
     Ok,
-    /// It concerns so many.
+    /// The number of things that the request has affected.
     Count(usize),
-    /// The history of locks that the command reads. `None`: that of its own server, which is off.
+    /// The history of locks that the command reads. `None`: the history of the command's own server, which is switched
+    /// off.
     History(Option<MergingHistory>),
-    /// The milliseconds until the next deadline, and how many are pending.
+    /// The milliseconds until the next deadline, and the number of pending deadlines.
     Clock(Option<i64>, usize),
 }
 
 impl BroadcastAnswer {
-    /// Writes the answer; one about the clock is about this one. Histories are read by `read`, which may take several
-    /// calls. Returns whether the client has been answered.
+    /// Writes the answer. An answer about the clock describes `clock`. Histories are read by `read`, which may take
+    /// several calls. Returns whether the client has been answered.
     ///
     /// # Errors
     /// Returns the error of `read`.

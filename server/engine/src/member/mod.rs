@@ -1,4 +1,4 @@
-//! A server as one of several of its process: what it knows of the others, and what it asks of all of them.
+//! A server as one of several in its process: its knowledge of the others, and its requests to all of them.
 
 mod address;
 mod broadcast;

@@ -4,36 +4,36 @@ use super::broadcast::{Broadcast, BroadcastId};
 use crate::clock::{AdvanceOwner, PlannedAdvance};
 use crate::replication::ReplicationId;
 
-/// A request of a server to whoever drives all servers of its process, which share a clock.
+/// A request of a server to the driver of all servers of its process, which share a clock.
 #[derive(Debug)]
 pub(crate) enum TopologyRequest {
-    /// The server has begun anew, and its clock with it: the others follow that.
+    /// The server was reset, and its clock with it. The other servers adopt the new time.
     ClockChanged,
-    /// The server may announce another address now.
+    /// The server may announce a new address.
     Announced,
-    /// The server no longer follows its master, with the data that it has.
+    /// The server has become a master with the data that it has.
     Promoted(Promotion),
-    /// A client of it moves a slot from one node of a cluster to another.
+    /// A client of the server moves a slot from one cluster node to another.
     SlotsMove,
-    /// A client of it has had keys moved to the server at this place.
+    /// A client of the server has moved keys to the server at this place.
     Moved(usize),
-    /// The server has refused a client, since it is down, and the clock stands.
+    /// The server has refused a client, because the server is down and the clock stands still.
     Refused,
-    /// The server begins anew: faults of servers and between them end.
+    /// The server is reset. All faults of servers and between servers end.
     Reset,
-    /// Something arrives from another server.
+    /// The instant has come at which a message from another server arrives.
     Arrival,
-    /// An advance that has stopped amid an instant has not gone on for long: its server may hang.
+    /// An advance that has stopped within an instant has not continued for a long time. Its server may hang.
     Look,
-    /// An advance of the clock goes on that has stopped, or has not begun.
+    /// An advance of the clock that has stopped, or has not begun, continues.
     Advance(AdvanceOwner),
-    /// A script or a transaction of it has asked for an advance.
+    /// A script or a transaction of the server has asked for an advance.
     Planned(PlannedAdvance),
-    /// A client of it waits for something that all servers do.
+    /// A client of the server waits for a request that all servers carry out.
     Broadcast(BroadcastId, Broadcast),
 }
 
-/// The data of a replica that became a master: its old master, the history, and how far it had that.
+/// The data of a replica that became a master: its old master, the replication id, and its offset in that history.
 #[derive(Clone, Debug)]
 pub(crate) struct Promotion {
     pub(crate) host: String,

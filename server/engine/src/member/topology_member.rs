@@ -1,4 +1,4 @@
-//! A server as one of several of its process.
+//! A server as one of several in its process.
 
 use super::address::{MemberAddress, place_of};
 use super::broadcast::{ALONE, Broadcast, BroadcastAnswer, BroadcastId};
@@ -12,44 +12,44 @@ use lockwheel_resp::number;
 use lockwheel_store::keyspace::Order;
 use std::collections::VecDeque;
 
-/// The other servers of a process as one of them knows them, and its requests to all of them, in order. A server by
-/// itself asks nothing.
+/// The knowledge that a server has of the other servers of its process, and its requests to all of them, in order. The
+/// only server of a process asks nothing.
 #[derive(Debug, Default)]
 pub struct TopologyMember {
     is_joined: bool,
-    /// The addresses of all servers, and the place of this one among them.
+    /// The addresses of all servers, and the place of this server among them.
     members: Vec<MemberAddress>,
     place: usize,
-    /// The order of the entries of their histories.
+    /// The order of the entries of all servers' histories.
     stamps: Option<StampSource>,
-    /// The number of broadcasts that its clients have asked for.
+    /// The number of broadcasts that clients of this server have asked for.
     broadcasts: u64,
     /// The answer to a client that waits for a broadcast.
     answer: Option<Result<BroadcastAnswer, CommandError>>,
     requests: VecDeque<TopologyRequest>,
-    /// The servers that it is cut off from, by their places.
+    /// The servers that this server is cut off from, by their places.
     cut_from: Vec<usize>,
-    /// The instant at which something arrives from another server, and its timer.
+    /// The instant at which a message from another server arrives, and the timer for this instant.
     arrival: Option<(i64, TimerKey)>,
 }
 
-/// The servers of the process.
+/// The view of the servers of the process.
 impl TopologyMember {
-    /// Makes the server the one at `place` of several, which share a clock. Their histories are one, in the order of
-    /// `stamps`.
+    /// Makes the server the one at `place` out of several, which share a clock. Their histories are one, in the order
+    /// of `stamps`.
     pub(crate) fn join(&mut self, members: &[MemberAddress], place: usize, stamps: StampSource) {
         (self.is_joined, self.members, self.place) = (true, members.to_vec(), place);
         self.stamps = Some(stamps);
     }
 
-    /// Whether it is one of several servers of its process: then their clock is one, and advances of it are left to
-    /// whoever drives all of them.
+    /// Whether the server is one of several in its process. The servers then share a clock, and the driver of all
+    /// servers carries out its advances.
     #[inline]
     pub(crate) fn is_joined(&self) -> bool {
         self.is_joined
     }
 
-    /// Its place among the servers of its process.
+    /// The place of the server in its process.
     pub(crate) fn place(&self) -> usize {
         self.place
     }
@@ -59,12 +59,12 @@ impl TopologyMember {
         &self.members
     }
 
-    /// Notes the addresses of all servers.
+    /// Records the addresses of all servers.
     pub(crate) fn note_addresses(&mut self, members: &[MemberAddress]) {
         self.members = members.to_vec();
     }
 
-    /// The order of the entries of their histories.
+    /// The order of the entries of all servers' histories.
     pub(crate) fn stamps(&self) -> Option<&StampSource> {
         self.stamps.as_ref()
     }
@@ -74,15 +74,15 @@ impl TopologyMember {
         place_of(&self.members, host, port)
     }
 
-    /// The place of the server that two words of a request lead to, its host and its port.
+    /// The place of the server that two words of a request, a host and a port, lead to.
     pub(crate) fn place_named(&self, host: &[u8], port: &[u8]) -> Option<usize> {
         self.place_of(std::str::from_utf8(host).ok()?, u16::try_from(atoi(port)).ok()?)
     }
 
-    /// The server that a word names: by its place, from 0, or by host and port.
+    /// The server that a word names, by place (from 0), or by host and port.
     ///
     /// # Errors
-    /// Returns an error if there is none, or there are no others at all.
+    /// Returns an error if there is no such server, or if the process has no other server.
     pub(crate) fn find(&self, word: &[u8]) -> Result<usize, CommandError> {
         if !self.is_joined {
             return Err(CommandError::text(ALONE));
@@ -112,13 +112,13 @@ impl TopologyMember {
         self.cut_from = places;
     }
 
-    /// Whether it is cut off from the server at a place.
+    /// Whether this server is cut off from the server at a place.
     pub(crate) fn is_cut_from(&self, place: usize) -> bool {
         self.cut_from.contains(&place)
     }
 
-    /// Something from another server arrives at this instant of the monotonic clock, in milliseconds. `order` is of a
-    /// deadline that is made now.
+    /// Sets a timer for the arrival of a message from another server at this instant of the monotonic clock, in
+    /// milliseconds, unless an earlier arrival is expected. `order` is the order of a deadline that is made now.
     pub(crate) fn expect_arrival(&mut self, at_ms: i64, order: Order, timers: &mut Timers) {
         if let Some((earlier_ms, timer)) = self.arrival {
             if earlier_ms <= at_ms {
@@ -137,16 +137,16 @@ impl TopologyMember {
     }
 }
 
-/// Requests to whoever drives all servers.
+/// The requests to the driver of all servers.
 impl TopologyMember {
-    /// Asks for something, if there are others.
+    /// Adds a request, if there are other servers.
     pub(crate) fn ask(&mut self, request: TopologyRequest) {
         if self.is_joined {
             self.requests.push_back(request);
         }
     }
 
-    /// Asks all servers for something that a client of this one wants. Returns the number of the request.
+    /// Asks all servers to carry out the request of a client of this server. Returns the number of the request.
     pub(crate) fn broadcast(&mut self, client: u64, broadcast: Broadcast) -> u64 {
         self.broadcasts += 1;
         let id = BroadcastId { client, number: self.broadcasts };
@@ -154,12 +154,12 @@ impl TopologyMember {
         id.number
     }
 
-    /// Whether it asks for something.
+    /// Whether there are requests.
     pub fn is_asking(&self) -> bool {
         !self.requests.is_empty()
     }
 
-    /// Whether a client of it waits for all partitions to end.
+    /// Whether a client of this server waits for the end of all partitions.
     pub fn asks_to_heal(&self) -> bool {
         let heals = |asked: &TopologyRequest| {
             matches!(asked, TopologyRequest::Broadcast(_, Broadcast::Fault(NodeFault::Heal)))
@@ -167,7 +167,7 @@ impl TopologyMember {
         self.requests.iter().any(heals)
     }
 
-    /// The servers that its clients want to be killed, by their places.
+    /// The servers, by their places, that clients of this server have asked to kill.
     pub fn asks_to_kill(&self) -> impl Iterator<Item = usize> {
         self.requests.iter().filter_map(|asked| match asked {
             TopologyRequest::Broadcast(_, Broadcast::Fault(NodeFault::Down { node, .. })) => Some(*node),
@@ -175,7 +175,7 @@ impl TopologyMember {
         })
     }
 
-    /// Whether a change of its clock has not been taken up.
+    /// Whether a change of the server's clock is still to be handled.
     pub(crate) fn has_changed_clock(&self) -> bool {
         self.requests.iter().any(|asked| matches!(asked, TopologyRequest::ClockChanged))
     }
@@ -185,7 +185,7 @@ impl TopologyMember {
         self.requests.pop_front()
     }
 
-    /// Takes the news that it follows its master no longer, if it has asked to have that noted. O(1) mostly.
+    /// Takes the request about the server's own promotion to a master, if there is one. Mostly O(1).
     pub(crate) fn take_promotion(&mut self) -> Option<Promotion> {
         let at = self.requests.iter().position(|asked| matches!(asked, TopologyRequest::Promoted(_)))?;
         match self.requests.remove(at) {
@@ -194,29 +194,29 @@ impl TopologyMember {
         }
     }
 
-    /// Whether it has begun anew since this was last asked.
+    /// Whether the server has been reset since the last call.
     pub(crate) fn take_reset(&mut self) -> bool {
         self.take(|asked| matches!(asked, TopologyRequest::Reset))
     }
 
-    /// Whether it may have announced another address since this was last asked.
+    /// Whether the server may have announced a new address since the last call.
     pub(crate) fn take_announcement(&mut self) -> bool {
         self.take(|asked| matches!(asked, TopologyRequest::Announced))
     }
 
-    /// Takes all requests of a kind; whether there was one.
+    /// Removes all requests of a kind. Returns whether there was one.
     fn take(&mut self, is_meant: impl Fn(&TopologyRequest) -> bool) -> bool {
         let before = self.requests.len();
         self.requests.retain(|asked| !is_meant(asked));
         self.requests.len() < before
     }
 
-    /// Drops the broadcasts that have not been taken up.
+    /// Drops the broadcasts that are still to be handled.
     pub(crate) fn forget_broadcasts(&mut self) {
         self.requests.retain(|request| !matches!(request, TopologyRequest::Broadcast(..)));
     }
 
-    /// Keeps the answer to a client until it is written. `None`: there is none any more.
+    /// Keeps the answer to a client until it is written. `None` removes it.
     pub(crate) fn set_answer(&mut self, answer: Option<Result<BroadcastAnswer, CommandError>>) {
         self.answer = answer;
     }

@@ -20,7 +20,7 @@ impl Monitors {
         self.clients.retain(|&one| one != client);
     }
 
-    /// Whether nobody is shown calls. O(1).
+    /// Whether no client is shown calls. O(1).
     pub(crate) fn is_empty(&self) -> bool {
         self.clients.is_empty()
     }

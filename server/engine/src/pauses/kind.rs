@@ -4,16 +4,16 @@ use crate::clients::Multi;
 use crate::scripts::Scripts;
 use crate::spec::{Args, Command, CommandTable, Flags};
 
-/// A kind of pause; the later is the stricter.
+/// A kind of pause. The later kind is stricter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum PauseKind {
-    /// Pauses requests that may write, or send something that replicas are told.
+    /// Pauses requests that may write, or send something to replicas.
     Write,
     /// Pauses all requests.
     All,
 }
 
-/// Whether replicas might have to be told what a request does. EXEC does what its transaction has queued.
+/// Whether the effect of a request may have to be sent to replicas. EXEC has the effects of its queued commands.
 pub(crate) fn may_replicate(
     (table, scripts): (&CommandTable, &Scripts),
     multi: Option<&Multi>,

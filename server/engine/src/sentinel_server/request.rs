@@ -19,7 +19,7 @@ pub(crate) enum SentinelRequest {
     Done,
     /// The change is written into the file before the reply, which is OK.
     Saved,
-    /// As `Saved`, for a change of the announced address, of which the other servers of the process are notified.
+    /// The effect of `Saved`, for a change of the announced address. The other servers of the process are notified too.
     Announced,
     /// The file is written. The reply is OK.
     Flush,

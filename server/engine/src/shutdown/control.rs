@@ -1,4 +1,4 @@
-//! Changes of the end of a server, and the effects that they ask for.
+//! The control of a server's shutdown, and the effects that it asks for.
 
 use super::{Ending, NONE_IN_PROGRESS, Shutdown};
 use crate::clock::EngineClock;
@@ -7,24 +7,24 @@ use crate::replication::Replication;
 use crate::spec::CommandError;
 use lockwheel_store::keyspace::Keyspace;
 
-/// Something that the rest of the engine does since the end of the server is near, or is not.
+/// An effect on the rest of the engine when a shutdown begins or is aborted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ShutdownEffect {
-    /// Clients may not write from now on, or may again.
+    /// Pauses the writes of clients, or ends that pause.
     PauseWrites(bool),
-    /// Replicas are asked how far they are.
+    /// Asks the replicas for their offsets.
     AskReplicas,
-    /// The server ends in this manner. If its keys cannot be saved, it may go on.
+    /// Ends the server in this manner. If its keys cannot be saved, the server may go on.
     End(Ending),
-    /// Clients that have asked for the end are told that it does not come.
+    /// Answers clients that have sent SHUTDOWN that the server goes on.
     Refuse,
 }
 
-/// The end of a server, with the parts of the engine that decide about it.
+/// The shutdown of a server, with the parts of the engine that decide about it.
 pub(crate) struct ShutdownControl<'e> {
-    /// The end.
+    /// The state of the shutdown.
     pub(crate) shutdown: &'e mut Shutdown,
-    /// The clocks, and the timer of the end.
+    /// The clocks, and the timer of the shutdown.
     pub(crate) clock: &'e mut EngineClock,
     /// The keyspace, which gives timers their order.
     pub(crate) keyspace: &'e mut Keyspace,
@@ -32,15 +32,15 @@ pub(crate) struct ShutdownControl<'e> {
     pub(crate) config: &'e Config,
     /// The replicas.
     pub(crate) replication: &'e Replication,
-    /// Whether the server is one of several of its process.
+    /// Whether the server is one of several in its process.
     pub(crate) is_joined: bool,
     /// The effects, in order.
     pub(crate) effects: Vec<ShutdownEffect>,
 }
 
 impl ShutdownControl<'_> {
-    /// Ends the server, or begins to wait for its replicas first. Servers of one process end as if that were killed: on
-    /// a clock that stands, replicas would never catch up.
+    /// Ends the server, or begins to wait for its replicas. If several servers share a process, the server ends at
+    /// once, as if the process was killed: while the clock stands still, replicas would never catch up.
     pub(crate) fn begin(&mut self, ending: Ending) {
         let timeout_ms = self.config.shutdown.timeout.saturating_mul(1000);
         if ending.now || timeout_ms <= 0 || self.is_joined || self.replication.lagging() == 0 {
@@ -52,10 +52,10 @@ impl ShutdownControl<'_> {
         self.effects.extend([ShutdownEffect::PauseWrites(true), ShutdownEffect::AskReplicas]);
     }
 
-    /// Has the server go on, as a client asks.
+    /// Aborts the shutdown at the request of a client.
     ///
     /// # Errors
-    /// Returns an error if the server waits for no replicas.
+    /// Returns an error if the server is not waiting for replicas.
     pub(crate) fn abort(&mut self) -> Result<(), CommandError> {
         if !self.shutdown.awaits_replicas() {
             return Err(NONE_IN_PROGRESS);
@@ -65,21 +65,21 @@ impl ShutdownControl<'_> {
         Ok(())
     }
 
-    /// Has the server go on, if it was to end.
+    /// Aborts the shutdown, if it has begun.
     pub(crate) fn forget(&mut self) {
         if self.shutdown.forget(self.clock.timers_mut()) {
             self.effects.extend([ShutdownEffect::PauseWrites(false), ShutdownEffect::Refuse]);
         }
     }
 
-    /// Ends the server if all replicas have everything: one has more than before, or is gone.
+    /// Ends the server if all replicas have everything. Called when a replica has made progress or is gone.
     pub(crate) fn look(&mut self) {
         if self.shutdown.awaits_replicas() && self.replication.lagging() == 0 {
             self.finish();
         }
     }
 
-    /// Ends the server: the time for replicas is over.
+    /// Ends the server after the timeout for replicas.
     pub(crate) fn expire(&mut self) {
         self.shutdown.expire();
         if self.shutdown.has_begun() {
@@ -89,7 +89,7 @@ impl ShutdownControl<'_> {
         }
     }
 
-    /// Ends the server. Nothing is written any more, also while the threads around the engine end.
+    /// Ends the server. Writes stay paused while the threads around the engine end.
     fn finish(&mut self) {
         let ending = self.shutdown.finish(self.clock.timers_mut());
         self.effects.extend(ending.map(ShutdownEffect::End));

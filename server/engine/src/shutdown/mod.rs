@@ -1,5 +1,5 @@
-//! The end of a server (SHUTDOWN, SIGTERM, SIGINT): its replicas may get what they lack first. Until then, or until
-//! `shutdown-timeout` is over, nothing is written.
+//! The shutdown of a server (SHUTDOWN, SIGTERM, SIGINT). Replicas may first receive the data that they lack. Writes are
+//! paused until then, or until `shutdown-timeout` has passed.
 
 mod control;
 
@@ -9,25 +9,25 @@ use crate::clock::{Timer, TimerKey, TimerKind, Timers};
 use crate::spec::CommandError;
 use lockwheel_store::keyspace::Order;
 
-/// The reply when the server goes on, since something could not be saved or a client has said so.
+/// The reply if the server goes on, because something could not be saved or a client has aborted the shutdown.
 pub(crate) const NOT_ENDED: CommandError = CommandError::text("ERR Errors trying to SHUTDOWN. Check logs.");
 
-/// The reply to an ABORT of a server that does not wait for replicas.
+/// The reply to SHUTDOWN ABORT if the server is not waiting for replicas.
 pub(crate) const NONE_IN_PROGRESS: CommandError = CommandError::text("ERR No shutdown in progress.");
 
 /// The manner in which a server ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Ending {
-    /// Its keys are saved.
+    /// Whether the keys are saved.
     pub(crate) saves: bool,
-    /// The server ends also when its keys could not be saved.
+    /// Whether the server ends even if the keys could not be saved.
     pub(crate) is_forced: bool,
-    /// No replica is waited for.
+    /// Whether the server does not wait for replicas.
     pub(crate) now: bool,
 }
 
 impl Ending {
-    /// Returns what the words of `shutdown-on-sigterm` say.
+    /// Returns the manner that the words of `shutdown-on-sigterm` or `shutdown-on-sigint` describe.
     pub(crate) fn of(words: &[String]) -> Self {
         let has = |name: &str| words.iter().any(|word| word == name);
         Ending { saves: has("save"), is_forced: has("force"), now: has("now") }
@@ -46,28 +46,28 @@ pub enum EndSignal {
 /// A request of SHUTDOWN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ShutdownRequest {
-    /// The end. `without_saving`: the words say that nothing is saved, which may end a slow script too.
+    /// The server ends. `without_saving`: the request says NOSAVE, which may end a slow script too.
     End { ending: Ending, without_saving: bool },
-    /// The server goes on, if it waits for its replicas.
+    /// The server goes on, if it is waiting for its replicas.
     Abort,
 }
 
-/// A server that has been told to end, and lets its replicas get what they lack.
+/// A shutdown that waits until the replicas have received the data that they lack.
 #[derive(Debug)]
 struct Waiting {
     ending: Ending,
-    /// The timer that ends the wait; `None`: the wait is over, and the server ends.
+    /// The timer that ends the wait. `None`: the wait is over, and the server ends.
     timeout: Option<TimerKey>,
-    /// The instant at which it is due, in real monotonic milliseconds.
+    /// The deadline of the timer, in real monotonic milliseconds.
     until_ms: i64,
 }
 
-/// The end of the server, as far as it has come. While it waits, writes are paused.
+/// The state of the shutdown, if it has begun. While it waits, writes are paused.
 #[derive(Debug, Default)]
 pub(crate) struct Shutdown(Option<Waiting>);
 
 impl Shutdown {
-    /// Whether the server has been told to end and has not been told otherwise.
+    /// Whether a shutdown has begun and was not aborted.
     pub(crate) fn has_begun(&self) -> bool {
         self.0.is_some()
     }
@@ -79,32 +79,32 @@ impl Shutdown {
         self.0 = Some(Waiting { ending, timeout, until_ms });
     }
 
-    /// Whether replicas are being waited for.
+    /// Whether the shutdown waits for replicas.
     pub(crate) fn awaits_replicas(&self) -> bool {
         self.0.as_ref().is_some_and(|waiting| waiting.timeout.is_some())
     }
 
-    /// Returns in how many milliseconds the server ends at the latest, if it waits for replicas, at this instant of the
-    /// real monotonic clock.
+    /// Returns the milliseconds from `now_ms` until the server ends at the latest, if a shutdown has begun. `now_ms` is
+    /// on the real monotonic clock.
     pub(crate) fn ends_in_ms(&self, now_ms: i64) -> Option<i64> {
         self.0.as_ref().map(|waiting| (waiting.until_ms - now_ms).max(0))
     }
 
-    /// Records that the time for replicas is over: the timer has fired.
+    /// Records that the timer has fired, so the time for replicas is over.
     fn expire(&mut self) {
         if let Some(waiting) = &mut self.0 {
             waiting.timeout = None;
         }
     }
 
-    /// Ends the wait for replicas; returns how the server ends now, if it was told to.
+    /// Ends the wait for replicas. Returns the manner in which the server ends now, if a shutdown has begun.
     fn finish(&mut self, timers: &mut Timers) -> Option<Ending> {
         let waiting = self.0.as_mut()?;
         waiting.timeout.take().into_iter().for_each(|timeout| timers.cancel(timeout));
         Some(waiting.ending)
     }
 
-    /// Forgets that the server is to end; returns whether it was.
+    /// Aborts the shutdown. Returns whether one had begun.
     fn forget(&mut self, timers: &mut Timers) -> bool {
         let waiting = self.0.take();
         let timeout = waiting.as_ref().and_then(|waiting| waiting.timeout);

@@ -1,7 +1,7 @@
 //! The positions of the channels that a request names.
 
 /// The positions of a command's channels, and whether they are patterns. Commands that only end subscriptions have no
-/// such spec, because everybody may run them.
+/// such spec, because every user may run them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChannelSpec {
     /// The first channel. The command's name is 0.

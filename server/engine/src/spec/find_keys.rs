@@ -107,7 +107,7 @@ impl Spec {
         let mut keys = Vec::new();
         for spec in self.keys.iter().filter(|spec| is_key(spec)) {
             let found = spec.positions(request)?;
-            // As in Redis: a spec that does not find its keyword is not incomplete.
+            // A spec that does not find its keyword is not incomplete, as in Redis.
             let is_incomplete = spec.flags.contains(KeyFlags::INCOMPLETE) && !found.is_empty();
             keys.extend(found.into_iter().map(|position| (position, spec.flags)));
             if is_incomplete {

@@ -198,7 +198,7 @@ impl CommandGrammar {
     /// Reads the arguments of a request into memory of the caller. For handlers that run often: nothing is moved.
     ///
     /// # Errors
-    /// As [`parse`](Self::parse).
+    /// Returns the errors of [`parse`](Self::parse).
     #[inline]
     pub(crate) fn parse_into<const N: usize>(
         &'static self,

@@ -17,7 +17,7 @@ pub enum Begin {
     Index(usize),
     /// After this word. The search for the word begins at the given argument (negative: backwards from the end).
     Keyword(&'static str, i32),
-    /// Only the handler knows.
+    /// The keys are known only to the handler.
     Unknown,
 }
 
@@ -33,7 +33,7 @@ pub enum Find {
         /// If `last` is -1: only the first 1/limit of the rest. 0 and 1 mean all.
         limit: usize,
     },
-    /// As many arguments as the argument `count` says.
+    /// Counted arguments: the argument `count` holds their number.
     Count {
         /// The argument that holds the number of keys, relative to the beginning.
         count: usize,
@@ -42,7 +42,7 @@ pub enum Find {
         /// The distance between keys.
         step: usize,
     },
-    /// Only the handler knows.
+    /// The keys are known only to the handler.
     Unknown,
 }
 

@@ -5,7 +5,7 @@ use super::error::CommandError;
 use super::id::{CommandId, PerCommand};
 use super::since::Newer;
 
-/// The commands of which a version takes fewer requests than the newest. `H` is the type of a handler.
+/// The commands for which a version accepts fewer requests than the newest version. `H` is the type of a handler.
 #[derive(Debug)]
 pub(crate) struct Versions<H>(Vec<Limited<H>>);
 

@@ -94,7 +94,7 @@ pub trait Attempt: Debug + Send {
     }
 
     /// The time of a retry without a signal, in wall milliseconds, for a request that time alone can serve. Called for
-    /// the first waiter in the queue of its key, or of the key beside.
+    /// the first waiter in the queue of its key, or of [`OnKeys::beside`].
     fn ready_at_ms(&self, _tx: &mut Tx<'_>, _args: Args<'_>) -> Option<i64> {
         None
     }
@@ -117,7 +117,7 @@ pub struct OnKeys {
     pub rank: i64,
     /// The index of the argument that names the waiter for display, if any: the owner that a native lock waits for.
     pub label: Option<usize>,
-    /// Whether the client goes on meanwhile: it has a ticket, and a push reports the end of the wait.
+    /// Whether the client goes on during the wait. It has a ticket, and a push reports the end of the wait.
     pub by_ticket: bool,
     /// The attempt that is retried.
     pub attempt: Box<dyn Attempt>,

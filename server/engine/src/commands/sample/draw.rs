@@ -44,7 +44,7 @@ impl Draw {
         }
     }
 
-    /// The number of elements drawn from `size` existing ones, of which there is at least one.
+    /// The number of elements drawn from `size` existing ones, at least one.
     ///
     /// # Errors
     /// Returns `value is out of range` for more than [`REPEATED_MAX`] with repetition.
@@ -207,7 +207,7 @@ pub(in crate::commands) fn check_choice(count: usize) -> Result<(), OutOfMemory>
 
 /// `count` different numbers below `len`, in random order. O(count).
 pub(in crate::commands) fn distinct(rng: &mut Rng, len: usize, count: usize) -> Vec<usize> {
-    // A shuffle of 0, 1, 2, … that ends after `count` steps and records only what has moved.
+    // A shuffle of 0, 1, 2, … that ends after `count` steps and records only the moved numbers.
     let mut moved: HashMap<usize, usize, FixedState> = HashMap::default();
     let step = |first: usize| {
         let pick = first + below(rng, len - first);

@@ -87,7 +87,7 @@ fn find_keys(args: Args<'_>) -> Vec<Key> {
     keys
 }
 
-/// The most bytes that sorting takes for each element, beside the element itself.
+/// The most bytes that sorting takes for each element, in addition to the element itself.
 const ELEMENT_BYTES: usize = 128;
 
 fn sort(tx: &mut Tx<'_>, reads_all: bool, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {

@@ -135,7 +135,7 @@ impl<'a, const N: usize> ParsedArgs<'a, N> {
     /// A symbol's value as a count: an integer whose range begins at 0 or above.
     ///
     /// # Errors
-    /// As [`integer`](Self::integer).
+    /// Returns the errors of [`integer`](Self::integer).
     pub(crate) fn number(&self, symbol: Symbol) -> Result<Option<u64>, CommandError> {
         Ok(self.integer(symbol)?.map(i64::unsigned_abs))
     }

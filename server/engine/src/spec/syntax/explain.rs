@@ -91,7 +91,8 @@ impl Syntax<'_> {
         found
     }
 
-    /// Explains words each of which fits the synopsis: an option is given twice, or two options exclude each other.
+    /// Explains a mistake in words that fit the synopsis one by one: an option is given twice, or two options exclude
+    /// each other.
     fn explain_options(&self, words: &[&[u8]]) -> Vec<u8> {
         let parts = match self {
             Syntax::Sequence(parts) => parts.as_slice(),
