@@ -117,8 +117,8 @@ impl TopologyMember {
         self.cut_from.contains(&place)
     }
 
-    /// Sets a timer for the arrival of a message from another server at this instant of the monotonic clock, in
-    /// milliseconds, unless an earlier arrival is expected. `order` is the order of a deadline that is made now.
+    /// Sets a timer for this instant of the monotonic clock, in milliseconds, at which a message from another server
+    /// arrives. An earlier expected arrival is kept. `order` is the order of a deadline that is made now.
     pub(crate) fn expect_arrival(&mut self, at_ms: i64, order: Order, timers: &mut Timers) {
         if let Some((earlier_ms, timer)) = self.arrival {
             if earlier_ms <= at_ms {
