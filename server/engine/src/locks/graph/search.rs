@@ -124,6 +124,9 @@ pub(crate) fn closed_cycle(tx: &Tx<'_>, owner: &[u8]) -> Option<(WaiterId, Vec<u
 /// The maximum number of locks for which a search first checks whether the owner holds one of them.
 const FEW_LOCKS: usize = 64;
 
+/// The number of locks whose check costs about as much as one step of a search.
+const LOCKS_PER_STEP: usize = 16;
+
 /// The maximum number of locks of a request among which one is searched without an index.
 const MAX_SCANNED: usize = 16;
 
@@ -226,9 +229,10 @@ impl<'s, 'k> Search<'s, 'k> {
     /// O(n log n), n the owners and locks that can be reached. The cost is O(log n) if few locks are waited for, no
     /// Redisson client waits, and no owner waits for this one.
     fn cycle(mut self) -> Option<Cycle> {
-        // Among many locks most paths are short, so the check of all locks is left for a long path.
+        // Among many locks most paths are short, so the check of all locks is left for a long path. The check of a lock
+        // costs much less than a step.
         let locks = self.tx.keys_waited_for();
-        let mut long = if locks <= FEW_LOCKS { 0 } else { locks };
+        let mut long = if locks <= FEW_LOCKS { 0 } else { FEW_LOCKS.max(locks / LOCKS_PER_STEP) };
         let mut at = 0;
         while at < self.steps.len() || self.turn_to_old_waits() {
             if self.steps.len() > long {
