@@ -1,5 +1,5 @@
-//! The processor time of requests that concern many locks or permits. Not the time is checked but its growth: four times
-//! as many take about four times as long, and would take sixteen times if each were compared with all.
+//! The processor time of requests that concern many locks or permits. Not the time is checked but its growth: four
+//! times as many take about four times as long, and would take sixteen times if each were compared with all.
 
 use lockwheel::Config;
 use lockwheel_engine::core::Simulation;
