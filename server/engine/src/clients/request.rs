@@ -32,6 +32,15 @@ impl Request {
         starts.zip(self.ends.iter()).map(|(start, &end)| &self.bytes[start..end]).collect()
     }
 
+    /// Returns an argument. O(1).
+    ///
+    /// # Panics
+    /// Panics if the request has no such argument.
+    pub(crate) fn argument(&self, at: usize) -> &[u8] {
+        let start = if at == 0 { 0 } else { self.ends[at - 1] };
+        &self.bytes[start..self.ends[at]]
+    }
+
     /// Bytes of all arguments. O(1).
     pub(crate) fn len(&self) -> usize {
         self.bytes.len()

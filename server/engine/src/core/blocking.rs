@@ -108,13 +108,16 @@ impl Engine {
         // The request keeps its place in the queues meanwhile; only its data are taken out.
         let Some(blocked) = self.waits.remove(id) else { return false };
         self.observers.stats.retried_requests += 1;
-        if self.config.lock_history {
-            self.history().retry(slot, &blocked, None);
-        }
         let mut open = self.sessions.get_mut(slot).delivery.begin();
         let began_ns = self.clock.reading_ns();
         // A panic in a command disconnects the client that waits with it, not the client that has woken it.
         let asked = catch_unwind(AssertUnwindSafe(|| {
+            if !blocked.may_be_served(&mut self.keyspace, self.clock.now())? {
+                return Ok(false);
+            }
+            if self.config.lock_history {
+                self.history().retry(slot, &blocked, None);
+            }
             let argv = blocked.request.argv();
             let protocol = self.sessions.get(slot).protocol;
             open.write(protocol, |reply| self.attempt(slot, &blocked, Args::new(&argv), reply))

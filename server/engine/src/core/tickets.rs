@@ -37,13 +37,16 @@ impl Engine {
             return true;
         }
         let Some(blocked) = self.waits.remove(id) else { return false };
-        if self.config.lock_history {
-            self.history().retry(slot, &blocked, Some(ticket));
-        }
         let began_ns = self.clock.reading_ns();
         let mut reply = Vec::new();
         // A panic in a command disconnects the client that waits with it, not the client that has woken it.
         let asked = catch_unwind(AssertUnwindSafe(|| {
+            if !blocked.may_be_served(&mut self.keyspace, self.clock.now())? {
+                return Ok(false);
+            }
+            if self.config.lock_history {
+                self.history().retry(slot, &blocked, Some(ticket));
+            }
             let argv = blocked.request.argv();
             self.attempt(slot, &blocked, Args::new(&argv), &mut Writer::new(&mut reply, Protocol::Resp3))
         }));

@@ -1,83 +1,87 @@
 //! The clients that want a copy of the data without a following stream: `redis-cli --rdb` is one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-/// The progress of a client's copy.
+/// The progress of a copy that is being sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
-    /// The snapshot has not begun. `tells_offset`: the client is told the snapshot's place in the history.
-    AwaitsStart { tells_offset: bool },
-    /// The snapshot is being made.
-    AwaitsEnd,
-    /// The copy is being sent. `unsent`: the number of unsent bytes. `since_ms`: the instant, in real monotonic
-    /// milliseconds, since which this number has not decreased.
-    Sent { unsent: usize, since_ms: i64 },
+struct Progress {
+    /// The number of unsent bytes.
+    unsent: usize,
+    /// The instant since which this number has not decreased, in real monotonic milliseconds.
+    since_ms: i64,
 }
 
 /// The clients that wait for a copy or are being sent one, by session.
 ///
 /// A client never joins a snapshot that has begun: its copy has all that was written before it asked.
 #[derive(Debug, Default)]
-pub(super) struct Copies(BTreeMap<u64, Stage>);
+pub(super) struct Copies {
+    /// The clients whose snapshot has not begun, each with whether it is told the snapshot's place in the history.
+    await_start: BTreeMap<u64, bool>,
+    /// The clients whose snapshot is being made.
+    await_end: BTreeSet<u64>,
+    sent: BTreeMap<u64, Progress>,
+}
 
 impl Copies {
-    /// Adds a client to those that wait for the next snapshot, unless it waits already or is sent a copy. O(log n).
+    /// Adds a client to those that wait for the next snapshot. `tells_offset`: the client is told the snapshot's place
+    /// in the history. O(log n).
     pub(super) fn add(&mut self, session: u64, tells_offset: bool) {
-        self.0.entry(session).or_insert(Stage::AwaitsStart { tells_offset });
+        self.await_start.insert(session, tells_offset);
     }
 
     /// Forgets a client. O(log n).
     pub(super) fn remove(&mut self, session: u64) {
-        self.0.remove(&session);
+        self.await_start.remove(&session);
+        self.await_end.remove(&session);
+        self.sent.remove(&session);
     }
 
-    /// Whether no client waits or is being sent a copy.
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+    /// Whether a client waits for a copy or is being sent one. O(log n).
+    pub(super) fn has(&self, session: u64) -> bool {
+        self.await_start.contains_key(&session)
+            || self.await_end.contains(&session)
+            || self.sent.contains_key(&session)
     }
 
-    /// Whether a client waits for the beginning of a snapshot. O(n).
-    pub(super) fn await_start(&self) -> bool {
-        self.0.values().any(|stage| matches!(stage, Stage::AwaitsStart { .. }))
+    /// Returns the client that has waited longest for the beginning of a snapshot.
+    pub(super) fn first_to_begin(&self) -> Option<u64> {
+        self.await_start.keys().next().copied()
     }
 
-    /// Whether a client waits for the end of the snapshot that is being made. O(n).
+    /// Whether a client waits for the end of the snapshot that is being made.
     pub(super) fn await_end(&self) -> bool {
-        self.0.values().any(|stage| *stage == Stage::AwaitsEnd)
+        !self.await_end.is_empty()
     }
 
     /// The clients that wait for the beginning or the end of a snapshot.
     pub(super) fn waiting(&self) -> impl Iterator<Item = u64> {
-        self.0.iter().filter(|(_, stage)| !matches!(stage, Stage::Sent { .. })).map(|(session, _)| *session)
+        self.await_start.keys().chain(&self.await_end).copied()
     }
 
-    /// Begins the snapshot for all clients that wait for its beginning. Returns them, each with whether it is told the
-    /// snapshot's place in the history.
-    pub(super) fn begin(&mut self) -> Vec<(u64, bool)> {
-        let mut begun = Vec::new();
-        for (session, stage) in &mut self.0 {
-            if let Stage::AwaitsStart { tells_offset } = *stage {
-                *stage = Stage::AwaitsEnd;
-                begun.push((*session, tells_offset));
-            }
-        }
-        begun
+    /// The clients that wait for a copy or are being sent one.
+    pub(super) fn sessions(&self) -> impl Iterator<Item = u64> {
+        self.waiting().chain(self.sent.keys().copied())
+    }
+
+    /// Begins the snapshot for all clients that wait for its beginning. Returns those that are told its place in the
+    /// history.
+    pub(super) fn begin(&mut self) -> Vec<u64> {
+        let begun = std::mem::take(&mut self.await_start);
+        self.await_end.extend(begun.keys());
+        begun.into_iter().filter(|(_, tells_offset)| *tells_offset).map(|(session, _)| session).collect()
     }
 
     /// Returns the clients that wait for the end of a snapshot, which they are sent from this instant on.
-    pub(super) fn end(&mut self, now_ms: i64) -> Vec<u64> {
-        let mut ended = Vec::new();
-        for (session, stage) in &mut self.0 {
-            if *stage == Stage::AwaitsEnd {
-                *stage = Stage::Sent { unsent: usize::MAX, since_ms: now_ms };
-                ended.push(*session);
-            }
-        }
+    pub(super) fn end(&mut self, now_ms: i64) -> BTreeSet<u64> {
+        let ended = std::mem::take(&mut self.await_end);
+        let begins = Progress { unsent: usize::MAX, since_ms: now_ms };
+        self.sent.extend(ended.iter().map(|session| (*session, begins)));
         ended
     }
 
-    /// Returns the clients that have read nothing of their copies for longer than the timeout. `unsent`: the unsent
-    /// bytes of a client. O(n).
+    /// Returns the clients that have read nothing of their copies for longer than the timeout. `unsent_of` returns the
+    /// number of unsent bytes of a client. O(n).
     pub(super) fn timed_out(
         &mut self,
         now_ms: i64,
@@ -85,12 +89,11 @@ impl Copies {
         unsent_of: impl Fn(u64) -> usize,
     ) -> Vec<u64> {
         let mut timed_out = Vec::new();
-        for (session, stage) in &mut self.0 {
-            let Stage::Sent { unsent, since_ms } = stage else { continue };
+        for (session, progress) in &mut self.sent {
             let left = unsent_of(*session);
-            if left < std::mem::replace(unsent, left) {
-                *since_ms = now_ms;
-            } else if now_ms - *since_ms > timeout_ms {
+            if left < std::mem::replace(&mut progress.unsent, left) {
+                progress.since_ms = now_ms;
+            } else if now_ms - progress.since_ms > timeout_ms {
                 timed_out.push(*session);
             }
         }
@@ -106,13 +109,14 @@ mod tests {
     fn a_client_that_asks_while_a_snapshot_is_made_waits_for_the_next_one() {
         let mut copies = Copies::default();
         copies.add(1, true);
-        assert_eq!(copies.begin(), [(1, true)]);
         copies.add(2, false);
-        copies.add(1, true);
-        assert!(copies.await_start() && copies.await_end());
-        assert_eq!(copies.end(0), [1]);
-        assert_eq!(copies.waiting().collect::<Vec<_>>(), [2]);
-        assert_eq!(copies.begin(), [(2, false)]);
+        assert_eq!(copies.begin(), [1]);
+        copies.add(3, true);
+        assert_eq!((copies.first_to_begin(), copies.await_end()), (Some(3), true));
+        assert_eq!(copies.end(0), BTreeSet::from([1, 2]));
+        assert_eq!(copies.waiting().collect::<Vec<_>>(), [3]);
+        assert_eq!(copies.sessions().collect::<Vec<_>>(), [3, 1, 2]);
+        assert_eq!(copies.begin(), [3]);
     }
 
     #[test]
@@ -120,9 +124,10 @@ mod tests {
         let mut copies = Copies::default();
         copies.add(1, false);
         copies.begin();
+        assert!(copies.has(1));
         copies.remove(1);
-        assert!(copies.is_empty() && !copies.await_end());
-        assert_eq!(copies.end(0), []);
+        assert!(!copies.has(1) && !copies.await_end());
+        assert_eq!(copies.end(0), BTreeSet::new());
     }
 
     #[test]

@@ -10,7 +10,7 @@ use super::last_heard::LinkClocks;
 use super::replica::ReplicaState;
 use super::snapshots::SnapshotPlace;
 use super::state::Replication;
-use crate::clients::{Closing, Delivery, Session, Sessions};
+use crate::clients::{Closing, Delivery, Session, Sessions, Slot};
 use lockwheel_resp::allocation;
 use lockwheel_store::memory::{BufferBytes, SharedBytes};
 
@@ -39,17 +39,16 @@ impl Replication {
         self.replicas.get(&session).is_some_and(|replica| replica.state.awaits_snapshot())
     }
 
-    /// Returns the kind of the snapshot that replicas wait for, if none is being made and there is room for another.
-    /// The kind says whether the replicas may be as old as Redis 7.0.
+    /// Returns the kind of the snapshot that replicas or clients wait for, if none is being made and there is room for
+    /// another. The kind says whether the replicas may be as old as Redis 7.0.
     pub(super) fn due_snapshot(&mut self) -> Option<bool> {
         if self.pending.is_some() {
             return None;
         }
-        let first = self.in_state(ReplicaState::AwaitsStart).next();
-        let for_7_0 = match first.and_then(|first| self.replicas.get(&first)) {
-            Some(replica) => !replica.announced.reads_newer_forms,
-            None => self.copies.await_start().then_some(false)?,
-        };
+        let replica = self.in_state(ReplicaState::AwaitsStart).next();
+        // The one that has waited longest comes first. A copy may have newer forms, as a file has.
+        let first = replica.into_iter().chain(self.copies.first_to_begin()).min()?;
+        let for_7_0 = self.replicas.get(&first).is_some_and(|first| !first.announced.reads_newer_forms);
         self.check_room_for_snapshot().is_ok().then_some(for_7_0)
     }
 
@@ -74,8 +73,8 @@ impl Replication {
             let head = if replica.answers { place.announcement() } else { String::new() };
             push(id, sessions, &mut effects, |delivery| delivery.push_bytes(head.as_bytes()));
         }
-        let copied = if for_7_0 { Vec::new() } else { self.copies.begin() };
-        for (id, _) in copied.into_iter().filter(|(_, tells_offset)| *tells_offset) {
+        let told = if for_7_0 { Vec::new() } else { self.copies.begin() };
+        for id in told {
             let head = place.announcement();
             push(id, sessions, &mut effects, |delivery| delivery.push_bytes(head.as_bytes()));
         }
@@ -84,7 +83,17 @@ impl Replication {
 
     /// Whether a client waits for a copy of all data or is being sent one.
     pub(super) fn awaits_copies(&self) -> bool {
-        !self.copies.is_empty()
+        self.copies.sessions().next().is_some()
+    }
+
+    /// Whether a client waits for the snapshot that is being made, to be sent a copy.
+    pub(crate) fn copies_pending(&self) -> bool {
+        self.copies.await_end()
+    }
+
+    /// Whether this client waits for a copy of all data or is being sent one. O(log n).
+    pub(crate) fn copies_for(&self, session: u64) -> bool {
+        self.copies.has(session)
     }
 
     /// Cuts the clients that have not read their copies for longer than the timeout: each keeps a snapshot in memory.
@@ -97,18 +106,21 @@ impl Replication {
         let unsent = |id| sessions.find(id).map_or(0, |slot| sessions.get(slot).delivery.pending());
         let timed_out = self.copies.timed_out(now.real_ms, timeout_ms, unsent);
         let slots = timed_out.into_iter().filter_map(|id| sessions.find(id));
-        slots
-            .inspect(|slot| {
-                let (announced, ip) = self.introduction(sessions.get(*slot));
-                tracing::warn!("Disconnecting timedout replica (full sync): {}", announced.name_at(&ip));
-            })
-            .map(ReplicationEffect::Cut)
-            .collect()
+        let log = |slot: &Slot| {
+            let name = self.name_of(sessions.get(*slot));
+            tracing::warn!("Disconnecting timedout replica (full sync): {name}");
+        };
+        slots.inspect(log).map(ReplicationEffect::Cut).collect()
     }
 
     /// Adds a client to those that wait for a copy of all data. The client is disconnected behind the copy.
     pub(super) fn await_copy(&mut self, session: u64, tells_offset: bool) {
         self.copies.add(session, tells_offset);
+    }
+
+    /// The sessions of replicas, and of clients that wait for a copy of all data or are being sent one.
+    pub(super) fn served_sessions(&self) -> impl Iterator<Item = u64> {
+        self.replica_sessions().chain(self.copies.sessions())
     }
 
     /// Adds a new replica to those that wait for the snapshot that is being made.

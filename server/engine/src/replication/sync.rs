@@ -91,13 +91,19 @@ impl Replication {
     }
 
     /// Returns the facts that a client has announced as a replica, and its address.
-    pub(super) fn introduction(&self, session: &Session) -> (Announced, String) {
+    fn introduction(&self, session: &Session) -> (Announced, String) {
         let announced = self.announced.get(&session.id).cloned().unwrap_or_default();
         let ip = match announced.ip.as_str() {
             "" => address_of(&session.peer.addr),
             ip => ip.to_owned(),
         };
         (announced, ip)
+    }
+
+    /// Returns the name of a client in the log, as a replica.
+    pub(super) fn name_of(&self, session: &Session) -> String {
+        let (announced, ip) = self.introduction(session);
+        announced.name_at(&ip)
     }
 
     /// Decides how a replica gets the data that it lacks.
@@ -293,20 +299,19 @@ impl Replication {
     /// Sends a client a copy of a part of the data, then disconnects it. `tells_offset`: the place in the history
     /// precedes the copy.
     pub(crate) fn send_part(&mut self, file: Vec<u8>, tells_offset: bool, session: &mut Session) {
-        let (id, offset, len) = (self.id, self.offset, file.len());
-        let head = if tells_offset { format!("+FULLRESYNC {id} {offset}\r\n") } else { String::new() };
-        session.delivery.push_bytes(format!("{head}${len}\r\n").as_bytes());
+        if tells_offset {
+            let place = SnapshotPlace { id: self.id, offset: self.offset, for_7_0: false };
+            session.delivery.push_bytes(place.announcement().as_bytes());
+        }
+        session.delivery.push_bytes(format!("${}\r\n", file.len()).as_bytes());
         session.delivery.push_bytes(&file);
         self.end_copy(session);
     }
 
     /// Disconnects a client once its output has been sent, with the copy at its end.
     pub(super) fn end_copy(&self, session: &mut Session) {
-        let (announced, ip) = self.introduction(session);
-        tracing::info!(
-            "RDB transfer completed, rdb only replica ({}) should be disconnected asap",
-            announced.name_at(&ip)
-        );
+        let name = self.name_of(session);
+        tracing::info!("RDB transfer completed, rdb only replica ({name}) should be disconnected asap");
         session.close(Closing::AfterOutput);
     }
 }

@@ -54,7 +54,7 @@ pub use since::{Before, Refusing};
 pub(crate) use unknown::{unknown_command, unknown_or_arity, unknown_subcommand, wrong_arity};
 pub use version::Version;
 pub(crate) use versions::Versions;
-pub use wait::{Answer, Asking, Attempt, Null, OnKeys, OutOfTurn, Wait, WaitClass};
+pub use wait::{Answer, Argument, Asking, Attempt, Null, OnKeys, OutOfTurn, Wait, WaitClass};
 
 use lockwheel_resp::Reply;
 use lockwheel_store::keyspace::Tx;

@@ -72,8 +72,21 @@ pub enum Asking {
 /// Writes a whole reply.
 pub type Answer = Box<dyn FnOnce(&mut dyn Reply)>;
 
+/// Returns an argument of a request in O(1), by its index. A request may have very many, and few of them are needed.
+pub type Argument<'a, 'r> = &'a dyn Fn(usize) -> &'r [u8];
+
 /// A parsed request on keys. The request is parsed once, on arrival, so that a retry parses and looks up nothing again.
 pub trait Attempt: Debug + Send {
+    /// Whether a retry can serve the request, as far as a look at few of its keys tells. Called before each retry. An
+    /// attempt follows only if so.
+    ///
+    /// # Errors
+    /// An error ends the wait.
+    #[inline]
+    fn may_serve(&self, _tx: &mut Tx<'_>, _argument: Argument<'_, '_>) -> Result<bool, CommandError> {
+        Ok(true)
+    }
+
     /// Serves the request if that is possible now. Returns whether the request was served; then its whole reply is
     /// written. `args` is the original request. `waited_ms` is the time waited, in ms of the monotonic clock: `None` at
     /// the first attempt.
@@ -95,7 +108,7 @@ pub trait Attempt: Debug + Send {
 
     /// The time of a retry without a signal, in wall milliseconds, for a request that time alone can serve. Called for
     /// the first waiter in the queue of its key, or of [`OnKeys::beside`].
-    fn ready_at_ms(&self, _tx: &mut Tx<'_>, _args: Args<'_>) -> Option<i64> {
+    fn ready_at_ms(&self, _tx: &mut Tx<'_>, _argument: Argument<'_, '_>) -> Option<i64> {
         None
     }
 

@@ -85,13 +85,14 @@ impl WaitControl<'_> {
     pub(crate) fn time_retry(&mut self, id: WaiterId) {
         let Some(blocked) = self.waits.get(id) else { return };
         let Retry::OnKeys(on) = &blocked.retry else { return };
-        let (argv, db, class) = (blocked.request.argv(), blocked.db, on.class.name);
-        let key = on.beside.as_deref().unwrap_or(argv[on.keys[0]]);
+        let (request, db, class) = (&blocked.request, blocked.db, on.class.name);
+        let key = on.beside.as_deref().unwrap_or_else(|| request.argument(on.keys[0]));
         if self.keyspace.tx(db, self.clock.now()).first_waiting(key, class) == Some(blocked.place) {
             let mut tx = self.keyspace.tx(db, self.clock.now());
             // The waiter has just not been served. A retry at the same instant would repeat for ever.
             let next_ms = tx.over_until_ms().saturating_add(1);
-            let at_ms = on.attempt.ready_at_ms(&mut tx, Args::new(&argv)).map(|at_ms| at_ms.max(next_ms));
+            let at_ms = on.attempt.ready_at_ms(&mut tx, &|at| request.argument(at));
+            let at_ms = at_ms.map(|at_ms| at_ms.max(next_ms));
             tx.set_key_timer(key, KeyTimer::Retry, at_ms.map(|at_ms| (at_ms, Order::default())));
         }
     }

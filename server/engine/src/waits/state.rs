@@ -9,7 +9,7 @@ use crate::faults::{Faults, Held, HeldPart, ReplyRule, RuleId};
 use crate::locks::{HistoryReader, ListenerCount};
 use crate::pubsub::PubSub;
 use crate::replication::Replication;
-use crate::spec::{Answer, Args, CommandId, CommandTable, Null, OnKeys, WaitClass};
+use crate::spec::{Answer, Args, CommandError, CommandId, CommandTable, Null, OnKeys, WaitClass};
 use crate::statistics::Stats;
 use lockwheel_resp::Reply;
 use lockwheel_store::keyspace::{Keyspace, Place, WaiterId};
@@ -169,6 +169,15 @@ impl Blocked {
             since_ms: now.monotonic_ms(),
             took_ns: 0,
         }
+    }
+
+    /// Whether a retry can serve the request, as far as a look at few of its keys tells.
+    ///
+    /// # Errors
+    /// Returns an error that ends the wait.
+    pub(crate) fn may_be_served(&self, keyspace: &mut Keyspace, now: Now) -> Result<bool, CommandError> {
+        let Retry::OnKeys(on) = &self.retry else { return Ok(true) };
+        on.attempt.may_serve(&mut keyspace.tx(self.db, now), &|at| self.request.argument(at))
     }
 
     /// Adds the timeout of a command, the answer on timeout, and the time that the handler has taken in nanoseconds.

@@ -3,7 +3,7 @@
 
 use crate::replication::servers::info;
 use crate::replication::snapshots::{
-    IN_PROGRESS, await_replica, fill, held_server, read_line, read_snapshot, release, saves,
+    IN_PROGRESS, KEYS, await_replica, fill, held_server, read_line, read_snapshot, release, saves,
 };
 use lockwheel::Config;
 use lockwheel_engine::config::Permission;
@@ -117,6 +117,45 @@ fn a_copy_is_made_when_the_save_before_it_has_failed() {
     assert!(has(&read_to_end(copy), b"key:7"));
     assert_eq!(info(&mut client, "persistence", "rdb_last_bgsave_status"), "err");
     let _gone = fs::remove_dir_all(&directory);
+}
+
+/// No stream tells the client of the flush.
+#[test]
+fn a_copy_has_what_is_flushed_while_it_is_made() {
+    let (server, mut client) = held_server();
+    let mut copy = asking(&*server);
+    read_line(&mut copy);
+    assert_eq!(client.line("FLUSHALL").to_string(), "+OK");
+    release(&mut client);
+    assert!(read_snapshot(&mut copy).len() > KEYS * 10);
+}
+
+#[test]
+fn a_client_that_has_asked_for_the_data_is_not_answered_again() {
+    let (server, mut client) = held_server();
+    let mut copy = asking(&*server);
+    read_line(&mut copy);
+    copy.write_all(b"SYNC\r\nPSYNC ? -1\r\n").expect("it is open");
+    copy.write_all(b"PING\r\n").expect("it is open");
+    assert_eq!(read_line(&mut copy), "+PONG");
+    release(&mut client);
+    read_snapshot(&mut copy);
+    assert_eq!(read_to_end(copy), b"");
+}
+
+#[test]
+fn a_client_that_waits_for_a_copy_is_disconnected_where_replicas_are() {
+    let master = ours::server();
+    let follow = format!("REPLICAOF 127.0.0.1 {}", master.port());
+    for line in ["CONTROL.RESET KEEPCLIENTS", &follow] {
+        let (server, mut client) = held_server();
+        let mut copy = asking(&*server);
+        read_line(&mut copy);
+        assert_eq!(client.line(line).to_string(), "+OK");
+        let mut rest = Vec::new();
+        let _end = copy.read_to_end(&mut rest);
+        assert!(rest.iter().all(|byte| *byte == b'\n'), "{line}");
+    }
 }
 
 /// Returns what a server answers to clients that want a copy: the replies, the form of the file, the end.

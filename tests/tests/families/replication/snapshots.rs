@@ -12,7 +12,7 @@ use std::io::Read;
 use std::net::TcpStream;
 
 /// Keys of the data. With [`HOLD`], a snapshot of them does not end before [`release`].
-const KEYS: usize = 20_000;
+pub(super) const KEYS: usize = 20_000;
 /// Each key takes a fifth of a second.
 const HOLD: &str = "CONFIG SET rdb-key-save-delay 200000";
 pub(super) const IN_PROGRESS: &str = "-ERR Background save already in progress";

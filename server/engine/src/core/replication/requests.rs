@@ -120,9 +120,9 @@ impl Engine {
         let Some((for_7_0, db)) = due else { return };
         let file = allocation::contain(|| self.data_file().begin_for_replica(for_7_0, db));
         let Ok(file) = file else { return self.change_replication(|control| control.end_snapshot(None)) };
-        // The stream of a replica comes from its master and does not include local flushes.
-        let flushed =
-            if self.replication().is_replica() { FlushedKeys::Written } else { FlushedKeys::LeftOut };
+        // The stream of a replica comes from its master and does not include local flushes. No stream follows a copy.
+        let needs_flushed = self.replication().is_replica() || self.replication.copies_pending();
+        let flushed = if needs_flushed { FlushedKeys::Written } else { FlushedKeys::LeftOut };
         let process = self.environment.identity.process.id;
         self.change_saves(|control| control.begin_for_replicas(file, flushed, process));
     }

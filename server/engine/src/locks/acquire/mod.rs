@@ -17,8 +17,8 @@ use self::wait_classes::class_of;
 use super::wait_queue::Precedence;
 use super::{graph, ownership, wait_events, wait_queue};
 use crate::spec::{
-    Answer, Args, Attempt, BlockingHandler, BlockingOutcome, CommandError, Flags, Flow, KeyFlags, KeySpec,
-    Null, ParsedArgs, Row, Wait,
+    Answer, Args, Argument, Attempt, BlockingHandler, BlockingOutcome, CommandError, Flags, Flow, KeyFlags,
+    KeySpec, Null, ParsedArgs, Row, Wait,
 };
 use lockwheel_resp::Reply;
 use lockwheel_store::keyspace::Tx;
@@ -143,8 +143,8 @@ impl Attempt for Acquire {
         self.options.get_holder.then(|| holder::answer(tx, &args[1], self.options.rank(), false))
     }
 
-    fn ready_at_ms(&self, tx: &mut Tx<'_>, args: Args<'_>) -> Option<i64> {
-        self.options.layout.ready_at_ms(tx, &args[1])
+    fn ready_at_ms(&self, tx: &mut Tx<'_>, argument: Argument<'_, '_>) -> Option<i64> {
+        self.options.layout.ready_at_ms(tx, argument(1))
     }
 
     fn leave(&self, tx: &mut Tx<'_>, args: Args<'_>) {

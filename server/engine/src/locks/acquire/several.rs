@@ -15,8 +15,8 @@ use super::wait_classes::class_of_several;
 use super::{holder, told};
 use crate::spec::syntax::Shown;
 use crate::spec::{
-    Answer, Args, Attempt, BlockingHandler, BlockingOutcome, CommandError, Flags, Flow, KeySpec, Null, Row,
-    Symbol, Wait,
+    Answer, Args, Argument, Attempt, BlockingHandler, BlockingOutcome, CommandError, Flags, Flow, KeySpec,
+    Null, Row, Symbol, Wait,
 };
 use lockwheel_resp::Reply;
 use lockwheel_store::keyspace::{Place, Tx};
@@ -138,12 +138,15 @@ impl AcquireSeveral {
             Some((place, _)) => place.rank > rank,
         })
     }
-}
 
-impl AcquireSeveral {
     /// Whether a newcomer can have all locks. All are looked at, so that an error does not depend on the order of the
     /// keys. O(n log m), n the keys, m the waiters.
-    fn can_begin(&self, tx: &mut Tx<'_>, keys: &[&[u8]], owner: &[u8]) -> Result<bool, CommandError> {
+    fn newcomer_can_have_all(
+        &self,
+        tx: &mut Tx<'_>,
+        keys: &[&[u8]],
+        owner: &[u8],
+    ) -> Result<bool, CommandError> {
         let mut lacked = None;
         for (at, key) in keys.iter().enumerate() {
             if !self.is_next(tx, key, owner, false)? {
@@ -153,22 +156,22 @@ impl AcquireSeveral {
         self.lacked.set(lacked.unwrap_or(0));
         Ok(lacked.is_none())
     }
+}
 
-    /// Whether a waiter can have all locks. The search begins at the lock that it lacked before, and ends at the first
+impl Attempt for AcquireSeveral {
+    /// Whether the waiter can have all locks. The look begins at the lock that it lacked before, and ends at the first
     /// one that it lacks: n releases of one lock after another cost O(n log m) together, m the waiters.
-    fn can_end(&self, tx: &mut Tx<'_>, keys: &[&[u8]], owner: &[u8]) -> Result<bool, CommandError> {
-        let (before, from) = keys.split_at(self.lacked.get());
-        for (at, key) in from.iter().chain(before).enumerate() {
-            if !self.is_next(tx, key, owner, true)? {
-                self.lacked.set((self.lacked.get() + at) % keys.len());
+    fn may_serve(&self, tx: &mut Tx<'_>, argument: Argument<'_, '_>) -> Result<bool, CommandError> {
+        let (owner, first) = (argument(self.count + 2), self.lacked.get());
+        for at in (first..self.count).chain(0..first) {
+            if !self.is_next(tx, argument(at + 2), owner, true)? {
+                self.lacked.set(at);
                 return Ok(false);
             }
         }
         Ok(true)
     }
-}
 
-impl Attempt for AcquireSeveral {
     fn attempt(
         &self,
         tx: &mut Tx<'_>,
@@ -177,11 +180,8 @@ impl Attempt for AcquireSeveral {
         reply: &mut dyn Reply,
     ) -> Result<bool, CommandError> {
         let (keys, owner) = (&args.from(2)[..self.count], &args[self.count + 2]);
-        let can_have_all = match waited_ms {
-            None => self.can_begin(tx, keys, owner),
-            Some(_) => self.can_end(tx, keys, owner),
-        };
-        if !can_have_all? {
+        // A retry follows a look at all locks.
+        if waited_ms.is_none() && !self.newcomer_can_have_all(tx, keys, owner)? {
             return Ok(false);
         }
         check_fence(tx, keys, owner, &self.options)?;

@@ -4,8 +4,8 @@ use super::super::options;
 use super::limiter::Limiter;
 use super::window::{self, Window};
 use crate::spec::{
-    Args, Asking, Attempt, BlockingHandler, BlockingOutcome, CommandError, CommandGrammar, Flags, Flow,
-    KeyFlags, KeySpec, Null, ParsedArgs, Row, Symbol, Wait, WaitClass, grammar, symbols,
+    Args, Argument, Asking, Attempt, BlockingHandler, BlockingOutcome, CommandError, CommandGrammar, Flags,
+    Flow, KeyFlags, KeySpec, Null, ParsedArgs, Row, Symbol, Wait, WaitClass, grammar, symbols,
 };
 use lockwheel_resp::Reply;
 use lockwheel_store::keyspace::{CalledBy, Signal, Tx, WaiterId};
@@ -88,7 +88,7 @@ fn acquire(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOu
     if acquire.attempt(tx, args, None, reply)? {
         return Ok(Flow::Done);
     }
-    let limiter = acquire.limiter(tx, args)?;
+    let limiter = acquire.limiter(tx, &|at| args.all()[at])?;
     let may_wait = matches!(tx.called_by(), CalledBy::Client);
     let Some(timeout_ms) = block.filter(|_| may_wait) else {
         acquire.refuse(tx, &args[1], &limiter, reply)?;
@@ -102,8 +102,8 @@ fn acquire(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOu
 }
 
 impl Acquire {
-    fn limiter(&self, tx: &mut Tx<'_>, args: Args<'_>) -> Result<Limiter, CommandError> {
-        let limiter = Limiter::read(tx, &args[1], self.client.map(|client| &args[client]))?;
+    fn limiter(&self, tx: &mut Tx<'_>, argument: Argument<'_, '_>) -> Result<Limiter, CommandError> {
+        let limiter = Limiter::read(tx, argument(1), self.client.map(argument))?;
         if i64::from(self.permits) <= limiter.rate {
             return Ok(limiter);
         }
@@ -147,7 +147,7 @@ impl Attempt for Acquire {
         reply: &mut dyn Reply,
     ) -> Result<bool, CommandError> {
         let key = &args[1];
-        let limiter = self.limiter(tx, args)?;
+        let limiter = self.limiter(tx, &|at| args.all()[at])?;
         let window = Window::read(tx, &limiter)?;
         let queues = waited_ms.is_none() && tx.first_waiting(&limiter.value_key, CLASS).is_some();
         if queues || window.left < i64::from(self.permits) {
@@ -159,8 +159,8 @@ impl Attempt for Acquire {
         Ok(true)
     }
 
-    fn ready_at_ms(&self, tx: &mut Tx<'_>, args: Args<'_>) -> Option<i64> {
-        let limiter = self.limiter(tx, args).ok()?;
+    fn ready_at_ms(&self, tx: &mut Tx<'_>, argument: Argument<'_, '_>) -> Option<i64> {
+        let limiter = self.limiter(tx, argument).ok()?;
         let window = Window::read(tx, &limiter).ok()?;
         window.ready_at_ms(tx, &limiter, self.permits.into())
     }

@@ -6,8 +6,8 @@ use super::holds::{Hold, Id, Lease};
 use super::{HistoryCause, change_account, count, ids, owner, publish, session};
 use crate::locks::redisson::NEVER_MS;
 use crate::spec::{
-    Args, Asking, Attempt, BlockingHandler, BlockingOutcome, CommandError, CommandGrammar, Flags, Flow,
-    KeyFlags, KeySpec, Null, ParsedArgs, Row, Wait, WaitClass, grammar, symbols,
+    Args, Argument, Asking, Attempt, BlockingHandler, BlockingOutcome, CommandError, CommandGrammar, Flags,
+    Flow, KeyFlags, KeySpec, Null, ParsedArgs, Row, Wait, WaitClass, grammar, symbols,
 };
 use lockwheel_resp::{Reply, number};
 use lockwheel_store::keyspace::Tx;
@@ -245,7 +245,7 @@ impl Attempt for Acquire {
         Ok(true)
     }
 
-    fn ready_at_ms(&self, tx: &mut Tx<'_>, args: Args<'_>) -> Option<i64> {
-        if self.ids { ids::first_deadline_ms(tx, &args[1]) } else { None }
+    fn ready_at_ms(&self, tx: &mut Tx<'_>, argument: Argument<'_, '_>) -> Option<i64> {
+        if self.ids { ids::first_deadline_ms(tx, argument(1)) } else { None }
     }
 }

@@ -54,7 +54,7 @@ pub(super) struct Holds {
 }
 
 /// Bytes of a hold, before an allocator rounds them up, without its owner's name.
-const HOLD: usize = size_of::<(Place, Hold)>() + size_of::<((i64, u64), Place)>();
+const HOLD: usize = size_of::<(Place, Hold)>() + size_of::<((i64, u64), Place)>() + size_of::<(u64, u64)>();
 
 impl Holds {
     /// Adds a hold of an owner. O(log n).

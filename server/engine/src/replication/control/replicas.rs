@@ -171,9 +171,9 @@ impl ReplicationControl<'_> {
         self.effects.push(ReplicationEffect::ShutdownMayEnd);
     }
 
-    /// Cuts all replicas. They reconnect and learn about the new history.
+    /// Cuts all replicas, and clients that want a copy of the data. They reconnect and learn about the new history.
     pub(crate) fn cut_replicas(&mut self) {
-        let slots = self.history.replica_sessions().filter_map(|id| self.sessions.find(id));
+        let slots = self.history.served_sessions().filter_map(|id| self.sessions.find(id));
         self.effects.extend(slots.map(ReplicationEffect::Cut));
     }
 

@@ -122,6 +122,9 @@ pub(super) fn sync<'a>(
 /// Requests a copy of the data, or refuses it where Redis does. A part of the data needs a client that announced
 /// `capa eof`. `tells_offset`: the place in the history precedes the copy.
 fn copy<'a>(view: ReplicationView<'_>, session: &Session, tells_offset: bool) -> Requested<'a> {
+    if has_asked(view, session) {
+        return Ok(ReplicationRequest::Nothing);
+    }
     if !view.has_its_master() {
         return Err(CommandError::text(NO_MASTER_LINK));
     }
@@ -131,9 +134,14 @@ fn copy<'a>(view: ReplicationView<'_>, session: &Session, tells_offset: bool) ->
     Ok(ReplicationRequest::Copy { tells_offset })
 }
 
+/// Whether a client has asked for the data before. Another request for them has no answer.
+fn has_asked(view: ReplicationView<'_>, session: &Session) -> bool {
+    session.is_replica || view.history().copies_for(session.id)
+}
+
 /// Refuses a replica while the server does not know what its own master does. A server that takes over has none.
 fn attach<'a>(view: ReplicationView<'_>, session: &Session, wanted: SyncRequest<'a>) -> Requested<'a> {
-    if session.is_replica {
+    if has_asked(view, session) {
         return Ok(ReplicationRequest::Nothing);
     }
     if !wanted.takes_over && !view.has_its_master() {
