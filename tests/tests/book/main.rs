@@ -10,6 +10,7 @@ mod java;
 mod links;
 mod node;
 mod not_run;
+mod pictures;
 mod python;
 mod rust;
 mod scratch;
