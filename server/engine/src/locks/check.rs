@@ -12,13 +12,14 @@ use lockwheel_store::keyspace::Tx;
 pub(super) const ROWS: &[Row<DataHandler>] = &[
     row("lock.check", check)
         .flags(&[Flags::READONLY, Flags::FAST])
-        .summary("Tells whether a lock is held by the grant of this token.")
+        .summary("Returns whether the grant with this token holds a lock.")
         .help(&["LOCK.CHECK <key> <token>", "    1 if the lock is held by the grant of this token, else 0."])
         .help_after("lock.renew")
         .errors(&["ERR value is not an integer or out of range: *"]),
     row("lock.assert", assert)
         .flags(&[Flags::READONLY, Flags::FAST, Flags::PRECONDITION])
-        .summary("Requires that a lock is held by the grant of this token; in a transaction before any of it runs.")
+        .summary("Fails unless the grant with this token holds the lock; EXEC checks this before all \
+                  commands.")
         .help(&[
             "LOCK.ASSERT <key> <token>",
             "    Fail unless the lock is held by the grant of this token. Inside MULTI, EXEC then runs nothing;",

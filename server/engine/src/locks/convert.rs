@@ -40,7 +40,7 @@ pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("lock.convert", -4, 
     .categories(&["lock"])
     .keys(&[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::UPDATE])])
     .about("lock", "7.2.0", "O(log N + M), N the waiters, M the owner's holds")
-    .summary("Makes a reader a writer, when no other reads, or a writer a reader; with BLOCK waits before all others.")
+    .summary("Upgrades the only reader to a writer, or downgrades a writer; BLOCK waits before all others.")
     .help(&[
         "LOCK.CONVERT <key> <owner> SHARED|EXCLUSIVE [EX <seconds>|PX <milliseconds>] [BLOCK <milliseconds>] \
              [TOKEN <token>] [ASYNC]",

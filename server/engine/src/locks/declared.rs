@@ -29,14 +29,14 @@ const fn row(name: &'static str, arity: i32, handler: DataHandler) -> Row<DataHa
 pub(super) const ROWS: &[Row<DataHandler>] = &[
     row("lock.mark", 2, mark)
         .about("lock", "7.2.0", "O(1)")
-        .summary("Writes a line of a test's own into the history.")
+        .summary("Adds a line of text, chosen by the test, to the history.")
         .help(&["LOCK.MARK <text>", "    Write a line of your own into the history."])
         .help_after("lock.history")
         .syntax("text")
         .errors(&["ERR the history of locks is off: *"]),
     row("lock.observe", -2, observe)
         .about("lock", "7.2.0", "O(N), N the patterns")
-        .summary("Says which keys are locks too, whatever their form.")
+        .summary("Treats the keys that match a pattern as locks, whatever their form.")
         .help(&[
             "LOCK.OBSERVE [DEL] <pattern>",
             "    Keys like these are locks: each field of a hash is an owner, and the text of a string is.",

@@ -29,7 +29,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.forceunlock", -2, 
     .categories(&["lock"])
     .keys(&[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::DELETE])])
     .about("lock", "7.2.0", "O(N), N the holders")
-    .summary("Takes a lock from its holders, or from the one with this token or name.")
+    .summary("Takes a lock away from all its holders, or from the holder with this token or name.")
     .help(&[
         "LOCK.FORCEUNLOCK <key> [TOKEN <token>|OWNER <owner>] [REASON <text>]",
         "    Take a lock from its holders, or from the one with this token or name; how many have lost it. Without",

@@ -26,7 +26,7 @@ pub(super) const ROWS: &[Row<HistoryHandler>] = &[Row::new("lock.history", -1, h
     .flags(&[FLAGS])
     .categories(&["lock", "control"])
     .about("lock", "7.2.0", "O(N), N the entries of the history")
-    .summary("Tells what happened to locks, and to those who use them, in order.")
+    .summary("Returns the recorded events of locks and of the clients that use them, in order.")
     .help(&[
         "LOCK.HISTORY [KEY <pattern>] [OWNER <pattern>] [SINCE <seq>] [COUNT <count>] [FORMAT MAP|JSON|EDN]",
         "    What happened to locks, after that number; EDN is the history of a Jepsen test.",

@@ -32,7 +32,7 @@ pub(super) const LISTENING_ROWS: &[Row<ListeningHandler>] =
             "7.2.0",
             "O(N), N the holders, the waiters and the patterns that clients are subscribed to",
         )
-        .summary("Tells who holds a lock, natively or by Redisson, for how long yet, and who waits.")
+        .summary("Returns a lock's holders, native or of Redisson, the time that is left, and the waiters.")
         .help(&[
             "LOCK.INFO <key> [FULL]",
             "    Who holds the lock, for how long yet, and who waits. FULL: also the lease and the connection of each",

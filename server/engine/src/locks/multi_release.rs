@@ -22,7 +22,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.mrelease", -4, rel
     .categories(&["lock"])
     .keys(&[KeySpec::counted(1, &[KeyFlags::RW, KeyFlags::DELETE])])
     .about("lock", "7.2.0", "O(N log N), N the keys")
-    .summary("Gives back one hold of each of several locks, or none when the owner does not hold all of them.")
+    .summary("Releases one hold of each of several locks, or none if the owner does not hold all.")
     .help(&[
         "LOCK.MRELEASE <numkeys> <key> [<key> ...] <owner>",
         "    Give back one hold of each lock, or none when the owner does not hold all; the holds left of each.",

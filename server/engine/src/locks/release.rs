@@ -28,7 +28,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.release", -3, rele
     .categories(&["lock"])
     .keys(&[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::DELETE])])
     .about("lock", "7.2.0", "O(1)")
-    .summary("Gives back one hold of a lock, or all; the last wakes the next waiter.")
+    .summary("Releases one hold of a lock, or all; the release of the last hold wakes the next waiter.")
     .help(&[
         "LOCK.RELEASE <key> <owner> [SHARED|EXCLUSIVE] [ALL] [TOKEN <token>]",
         "    Give back one hold, or all; with TOKEN only that grant's. Who reads and writes says which.",

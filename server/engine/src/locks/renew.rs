@@ -28,7 +28,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.renew", -6, renew 
     .categories(&["lock"])
     .keys(&[KeySpec::counted(1, &[KeyFlags::RW, KeyFlags::UPDATE])])
     .about("lock", "7.2.0", "O(N), N the keys")
-    .summary("Sets the leases of locks that an owner holds; with GT only makes them longer.")
+    .summary("Sets the leases of locks that an owner holds; with GT only extends them.")
     .help(&[
         "LOCK.RENEW <numkeys> <key> [<key> ...] <owner> EX <seconds>|PX <milliseconds> [GT] \
              [TOKEN <token>]",

@@ -37,7 +37,7 @@ pub(super) const LISTENING_ROWS: &[Row<ListeningHandler>] = &[Row::new(
     "O(1) for every call, O(N) for a complete iteration, N the keys; with WAITED O(N log N) for every call, \
              N the keys that are waited for",
 )
-.summary("Goes through the keys that are held as locks, or waited for, a page at a time.")
+.summary("Iterates over the keys that are held as locks, or that have waiters, a page at a time.")
 .help(&[
     "LOCK.SCAN <cursor> [MATCH <pattern>] [OWNER <owner>] [STATE HELD|WAITED] [COUNT <count>]",
     "    Go through the keys that are held as locks, as SCAN does; with WAITED through those that somebody",

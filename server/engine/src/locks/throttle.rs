@@ -31,7 +31,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .categories(&["lock"])
         .keys(&[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::ACCESS, KeyFlags::UPDATE])])
         .about("lock", "7.2.0", "O(1)")
-        .summary("Limits the rate of actions by the generic cell rate algorithm, as redis-cell does.")
+        .summary("Limits the rate of actions with the generic cell rate algorithm, as redis-cell does.")
         .help(&[
             "CL.THROTTLE <key> <max-burst> <count> <seconds> [<quantity>]",
             "    Limit actions to so many in so many seconds, and a burst: whether it is limited, the limit, what \

@@ -27,7 +27,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.transfer", -4, tra
     .categories(&["lock"])
     .keys(&[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::UPDATE])])
     .about("lock", "7.2.0", "O(N), N the holds that are transferred")
-    .summary("Gives the holds of an owner to another; the token of its grant.")
+    .summary("Transfers the holds of an owner to another owner, and returns the new owner's token.")
     .help(&[
         "LOCK.TRANSFER <key> <from> <to> [PX <milliseconds>] [TOKEN <token>]",
         "    Give the holds of one owner to another, whose token this answers; TOKEN: only that grant's.",

@@ -44,7 +44,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
     clock_row("clock.info", 1, info)
         .flags(&[FLAGS])
         .about("control", "7.2.0", "O(1)")
-        .summary("Tells where both hands stand and when the next deadline is.")
+        .summary("Returns the times of the wall clock and the monotonic clock, and the next deadline.")
         .help(&[
             "CLOCK.INFO",
             "    Where both hands stand, how far the wall hand is from the system's time, and \
@@ -53,22 +53,22 @@ pub(super) const ROWS: &[Row<Handler>] = &[
     clock_row("clock.freeze", 1, freeze)
         .flags(&[FLAGS, Flags::BLOCKING])
         .about("control", "7.2.0", "O(1)")
-        .summary("Stops both hands.")
+        .summary("Stops the wall clock and the monotonic clock.")
         .help(&["CLOCK.FREEZE", "    Both hands stand still."]),
     clock_row("clock.resume", 1, resume)
         .flags(&[FLAGS, Flags::BLOCKING])
         .about("control", "7.2.0", "O(1)")
-        .summary("Lets both hands run from where they stand.")
+        .summary("Lets both clocks run from their current times.")
         .help(&["CLOCK.RESUME", "    Both hands run from where they stand."]),
     clock_row("clock.reset", 1, reset)
         .flags(&[FLAGS, Flags::BLOCKING])
         .about("control", "7.2.0", "O(N), N the deadlines that fire")
-        .summary("Sets the wall hand to the system's time and lets both run.")
+        .summary("Sets the wall clock to the system's time and lets both clocks run.")
         .help(&["CLOCK.RESET", "    The wall hand is the system's time again; both hands run."]),
     clock_row("clock.advance", -2, advance)
         .flags(&[FROM_SCRIPTS, Flags::BLOCKING])
         .about("control", "7.2.0", "O(N), N the deadlines that fire")
-        .summary("Moves both hands, firing each deadline on the way at its own instant.")
+        .summary("Advances both clocks, and fires each deadline on the way at its own instant.")
         .help(&[
             "CLOCK.ADVANCE <milliseconds> [NOWAKE] [SETTLE <quiet-milliseconds> [LIMIT <milliseconds>]]",
             "    Move both hands; each deadline on the way fires at its own instant. Redisson's \
@@ -82,7 +82,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
     clock_row("clock.next", -1, next)
         .flags(&[FLAGS, Flags::BLOCKING])
         .about("control", "7.2.0", "O(N), N the deadlines that fire")
-        .summary("Moves both hands to the next deadline and fires it.")
+        .summary("Advances both clocks to the next deadline and fires it.")
         .help(&[
             "CLOCK.NEXT [COUNT <count>] [NOWAKE] [SETTLE <quiet-milliseconds> [LIMIT <milliseconds>]]",
             "    Move both hands to the next deadline and fire it, with all others at that instant; tell what it was.",
@@ -91,7 +91,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .errors(&["ERR syntax error: *", "ERR value is out of range, must be positive: *"]),
     clock_row("clock.step", 2, step)
         .about("control", "7.2.0", "O(N), N the deadlines that fire")
-        .summary("Moves the wall hand alone, forward or backward.")
+        .summary("Moves only the wall clock, forward or backward.")
         .help(&[
             "CLOCK.STEP <milliseconds>",
             "    Move the wall hand alone, as when a system's clock is set. Called from a script, it happens when \
@@ -104,7 +104,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
     clock_row("clock.set", 2, set)
         .flags(&[FLAGS, Flags::BLOCKING])
         .about("control", "7.2.0", "O(N), N the deadlines that fire")
-        .summary("Sets the wall hand alone.")
+        .summary("Sets only the wall clock.")
         .help(&["CLOCK.SET <unix-time-milliseconds>", "    Set the wall hand alone."])
         .syntax("unix-time-milliseconds")
         .errors(OUT_OF_RANGE_ERROR),

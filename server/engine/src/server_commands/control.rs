@@ -15,7 +15,7 @@ symbols!(RESET: KEEPCLIENTS);
 pub(super) const ROWS: &[Row<Handler>] = &[
     row("control.reset", -1, Handler::Engine(reset))
         .about("control", "7.2.0", "O(N), N the clients and what scripts and locks have left behind")
-        .summary("Makes everything as at the server's start, but for client ids and the time that waits count by.")
+        .summary("Restores the state at the server's start, except for client ids and the monotonic clock.")
         .help(&[
             "CONTROL.RESET [KEEPCLIENTS]",
             "    Make everything as at the start: keys, scripts, functions, tokens of locks, statistics, parameters,",

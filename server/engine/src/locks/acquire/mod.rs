@@ -36,7 +36,7 @@ pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("lock.acquire", -3, 
     .keys(&[KeySpec::one(1, ACQUIRED).notes("ACCESS due to the optional `GETHOLDER` argument")])
     .reads_keys_with("getholder")
     .about("lock", "7.2.0", "O(log N), N the waiters")
-    .summary("Takes a lock for an owner, re-entrantly; with BLOCK waits, by priority, then first come first served.")
+    .summary("Acquires a lock for an owner, reentrantly; BLOCK waits by priority, then in order of arrival.")
     .help(&[
         "LOCK.ACQUIRE <key> <owner> [EX <seconds>|PX <milliseconds>] [BLOCK <milliseconds>] \
              [PRIORITY <priority>] [SHARED|EXCLUSIVE|FAIR] [NOREENTER|MAXHOLDS <count>] [FENCED] \

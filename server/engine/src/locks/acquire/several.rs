@@ -36,7 +36,7 @@ pub(in crate::locks) const ROWS: &[Row<BlockingHandler>] =
         .keys(&[KeySpec::counted(1, ACQUIRED).notes("ACCESS due to the optional `GETHOLDER` argument")])
         .reads_keys_with("getholder")
         .about("lock", "7.2.0", "O(N log M), N the keys, M the waiters")
-        .summary("Takes several locks for an owner, all of them or none; with BLOCK waits for them.")
+        .summary("Acquires several locks for an owner, all of them or none; with BLOCK waits for them.")
         .help(&[
             "LOCK.MACQUIRE <numkeys> <key> [<key> ...] <owner> [<option> ...]",
             "    Take several locks, all of them or none, with the options of LOCK.ACQUIRE. Who waits for them has one",

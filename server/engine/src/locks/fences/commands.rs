@@ -23,7 +23,7 @@ pub(in crate::locks) const ROWS: &[Row<DataHandler>] = &[
     row("lock.fence", 3, fence)
         .flags(&[Flags::WRITE, Flags::DENYOOM, Flags::FAST])
         .about("lock", "7.2.0", "O(log N), N the resources")
-        .summary("Shows a resource a token, which it refuses when it has seen a higher one.")
+        .summary("Presents a token to a resource, which refuses the token if it has seen a higher one.")
         .help(&[
             "LOCK.FENCE <resource> <token>",
             "    Show a resource a token: OK, or STALE when it has seen a higher one. What a resource has seen is",
@@ -41,7 +41,7 @@ pub(in crate::locks) const ROWS: &[Row<DataHandler>] = &[
     row("lock.fenceinfo", -1, fence_info)
         .flags(&[Flags::READONLY])
         .about("lock", "7.2.0", "O(log N) of one, O(N) of all, N the resources")
-        .summary("Tells the highest token that a resource has seen, or each of them.")
+        .summary("Returns the highest token that a resource has seen, or those of all resources.")
         .help(&[
             "LOCK.FENCEINFO [<resource>]",
             "    The highest token that a resource has seen, where its tokens come from, and how many it has",
@@ -53,7 +53,7 @@ pub(in crate::locks) const ROWS: &[Row<DataHandler>] = &[
     row("lock.fencereset", -1, fence_reset)
         .flags(&[Flags::WRITE])
         .about("lock", "7.2.0", "O(log N) of one, O(N) of all, N the resources")
-        .summary("Forgets what a resource has seen, or all of them.")
+        .summary("Forgets the tokens that a resource has seen, or those of all resources.")
         .help(&["LOCK.FENCERESET [<resource>]", "    Forget what a resource has seen, or all; how many there were."])
         .help_after("lock.fenceinfo")
         .grammar(RESOURCE)

@@ -19,7 +19,7 @@ pub(in crate::locks) const LISTENING_ROWS: &[Row<ListeningHandler>] =
         .flags(&[Flags::READONLY])
         .categories(&["lock"])
         .about("lock", "7.2.0", "O(N log N), N the waiters, the holders of what they wait for and the channels")
-        .summary("Tells which owners wait for which holders, and the cycles among them.")
+        .summary("Returns the wait-for graph (which owners wait for which holders) and its cycles.")
         .help(&[
             "LOCK.GRAPH [DOT] [INFERRED]",
             "    Which owners wait for which holders in this database, and the cycles among them; as text for Graphviz",

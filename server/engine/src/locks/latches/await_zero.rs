@@ -20,7 +20,7 @@ pub(super) const ROWS: &[Row<BlockingHandler>] =
         .categories(&["lock"])
         .keys(&[KeySpec::one(1, &[KeyFlags::RO, KeyFlags::ACCESS])])
         .about("lock", "7.2.0", "O(log N), N the waiters")
-        .summary("Tells that a latch is open, and how it came to be; with BLOCK waits for it.")
+        .summary("Returns how a latch was opened, or null if it is closed; with BLOCK waits until it opens.")
         .help(&[
             "LATCH.AWAIT <key> [BLOCK <milliseconds>] [ARMED]",
             "    Wait until the count is zero, 0 milliseconds for ever; ARMED waits for LATCH.SET before.",

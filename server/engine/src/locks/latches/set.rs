@@ -26,7 +26,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .categories(&["lock"])
         .keys(&[KeySpec::one(1, &[KeyFlags::OW, KeyFlags::UPDATE])])
         .about("lock", "7.2.0", "O(1)")
-        .summary("Sets the count of a latch; with NX only if there is none.")
+        .summary("Sets the count of a latch; with NX only if the latch does not exist.")
         .help(&[
             "LATCH.SET <key> <count> [NX]",
             "    Set the count of a latch; with NX only if there is none.",
@@ -38,7 +38,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .categories(&["lock"])
         .keys(&[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::UPDATE])])
         .about("lock", "7.2.0", "O(1)")
-        .summary("Lowers the count of a latch; at zero it goes, and all who wait for it go on.")
+        .summary("Lowers the count of a latch; at zero the latch is removed and all its waiters continue.")
         .help(&[
             "LATCH.COUNTDOWN <key> [<count>]",
             "    Lower the count of a latch; at zero all who wait go on.",
@@ -51,7 +51,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .categories(&["lock"])
         .keys(&[KeySpec::one(1, &[KeyFlags::RO, KeyFlags::ACCESS])])
         .about("lock", "7.2.0", "O(1)")
-        .summary("Tells the count of a latch; 0 when there is none.")
+        .summary("Returns the count of a latch, or 0 if there is no latch.")
         .help(&["LATCH.GET <key>", "    The count of a latch; 0 when there is none."])
         .help_after("latch.countdown")
         .syntax("key")

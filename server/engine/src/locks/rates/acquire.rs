@@ -23,7 +23,7 @@ pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("rate.acquire", -2, 
     .categories(&["lock"])
     .keys(&[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::ACCESS, KeyFlags::UPDATE])])
     .about("lock", "7.2.0", "O(log N + M), N the acquisitions of an interval, M those that are over")
-    .summary("Takes permits of a rate, or tells when there will be enough; with BLOCK waits for them.")
+    .summary("Takes permits of a rate, or returns when enough will be free; with BLOCK waits for them.")
     .help(&[
         "RATE.ACQUIRE <key> [<permits>] [BLOCK <milliseconds>] [CLIENT <id>]",
         "    Take permits: whether it was allowed, how many are left, and after how many milliseconds to ask \

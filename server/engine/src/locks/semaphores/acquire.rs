@@ -28,7 +28,7 @@ pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("sem.acquire", -3, a
     .categories(&["lock"])
     .keys(&[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::ACCESS, KeyFlags::UPDATE])])
     .about("lock", "7.2.0", "O(log N + M), N the waiters and the holds, M the permits with ids")
-    .summary("Takes permits of a semaphore; with BLOCK waits for them, first come first served.")
+    .summary("Acquires permits of a semaphore; with BLOCK waits for them, first come, first served.")
     .help(&[
         "SEM.ACQUIRE <key> <owner> [PERMITS <count>] [SESSION [PING <milliseconds>]] [PX <milliseconds>] [IDS] \
              [BLOCK <milliseconds>] [PRIORITY <priority>] [BARGE]",

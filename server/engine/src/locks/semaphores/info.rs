@@ -16,7 +16,7 @@ pub(super) const ROWS: &[Row<ListeningHandler>] = &[Row::new("sem.info", 2, info
     .categories(&["lock"])
     .keys(&[KeySpec::one(1, &[KeyFlags::RO, KeyFlags::ACCESS])])
     .about("lock", "7.2.0", "O(N), N the holds, the waiters and the patterns that clients are subscribed to")
-    .summary("Tells how many permits of a semaphore are left, who holds the others, and who waits.")
+    .summary("Returns a semaphore's available permits, the holders of the others, and the waiters.")
     .help(&["SEM.INFO <key>", "    How many permits are left, who holds the others, and who waits."])
     .help_after("sem.renew")
     .syntax("key")

@@ -23,7 +23,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("sem.release", -3, relea
     .categories(&["lock"])
     .keys(&[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::UPDATE])])
     .about("lock", "7.2.0", "O(N), N the holds of the owner that it passes, and the ids")
-    .summary("Gives permits of a semaphore back: so many, or those with these ids.")
+    .summary("Releases permits of a semaphore: a given number, or those with the given ids.")
     .help(&[
         "SEM.RELEASE <key> <owner> [PERMITS <count>|ID <id> [<id> ...]] [FORCE]",
         "    Give permits back, one or so many or these. FORCE adds permits that the owner does not hold.",

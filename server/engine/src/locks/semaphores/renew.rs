@@ -20,7 +20,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("sem.renew", 5, renew as
     .categories(&["lock"])
     .keys(&[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::UPDATE])])
     .about("lock", "7.2.0", "O(log N), N the holds")
-    .summary("Sets the lease of the permit with this id, or of what this owner holds for a time.")
+    .summary("Sets the lease of the permit with this id, or of all leased permits of this owner.")
     .help(&[
         "SEM.RENEW <key> <id|owner> PX <milliseconds>",
         "    Set the lease of the permit with this id, or of the permits that this owner holds for a time.",

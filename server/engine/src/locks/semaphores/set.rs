@@ -25,7 +25,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .categories(&["lock"])
         .keys(&[KeySpec::one(1, &[KeyFlags::OW, KeyFlags::UPDATE])])
         .about("lock", "7.2.0", "O(log N), N the semaphores")
-        .summary("Makes a semaphore with so many permits, if there is none; with FORCE makes it anew.")
+        .summary("Creates a semaphore with the given permits if it does not exist; FORCE creates it anew.")
         .help(&[
             "SEM.INIT <key> <permits> [NX|FORCE] [PX <milliseconds>]",
             "    Make a semaphore, if there is none; with FORCE make it anew. PX is its own end.",
@@ -42,7 +42,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .categories(&["lock"])
         .keys(&[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::UPDATE])])
         .about("lock", "7.2.0", "O(log N), N the semaphores")
-        .summary("Adds permits to a semaphore, or takes them away; what is left may be below zero.")
+        .summary("Adds or removes permits of a semaphore; the number that is left may be below zero.")
         .help(&[
             "SEM.ADJUST <key> <increment>",
             "    Add permits, or take them away. What is left may be below zero.",
@@ -58,7 +58,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .categories(&["lock"])
         .keys(&[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::ACCESS, KeyFlags::UPDATE])])
         .about("lock", "7.2.0", "O(1)")
-        .summary("Takes all permits that are left, for nobody in particular.")
+        .summary("Takes all available permits of a semaphore, for no owner.")
         .help(&["SEM.DRAIN <key>", "    Take all permits that are left, for nobody in particular."])
         .help_after("sem.adjust")
         .syntax("key")

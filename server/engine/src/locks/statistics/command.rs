@@ -18,7 +18,7 @@ pub(in crate::locks) const ROWS: &[Row<HistoryHandler>] = &[Row::new("lock.stats
     .flags(&[FLAGS])
     .categories(&["lock", "control"])
     .about("lock", "7.2.0", "O(N log N), N the entries of the history")
-    .summary("Tells how often and for how long locks were held and waited for, from the history.")
+    .summary("Returns how often and how long locks were held and waited for, according to the history.")
     .help(&[
         "LOCK.STATS [KEY <pattern>] [RESET]",
         "    How often and for how long locks were held and waited for, in milliseconds; RESET counts anew after that.",

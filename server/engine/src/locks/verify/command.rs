@@ -25,7 +25,7 @@ pub(in crate::locks) const ROWS: &[Row<HistoryHandler>] = &[Row::new(
 .flags(&[FLAGS])
 .categories(&["lock", "control"])
 .about("lock", "7.2.0", "O(N log N), N the entries of the history")
-.summary("Tells whether the invariants of locks held, by the history.")
+.summary("Checks the history for violations of the invariants of locks.")
 .help(&[
     "LOCK.VERIFY [KEY <pattern>] [LEVEL VIOLATION|SUSPECT|LINT]",
     "    Whether the invariants of locks held: ok, suspect, violated, or inconclusive without all of the history.",

@@ -30,7 +30,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
     row("await.blocked", -2, blocked)
         .keys(&[KeySpec::after("KEY", 2, &[KeyFlags::RO])])
         .about("control", "7.2.0", "O(1), with KEY O(N), N the clients that wait for it")
-        .summary("Waits until so many clients wait.")
+        .summary("Waits until a given number of clients are blocked.")
         .help(&[
             "AWAIT.BLOCKED <count> [EXACT|ATMOST] [KEY <key>] [LIMIT <milliseconds>]",
             "    Wait until so many clients are blocked (on that key): at least, exactly, or at most.",
@@ -39,7 +39,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
     row("await.waiters", -3, waiters)
         .keys(&[KeySpec::one(1, &[KeyFlags::RO])])
         .about("control", "7.2.0", "O(N), N the patterns of channels, and the entries of the history")
-        .summary("Waits until so many clients wait for a lock, natively or by Redisson: subscribed to its channels.")
+        .summary("Waits until a given number of clients wait for a lock, natively or on Redisson's channels.")
         .help(&[
             "AWAIT.WAITERS <key> <count> [EXACT|ATMOST] [LIMIT <milliseconds>]",
             "    Wait until so many clients wait for that lock: natively, or subscribed to its channels.",
@@ -48,7 +48,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .grammar(WAITERS.grammar),
     row("await.subscribers", -3, subscribers)
         .about("control", "7.2.0", "O(log N), N the channels")
-        .summary("Waits until a channel has so many subscribers.")
+        .summary("Waits until a channel has a given number of subscribers.")
         .help(&[
             "AWAIT.SUBSCRIBERS <channel> <count> [EXACT|ATMOST] [LIMIT <milliseconds>]",
             "    Wait until the channel has so many subscribers.",
@@ -56,7 +56,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .grammar(SUBSCRIBERS.grammar),
     row("await.clients", -2, clients)
         .about("control", "7.2.0", "O(N), N the clients")
-        .summary("Waits until so many clients are connected.")
+        .summary("Waits until a given number of clients are connected.")
         .help(&[
             "AWAIT.CLIENTS <count> [EXACT|ATMOST] [NAME <pattern>] [LIMIT <milliseconds>]",
             "    Wait until so many clients (with a name like that) are connected, this one among them.",
@@ -65,7 +65,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .errors(NAMED_ERRORS),
     row("await.calls", -3, calls)
         .about("control", "7.2.0", "O(1), with KEY O(N), N the patterns that were asked for")
-        .summary("Waits until a command was run so many times since the server's start or CONFIG RESETSTAT.")
+        .summary("Waits until a command has run a given number of times since startup or CONFIG RESETSTAT.")
         .help(&[
             "AWAIT.CALLS <command> <count> [EXACT|ATMOST] [KEY <pattern>] [LIMIT <milliseconds>]",
             "    Wait until the command, as 'get' or 'config|set', was run so many times since the start or",

@@ -21,7 +21,7 @@ pub(super) const ROWS: &[Row<Handler>] =
         .flags(&[FLAGS])
         .categories(&["control"])
         .about("control", "7.2.0", "O(N), N the entries of the history")
-        .summary("Waits until the history of locks has an event, and answers its number.")
+        .summary("Waits until the history of locks has an event, and returns the number of its entry.")
         .help(&[
             "AWAIT.EVENT <event> [KEY <pattern>] [OWNER <pattern>] [SINCE <seq>] [COUNT <count>] \
              [LIMIT <milliseconds>]",

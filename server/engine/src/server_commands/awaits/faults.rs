@@ -16,7 +16,7 @@ const COUNT_OF_RULE: NumberGrammar =
 pub(super) const ROWS: &[Row<Handler>] = &[
     row("await.fault", -3, fault)
         .about("control", "7.2.0", "O(N), N the rules")
-        .summary("Waits until a rule has acted so many times.")
+        .summary("Waits until a fault rule has acted a given number of times.")
         .errors(RULE_ERRORS)
         .help(&[
             "AWAIT.FAULT <name> <count> [LIMIT <milliseconds>]",
@@ -25,7 +25,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .grammar(COUNT_OF_RULE.grammar),
     row("await.held", -3, held)
         .about("control", "7.2.0", "O(N), N the rules")
-        .summary("Waits until a rule holds so many requests or replies.")
+        .summary("Waits until a fault rule holds a given number of requests or replies.")
         .errors(RULE_ERRORS)
         .help(&[
             "AWAIT.HELD <name> <count> [LIMIT <milliseconds>]",

@@ -17,7 +17,7 @@ const IDLE: NumberGrammar = NumberGrammar::of(
 /// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[row("await.idle", -2, idle)
     .about("control", "7.2.0", "O(1)")
-    .summary("Waits until no client has sent a command for so long, in real time.")
+    .summary("Waits until no client has sent a command for a given period of real time.")
     .help(&[
         "AWAIT.IDLE <quiet-milliseconds> [NAME <pattern>] [LIMIT <milliseconds>]",
         "    Wait until nobody (nobody with a name like that) has sent a command for so long.",

@@ -21,7 +21,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[Row::new("await.key", -3, Handler::Bl
     .categories(&["control"])
     .keys(&[KeySpec::one(1, &[KeyFlags::RO])])
     .about("control", "7.2.0", "O(1)")
-    .summary("Waits until a key is there, is gone, or is of a type.")
+    .summary("Waits until a key exists, does not exist, or has a given type.")
     .help(&[
         "AWAIT.KEY <key> EXISTS|GONE|TYPE <type> [LIMIT <milliseconds>]",
         "    Wait until the key is in that state.",

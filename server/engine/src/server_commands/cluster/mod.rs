@@ -133,7 +133,7 @@ const CLUSTER: &[Row<Handler>] = &[
     change("gossip", 3, gossip::gossip, "1.0.0", "O(N) where N is the number of nodes that are told of")
         .flags(&[GOSSIP])
         .internal()
-        .summary("What nodes tell one another.")
+        .summary("Carries a message between two nodes of the cluster.")
         .syntax("message"),
     report("info", 2, topology::info, "3.0.0", "O(1)")
         .flags(&[READ])

@@ -59,7 +59,7 @@ impl GroupSymbols {
 pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
     row("fault.freezeclient", -3, freeze)
         .about("control", "7.2.0", "O(N), N the clients")
-        .summary("Reads nothing from clients and writes nothing to them, as if their processes were paused.")
+        .summary("Neither reads from clients nor writes to them, as if their processes were paused.")
         .help(&[
             "FAULT.FREEZECLIENT <id>|NAME <glob>|LIB <glob> <milliseconds>|FOREVER",
             "    Freeze clients that are connected. How many.",
@@ -72,7 +72,7 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
         ]),
     row("fault.thawclient", -2, thaw)
         .about("control", "7.2.0", "O(N), N the clients")
-        .summary("Ends what FAULT.FREEZECLIENT has begun.")
+        .summary("Thaws clients that FAULT.FREEZECLIENT has frozen.")
         .help(&[
             "FAULT.THAWCLIENT <id>|NAME <glob>|LIB <glob>",
             "    Thaw frozen clients. How many.",
@@ -81,7 +81,7 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
         .errors(GROUP_ERRORS),
     row("fault.partition", -2, partition)
         .about("control", "7.2.0", "O(N), N the clients")
-        .summary("Cuts the server off from clients, new ones included, in one direction or both.")
+        .summary("Cuts the server off from clients, including new clients, in one direction or both.")
         .help(&[
             "FAULT.PARTITION NAME <glob>|LIB <glob>|ADDR <address>|ALL [IN|OUT|BOTH]",
             "    Cut the server off from these clients but this one and those that are exempt. How many they are now.",
@@ -98,7 +98,7 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
         ]),
     row("fault.heal", 1, heal)
         .about("control", "7.2.0", "O(N), N the clients")
-        .summary("Ends all partitions, through which it gets itself.")
+        .summary("Ends all partitions; the command itself gets through a partition.")
         .help(&["FAULT.HEAL", "    End all partitions. How many there were."]),
 ];
 

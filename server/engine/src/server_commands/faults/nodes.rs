@@ -17,7 +17,7 @@ symbols!(DOWN: KEEP);
 pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
     row("fault.down", -2, down)
         .about("control", "7.2.0", "O(N), N the keys of that server")
-        .summary("Kills one of the servers of this process, as if its process had ended.")
+        .summary("Kills one of the servers in this process, as if that server's own process had ended.")
         .help(&[
             "FAULT.DOWN <server> [<milliseconds>] [KEEP]",
             "    Cut its clients and links, lose its data and let its port refuse connections, for so long or until",
@@ -35,7 +35,7 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
         ]),
     row("fault.up", 2, up)
         .about("control", "7.2.0", "O(1)")
-        .summary("Lets a server that FAULT.DOWN has killed come back.")
+        .summary("Brings back a server that FAULT.DOWN has killed.")
         .help(&["FAULT.UP <server>", "    Let it come back. Whether it was down."])
         .syntax("server")
         .errors(&[ALONE, NO_SUCH_SERVER]),

@@ -27,7 +27,7 @@ symbols!(RESTART: DOWN, KEEP, TOKENS);
 pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
     row("fault.failover", -1, failover)
         .about("control", "7.2.0", "O(N), N the keys written since FAULT.LAG and their values")
-        .summary("A replica takes over, without what was written since FAULT.LAG.")
+        .summary("Makes a replica take over, without the writes since FAULT.LAG.")
         .help(&[
             "FAULT.FAILOVER [TOKENS]",
             "    Keys are as at FAULT.LAG, scripts are forgotten, other connections are cut.",
@@ -46,7 +46,7 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
         ]),
     row("fault.lag", -1, lag)
         .about("control", "7.2.0", "O(1); then the first write of a key copies its value")
-        .summary("From now on writes reach no replica.")
+        .summary("Stops the replication of all later writes, or delays it.")
         .help(&[
             "FAULT.LAG [KEY <glob>]",
             "    Writes (to matching keys) reach no replica from now on.",
@@ -64,7 +64,7 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
         ]),
     row("fault.restart", -1, restart)
         .about("control", "7.2.0", "O(N), N the clients")
-        .summary("Begins as a server does that has kept nothing; clocks and rules stay.")
+        .summary("Simulates the restart of a server that has saved nothing; clocks and fault rules stay.")
         .help(&[
             "FAULT.RESTART [DOWN <milliseconds>] [KEEP] [TOKENS]",
             "    Keys, scripts, functions and other connections are gone; with KEEP the connections alone.",

@@ -36,7 +36,7 @@ symbols!(GO: COUNT);
 pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
     row("fault.add", -4, add)
         .about("control", "7.2.0", "O(N), N the rules; then every request is compared with them")
-        .summary("Adds a rule: which requests, and what goes wrong with them.")
+        .summary("Adds a fault rule: its conditions select requests, and its action disturbs them.")
         .help(&[
             "FAULT.ADD <name> [<condition> ...] [SKIP <n>] [TIMES <n>] [PROB <p>] DO <action>",
             "    Add a rule, which acts on requests that meet all conditions.",
@@ -52,11 +52,11 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
         .errors(ADD_ERRORS),
     row("fault.clear", 1, clear)
         .about("control", "7.2.0", "O(N), N the rules")
-        .summary("Removes all rules; what they hold goes on.")
+        .summary("Removes all fault rules, and lets the requests and replies that they hold go on.")
         .help(&["FAULT.CLEAR", "    Remove all rules. What they hold goes on. The number of rules."]),
     row("fault.del", -2, del)
         .about("control", "7.2.0", "O(N M), N the rules, M the names")
-        .summary("Removes rules; what they hold goes on.")
+        .summary("Removes fault rules, and lets the requests and replies that they hold go on.")
         .help(&[
             "FAULT.DEL <name> [<name> ...]",
             "    Remove rules. What they hold goes on. How many of them there were.",
@@ -64,7 +64,7 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
         .syntax("name [name ...]"),
     row("fault.exempt", -1, exempt)
         .about("control", "7.2.0", "O(log N), N the exempt clients")
-        .summary("Says whether rules see this client's requests.")
+        .summary("Sets whether fault rules apply to this client's requests.")
         .help(&[
             "FAULT.EXEMPT [ON|OFF]",
             "    Rules do not see what this connection sends; partitions and restarts spare it.",
@@ -73,7 +73,7 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
         .errors(&["ERR syntax error: *"]),
     row("fault.go", -2, go)
         .about("control", "7.2.0", "O(N), N what the rule holds")
-        .summary("Lets go what a rule holds.")
+        .summary("Releases the requests and replies that a fault rule holds.")
         .help(&[
             "FAULT.GO <name> [COUNT <n>]",
             "    Let go what the rule holds, the longest held first. The number of requests and replies.",
@@ -92,11 +92,11 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
         .summary("Explains these commands."),
     row("fault.list", 1, list)
         .about("control", "7.2.0", "O(N), N the rules")
-        .summary("Tells of each rule how often it has matched and acted.")
+        .summary("Lists the fault rules, with how often each has matched and acted.")
         .help(&["FAULT.LIST", "    The rules, oldest first, with what came of them."]),
     row("fault.seed", 2, seed)
         .about("control", "7.2.0", "O(N), N the rules")
-        .summary("Sets the seed of the draws of PROB.")
+        .summary("Sets the seed of the random draws for PROB.")
         .help(&["FAULT.SEED <n>", "    Begin the draws of all rules anew, from this seed."])
         .grammar(SEED)
         .errors(&["ERR value is not an integer or out of range: *"]),

@@ -13,7 +13,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[Row::new("lock.cancel", 3, Handler::E
     .categories(&["lock"])
     .keys(&[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::UPDATE])])
     .about("lock", "7.2.0", "O(N log M), N the waits of the owner, M the waiters")
-    .summary("Ends the waits of an owner for a lock with an error; how many there were.")
+    .summary("Ends the waits of an owner for a lock with an error, and returns how many there were.")
     .help(&[
         "LOCK.CANCEL <key> <owner>",
         "    End the waits of an owner for a lock: they are answered UNBLOCKED. How many there were.",
