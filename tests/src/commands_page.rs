@@ -11,7 +11,7 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 /// Our own groups, each with its display name.
-const OWN_GROUPS: [(&str, &str); 2] = [("lock", "locks"), ("control", "the clock, and waiting for a state")];
+const OWN_GROUPS: [(&str, &str); 2] = [("lock", "locks"), ("control", "clocks, waits and faults")];
 
 /// The path of the page.
 pub fn path() -> PathBuf {
@@ -25,13 +25,12 @@ pub fn text() -> String {
         commands.iter_all().filter(|command| command.subcommands.is_empty() && is_own(command) == own).count()
     };
     let mut text = format!(
-        "<!-- Made from the table of commands; RENEW_COMMANDS=1 cargo test --workspace --test house readme writes it \
-         anew. -->\n\n\
+        "<!-- Generated from the table of commands. RENEW_COMMANDS=1 cargo test --workspace --test house readme \
+         renews this page. -->\n\n\
          # Commands\n\n\
-         {} commands of Redis, subcommands counted by themselves, and {} of our own. `COMMAND DOCS name` tells the \
-         same\nof one command, with its arguments as a tree; [the last section](#where-answers-differ-from-redis) says \
-         where\n\
-         answers differ from Redis on purpose.\n",
+         Lockwheel has {} commands of Redis and {} commands of its own. Each subcommand counts as one command.\n\
+         `COMMAND DOCS name` describes one command in the same way, with its arguments as a tree.\n\
+         [The last section](#differences-from-redis) lists the differences from Redis.\n",
         count(false),
         count(true),
     );
@@ -57,7 +56,7 @@ fn write_group(group: &str, title: &str, text: &mut String) {
     commands.into_iter().for_each(|command| write_command(command, text));
     if !missing.is_empty() {
         let space = if any { "\n" } else { "" };
-        line(text, format_args!("{space}Not there yet: {}.", missing.join(", ")));
+        line(text, format_args!("{space}Not implemented yet: {}.", missing.join(", ")));
     }
 }
 
@@ -90,17 +89,18 @@ fn write_command(command: &Command, text: &mut String) {
 }
 
 fn write_differences(text: &mut String) {
-    line(text, format_args!("\n## Where answers differ from Redis\n"));
+    line(text, format_args!("\n## Differences from Redis\n"));
     line(
         text,
         format_args!(
-            "Answers are those of Redis 7.2, byte for byte, which tests compare with redis-server 7.0.15 and with a \
-             server of\n7.2's line. These lists are those that the tests allow: they have every difference."
+            "Replies equal those of Redis 7.2 byte for byte. Tests compare them with redis-server 7.0.15 and with a \
+             server\nof the 7.2 line. The tests allow only the differences in the lists below, so the lists are \
+             complete."
         ),
     );
     let parts = [
-        ("On purpose:", Claim::OnPurpose, differences::REDIS_7_0),
-        ("As in Redis 7.2, not as in 7.0:", Claim::Redis72, differences::REDIS_7_0),
+        ("Deliberate differences:", Claim::OnPurpose, differences::REDIS_7_0),
+        ("As in Redis 7.2, unlike 7.0:", Claim::Redis72, differences::REDIS_7_0),
     ];
     for (heading, claim, differences) in parts {
         line(text, format_args!("\n{heading}\n"));
@@ -110,19 +110,16 @@ fn write_differences(text: &mut String) {
             .for_each(|each| write_difference(each, text));
     }
     for (heading, differences) in [
-        ("On purpose, and seen elsewhere than in a reply:", differences::beside::BESIDE),
-        ("Of servers that belong together, on purpose:", differences::together::TOGETHER),
-        (
-            "As in Redis 7.2, not as in 7.0, and seen elsewhere than in a reply:",
-            differences::newer::AS_IN_7_2,
-        ),
+        ("Deliberate differences that a single reply does not show:", differences::beside::BESIDE),
+        ("Deliberate differences of replicas, sentinels and cluster nodes:", differences::together::TOGETHER),
+        ("As in Redis 7.2, unlike 7.0, which a single reply does not show:", differences::newer::AS_IN_7_2),
     ] {
         line(text, format_args!("\n{heading}\n"));
         for each in differences {
             line(text, format_args!("- {}\\\n  {}", capital(each.name), sentence(each.reason)));
         }
     }
-    line(text, format_args!("\nIn what COMMAND tells of commands, against redis-server 7.0.15:\n"));
+    line(text, format_args!("\nDifferences of COMMAND INFO and COMMAND DOCS from redis-server 7.0.15:\n"));
     differences::table::DIFFERENCES.iter().for_each(|each| write_field(each, text));
 }
 
@@ -130,7 +127,7 @@ fn write_differences(text: &mut String) {
 fn write_field(difference: &FieldDifference, text: &mut String) {
     let ground = match difference.claim {
         Claim::Redis72 => "as in 7.2",
-        Claim::Newer => "as in 7.2, not as in newer servers",
+        Claim::Newer => "as in 7.2, unlike newer servers",
         Claim::OnPurpose => "on purpose",
     };
     let commands =

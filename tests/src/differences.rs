@@ -31,11 +31,11 @@ pub fn against(kind: Kind) -> &'static [Difference] {
 /// A range of members is defined among equal scores only. With other scores, the result of each server depends on the
 /// shape of its own table, which is random in Redis. [`crate::differential::Duel`] accepts the difference only if
 /// scores differ.
-pub const LEX_AMONG_SCORES: &str = "members among different scores";
+pub const LEX_AMONG_SCORES: &str = "ranges by member with different scores";
 
 const LEX: Difference = Difference {
     name: LEX_AMONG_SCORES,
-    reason: "ranges of members are defined among equal scores only",
+    reason: "ranges by member are defined only if all scores are equal",
     claim: Claim::OnPurpose,
     example: &[],
     applies: |exchange| {
@@ -49,8 +49,8 @@ const LEX: Difference = Difference {
 /// There is no example: a real server's answer has more elements than a test should read.
 const MANY_AT_RANDOM: Difference = Difference {
     name: "millions of random elements",
-    reason: "real servers draw as many elements with repetition as they are asked for, until their memory is gone; \
-             ours refuses more than 4,194,304, and more bytes than proto-max-bulk-len",
+    reason: "with repetition, real servers draw as many elements as requested, until they run out of memory. \
+             Lockwheel refuses more than 4,194,304 elements, and more bytes than proto-max-bulk-len",
     claim: Claim::OnPurpose,
     example: &[],
     applies: |exchange| {
@@ -63,9 +63,9 @@ const MANY_AT_RANDOM: Difference = Difference {
 
 /// There is no example: the order of the functions is random.
 const ONE_OF_SEVERAL_FUNCTIONS: Difference = Difference {
-    name: "one of several functions that exist",
-    reason: "when several functions of a library exist already, real servers name the one that comes first in a table \
-             whose order is random",
+    name: "errors about several existing functions",
+    reason: "if several functions of a library already exist, real servers name the first one in a hash \
+             table with random order",
     claim: Claim::OnPurpose,
     example: &[],
     applies: |exchange| {
@@ -82,7 +82,8 @@ const ONE_OF_SEVERAL_FUNCTIONS: Difference = Difference {
 /// There is no example: the servers differ only after seconds.
 const SHARED_IDLE_TIME: Difference = Difference {
     name: "small integers share their idle time",
-    reason: "real servers have one object for all values that are the same small integer, and its clock is theirs",
+    reason: "real servers keep one object for all values that are the same small integer, so these values \
+             share its access time",
     claim: Claim::OnPurpose,
     example: &[],
     applies: |exchange| {
@@ -94,9 +95,9 @@ const SHARED_IDLE_TIME: Difference = Difference {
 };
 
 const COPIED_INTEGER: Difference = Difference {
-    name: "a copied small integer is not shared",
-    reason: "COPY is the one command that gives a key a small integer of its own in redis-server; the next INCR or SET \
-             shares it again. Ours are shared whenever they are small",
+    name: "a copied small integer is shared",
+    reason: "in redis-server, only COPY gives a key a small integer of its own; the next INCR or SET shares \
+             it again. Lockwheel shares all small integers",
     claim: Claim::OnPurpose,
     example: &["SET k 10", "COPY k copy", "OBJECT REFCOUNT copy"],
     applies: is_shared_by_ours,
@@ -121,14 +122,14 @@ pub const REDIS_7_0: &[Difference] = &[
     rights::STORED_KEY,
     Difference {
         name: "small lists are listpacks",
-        reason: "Redis 7.2 keeps a small list in one listpack; 7.0 always in a quicklist",
+        reason: "Redis 7.2 keeps a small list in one listpack; 7.0 always uses a quicklist",
         claim: Claim::Redis72,
         example: &["RPUSH l a", "OBJECT ENCODING l"],
         applies: |exchange| encodings(exchange) == Some(("quicklist", "listpack")),
     },
     Difference {
         name: "small sets are listpacks",
-        reason: "Redis 7.2 keeps a small set of strings in a listpack; 7.0 in a table",
+        reason: "Redis 7.2 keeps a small set of strings in a listpack; 7.0 uses a hash table",
         claim: Claim::Redis72,
         example: &["SADD s a", "OBJECT ENCODING s"],
         applies: |exchange| encodings(exchange) == Some(("hashtable", "listpack")),
@@ -136,8 +137,8 @@ pub const REDIS_7_0: &[Difference] = &[
     doubles::MINUS_ZERO,
     doubles::SHORTEST_DIGITS,
     Difference {
-        name: "scripts may call commands that block",
-        reason: "Redis 7.2 lets scripts call them, and they do not block there; 7.0 refuses",
+        name: "scripts may call blocking commands",
+        reason: "Redis 7.2 lets scripts call these commands, which do not block there; 7.0 refuses them",
         claim: Claim::Redis72,
         example: &["EVAL \"return redis.call(unpack(ARGV))\" 0 BLPOP l 0"],
         applies: |exchange| {
@@ -147,14 +148,14 @@ pub const REDIS_7_0: &[Difference] = &[
     },
     Difference {
         name: "timeouts beyond a float's range",
-        reason: "Redis 7.2 calls a timeout too long what 7.0 calls negative",
+        reason: "Redis 7.2 reports that the timeout is out of range; 7.0 reports that it is negative",
         claim: Claim::Redis72,
         example: &["BLPOP l inf"],
         applies: |exchange| errors_are(exchange, "ERR timeout is negative", "ERR timeout is out of range"),
     },
     Difference {
-        name: "commands of Valkey's",
-        reason: "ours has commands that Redis 7.2 has not: deadlines of fields",
+        name: "commands of Valkey",
+        reason: "Lockwheel has commands for the expiry of hash fields, which Redis 7.2 does not have",
         claim: Claim::OnPurpose,
         example: &["COMMAND LIST FILTERBY ACLCAT hash"],
         applies: |exchange| {
@@ -186,8 +187,8 @@ pub const REDIS_7_0: &[Difference] = &[
         },
     },
     Difference {
-        name: "keys of a bare name",
-        reason: "COMMAND GETKEYS takes a command without arguments since Redis 7.2",
+        name: "keys of a command without arguments",
+        reason: "since Redis 7.2, COMMAND GETKEYS accepts a command without arguments",
         claim: Claim::Redis72,
         example: &["COMMAND GETKEYS ping"],
         applies: |exchange| {
@@ -196,7 +197,7 @@ pub const REDIS_7_0: &[Difference] = &[
         },
     },
     Difference {
-        name: "what clients say of themselves",
+        name: "client library names and CLIENT NO-TOUCH",
         reason: "Redis 7.2 added CLIENT SETINFO and CLIENT NO-TOUCH",
         claim: Claim::Redis72,
         example: &["CLIENT NO-TOUCH ON"],
@@ -206,8 +207,8 @@ pub const REDIS_7_0: &[Difference] = &[
         },
     },
     Difference {
-        name: "the least integer as a count",
-        reason: "Redis 7.2 refuses the one count that has no opposite",
+        name: "the smallest integer as a count",
+        reason: "Redis 7.2 refuses this count, because its negation does not fit in 64 bits",
         claim: Claim::Redis72,
         example: &["RPUSH l a", "LREM l -9223372036854775808 a"],
         applies: |exchange| {
@@ -216,8 +217,8 @@ pub const REDIS_7_0: &[Difference] = &[
         },
     },
     Difference {
-        name: "ranges of bits are read before the key",
-        reason: "Redis 7.2 refuses an illegal range or bit whatever the key is",
+        name: "ranges of bits are checked before the key",
+        reason: "Redis 7.2 refuses an invalid range or bit, whatever the key holds",
         claim: Claim::Redis72,
         example: &["BITCOUNT none x y"],
         applies: |exchange| {
@@ -227,7 +228,7 @@ pub const REDIS_7_0: &[Difference] = &[
     },
     Difference {
         name: "references within transactions",
-        reason: "a string that a transaction has stored belongs to its queued command too, until EXEC ends in Redis",
+        reason: "in Redis, the queued command also references the string that it has stored, until EXEC ends",
         claim: Claim::OnPurpose,
         example: &["MULTI", "SET k v", "OBJECT REFCOUNT k", "EXEC"],
         applies: |exchange| {

@@ -14,15 +14,16 @@ pub struct Beside {
 /// The known differences of this kind.
 pub const BESIDE: &[Beside] = &[
     Beside {
-        name: "eviction is bounded by keys",
-        reason: "Redis evicts for some time before a request; here the same requests must evict the same keys, so it \
-                 is a number of keys that grows with maxmemory-eviction-tenacity as that time does",
+        name: "eviction is bounded by a number of keys",
+        reason: "before a request, Redis evicts for a limited time. Lockwheel evicts a limited number of \
+                 keys, so that the same requests evict the same keys. This number grows with \
+                 maxmemory-eviction-tenacity as the time does in Redis",
         held_by: ("server/engine/src/limits/keys.rs", "the_tenacity_grows_as_in_redis"),
     },
     Beside {
         name: "FLUSHALL does not end a BGSAVE",
-        reason: "Redis ends the process that saves, to save memory; here a snapshot keeps what there was, and the file \
-                 is what BGSAVE has promised",
+        reason: "Redis kills the saving process to free memory. In Lockwheel, a snapshot keeps the old data, \
+                 and BGSAVE writes the file as promised",
         held_by: (
             "tests/tests/families/rdb_files.rs",
             "a_save_in_the_background_has_what_there_was_when_it_began",
@@ -30,21 +31,22 @@ pub const BESIDE: &[Beside] = &[
     },
     Beside {
         name: "a failed DEBUG RELOAD changes nothing",
-        reason: "Redis flushes first and ends the server when the file is damaged; here what is refused changes \
+        reason: "Redis flushes first, and exits if the file is damaged. In Lockwheel, a refused file changes \
                  nothing",
         held_by: ("tests/tests/families/rdb_files.rs", "a_file_that_is_broken_is_refused_as_a_whole"),
     },
     Beside {
-        name: "`lockwheel run` and embedded servers read no file unless told",
-        reason: "a test begins empty, whatever a server has left in the directory; `--load` and `Builder::load` name a \
-                 file",
+        name: "`lockwheel run` and embedded servers load no file by default",
+        reason: "a test starts with no data, whatever file an earlier server has left in the directory. \
+                 `--load` and `Builder::load` name a file to load",
         held_by: ("tests/tests/families/rdb_files.rs", "who_serves_a_test_begins_empty"),
     },
     Beside {
         name: "save points and the append-only file write nothing",
-        reason: "nor does the end by SHUTDOWN or a signal, at which Redis saves when it has save points: a test begins \
-                 empty, whatever a server before it has had. SAVE, BGSAVE and SHUTDOWN SAVE write a file, and so does \
-                 a signal if shutdown-on-sigterm or shutdown-on-sigint has the word save",
+        reason: "Redis also saves at SHUTDOWN or a signal if it has save points; Lockwheel does not. So a \
+                 test starts with no data, whatever an earlier server held. SAVE, BGSAVE and SHUTDOWN SAVE \
+                 write a file. A signal writes one if shutdown-on-sigterm or shutdown-on-sigint contains the \
+                 word save",
         held_by: (
             "tests/tests/families/rdb_files.rs",
             "save_points_are_told_and_no_end_writes_unless_it_is_told_to",
@@ -52,53 +54,58 @@ pub const BESIDE: &[Beside] = &[
     },
     Beside {
         name: "a monitor has the output limits of subscribers",
-        reason: "Redis gives monitors those of replicas, which grow without bound by default on a busy server",
+        reason: "Redis applies the limits of replicas to monitors. By default, the output buffer of a \
+                 monitor on a busy server then grows without bound",
         held_by: ("tests/tests/families/monitor.rs", "a_monitor_that_does_not_read_is_disconnected"),
     },
     Beside {
         name: "CONFIG REWRITE keeps the permissions of the file",
-        reason: "Redis makes a new file that others may read; who has kept others from a password keeps doing so",
+        reason: "Redis writes a new file that other users may read. In Lockwheel, a password that others \
+                 could not read stays protected",
         held_by: ("tests/tests/alone/limits/rewrite.rs", "the_file_keeps_its_permissions"),
     },
     Beside {
-        name: "CONFIG REWRITE sorts what it adds",
-        reason: "Redis' order is that of a table whose hash is seeded anew at each start",
+        name: "CONFIG REWRITE sorts the lines that it adds",
+        reason: "in Redis, the order is that of a hash table with a new seed at each start",
         held_by: ("tests/tests/alone/limits/rewrite.rs", "what_is_added_is_what_is_not_at_its_default"),
     },
     Beside {
-        name: "overlapping prefixes are one error",
-        reason: "where a second or later of several new prefixes overlaps with another new one, Redis answers an error \
-                 and then OK, so that the replies that follow are taken for those of other requests",
+        name: "overlapping prefixes cause one error",
+        reason: "if the second or a later new prefix overlaps with another new one, Redis sends an error and \
+                 then OK. The client then takes later replies for those of other requests",
         held_by: ("tests/tests/families/tracking/bounds.rs", "prefixes_that_overlap_are_answered_once"),
     },
     Beside {
-        name: "what servers send one another is not encrypted",
-        reason: "tls-cluster and tls-replication are refused, in the words in which Redis refuses what it cannot have",
+        name: "connections between servers are not encrypted",
+        reason: "Lockwheel refuses tls-cluster and tls-replication with the error of Redis for a setting \
+                 that cannot be applied",
         held_by: ("tests/tests/alone/limits/parameters.rs", "what_cannot_be_had_is_refused_as_by_redis"),
     },
     Beside {
-        name: "with lua-enable-deprecated-api too no script changes the next",
-        reason: "no finalizer of newproxy runs, which would between scripts, and setfenv leaves the globals that the \
-                 server itself uses",
+        name: "scripts stay isolated with lua-enable-deprecated-api",
+        reason: "finalizers of newproxy do not run, since they would run between scripts. A call of setfenv \
+                 does not change the globals that the server itself uses",
         held_by: (
             "tests/tests/alone/limits/parameters.rs",
             "what_is_deprecated_changes_nothing_for_later_scripts",
         ),
     },
     Beside {
-        name: "what may run beside a slow script is not paused",
-        reason: "in Redis no pause ends while a script runs, so that one that began in a transaction with CLIENT PAUSE \
-                 could never be killed",
+        name: "commands that may run during a slow script are not paused",
+        reason: "in Redis, no pause ends while a script runs. A script that began in a transaction with \
+                 CLIENT PAUSE could therefore never be killed",
         held_by: ("tests/tests/families/busy.rs", "a_script_that_began_in_a_pause_can_be_killed"),
     },
     Beside {
-        name: "INFO has fields of our own",
-        reason: "`lockwheel_version`, and `total_unblocked_clients`, which is shown by no Redis",
+        name: "INFO has additional fields",
+        reason: "`lockwheel_version`, `mem_locks_fences`, `mem_locks_past` and `total_unblocked_clients` do \
+                 not exist in any Redis",
         held_by: ("tests/tests/families/info.rs", "the_fields_are_those_of_redis_in_its_order"),
     },
     Beside {
-        name: "who is paused is not unblocked",
-        reason: "redis-server 7.0 ends with a failed assertion at CLIENT UNBLOCK of a client that CLIENT PAUSE holds",
+        name: "a paused client cannot be unblocked",
+        reason: "CLIENT UNBLOCK of a client that CLIENT PAUSE holds makes redis-server 7.0 exit with a \
+                 failed assertion",
         held_by: ("tests/tests/families/tracking/pauses.rs", "who_is_paused_can_be_killed_and_not_unblocked"),
     },
 ];

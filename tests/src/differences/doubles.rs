@@ -5,8 +5,8 @@ use crate::reply::Reply;
 
 pub(super) const MINUS_ZERO: Difference = Difference {
     name: "minus zero",
-    reason: "a sorted set in a listpack forgets the sign of zero; one that is made for a long member never is one in \
-             7.2, and in 7.0 only from that member on",
+    reason: "a sorted set in a listpack loses the sign of zero. If ZADD creates a sorted set with a long \
+             member, 7.2 never uses a listpack; 7.0 uses one until it adds that member",
     claim: Claim::Redis72,
     example: &[
         "ZADD z -0 a 0 long.member:123456789.123456789.123456789.123456789.123456789.123456789",
@@ -17,7 +17,8 @@ pub(super) const MINUS_ZERO: Difference = Difference {
 
 pub(super) const SHORTEST_DIGITS: Difference = Difference {
     name: "doubles have their shortest digits",
-    reason: "Redis 7.2 writes a double with the fewest digits that read back as the same; 7.0 with seventeen",
+    reason: "Redis 7.2 writes a double with the fewest digits that read back as the same value; 7.0 writes \
+             seventeen digits",
     claim: Claim::Redis72,
     example: &["ZADD z 0.1 a", "ZSCORE z a"],
     applies: differ_in_doubles,

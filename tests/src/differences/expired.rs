@@ -5,8 +5,9 @@ use crate::pair::{Claim, Difference};
 use crate::reply::Reply;
 
 pub(super) const COUNTED: Difference = Difference {
-    name: "what has expired is gone",
-    reason: "ours deletes a key at its deadline; Redis counts it until something touches it",
+    name: "expired keys are not counted",
+    reason: "Lockwheel deletes a key at its deadline. Redis counts an expired key until an access or the \
+             expiry cycle deletes it",
     claim: Claim::OnPurpose,
     example: &["SET k v EXAT 1", "DBSIZE"],
     applies: |exchange| {
@@ -15,8 +16,9 @@ pub(super) const COUNTED: Difference = Difference {
 };
 
 pub(super) const MEASURED: Difference = Difference {
-    name: "what has expired has no size",
-    reason: "ours deletes a key at its deadline; MEMORY USAGE of Redis measures it without touching it",
+    name: "expired keys have no size",
+    reason: "Lockwheel deletes a key at its deadline. In Redis, MEMORY USAGE measures an expired key without \
+             deleting it",
     claim: Claim::OnPurpose,
     example: &["SET k v EXAT 1", "MEMORY USAGE k"],
     applies: |exchange| {
@@ -27,9 +29,9 @@ pub(super) const MEASURED: Difference = Difference {
 };
 
 pub(super) const SCANNED: Difference = Difference {
-    name: "what has expired has no type",
-    reason: "SCAN of Redis 7.0 deletes a key that has expired when it reads its type, and tells it as one of the type \
-             none; ours has no such key",
+    name: "expired keys have no type",
+    reason: "SCAN of Redis 7.0 deletes an expired key when it reads the type, and returns the key as type \
+             none. Lockwheel has already deleted such a key",
     claim: Claim::OnPurpose,
     example: &["SET k v EXAT 1", "SCAN 0 TYPE none"],
     applies: |exchange| {

@@ -8,30 +8,30 @@ use crate::redis_server::Kind;
 /// The known differences of this kind.
 pub const AS_IN_7_2: &[Beside] = &[
     Beside {
-        name: "keys are looked at in the order of the command",
-        reason: "after a transaction that has filled several keys, BLPOP and its like are served from the first that \
-                 they name; 7.0 serves them from the key that was filled first",
+        name: "keys are checked in the order of the command",
+        reason: "after a transaction that has filled several keys, BLPOP and similar commands are served \
+                 from the first key that they name. 7.0 serves them from the key that was filled first",
         held_by: ("tests/tests/families/lists.rs", "keys_are_looked_at_in_the_order_of_the_command"),
     },
     Beside {
-        name: "a waiting XREAD is told of all of its streams",
-        reason: "after a transaction that has added to several streams, the reply has each of them; in 7.0 it has the \
-                 stream that was added to first",
+        name: "a blocked XREAD gets entries of all its streams",
+        reason: "after a transaction that has added to several streams, the reply contains each of them. In \
+                 7.0 it contains only the stream that was added to first",
         held_by: (
             "tests/tests/families/streams/waiting.rs",
             "all_streams_that_have_something_are_told_at_once",
         ),
     },
     Beside {
-        name: "readers of a group are told why they wait no longer",
-        reason: "when the stream or the group has gone, a waiting XREADGROUP is answered NOGROUP or WRONGTYPE, as if \
-                 it were sent anew; 7.0 answers UNBLOCKED, or NOGROUP with a text of its own",
+        name: "blocked readers of a removed group get a specific error",
+        reason: "if the stream or the group is removed, a blocked XREADGROUP gets NOGROUP or WRONGTYPE, as \
+                 if it were sent again. 7.0 replies UNBLOCKED, or NOGROUP with a different text",
         held_by: ("tests/tests/families/streams/waiting.rs", "waiters_of_a_group_are_told_when_it_is_gone"),
     },
     Beside {
-        name: "own messages come after the reply",
-        reason: "a subscriber that publishes to itself in RESP3 first gets the reply to PUBLISH or EXEC; 7.0 writes \
-                 the message before it, or in the middle of EXEC's reply",
+        name: "a client's own messages come after the reply",
+        reason: "a RESP3 subscriber that publishes to itself first gets the reply to PUBLISH or EXEC. 7.0 \
+                 writes the message before the reply, or in the middle of EXEC's reply",
         held_by: ("tests/tests/families/server.rs", "who_publishes_to_itself_gets_the_reply_first"),
     },
     Beside {
@@ -40,19 +40,19 @@ pub const AS_IN_7_2: &[Beside] = &[
         held_by: ("tests/tests/families/libraries/globals.rs", "scripts_find_what_they_find_in_redis"),
     },
     Beside {
-        name: "TIME stands within a script",
-        reason: "a script sees one instant from its start to its end; in 7.0 TIME tells the system's time. In a slow \
-                 script it goes on here, so that loops that wait for it end",
+        name: "TIME does not advance within a script",
+        reason: "a script sees one instant from its start to its end. In 7.0, TIME returns the system's \
+                 time. In a slow script, TIME does advance in Lockwheel, so that loops that wait for it end",
         held_by: ("tests/tests/families/slow_scripts.rs", "time_stands_within_a_script_that_is_not_slow"),
     },
     Beside {
         name: "HELLO without a login names `HELLO <proto> AUTH`",
-        reason: "the error NOAUTH of HELLO has this word since 7.2",
+        reason: "since 7.2, the NOAUTH error of HELLO contains `<proto>`",
         held_by: ("tests/tests/families/server.rs", "hello_without_a_login_says_how_to_log_in"),
     },
     Beside {
-        name: "a SHUTDOWN that waits for replicas is not unblocked",
-        reason: "CLIENT UNBLOCK answers 0; in 7.0 it ends the wait",
+        name: "a SHUTDOWN that waits for replicas cannot be unblocked",
+        reason: "CLIENT UNBLOCK replies 0. In 7.0, CLIENT UNBLOCK ends the wait",
         held_by: (
             "tests/tests/families/replication/shutdown.rs",
             "it_goes_on_without_a_client_that_has_asked_for_it",
@@ -60,7 +60,8 @@ pub const AS_IN_7_2: &[Beside] = &[
     },
     Beside {
         name: "INFO has the fields of 7.2",
-        reason: "also the counts of Valkey's deadlines of fields and disconnected clients, which 7.2 has not",
+        reason: "INFO also has Valkey's counts of expired fields and of disconnected clients, which 7.2 does \
+                 not have",
         held_by: ("tests/tests/families/info.rs", "what_is_newer_stands_where_the_newer_server_has_it"),
     },
     Beside {

@@ -6,9 +6,9 @@ use crate::reply::Reply;
 
 pub(super) const STORED_KEY: Difference = Difference {
     name: "rights to the key that GEORADIUS stores to",
-    reason: "of several STORE options the last one counts; redis-server looks at the rights to the key of the first \
-             alone, so that a user without the right to the last writes it. Here both need the right. COMMAND GETKEYS \
-             answers as there",
+    reason: "if there are several STORE options, the last one counts. In redis-server, a user needs the \
+             right to the first key only, and so can store to a last key without the right to it. In \
+             Lockwheel, a user needs the right to both keys. COMMAND GETKEYS replies as in redis-server",
     claim: Claim::OnPurpose,
     example: &["ACL SETUSER u ~a:* +@all", "ACL DRYRUN u GEORADIUS a:1 1 1 1 km STORE a:2 STORE b:1"],
     applies: |exchange| {

@@ -4,11 +4,11 @@ use super::{errors_are, is_error, words};
 use crate::pair::{Claim, Difference};
 use crate::reply::Reply;
 
-const MADE_WITH_NOTHING: &str = "in Redis 7.2 reading and claiming make a consumer also when they find nothing for it; \
-     in 7.0 they do not";
+const MADE_WITH_NOTHING: &str = "in Redis 7.2, reading and claiming create a consumer even if they find no \
+                                 entry for it; in 7.0 they do not";
 
 pub(super) const CONSUMERS_WITH_NOTHING: Difference = Difference {
-    name: "consumers that got nothing are made",
+    name: "consumers without entries are created",
     reason: MADE_WITH_NOTHING,
     claim: Claim::Redis72,
     example: &[
@@ -24,7 +24,7 @@ pub(super) const CONSUMERS_WITH_NOTHING: Difference = Difference {
 };
 
 pub(super) const CONSUMERS_COUNTED: Difference = Difference {
-    name: "consumers that got nothing are counted",
+    name: "consumers without entries are counted",
     reason: MADE_WITH_NOTHING,
     claim: Claim::Redis72,
     example: &["XGROUP CREATE x g $ MKSTREAM", "XREADGROUP GROUP g c STREAMS x >", "XINFO GROUPS x"],
@@ -35,9 +35,9 @@ pub(super) const CONSUMERS_COUNTED: Difference = Difference {
 };
 
 pub(super) const CONSUMERS_ACTIVITY: Difference = Difference {
-    name: "what consumers do is told apart",
-    reason: "Redis 7.2 added when a consumer last got something (inactive, active-time) beside when it last tried \
-             (idle, seen-time), and also makes consumers that get nothing",
+    name: "attempts and successes of consumers are distinguished",
+    reason: "Redis 7.2 shows when a consumer last received an entry (inactive, active-time) and when it last \
+             tried (idle, seen-time). It also creates consumers that receive nothing",
     claim: Claim::Redis72,
     example: &["XGROUP CREATE x g $ MKSTREAM", "XGROUP CREATECONSUMER x g c", "XINFO STREAM x FULL"],
     applies: |exchange| {
@@ -48,15 +48,16 @@ pub(super) const CONSUMERS_ACTIVITY: Difference = Difference {
 
 pub(super) const XREAD_UNBALANCED: Difference = Difference {
     name: "unbalanced lists of streams",
-    reason: "Redis 7.2 names the command that was sent, and the id that it takes",
+    reason: "the error of Redis 7.2 names the command that was sent, and the special id that this command \
+             accepts",
     claim: Claim::Redis72,
     example: &["XREADGROUP GROUP g c STREAMS x y >"],
     applies: |exchange| errors_are(exchange, "ERR Unbalanced XREAD list of streams", "ERR Unbalanced 'xread"),
 };
 
 pub(super) const XSETID_BELOW_DELETED: Difference = Difference {
-    name: "XSETID below what was deleted",
-    reason: "Redis 7.2 refuses to set a stream's last id below the greatest one that was deleted",
+    name: "XSETID below a deleted id",
+    reason: "Redis 7.2 refuses to set a stream's last id below its greatest deleted id",
     claim: Claim::Redis72,
     example: &["XADD x 1-1 f v", "XDEL x 1-1", "XSETID x 1-0"],
     applies: |exchange| {
@@ -69,7 +70,7 @@ pub(super) const XSETID_BELOW_DELETED: Difference = Difference {
 
 pub(super) const LAST_SEQUENCE_NUMBER: Difference = Difference {
     name: "no sequence number is left",
-    reason: "7.0 answers that elements are too large when a millisecond has no sequence number left",
+    reason: "if a millisecond has no sequence number left, 7.0 reports that elements are too large",
     claim: Claim::Redis72,
     example: &["XADD x 1-18446744073709551615 f v", "XADD x 1-* f v"],
     applies: |exchange| {
@@ -79,7 +80,7 @@ pub(super) const LAST_SEQUENCE_NUMBER: Difference = Difference {
 
 pub(super) const XREAD_IN_SCRIPTS: Difference = Difference {
     name: "scripts may call XREAD with BLOCK",
-    reason: "Redis 7.2 lets scripts call commands that block, and they do not block there; 7.0 refuses",
+    reason: "Redis 7.2 lets scripts call blocking commands, which do not block there; 7.0 refuses them",
     claim: Claim::Redis72,
     example: &["EVAL \"return redis.call(unpack(ARGV))\" 0 XREAD BLOCK 0 STREAMS x $"],
     applies: |exchange| {
@@ -90,7 +91,7 @@ pub(super) const XREAD_IN_SCRIPTS: Difference = Difference {
 
 pub(super) const TIMEOUT_BEYOND_THE_CLOCK: Difference = Difference {
     name: "timeouts beyond the clock's end",
-    reason: "Redis 7.2 refuses a timeout that ends after the last millisecond it can count",
+    reason: "Redis 7.2 refuses a timeout that ends after the last millisecond that it can represent",
     claim: Claim::Redis72,
     example: &["XREAD BLOCK 9223372036854775807 STREAMS x x"],
     applies: |exchange| {
@@ -100,8 +101,9 @@ pub(super) const TIMEOUT_BEYOND_THE_CLOCK: Difference = Difference {
 };
 
 pub(super) const NO_MEMORY_BEFOREHAND: Difference = Difference {
-    name: "no memory for what is only announced",
-    reason: "real servers refuse a COUNT of XAUTOCLAIM when they do not get memory for so many ids; ours needs none",
+    name: "no memory is reserved for a COUNT",
+    reason: "real servers refuse a COUNT of XAUTOCLAIM if they cannot allocate memory for that many ids. \
+             Lockwheel allocates nothing in advance",
     claim: Claim::OnPurpose,
     example: &["XGROUP CREATE x g 0 MKSTREAM", "XAUTOCLAIM x g c 0 0 COUNT 576460752303423487"],
     applies: |exchange| {

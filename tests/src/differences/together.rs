@@ -6,9 +6,10 @@ use super::beside::Beside;
 /// The known differences of this kind.
 pub const TOGETHER: &[Beside] = &[
     Beside {
-        name: "the stream has keys, not commands",
-        reason: "what a command, a script or a transaction has changed goes once, as it is then, so that a replica is \
-                 always in a state that the master was in, whichever version it is of",
+        name: "the replication stream contains keys, not commands",
+        reason: "a command, script or transaction sends each key that it has changed once, in the final \
+                 state. A replica is thus always in a state that the master was in, whatever version the \
+                 replica has",
         held_by: (
             "server/engine/src/replication/feed.rs",
             "each_key_is_told_once_and_where_it_is_at_the_end",
@@ -16,20 +17,22 @@ pub const TOGETHER: &[Beside] = &[
     },
     Beside {
         name: "keyspace events of a replica are `restore` and `del`",
-        reason: "they are those of the stream",
+        reason: "the events of a replica are those of the replication stream",
         held_by: ("tests/tests/families/topology/differences.rs", "a_replica_tells_the_events_of_the_stream"),
     },
     Beside {
-        name: "a replica bounds what its master announces",
-        reason: "Redis trusts its master in lengths; here memory grows with what has arrived",
+        name: "a replica does not trust lengths from its master",
+        reason: "Redis trusts the lengths that its master announces. In Lockwheel, memory grows only with \
+                 the data that has arrived",
         held_by: (
             "tests/tests/alone/hostile_master.rs",
             "memory_grows_with_what_arrives_and_not_with_what_is_announced",
         ),
     },
     Beside {
-        name: "SENTINEL SET changes all of its options or none",
-        reason: "what is refused changes nothing; Redis keeps the options before the wrong one",
+        name: "SENTINEL SET changes all its options or none",
+        reason: "a refused request changes nothing. Redis keeps the changes of the options before the wrong \
+                 one",
         held_by: (
             "tests/tests/families/topology/differences.rs",
             "several_options_of_a_master_are_set_together_or_not_at_all",
@@ -37,38 +40,43 @@ pub const TOGETHER: &[Beside] = &[
     },
     Beside {
         name: "link-refcount of a sentinel is 1",
-        reason: "each master that is watched has connections of its own to the other sentinels",
+        reason: "a sentinel has separate connections to the other sentinels for each monitored master",
         held_by: (
             "tests/tests/families/topology/differences.rs",
             "each_master_has_connections_of_its_own_to_other_sentinels",
         ),
     },
     Beside {
-        name: "a clock that is turned step by step is no tilt",
-        reason: "a test turns it; a clock that jumps by itself is distrusted as in Redis",
+        name: "a clock that a test advances does not cause TILT",
+        reason: "a sentinel trusts a clock that a test advances step by step. It distrusts a clock that \
+                 jumps by itself, as in Redis",
         held_by: ("server/engine/src/sentinel/tests.rs", "a_clock_that_is_turned_is_trusted"),
     },
     Beside {
-        name: "nodes speak by CLUSTER GOSSIP",
-        reason: "there is no port for nodes: they use those of clients, where they log in like any other",
+        name: "nodes communicate by CLUSTER GOSSIP",
+        reason: "there is no cluster bus port. Nodes connect to the ports for clients, and log in like any \
+                 client",
         held_by: ("tests/tests/families/cluster/together.rs", "what_is_no_message_is_refused"),
     },
     Beside {
-        name: "replicas do not move to masters that have none",
-        reason: "whose replica a server is, a test says; `cluster-migration-barrier` is there to be read",
+        name: "replicas do not migrate to orphaned masters",
+        reason: "a test decides which master a replica has. The parameter `cluster-migration-barrier` can be \
+                 read, but has no effect",
         held_by: ("tests/tests/families/topology/differences.rs", "replicas_stay_with_their_master"),
     },
     Beside {
-        name: "a node serves requests at once after its start",
-        reason: "Redis waits for two seconds until it may have heard of a newer view; here nobody is to wait",
+        name: "a node serves requests immediately after its start",
+        reason: "Redis waits for two seconds, since it may learn of a newer configuration. In Lockwheel, no \
+                 client has to wait",
         held_by: (
             "tests/tests/families/cluster/at_start.rs",
             "a_node_begins_with_the_file_that_redissons_tests_write",
         ),
     },
     Beside {
-        name: "what a server loses in a failover is no end of its holds",
-        reason: "nobody has told their owners, who work on: that is what LOCK.VERIFY is asked about",
+        name: "a lock that is lost in a failover still counts as held",
+        reason: "the owners are not notified and continue to work. LOCK.VERIFY reports the violations that \
+                 result",
         held_by: (
             "tests/tests/families/topology/history.rs",
             "a_lock_that_two_masters_granted_is_a_violation_that_names_them",

@@ -285,7 +285,7 @@ fn one_push_serves_waiters_in_their_order() {
 
 #[test]
 fn keys_are_looked_at_in_the_order_of_the_command() {
-    family::same_on(as_in_7_2("keys are looked at in the order of the command"), |scenario| {
+    family::same_on(as_in_7_2("keys are checked in the order of the command"), |scenario| {
         scenario.on("waiter").send("BLPOP a b c 0");
         await_blocked(scenario, 1);
         scenario.check("MULTI", "+OK").check("RPUSH c 3", "+QUEUED").check("RPUSH b 2", "+QUEUED");

@@ -78,7 +78,7 @@ fn hello_without_a_login_says_how_to_log_in() {
 
 #[test]
 fn who_publishes_to_itself_gets_the_reply_first() {
-    let kinds = as_in_7_2("own messages come after the reply");
+    let kinds = as_in_7_2("a client's own messages come after the reply");
     let real = kinds.iter().filter_map(|&kind| RealServer::start(kind, &[]));
     let real: Vec<RealServer> = real.collect();
     let ours = ours::server();
@@ -101,7 +101,7 @@ fn who_publishes_to_itself_gets_the_reply_first() {
 
 #[test]
 fn a_client_tells_of_its_library() {
-    family::same_on(as_in_7_2("what clients say of themselves"), |s| {
+    family::same_on(as_in_7_2("client library names and CLIENT NO-TOUCH"), |s| {
         s.check("CLIENT SETINFO LIB-NAME name(1.2;x)", "+OK")
             .check("CLIENT SETINFO lib-ver 7.2.1", "+OK")
             .check_that("CLIENT INFO", |reply| text(reply).contains(" lib-name=name(1.2;x) lib-ver=7.2.1"))

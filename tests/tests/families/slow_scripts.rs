@@ -196,7 +196,7 @@ fn time_stands_within_a_script_that_is_not_slow() {
         return a[1] == b[1] and a[2] == b[2]";
     let stands = |address| Client::connect(address).cmd(&["EVAL", script, "0"]).to_string();
     assert_eq!(stands(server().addr()), ":1");
-    for &kind in as_in_7_2("TIME stands within a script") {
+    for &kind in as_in_7_2("TIME does not advance within a script") {
         if let Some(real) = RealServer::start(kind, &[]) {
             assert_eq!(stands(real.addr()), ":1");
         }

@@ -85,7 +85,7 @@ fn a_group_that_is_set_back_is_served_at_the_next_entry() {
 
 #[test]
 fn waiters_of_a_group_are_told_when_it_is_gone() {
-    same_on(as_in_7_2("readers of a group are told why they wait no longer"), |s| {
+    same_on(as_in_7_2("blocked readers of a removed group get a specific error"), |s| {
         let ends = [
             ("DEL x", NO_GROUP),
             ("UNLINK x", NO_GROUP),
@@ -144,7 +144,7 @@ fn other_changes_wake_nobody() {
 
 #[test]
 fn all_streams_that_have_something_are_told_at_once() {
-    same_on(as_in_7_2("a waiting XREAD is told of all of its streams"), |s| {
+    same_on(as_in_7_2("a blocked XREAD gets entries of all its streams"), |s| {
         wait(s, &[("w", "XREAD BLOCK 0 STREAMS x y z 0 0 0")]);
         for line in ["MULTI", "XADD y 1-1 f v", "XADD x 2-1 f v", "EXEC"] {
             s.run(line);
