@@ -13,17 +13,19 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
     row("lock.check", check)
         .flags(&[Flags::READONLY, Flags::FAST])
         .summary("Returns whether the grant with this token holds a lock.")
-        .help(&["LOCK.CHECK <key> <token>", "    1 if the lock is held by the grant of this token, else 0."])
+        .help(&[
+            "LOCK.CHECK <key> <token>",
+            "    Return 1 if the grant with this token holds the lock, else 0.",
+        ])
         .help_after("lock.renew")
         .errors(&["ERR value is not an integer or out of range: *"]),
     row("lock.assert", assert)
         .flags(&[Flags::READONLY, Flags::FAST, Flags::PRECONDITION])
-        .summary("Fails unless the grant with this token holds the lock; EXEC checks this before all \
-                  commands.")
+        .summary("Fails unless the grant with this token holds the lock; EXEC checks it before any command.")
         .help(&[
             "LOCK.ASSERT <key> <token>",
-            "    Fail unless the lock is held by the grant of this token. Inside MULTI, EXEC then runs nothing;",
-            "    a script ends with the error, unless it calls this by redis.pcall.",
+            "    Fail unless the grant with this token holds the lock. Inside MULTI, EXEC then runs no",
+            "    command. A script ends with the error, unless it uses redis.pcall.",
         ])
         .help_after("lock.check")
         .errors(&["ERR value is not an integer or out of range: *", "STALE token *"]),

@@ -44,7 +44,8 @@ pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("lock.convert", -4, 
     .help(&[
         "LOCK.CONVERT <key> <owner> SHARED|EXCLUSIVE [EX <seconds>|PX <milliseconds>] [BLOCK <milliseconds>] \
              [TOKEN <token>] [ASYNC]",
-        "    Make a reader a writer, or a writer a reader. One reader at a time can wait for that.",
+        "    Upgrade a reader to a writer, or downgrade a writer. One reader at a time can wait for an",
+        "    upgrade.",
     ])
     .help_after("lock.acquire")
     .grammar(CONVERT)

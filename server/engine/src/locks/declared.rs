@@ -30,7 +30,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
     row("lock.mark", 2, mark)
         .about("lock", "7.2.0", "O(1)")
         .summary("Adds a line of text, chosen by the test, to the history.")
-        .help(&["LOCK.MARK <text>", "    Write a line of your own into the history."])
+        .help(&["LOCK.MARK <text>", "    Add a line of your own text to the history."])
         .help_after("lock.history")
         .syntax("text")
         .errors(&["ERR the history of locks is off: *"]),
@@ -39,7 +39,8 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .summary("Treats the keys that match a pattern as locks, whatever their form.")
         .help(&[
             "LOCK.OBSERVE [DEL] <pattern>",
-            "    Keys like these are locks: each field of a hash is an owner, and the text of a string is.",
+            "    Treat keys that match the pattern as locks: each field of a hash is an owner, and so is the",
+            "    text of a string. DEL ends this.",
         ])
         .help_after("lock.mark")
         .grammar(OBSERVE)
@@ -54,7 +55,8 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .summary("Declares that an owner has entered a critical section.")
         .help(&[
             "LOCK.ENTER <key> <owner> [TOKEN <token>]",
-            "    Declare that an owner is in the critical section of a key: LOCK.VERIFY finds two that are.",
+            "    Declare that an owner is in the critical section of a key. LOCK.VERIFY reports two owners",
+            "    that are in it at once.",
         ])
         .help_after("lock.observe")
         .grammar(ENTER)
@@ -69,7 +71,10 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .keys(&[KeySpec::one(1, &[KeyFlags::RO])])
         .about("lock", "7.2.0", "O(log N), N the open sections")
         .summary("Declares that an owner has left a critical section.")
-        .help(&["LOCK.LEAVE <key> <owner>", "    Declare that it has left; 0 if it was not there."])
+        .help(&[
+            "LOCK.LEAVE <key> <owner>",
+            "    Declare that an owner has left the section. Return 0 if the owner was not in it.",
+        ])
         .help_after("lock.enter")
         .syntax("key owner")
         .errors(&["ERR invalid owner: *"]),

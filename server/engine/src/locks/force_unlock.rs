@@ -32,8 +32,9 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.forceunlock", -2, 
     .summary("Takes a lock away from all its holders, or from the holder with this token or name.")
     .help(&[
         "LOCK.FORCEUNLOCK <key> [TOKEN <token>|OWNER <owner>] [REASON <text>]",
-        "    Take a lock from its holders, or from the one with this token or name; how many have lost it. Without",
-        "    either, a DELAY that runs ends too. REASON: what they are told, at most 4096 bytes.",
+        "    Take a lock away from its holders, or from the holder with this token or name. Return how many",
+        "    have lost it. Without TOKEN and OWNER, a running DELAY ends too. REASON: a text for the",
+        "    holders, at most 4096 bytes.",
     ])
     .help_after("lock.renew")
     .grammar(FORCE_UNLOCK)

@@ -29,7 +29,7 @@ pub(super) const ROWS: &[Row<HistoryHandler>] = &[Row::new("lock.history", -1, h
     .summary("Returns the recorded events of locks and of the clients that use them, in order.")
     .help(&[
         "LOCK.HISTORY [KEY <pattern>] [OWNER <pattern>] [SINCE <seq>] [COUNT <count>] [FORMAT MAP|JSON|EDN]",
-        "    What happened to locks, after that number; EDN is the history of a Jepsen test.",
+        "    Return the events of locks, after the entry SINCE. EDN is the history format of Jepsen.",
     ])
     .grammar(HISTORY)
     .errors(&[

@@ -35,8 +35,9 @@ pub(super) const LISTENING_ROWS: &[Row<ListeningHandler>] =
         .summary("Returns a lock's holders, native or of Redisson, the time that is left, and the waiters.")
         .help(&[
             "LOCK.INFO <key> [FULL]",
-            "    Who holds the lock, for how long yet, and who waits. FULL: also the lease and the connection of each",
-            "    holder, place and priority of each waiter, the grants, and how the last hold ended.",
+            "    Return the holders of the lock, the time that is left, and the waiters. FULL: also the",
+            "    lease and the connection of each holder, the place and priority of each waiter, the grants,",
+            "    and how the last hold ended.",
         ])
         .grammar(INFO)
         .errors(&["ERR syntax error: *"])];

@@ -25,7 +25,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.mrelease", -4, rel
     .summary("Releases one hold of each of several locks, or none if the owner does not hold all.")
     .help(&[
         "LOCK.MRELEASE <numkeys> <key> [<key> ...] <owner>",
-        "    Give back one hold of each lock, or none when the owner does not hold all; the holds left of each.",
+        "    Release one hold of each lock, or none if the owner does not hold all. Return the holds left.",
     ])
     .help_after("lock.release")
     .grammar(MRELEASE)

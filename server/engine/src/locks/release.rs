@@ -31,7 +31,8 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.release", -3, rele
     .summary("Releases one hold of a lock, or all; the release of the last hold wakes the next waiter.")
     .help(&[
         "LOCK.RELEASE <key> <owner> [SHARED|EXCLUSIVE] [ALL] [TOKEN <token>]",
-        "    Give back one hold, or all; with TOKEN only that grant's. Who reads and writes says which.",
+        "    Release one hold, or all; with TOKEN only holds of that grant. An owner that both reads and",
+        "    writes has to name the mode.",
     ])
     .help_after("lock.acquire")
     .grammar(RELEASE)

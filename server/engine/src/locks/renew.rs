@@ -32,8 +32,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.renew", -6, renew 
     .help(&[
         "LOCK.RENEW <numkeys> <key> [<key> ...] <owner> EX <seconds>|PX <milliseconds> [GT] \
              [TOKEN <token>]",
-        "    Set the leases of locks that the owner holds; GT only makes them longer, TOKEN \
-             only that grant's.",
+        "    Set the leases of locks that the owner holds. GT only extends them. TOKEN: only that grant's.",
     ])
     .help_after("lock.release")
     .grammar(RENEW)

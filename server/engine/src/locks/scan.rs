@@ -40,8 +40,8 @@ pub(super) const LISTENING_ROWS: &[Row<ListeningHandler>] = &[Row::new(
 .summary("Iterates over the keys that are held as locks, or that have waiters, a page at a time.")
 .help(&[
     "LOCK.SCAN <cursor> [MATCH <pattern>] [OWNER <owner>] [STATE HELD|WAITED] [COUNT <count>]",
-    "    Go through the keys that are held as locks, as SCAN does; with WAITED through those that somebody",
-    "    waits for, held or free. OWNER: those that this owner holds.",
+    "    Iterate over the keys that are held as locks, as SCAN does. WAITED: over the keys that have",
+    "    waiters, held or free. OWNER: only keys that this owner holds.",
 ])
 .help_after("lock.info")
 .grammar(SCAN)

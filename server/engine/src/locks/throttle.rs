@@ -34,8 +34,8 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .summary("Limits the rate of actions with the generic cell rate algorithm, as redis-cell does.")
         .help(&[
             "CL.THROTTLE <key> <max-burst> <count> <seconds> [<quantity>]",
-            "    Limit actions to so many in so many seconds, and a burst: whether it is limited, the limit, what \
-                 is left of it, and the seconds until to retry and until all is left.",
+            "    Limit actions to a count per period, plus a burst. Return whether this action is limited,",
+            "    the limit, the actions left, and the seconds until a retry and until all are free.",
         ])
         .grammar(THROTTLE)
         .errors(&[

@@ -30,8 +30,8 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.transfer", -4, tra
     .summary("Transfers the holds of an owner to another owner, and returns the new owner's token.")
     .help(&[
         "LOCK.TRANSFER <key> <from> <to> [PX <milliseconds>] [TOKEN <token>]",
-        "    Give the holds of one owner to another, whose token this answers; TOKEN: only that grant's.",
-        "    The lease stays as it is, or is set by PX.",
+        "    Transfer the holds of one owner to another, and return the new owner's token. TOKEN: only that",
+        "    grant's. The lease stays, unless PX sets it.",
     ])
     .help_after("lock.renew")
     .grammar(TRANSFER)

@@ -47,35 +47,35 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .summary("Returns the times of the wall clock and the monotonic clock, and the next deadline.")
         .help(&[
             "CLOCK.INFO",
-            "    Where both hands stand, how far the wall hand is from the system's time, and \
-             when the next deadline is.",
+            "    Return the times of the wall clock and the monotonic clock, the offset of the wall clock",
+            "    from the system's time, and the next deadline.",
         ]),
     clock_row("clock.freeze", 1, freeze)
         .flags(&[FLAGS, Flags::BLOCKING])
         .about("control", "7.2.0", "O(1)")
         .summary("Stops the wall clock and the monotonic clock.")
-        .help(&["CLOCK.FREEZE", "    Both hands stand still."]),
+        .help(&["CLOCK.FREEZE", "    Stop both clocks."]),
     clock_row("clock.resume", 1, resume)
         .flags(&[FLAGS, Flags::BLOCKING])
         .about("control", "7.2.0", "O(1)")
         .summary("Lets both clocks run from their current times.")
-        .help(&["CLOCK.RESUME", "    Both hands run from where they stand."]),
+        .help(&["CLOCK.RESUME", "    Let both clocks run from their current times."]),
     clock_row("clock.reset", 1, reset)
         .flags(&[FLAGS, Flags::BLOCKING])
         .about("control", "7.2.0", "O(N), N the deadlines that fire")
         .summary("Sets the wall clock to the system's time and lets both clocks run.")
-        .help(&["CLOCK.RESET", "    The wall hand is the system's time again; both hands run."]),
+        .help(&["CLOCK.RESET", "    Set the wall clock to the system's time, and let both clocks run."]),
     clock_row("clock.advance", -2, advance)
         .flags(&[FROM_SCRIPTS, Flags::BLOCKING])
         .about("control", "7.2.0", "O(N), N the deadlines that fire")
         .summary("Advances both clocks, and fires each deadline on the way at its own instant.")
         .help(&[
             "CLOCK.ADVANCE <milliseconds> [NOWAKE] [SETTLE <quiet-milliseconds> [LIMIT <milliseconds>]]",
-            "    Move both hands; each deadline on the way fires at its own instant. Redisson's \
-             waiters for what ends so",
-            "    are told, but with NOWAKE. With SETTLE, after each instant at which clients were sent something:",
-            "    go on when no command has come for so long in real time. LIMIT is for all of it; default: 5000.",
-            "    Called from a script, it happens when the script has ended.",
+            "    Advance both clocks. Each deadline on the way fires at its own instant. If a lock ends this",
+            "    way, waiters of Redisson are notified, unless NOWAKE is given.",
+            "    SETTLE: after each instant at which clients were sent something, continue once no command",
+            "    has come for that time, in real time. LIMIT bounds the whole advance; default: 5000.",
+            "    Called from a script, it takes effect when the script has ended.",
         ])
         .grammar(ADVANCE)
         .errors(ADVANCE_ERRORS),
@@ -85,7 +85,8 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .summary("Advances both clocks to the next deadline and fires it.")
         .help(&[
             "CLOCK.NEXT [COUNT <count>] [NOWAKE] [SETTLE <quiet-milliseconds> [LIMIT <milliseconds>]]",
-            "    Move both hands to the next deadline and fire it, with all others at that instant; tell what it was.",
+            "    Advance both clocks to the next deadline. Fire it and all others at that instant, and",
+            "    return which.",
         ])
         .grammar(NEXT)
         .errors(&["ERR syntax error: *", "ERR value is out of range, must be positive: *"]),
@@ -94,9 +95,8 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .summary("Moves only the wall clock, forward or backward.")
         .help(&[
             "CLOCK.STEP <milliseconds>",
-            "    Move the wall hand alone, as when a system's clock is set. Called from a script, it happens when \
-             the",
-            "    script has ended.",
+            "    Move only the wall clock, as when a system's clock is set. Called from a script, it takes",
+            "    effect when the script has ended.",
         ])
         .flags(&[FROM_SCRIPTS, Flags::BLOCKING])
         .syntax("milliseconds")
@@ -105,7 +105,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .flags(&[FLAGS, Flags::BLOCKING])
         .about("control", "7.2.0", "O(N), N the deadlines that fire")
         .summary("Sets only the wall clock.")
-        .help(&["CLOCK.SET <unix-time-milliseconds>", "    Set the wall hand alone."])
+        .help(&["CLOCK.SET <unix-time-milliseconds>", "    Set only the wall clock."])
         .syntax("unix-time-milliseconds")
         .errors(OUT_OF_RANGE_ERROR),
     Row::help_command("clock.help", 1)

@@ -18,9 +18,10 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .summary("Restores the state at the server's start, except for client ids and the monotonic clock.")
         .help(&[
             "CONTROL.RESET [KEEPCLIENTS]",
-            "    Make everything as at the start: keys, scripts, functions, tokens of locks, statistics, parameters,",
-            "    the seed's choices, the wall hand and whether it runs. Other clients are disconnected. KEEPCLIENTS:",
-            "    they stay, subscribed too; their waits end as if timed out, their WATCH as if a key had changed.",
+            "    Restore the state at the start: keys, scripts, functions, tokens of locks, statistics,",
+            "    parameters, the seed's random choices, the wall clock and whether it runs.",
+            "    Other clients are disconnected. KEEPCLIENTS: they stay connected and subscribed. Their",
+            "    waits end as if timed out, and their WATCH as if a key had changed.",
         ])
         .grammar(RESET)
         .errors(&["ERR syntax error: *"]),

@@ -39,8 +39,8 @@ pub(in crate::locks) const ROWS: &[Row<BlockingHandler>] =
         .summary("Acquires several locks for an owner, all of them or none; with BLOCK waits for them.")
         .help(&[
             "LOCK.MACQUIRE <numkeys> <key> [<key> ...] <owner> [<option> ...]",
-            "    Take several locks, all of them or none, with the options of LOCK.ACQUIRE. Who waits for them has one",
-            "    place in all their queues.",
+            "    Acquire several locks, all of them or none, with the options of LOCK.ACQUIRE. A waiter has",
+            "    one place in all their queues.",
         ])
         .help_after("lock.acquire")
         .grammar(MACQUIRE)

@@ -26,9 +26,9 @@ pub(in crate::locks) const ROWS: &[Row<DataHandler>] = &[
         .summary("Presents a token to a resource, which refuses the token if it has seen a higher one.")
         .help(&[
             "LOCK.FENCE <resource> <token>",
-            "    Show a resource a token: OK, or STALE when it has seen a higher one. What a resource has seen is",
-            "    not among the keys, and outlives FLUSHALL. All resources take up to 4 MiB: the one that was used",
-            "    the longest time ago is forgotten first.",
+            "    Present a token to a resource. Return OK, or STALE if the resource has seen a higher token.",
+            "    The tokens that a resource has seen are no keys, and FLUSHALL keeps them. All resources use",
+            "    at most 4 MiB; the least recently used resource is forgotten first.",
         ])
         .help_after("lock.assert")
         .grammar(FENCE)
@@ -44,8 +44,8 @@ pub(in crate::locks) const ROWS: &[Row<DataHandler>] = &[
         .summary("Returns the highest token that a resource has seen, or those of all resources.")
         .help(&[
             "LOCK.FENCEINFO [<resource>]",
-            "    The highest token that a resource has seen, where its tokens come from, and how many it has",
-            "    accepted and refused; without a name, of all resources.",
+            "    Return the highest token that a resource has seen, the source of its tokens, and how many",
+            "    tokens it has accepted and refused. Without a name, return this for all resources.",
         ])
         .help_after("lock.fence")
         .grammar(RESOURCE)
@@ -54,7 +54,10 @@ pub(in crate::locks) const ROWS: &[Row<DataHandler>] = &[
         .flags(&[Flags::WRITE])
         .about("lock", "7.2.0", "O(log N) of one, O(N) of all, N the resources")
         .summary("Forgets the tokens that a resource has seen, or those of all resources.")
-        .help(&["LOCK.FENCERESET [<resource>]", "    Forget what a resource has seen, or all; how many there were."])
+        .help(&[
+            "LOCK.FENCERESET [<resource>]",
+            "    Forget the tokens of one resource, or of all. Return the number of resources.",
+        ])
         .help_after("lock.fenceinfo")
         .grammar(RESOURCE)
         .errors(&["ERR syntax error: *"]),

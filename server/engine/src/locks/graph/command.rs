@@ -18,13 +18,17 @@ pub(in crate::locks) const LISTENING_ROWS: &[Row<ListeningHandler>] =
     &[Row::new("lock.graph", -1, graph as ListeningHandler)
         .flags(&[Flags::READONLY])
         .categories(&["lock"])
-        .about("lock", "7.2.0", "O(N log N), N the waiters, the holders of what they wait for and the channels")
+        .about(
+            "lock",
+            "7.2.0",
+            "O(N log N), N the waiters, the holders of what they wait for and the channels",
+        )
         .summary("Returns the wait-for graph (which owners wait for which holders) and its cycles.")
         .help(&[
             "LOCK.GRAPH [DOT] [INFERRED]",
-            "    Which owners wait for which holders in this database, and the cycles among them; as text for Graphviz",
-            "    with DOT. INFERRED: also who waits by Redisson's channels, by its last refused script in the history,",
-            "    or as a client.",
+            "    Return which owners wait for which holders in this database, and the cycles among them.",
+            "    DOT: as text for Graphviz. INFERRED: also waiters on Redisson's channels, found by their",
+            "    last refused script in the history, or as a client.",
         ])
         .help_after("lock.info")
         .grammar(GRAPH)

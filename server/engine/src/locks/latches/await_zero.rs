@@ -23,7 +23,7 @@ pub(super) const ROWS: &[Row<BlockingHandler>] =
         .summary("Returns how a latch was opened, or null if it is closed; with BLOCK waits until it opens.")
         .help(&[
             "LATCH.AWAIT <key> [BLOCK <milliseconds>] [ARMED]",
-            "    Wait until the count is zero, 0 milliseconds for ever; ARMED waits for LATCH.SET before.",
+            "    Wait until the count is zero; BLOCK 0 waits for ever. ARMED first waits for LATCH.SET.",
         ])
         .help_after("latch.get")
         .grammar(AWAIT)

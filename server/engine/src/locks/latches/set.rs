@@ -29,7 +29,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .summary("Sets the count of a latch; with NX only if the latch does not exist.")
         .help(&[
             "LATCH.SET <key> <count> [NX]",
-            "    Set the count of a latch; with NX only if there is none.",
+            "    Set the count of a latch; with NX only if the latch does not exist.",
         ])
         .grammar(SET)
         .errors(&["ERR syntax error: *", NOT_POSITIVE, "ERR value is not an integer or out of range: *"]),
@@ -41,7 +41,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .summary("Lowers the count of a latch; at zero the latch is removed and all its waiters continue.")
         .help(&[
             "LATCH.COUNTDOWN <key> [<count>]",
-            "    Lower the count of a latch; at zero all who wait go on.",
+            "    Lower the count of a latch. At zero, all waiters continue.",
         ])
         .help_after("latch.set")
         .grammar(COUNTDOWN)
@@ -52,7 +52,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .keys(&[KeySpec::one(1, &[KeyFlags::RO, KeyFlags::ACCESS])])
         .about("lock", "7.2.0", "O(1)")
         .summary("Returns the count of a latch, or 0 if there is no latch.")
-        .help(&["LATCH.GET <key>", "    The count of a latch; 0 when there is none."])
+        .help(&["LATCH.GET <key>", "    Return the count of a latch, or 0 if there is no latch."])
         .help_after("latch.countdown")
         .syntax("key")
         .errors(&["ERR value is not an integer or out of range: *"]),

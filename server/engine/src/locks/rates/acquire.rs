@@ -26,8 +26,8 @@ pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("rate.acquire", -2, 
     .summary("Takes permits of a rate, or returns when enough will be free; with BLOCK waits for them.")
     .help(&[
         "RATE.ACQUIRE <key> [<permits>] [BLOCK <milliseconds>] [CLIENT <id>]",
-        "    Take permits: whether it was allowed, how many are left, and after how many milliseconds to ask \
-             again. BLOCK waits, 0 for ever.",
+        "    Take permits. Return whether that was allowed, how many are left, and after how many",
+        "    milliseconds to ask again. BLOCK waits for the permits; 0 waits for ever.",
     ])
     .help_after("rate.set")
     .grammar(ACQUIRE)

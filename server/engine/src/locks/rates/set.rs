@@ -23,12 +23,11 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .categories(&["lock"])
         .keys(&[KeySpec::one(1, &[KeyFlags::OW, KeyFlags::UPDATE])])
         .about("lock", "7.2.0", "O(1)")
-        .summary("Sets the permits per interval, for all clients or each client; with NX only if none are \
-                  set.")
+        .summary("Sets the permits per interval, for all clients or each; with NX only if none are set.")
         .help(&[
             "RATE.SET <key> <permits> <milliseconds> [NX] [CLIENT <id>]",
-            "    Set the permits of an interval; with CLIENT each client has its own. Without NX all are left \
-                 again, with CLIENT those of that client.",
+            "    Set the permits per interval; with CLIENT each client has its own. Without NX all permits",
+            "    are free again; with CLIENT those of that client.",
         ])
         .grammar(SET)
         .errors(&[

@@ -32,9 +32,9 @@ pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("sem.acquire", -3, a
     .help(&[
         "SEM.ACQUIRE <key> <owner> [PERMITS <count>] [SESSION [PING <milliseconds>]] [PX <milliseconds>] [IDS] \
              [BLOCK <milliseconds>] [PRIORITY <priority>] [BARGE]",
-        "    Take permits, until they are given back, PX is over or with SESSION the connection ends, or has said \
-             nothing for as long as PING. IDS gives each a name. BLOCK waits, 0 for ever; BARGE does not queue behind \
-             those who wait.",
+        "    Acquire permits until their release, or until PX has passed. SESSION: also until the connection",
+        "    ends. PING: also until the client has sent nothing for that time. IDS gives each permit an id.",
+        "    BLOCK waits, 0 for ever. BARGE does not queue behind other waiters.",
     ])
     .help_after("sem.init")
     .grammar(ACQUIRE)

@@ -17,7 +17,10 @@ pub(super) const ROWS: &[Row<ListeningHandler>] = &[Row::new("sem.info", 2, info
     .keys(&[KeySpec::one(1, &[KeyFlags::RO, KeyFlags::ACCESS])])
     .about("lock", "7.2.0", "O(N), N the holds, the waiters and the patterns that clients are subscribed to")
     .summary("Returns a semaphore's available permits, the holders of the others, and the waiters.")
-    .help(&["SEM.INFO <key>", "    How many permits are left, who holds the others, and who waits."])
+    .help(&[
+        "SEM.INFO <key>",
+        "    Return how many permits are available, the holders of the others, and the waiters.",
+    ])
     .help_after("sem.renew")
     .syntax("key")
     .errors(&["ERR value is not an integer or out of range: *"])];

@@ -26,7 +26,8 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("sem.release", -3, relea
     .summary("Releases permits of a semaphore: a given number, or those with the given ids.")
     .help(&[
         "SEM.RELEASE <key> <owner> [PERMITS <count>|ID <id> [<id> ...]] [FORCE]",
-        "    Give permits back, one or so many or these. FORCE adds permits that the owner does not hold.",
+        "    Release one permit, a given number, or those with the given ids. FORCE adds permits that the",
+        "    owner does not hold.",
     ])
     .help_after("sem.acquire")
     .grammar(RELEASE)

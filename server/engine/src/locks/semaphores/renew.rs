@@ -23,7 +23,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("sem.renew", 5, renew as
     .summary("Sets the lease of the permit with this id, or of all leased permits of this owner.")
     .help(&[
         "SEM.RENEW <key> <id|owner> PX <milliseconds>",
-        "    Set the lease of the permit with this id, or of the permits that this owner holds for a time.",
+        "    Set the lease of the permit with this id, or of all leased permits of this owner.",
     ])
     .help_after("sem.release")
     .grammar(RENEW)

@@ -28,7 +28,8 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .summary("Creates a semaphore with the given permits if it does not exist; FORCE creates it anew.")
         .help(&[
             "SEM.INIT <key> <permits> [NX|FORCE] [PX <milliseconds>]",
-            "    Make a semaphore, if there is none; with FORCE make it anew. PX is its own end.",
+            "    Create a semaphore if it does not exist; FORCE creates it anew. PX sets the expiry of the",
+            "    key itself.",
         ])
         .grammar(INIT)
         .errors(&[
@@ -45,7 +46,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .summary("Adds or removes permits of a semaphore; the number that is left may be below zero.")
         .help(&[
             "SEM.ADJUST <key> <increment>",
-            "    Add permits, or take them away. What is left may be below zero.",
+            "    Add or remove permits. The number that is left may be below zero.",
         ])
         .help_after("sem.info")
         .grammar(ADJUST)
@@ -59,7 +60,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .keys(&[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::ACCESS, KeyFlags::UPDATE])])
         .about("lock", "7.2.0", "O(1)")
         .summary("Takes all available permits of a semaphore, for no owner.")
-        .help(&["SEM.DRAIN <key>", "    Take all permits that are left, for nobody in particular."])
+        .help(&["SEM.DRAIN <key>", "    Take all available permits, for no owner."])
         .help_after("sem.adjust")
         .syntax("key")
         .errors(&["ERR value is not an integer or out of range: *"]),

@@ -14,22 +14,24 @@ const STATS: &CommandGrammar = grammar!("[KEY pattern] [RESET]");
 symbols!(STATS: KEY, RESET);
 
 /// The rows of this file.
-pub(in crate::locks) const ROWS: &[Row<HistoryHandler>] = &[Row::new("lock.stats", -1, stats as HistoryHandler)
-    .flags(&[FLAGS])
-    .categories(&["lock", "control"])
-    .about("lock", "7.2.0", "O(N log N), N the entries of the history")
-    .summary("Returns how often and how long locks were held and waited for, according to the history.")
-    .help(&[
-        "LOCK.STATS [KEY <pattern>] [RESET]",
-        "    How often and for how long locks were held and waited for, in milliseconds; RESET counts anew after that.",
-    ])
-    .help_after("lock.verify")
-    .grammar(STATS)
-    .errors(&[
-        "ERR syntax error: *",
-        "ERR the pattern is longer than 4096 bytes",
-        "ERR the history of locks is off: *",
-    ])];
+pub(in crate::locks) const ROWS: &[Row<HistoryHandler>] =
+    &[Row::new("lock.stats", -1, stats as HistoryHandler)
+        .flags(&[FLAGS])
+        .categories(&["lock", "control"])
+        .about("lock", "7.2.0", "O(N log N), N the entries of the history")
+        .summary("Returns how often and how long locks were held and waited for, according to the history.")
+        .help(&[
+            "LOCK.STATS [KEY <pattern>] [RESET]",
+            "    Return how often and how long locks were held and waited for, in milliseconds. RESET then",
+            "    counts anew.",
+        ])
+        .help_after("lock.verify")
+        .grammar(STATS)
+        .errors(&[
+            "ERR syntax error: *",
+            "ERR the pattern is longer than 4096 bytes",
+            "ERR the history of locks is off: *",
+        ])];
 
 /// Statistics while they are counted from the history.
 #[derive(Debug)]

@@ -17,23 +17,20 @@ const VERIFY: &CommandGrammar = grammar!("[KEY pattern] [LEVEL (VIOLATION | SUSP
 symbols!(VERIFY: KEY, VIOLATION, SUSPECT);
 
 /// The rows of this file.
-pub(in crate::locks) const ROWS: &[Row<HistoryHandler>] = &[Row::new(
-    "lock.verify",
-    -1,
-    verify as HistoryHandler,
-)
-.flags(&[FLAGS])
-.categories(&["lock", "control"])
-.about("lock", "7.2.0", "O(N log N), N the entries of the history")
-.summary("Checks the history for violations of the invariants of locks.")
-.help(&[
-    "LOCK.VERIFY [KEY <pattern>] [LEVEL VIOLATION|SUSPECT|LINT]",
-    "    Whether the invariants of locks held: ok, suspect, violated, or inconclusive without all of the history.",
-    "    LEVEL leaves out what is less bad.",
-])
-.help_after("lock.history")
-.grammar(VERIFY)
-.errors(&["ERR syntax error: *", "ERR the pattern is longer than 4096 bytes"])];
+pub(in crate::locks) const ROWS: &[Row<HistoryHandler>] =
+    &[Row::new("lock.verify", -1, verify as HistoryHandler)
+        .flags(&[FLAGS])
+        .categories(&["lock", "control"])
+        .about("lock", "7.2.0", "O(N log N), N the entries of the history")
+        .summary("Checks the history for violations of the invariants of locks.")
+        .help(&[
+            "LOCK.VERIFY [KEY <pattern>] [LEVEL VIOLATION|SUSPECT|LINT]",
+            "    Check the history against the invariants of locks. The verdict is ok, suspect, violated, or",
+            "    inconclusive if part of the history is missing. LEVEL leaves out less severe findings.",
+        ])
+        .help_after("lock.history")
+        .grammar(VERIFY)
+        .errors(&["ERR syntax error: *", "ERR the pattern is longer than 4096 bytes"])];
 
 impl Wanted {
     fn of(args: Args<'_>) -> Result<Self, CommandError> {

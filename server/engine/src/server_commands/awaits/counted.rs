@@ -33,7 +33,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .summary("Waits until a given number of clients are blocked.")
         .help(&[
             "AWAIT.BLOCKED <count> [EXACT|ATMOST] [KEY <key>] [LIMIT <milliseconds>]",
-            "    Wait until so many clients are blocked (on that key): at least, exactly, or at most.",
+            "    Wait until that many clients are blocked (on that key): at least, exactly, or at most.",
         ])
         .grammar(BLOCKED.grammar),
     row("await.waiters", -3, waiters)
@@ -42,8 +42,9 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .summary("Waits until a given number of clients wait for a lock, natively or on Redisson's channels.")
         .help(&[
             "AWAIT.WAITERS <key> <count> [EXACT|ATMOST] [LIMIT <milliseconds>]",
-            "    Wait until so many clients wait for that lock: natively, or subscribed to its channels.",
-            "    While the history is on, a thread of Redisson's waits once it has asked again since it subscribed.",
+            "    Wait until that many clients wait for the lock: natively, or subscribed to its channels.",
+            "    While the history is on, a thread of Redisson counts once it has asked again after",
+            "    subscribing.",
         ])
         .grammar(WAITERS.grammar),
     row("await.subscribers", -3, subscribers)
@@ -51,7 +52,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .summary("Waits until a channel has a given number of subscribers.")
         .help(&[
             "AWAIT.SUBSCRIBERS <channel> <count> [EXACT|ATMOST] [LIMIT <milliseconds>]",
-            "    Wait until the channel has so many subscribers.",
+            "    Wait until the channel has that many subscribers.",
         ])
         .grammar(SUBSCRIBERS.grammar),
     row("await.clients", -2, clients)
@@ -59,7 +60,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .summary("Waits until a given number of clients are connected.")
         .help(&[
             "AWAIT.CLIENTS <count> [EXACT|ATMOST] [NAME <pattern>] [LIMIT <milliseconds>]",
-            "    Wait until so many clients (with a name like that) are connected, this one among them.",
+            "    Wait until that many clients (whose name matches) are connected, including this client.",
         ])
         .grammar(CLIENTS.grammar)
         .errors(NAMED_ERRORS),
@@ -68,8 +69,9 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .summary("Waits until a command has run a given number of times since startup or CONFIG RESETSTAT.")
         .help(&[
             "AWAIT.CALLS <command> <count> [EXACT|ATMOST] [KEY <pattern>] [LIMIT <milliseconds>]",
-            "    Wait until the command, as 'get' or 'config|set', was run so many times since the start or",
-            "    CONFIG RESETSTAT. With KEY on keys like that, counted from the first such question on.",
+            "    Wait until the command, such as 'get' or 'config|set', has run that many times since",
+            "    startup or CONFIG RESETSTAT. KEY: on matching keys, counted since the first such",
+            "    AWAIT.CALLS.",
         ])
         .grammar(CALLS.grammar)
         .errors(&[

@@ -25,7 +25,7 @@ pub(super) const ROWS: &[Row<Handler>] =
         .help(&[
             "AWAIT.EVENT <event> [KEY <pattern>] [OWNER <pattern>] [SINCE <seq>] [COUNT <count>] \
              [LIMIT <milliseconds>]",
-            "    Wait until LOCK.HISTORY has such an event, or so many; the number of the last of these.",
+            "    Wait until LOCK.HISTORY has a matching event, or COUNT of them. Return its number.",
         ])
         .grammar(EVENT)
         .errors(&[

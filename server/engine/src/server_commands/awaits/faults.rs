@@ -20,7 +20,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .errors(RULE_ERRORS)
         .help(&[
             "AWAIT.FAULT <name> <count> [LIMIT <milliseconds>]",
-            "    Wait until the rule of this name has acted so many times.",
+            "    Wait until the rule with this name has acted that many times.",
         ])
         .grammar(COUNT_OF_RULE.grammar),
     row("await.held", -3, held)
@@ -29,7 +29,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .errors(RULE_ERRORS)
         .help(&[
             "AWAIT.HELD <name> <count> [LIMIT <milliseconds>]",
-            "    Wait until the rule of this name holds so many requests or replies.",
+            "    Wait until the rule with this name holds that many requests or replies.",
         ])
         .grammar(COUNT_OF_RULE.grammar),
 ];

@@ -20,7 +20,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[row("await.idle", -2, idle)
     .summary("Waits until no client has sent a command for a given period of real time.")
     .help(&[
         "AWAIT.IDLE <quiet-milliseconds> [NAME <pattern>] [LIMIT <milliseconds>]",
-        "    Wait until nobody (nobody with a name like that) has sent a command for so long.",
+        "    Wait until no client (whose name matches) has sent a command for that time.",
     ])
     .grammar(IDLE.grammar)
     .errors(NAMED_ERRORS)];

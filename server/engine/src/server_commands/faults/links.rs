@@ -62,7 +62,7 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
         .summary("Neither reads from clients nor writes to them, as if their processes were paused.")
         .help(&[
             "FAULT.FREEZECLIENT <id>|NAME <glob>|LIB <glob> <milliseconds>|FOREVER",
-            "    Freeze clients that are connected. How many.",
+            "    Freeze clients that are connected. Return how many.",
         ])
         .grammar(FREEZE)
         .errors(&[
@@ -73,10 +73,7 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
     row("fault.thawclient", -2, thaw)
         .about("control", "7.2.0", "O(N), N the clients")
         .summary("Thaws clients that FAULT.FREEZECLIENT has frozen.")
-        .help(&[
-            "FAULT.THAWCLIENT <id>|NAME <glob>|LIB <glob>",
-            "    Thaw frozen clients. How many.",
-        ])
+        .help(&["FAULT.THAWCLIENT <id>|NAME <glob>|LIB <glob>", "    Thaw frozen clients. Return how many."])
         .grammar(THAW)
         .errors(GROUP_ERRORS),
     row("fault.partition", -2, partition)
@@ -84,9 +81,10 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
         .summary("Cuts the server off from clients, including new clients, in one direction or both.")
         .help(&[
             "FAULT.PARTITION NAME <glob>|LIB <glob>|ADDR <address>|ALL [IN|OUT|BOTH]",
-            "    Cut the server off from these clients but this one and those that are exempt. How many they are now.",
+            "    Cut the server off from these clients, except this client and exempt ones. Return how many.",
             "FAULT.PARTITION NODES <server>[,<server> ...] [FROM <server>[,<server> ...]|CLIENTS [IN|OUT|BOTH]]",
-            "    Cut servers of this process off from others, or from their clients. How many connections are held.",
+            "    Cut servers of this process off from others, or from their clients. Return how many",
+            "    connections are held.",
         ])
         .grammar(PARTITION)
         .errors(&[
@@ -99,7 +97,7 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
     row("fault.heal", 1, heal)
         .about("control", "7.2.0", "O(N), N the clients")
         .summary("Ends all partitions; the command itself gets through a partition.")
-        .help(&["FAULT.HEAL", "    End all partitions. How many there were."]),
+        .help(&["FAULT.HEAL", "    End all partitions. Return how many there were."]),
 ];
 
 fn freeze(

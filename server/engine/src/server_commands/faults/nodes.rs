@@ -20,9 +20,9 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
         .summary("Kills one of the servers in this process, as if that server's own process had ended.")
         .help(&[
             "FAULT.DOWN <server> [<milliseconds>] [KEEP]",
-            "    Cut its clients and links, lose its data and let its port refuse connections, for so long or until",
-            "    FAULT.UP. With KEEP its data stay.",
-            "    A server is named by its place, from 0, or by host:port.",
+            "    Cut the clients and links of a server, lose its data, and let its port refuse connections,",
+            "    for that time or until FAULT.UP. With KEEP, the data stays. A server is named by its",
+            "    position, from 0, or by host:port.",
         ])
         .grammar(DOWN)
         .errors(&[
@@ -36,7 +36,7 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
     row("fault.up", 2, up)
         .about("control", "7.2.0", "O(1)")
         .summary("Brings back a server that FAULT.DOWN has killed.")
-        .help(&["FAULT.UP <server>", "    Let it come back. Whether it was down."])
+        .help(&["FAULT.UP <server>", "    Bring the server back. Return whether it was down."])
         .syntax("server")
         .errors(&[ALONE, NO_SUCH_SERVER]),
 ];

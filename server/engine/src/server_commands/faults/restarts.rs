@@ -30,11 +30,11 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
         .summary("Makes a replica take over, without the writes since FAULT.LAG.")
         .help(&[
             "FAULT.FAILOVER [TOKENS]",
-            "    Keys are as at FAULT.LAG, scripts are forgotten, other connections are cut.",
-            "    TOKENS: the numbers of grants begin anew.",
+            "    Restore the keys as at FAULT.LAG, forget scripts, and cut other connections. TOKENS: the",
+            "    numbers of grants start anew.",
             "FAULT.FAILOVER [<server>] [TOKENS]",
-            "    Of several servers in one process: a replica becomes the master with what it has; clients of",
-            "    the old one are cut, and it follows.",
+            "    With several servers in one process: make a replica the master with the data that it has.",
+            "    The clients of the old master are cut, and the old master follows the new one.",
         ])
         .grammar(FAILOVER)
         .errors(&[
@@ -49,9 +49,9 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
         .summary("Stops the replication of all later writes, or delays it.")
         .help(&[
             "FAULT.LAG [KEY <glob>]",
-            "    Writes (to matching keys) reach no replica from now on.",
+            "    From now on, keep writes (to matching keys) from the replicas.",
             "FAULT.LAG <milliseconds>",
-            "    Of several servers in one process: replicas are told everything so much later.",
+            "    With several servers in one process: send everything to replicas that much later.",
         ])
         .grammar(LAG)
         .errors(&[
@@ -67,8 +67,8 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
         .summary("Simulates the restart of a server that has saved nothing; clocks and fault rules stay.")
         .help(&[
             "FAULT.RESTART [DOWN <milliseconds>] [KEEP] [TOKENS]",
-            "    Keys, scripts, functions and other connections are gone; with KEEP the connections alone.",
-            "    DOWN: connections are refused for so long. TOKENS: the numbers of grants begin anew.",
+            "    Drop keys, scripts, functions and other connections; with KEEP only the connections. DOWN:",
+            "    refuse connections for that time. TOKENS: the numbers of grants start anew.",
         ])
         .grammar(RESTART)
         .errors(&[

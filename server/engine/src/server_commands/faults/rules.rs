@@ -39,7 +39,7 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
         .summary("Adds a fault rule: its conditions select requests, and its action disturbs them.")
         .help(&[
             "FAULT.ADD <name> [<condition> ...] [SKIP <n>] [TIMES <n>] [PROB <p>] DO <action>",
-            "    Add a rule, which acts on requests that meet all conditions.",
+            "    Add a rule, which acts on requests that meet all its conditions.",
             "    Conditions: ON <command>, SCRIPT <sha1>, CONTAINS <text>, KEY <glob>, CHANNEL <glob>,",
             "    ARG <index> <value>, CLIENT <id>, CLIENTNAME <glob>, LIB <glob>, RESULT OK|ERROR|NIL.",
             "    Actions on the request: DROPREQUEST, DELAY <ms> [JITTER <ms>], HOLD, ERROR <text>, CLOSE, RESET,",
@@ -53,13 +53,16 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
     row("fault.clear", 1, clear)
         .about("control", "7.2.0", "O(N), N the rules")
         .summary("Removes all fault rules, and lets the requests and replies that they hold go on.")
-        .help(&["FAULT.CLEAR", "    Remove all rules. What they hold goes on. The number of rules."]),
+        .help(&[
+            "FAULT.CLEAR",
+            "    Remove all rules. The requests and replies that they hold go on. Return how many.",
+        ]),
     row("fault.del", -2, del)
         .about("control", "7.2.0", "O(N M), N the rules, M the names")
         .summary("Removes fault rules, and lets the requests and replies that they hold go on.")
         .help(&[
             "FAULT.DEL <name> [<name> ...]",
-            "    Remove rules. What they hold goes on. How many of them there were.",
+            "    Remove rules. The requests and replies that they hold go on. Return how many.",
         ])
         .syntax("name [name ...]"),
     row("fault.exempt", -1, exempt)
@@ -67,7 +70,7 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
         .summary("Sets whether fault rules apply to this client's requests.")
         .help(&[
             "FAULT.EXEMPT [ON|OFF]",
-            "    Rules do not see what this connection sends; partitions and restarts spare it.",
+            "    Exempt this connection: rules ignore its requests, and partitions and restarts spare it.",
         ])
         .grammar(EXEMPT)
         .errors(&["ERR syntax error: *"]),
@@ -76,7 +79,7 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
         .summary("Releases the requests and replies that a fault rule holds.")
         .help(&[
             "FAULT.GO <name> [COUNT <n>]",
-            "    Let go what the rule holds, the longest held first. The number of requests and replies.",
+            "    Release what the rule holds, the longest held first. Return how many requests and replies.",
         ])
         .grammar(GO)
         .errors(&[
@@ -93,11 +96,14 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
     row("fault.list", 1, list)
         .about("control", "7.2.0", "O(N), N the rules")
         .summary("Lists the fault rules, with how often each has matched and acted.")
-        .help(&["FAULT.LIST", "    The rules, oldest first, with what came of them."]),
+        .help(&[
+            "FAULT.LIST",
+            "    Return the rules, oldest first, with how often each has matched and acted.",
+        ]),
     row("fault.seed", 2, seed)
         .about("control", "7.2.0", "O(N), N the rules")
         .summary("Sets the seed of the random draws for PROB.")
-        .help(&["FAULT.SEED <n>", "    Begin the draws of all rules anew, from this seed."])
+        .help(&["FAULT.SEED <n>", "    Restart the random draws of all rules from this seed."])
         .grammar(SEED)
         .errors(&["ERR value is not an integer or out of range: *"]),
 ];

@@ -16,7 +16,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[Row::new("lock.cancel", 3, Handler::E
     .summary("Ends the waits of an owner for a lock with an error, and returns how many there were.")
     .help(&[
         "LOCK.CANCEL <key> <owner>",
-        "    End the waits of an owner for a lock: they are answered UNBLOCKED. How many there were.",
+        "    End the waits of an owner for a lock: they get the error UNBLOCKED. Return how many there were.",
     ])
     .help_after("lock.acquire")
     .syntax("key owner")];
