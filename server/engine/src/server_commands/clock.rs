@@ -112,7 +112,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .flags(&[FLAGS])
         .categories(&["control"])
         .about("control", "7.2.0", "O(1)")
-        .summary("Explains these commands."),
+        .summary("Explains the CLOCK commands."),
 ];
 
 /// The result of a clock command: its order to the clock.

@@ -29,7 +29,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .flags(&[FLAGS])
         .categories(&["control"])
         .about("control", "7.2.0", "O(1)")
-        .summary("Explains these commands."),
+        .summary("Explains the CONTROL commands."),
 ];
 
 const fn row(name: &'static str, arity: i32, handler: Handler) -> Row<Handler> {

@@ -49,4 +49,4 @@ pub(super) const HELP: &[Row<Handler>] = &[Row::help_command("await.help", 1)
     .categories(&["control"])
     .errors(ERRORS)
     .about("control", "7.2.0", "O(1)")
-    .summary("Explains these commands.")];
+    .summary("Explains the AWAIT commands.")];

@@ -92,7 +92,7 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
         .flags(&[FLAGS])
         .categories(&["control"])
         .about("control", "7.2.0", "O(1)")
-        .summary("Explains these commands."),
+        .summary("Explains the FAULT commands."),
     row("fault.list", 1, list)
         .about("control", "7.2.0", "O(N), N the rules")
         .summary("Lists the fault rules, with how often each has matched and acted.")
