@@ -108,7 +108,7 @@ fn start(
     complaint.iter().for_each(|complaint| tracing::warn!("{complaint}"));
     let parent = parent.filter(|_| config.exit_with_parent);
     if config.exit_with_parent && parent.is_none() {
-        tracing::warn!("exit-with-parent: there is no parent process that could be waited for");
+        tracing::warn!("exit-with-parent: there is no parent process to wait for");
     }
     log_start(&config, beginning);
     let builder = Server::builder().config(config.clone()).started_in(beginning.started_in.clone());

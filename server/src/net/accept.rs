@@ -193,7 +193,7 @@ impl Clients {
                 if self.tls.is_none()
                     && let Err(error) = stream.write_all(DENIED)
                 {
-                    tracing::debug!(%error, "a client left before it was refused");
+                    tracing::debug!(%error, "a client disconnected before it was refused");
                 }
                 None
             }
@@ -231,7 +231,7 @@ async fn follow(clients: Clients, mut tasks: JoinSet<()>, mut rebinds: Rebinds) 
         let Rebind { sockets, done } = rebind;
         tasks.shutdown().await;
         if let Err(error) = clients.open(sockets, &mut tasks) {
-            tracing::error!(%error, "a listening socket could not be watched");
+            tracing::error!(%error, "cannot wait for connections on a listening socket");
         }
         // The caller may have stopped waiting.
         let _unheard = done.map(|done| done.send(()));
@@ -256,7 +256,7 @@ async fn admit<S: Write>(
     match accepted {
         Ok(stream) => {
             if let Err(error) = hand_over(shared, stream, refusal, open) {
-                tracing::debug!(%error, "a client left before it was accepted");
+                tracing::debug!(%error, "a client disconnected before it was accepted");
             }
         }
         Err(error) => {

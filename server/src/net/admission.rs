@@ -62,7 +62,7 @@ impl Admission {
             .with_retries(3);
         // If the time is beyond the system's range, the system's own stays in force, as in Redis.
         if let Err(error) = SockRef::from(stream).set_tcp_keepalive(&probes) {
-            tracing::debug!(%error, "the system's times of keep-alive probes stay");
+            tracing::debug!(%error, "cannot set the times of keep-alive probes; those of the system apply");
         }
     }
 }

@@ -208,7 +208,7 @@ impl Connection {
         }
         self.input.record_len();
         if self.input.len() > self.status.query_buffer_limit {
-            tracing::warn!(id = self.id, "closing a client that passed client-query-buffer-limit");
+            tracing::warn!(id = self.id, "closing a client that exceeded client-query-buffer-limit");
             turn.defer(Job::count(ConnectionEvent::QueryLimit));
             return Err(io::Error::other("client-query-buffer-limit"));
         }

@@ -10,7 +10,7 @@ pub(super) fn contained<T>(what: &'static str, work: impl FnOnce() -> T) -> Opti
         Ok(done) => return Some(done),
         Err(panic) => match panic.downcast_ref::<OutOfMemory>() {
             Some(OutOfMemory { bytes }) => {
-                tracing::warn!(what, bytes, "ended for lack of memory")
+                tracing::warn!(what, bytes, "ended: out of memory")
             }
             None => tracing::error!(what, "panicked"),
         },

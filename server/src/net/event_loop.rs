@@ -430,7 +430,7 @@ impl EventLoop {
         let interests = Interest::READABLE | Interest::WRITABLE;
         let registered = self.poll.borrow().registry().register(socket, Token(key), interests);
         if let Err(error) = registered {
-            tracing::warn!(%error, "a connection could not be watched");
+            tracing::warn!(%error, "cannot wait for events of a connection");
             return self.close(key, connection, turn);
         }
         let (address, socket) = (Address { index: self.index, key }, connection.socket.clone());

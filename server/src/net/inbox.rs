@@ -32,7 +32,7 @@ impl Inbox {
     /// Wakes the loop.
     pub(super) fn wake(&self) {
         if let Err(error) = self.waker.wake() {
-            tracing::error!(%error, "a loop could not be woken");
+            tracing::error!(%error, "cannot wake an event loop");
         }
     }
 

@@ -86,7 +86,7 @@ fn prepare(stream: &std::net::TcpStream) -> io::Result<Peer> {
 #[cfg(target_os = "linux")]
 fn spare_pacing(stream: &std::net::TcpStream) {
     if let Err(error) = SockRef::from(stream).set_tcp_congestion(b"reno") {
-        tracing::debug!(%error, "the system's congestion control stays");
+        tracing::debug!(%error, "cannot set the congestion control; that of the system applies");
     }
 }
 

@@ -37,7 +37,7 @@ impl OutboundInbox {
     fn post_some(&self, ids: Vec<OutboundId>) {
         self.pending.lock().extend(ids);
         if let Err(error) = self.start_once() {
-            tracing::error!(%error, "connections to other servers cannot be made");
+            tracing::error!(%error, "cannot connect to other servers");
         }
         self.wake();
     }

@@ -68,7 +68,7 @@ mod alarm {
             match timerfd_settime(&self.0, TimerfdTimerFlags::empty(), &once) {
                 Ok(_) => None,
                 Err(error) => {
-                    tracing::warn!(%error, "a timer could not be set");
+                    tracing::warn!(%error, "cannot set a timer");
                     Some(left)
                 }
             }

@@ -17,16 +17,16 @@ pub(super) struct Beginning {
 pub(super) fn end_process(crash: Crash, beginning: &Beginning) {
     match crash {
         Crash::Segfault => {
-            tracing::error!("Lockwheel crashed by signal: 11, as DEBUG has asked");
+            tracing::error!("Lockwheel crashed by signal: 11, as requested by DEBUG");
             raise_segfault();
             process::abort();
         }
         Crash::Abort => {
-            tracing::error!("Guru Meditation: DEBUG has asked for the end of the process");
+            tracing::error!("Guru Meditation: DEBUG requested the end of the process");
             process::abort();
         }
         Crash::Restart(delay_ms) => {
-            tracing::warn!("The process runs anew in {delay_ms} milliseconds, as DEBUG has asked");
+            tracing::warn!("The process restarts in {delay_ms} milliseconds, as requested by DEBUG");
             std::thread::sleep(std::time::Duration::from_millis(delay_ms));
             run_anew(beginning);
         }
@@ -60,7 +60,7 @@ fn run_anew(beginning: &Beginning) {
     }
     beginning.started_in.iter().for_each(|directory| _ = command.current_dir(directory));
     let error = command.exec();
-    tracing::error!(%error, "the program cannot be run anew");
+    tracing::error!(%error, "cannot restart the program");
     process::exit(1);
 }
 

@@ -118,7 +118,7 @@ impl Engine {
         if self.shutdown.has_begun() {
             self.stop = Some(Stop::Shutdown);
         } else if self.shut_down(ending).is_err() {
-            tracing::warn!("A signal came to end the server, but its keys could not be saved: it goes on.");
+            tracing::warn!("The server continues after the signal, because its keys could not be saved.");
         }
         self.commit();
     }

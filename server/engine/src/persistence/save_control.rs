@@ -115,7 +115,7 @@ impl SaveControl<'_> {
     /// Gives up a snapshot for replicas in progress, because no replica waits for it any more.
     pub(crate) fn give_up_for_replicas(&mut self) {
         if self.is_for_replicas() {
-            tracing::info!("Background transfer given up: no replica waits for it any more");
+            tracing::info!("Background transfer stopped: no replica is waiting for it");
             self.keyspace.end_snapshot();
             self.end_for_replicas();
         }

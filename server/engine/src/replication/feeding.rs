@@ -236,7 +236,7 @@ pub(super) fn cut_for_lack_of_memory(slot: Slot) -> ReplicationEffect {
 }
 
 fn log_lack_of_memory() {
-    tracing::warn!("There is no memory for what a replica is to be told: it is disconnected");
+    tracing::warn!("Out of memory for the output of a replica: the replica is disconnected");
 }
 
 #[cfg(test)]

@@ -107,6 +107,6 @@ pub(super) fn notify(
 pub(super) fn push_event(effects: &mut VecDeque<Effect>, db: usize, key: &[u8], event: Event) {
     match allocation::try_copy(key) {
         Ok(key) => effects.push_back(Effect::Notify { db, event, key }),
-        Err(_) => tracing::warn!("There is no memory to publish '{}' of a key with a long name", event.name),
+        Err(_) => tracing::warn!("Out of memory to publish '{}' of a key with a long name", event.name),
     }
 }

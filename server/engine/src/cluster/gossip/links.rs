@@ -247,7 +247,7 @@ impl Gossip {
         match (awaited, answer) {
             (None, _) => self.close(view, number),
             (Some(refused), Answer::Refused(why)) => {
-                tracing::debug!("Another node refuses what this one says: {why}");
+                tracing::debug!("Another node refused a message of this node: {why}");
                 // Without its answer, the message is lost. The next connection asks again, as after an error on Redis'
                 // bus.
                 if matches!(refused, Awaited::Message(_)) {

@@ -68,7 +68,10 @@ impl Engine {
             if is_streamed(&self.commands, Args::new(&argv)) {
                 self.run_as_master(slot, &argv);
             } else {
-                tracing::warn!("The master has sent what is no change: {}", name.escape_ascii());
+                tracing::warn!(
+                    "The replication stream contains a command that is not a change: {}",
+                    name.escape_ascii()
+                );
             }
         }
         self.change_replication(|control| control.pass_on_stream());

@@ -37,7 +37,7 @@ impl ReplicationControl<'_> {
     /// gets a snapshot and none misses the change.
     #[cold]
     fn break_stream(&mut self) {
-        tracing::warn!("There is no memory to tell replicas what has changed: they are to synchronize anew");
+        tracing::warn!("Out of memory for the replication stream: the replicas have to synchronize again");
         self.history.begin_another_history(self.keyspace.rng());
         self.stream_changed();
         self.cut_replicas();
