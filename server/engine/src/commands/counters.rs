@@ -18,7 +18,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .categories(&["string"])
         .keys(KEY)
         .about("string", "1.0.0", "O(1)")
-        .summary("Adds one to the integer that a key holds; no key counts as 0.")
+        .summary("Increments the integer that a key holds; an absent key counts as 0.")
         .syntax("key")
         .errors(&[NOT_AN_INTEGER, OVERFLOW]),
     Row::new("decr", 2, decr as DataHandler)
@@ -26,7 +26,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .categories(&["string"])
         .keys(KEY)
         .about("string", "1.0.0", "O(1)")
-        .summary("Takes one from the integer that a key holds; no key counts as 0.")
+        .summary("Decrements the integer that a key holds; an absent key counts as 0.")
         .syntax("key")
         .errors(&[NOT_AN_INTEGER, OVERFLOW]),
     Row::new("incrby", 3, incrby as DataHandler)
@@ -34,7 +34,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .categories(&["string"])
         .keys(KEY)
         .about("string", "1.0.0", "O(1)")
-        .summary("Adds to the integer that a key holds; no key counts as 0.")
+        .summary("Adds to the integer that a key holds; an absent key counts as 0.")
         .syntax("key increment")
         .errors(&[NOT_AN_INTEGER, OVERFLOW]),
     Row::new("decrby", 3, decrby as DataHandler)
@@ -42,7 +42,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .categories(&["string"])
         .keys(KEY)
         .about("string", "1.0.0", "O(1)")
-        .summary("Takes from the integer that a key holds; no key counts as 0.")
+        .summary("Subtracts from the integer that a key holds; an absent key counts as 0.")
         .syntax("key decrement")
         .errors(&[NOT_AN_INTEGER, OVERFLOW, "ERR decrement would overflow"]),
     Row::new("incrbyfloat", 3, incrbyfloat as DataHandler)
@@ -50,7 +50,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .categories(&["string"])
         .keys(KEY)
         .about("string", "2.6.0", "O(1)")
-        .summary("Adds to the number that a key holds, with its fraction; no key counts as 0.")
+        .summary("Adds to the floating-point number that a key holds; an absent key counts as 0.")
         .syntax("key increment:double")
         .errors(&["ERR value is not a valid float", "ERR increment would produce NaN or Infinity"]),
 ];

@@ -75,7 +75,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .tips(&["nondeterministic_output"]),
     write_row("persist", 2, persist)
         .about("generic", "2.2.0", "O(1)")
-        .summary("Takes the deadline off a key.")
+        .summary("Removes the deadline of a key.")
         .syntax("key"),
 ];
 

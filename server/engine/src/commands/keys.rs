@@ -26,7 +26,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
              elements in the list, set, sorted set or hash. Removing a single key that holds a string value \
              is O(1).",
         )
-        .summary("Deletes keys; how many there were.")
+        .summary("Deletes keys and returns how many existed.")
         .syntax("key [key ...]")
         .tips(SUMMED),
     Row::new("unlink", -2, delete as DataHandler)
@@ -40,7 +40,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
              different thread in order to reclaim memory, where N is the number of allocations the deleted \
              objects where composed of.",
         )
-        .summary("Deletes keys; how many there were. The same as DEL.")
+        .summary("Deletes keys and returns how many existed, like DEL.")
         .syntax("key [key ...]")
         .tips(SUMMED),
     Row::new("exists", -2, exists as DataHandler)
@@ -48,7 +48,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .categories(&["keyspace"])
         .keys(EACH_READ)
         .about("generic", "1.0.0", "O(N) where N is the number of keys to check.")
-        .summary("How many of the keys there are; one named twice counts twice.")
+        .summary("Counts the keys that exist; a key that is named twice counts twice.")
         .history(&[("3.0.3", "Accepts multiple `key` arguments.")])
         .syntax("key [key ...]")
         .tips(SUMMED),
@@ -57,7 +57,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .categories(&["keyspace"])
         .keys(EACH_READ)
         .about("generic", "3.2.1", "O(N) where N is the number of keys that will be touched.")
-        .summary("Counts as an access of keys, even by a client that has said CLIENT NO-TOUCH; how many there are.")
+        .summary("Marks keys as accessed, even with CLIENT NO-TOUCH, and returns how many exist.")
         .syntax("key [key ...]")
         .tips(SUMMED),
     Row::new("type", 2, type_of as DataHandler)

@@ -34,7 +34,7 @@ const OBJECT: &[Row<DataHandler>] = &[
         "    associated with a <key>.",
     ]),
     row("freq", frequency, "4.0.0")
-        .summary("About the logarithm of how often a key is accessed, under an LFU maxmemory-policy.")
+        .summary("Returns the logarithmic access frequency of a key, under an LFU maxmemory-policy.")
         .help(&[
             "FREQ <key>",
             "    Return the access frequency index of the <key>. The returned integer is",

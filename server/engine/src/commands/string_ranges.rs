@@ -25,7 +25,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
              already present value is of any size, since the dynamic string library used by Redis will \
              double the free space available on every reallocation.",
         )
-        .summary("Appends to a string, made when there is no such key; its new length.")
+        .summary("Appends to a string, which is created if the key does not exist, and returns its length.")
         .syntax("key value")
         .errors(&[TOO_LONG]),
     Row::new("strlen", 2, strlen as DataHandler)
@@ -63,7 +63,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
              very small so the amortized complexity is O(1). Otherwise, complexity is O(M) with M being the \
              length of the value argument.",
         )
-        .summary("Overwrites a part of a string, padded with zero bytes up to it; its new length.")
+        .summary("Overwrites a part of a string, padded with zero bytes, and returns its length.")
         .syntax("key offset value")
         .errors(&[NOT_AN_INTEGER, "ERR offset is out of range", TOO_LONG]),
 ];

@@ -100,7 +100,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .categories(&["string"])
         .keys(&[KeySpec::range(1, -1, 2, &[KeyFlags::OW, KeyFlags::INSERT])])
         .about("string", "1.0.1", "O(N) where N is the number of keys to set.")
-        .summary("Sets several keys to strings at once if there is none of them.")
+        .summary("Sets several keys to strings at once if none of them exists.")
         .syntax("key value [key value ...]")
         .tips(&["request_policy:multi_shard", "response_policy:agg_min"]),
 ];
@@ -132,9 +132,7 @@ const fn set_row(handler: DataHandler) -> Row<DataHandler> {
         .keys(SET_KEYS)
         .key_finder(set_key)
         .about("string", "1.0.0", "O(1)")
-        .summary(
-            "Sets a key to a string, whatever it held; only if it is absent or present, and with a deadline.",
-        )
+        .summary("Sets a key to a string, optionally only if it is absent or present, and with a deadline.")
         .refusing_before("7.0.0", nx_with_get)
 }
 

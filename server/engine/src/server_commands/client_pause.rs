@@ -31,7 +31,7 @@ pub(super) const PAUSE: Row<Handler> = row("pause", -3, Handler::Part(PartHandle
 pub(super) const UNPAUSE: Row<Handler> = row("unpause", 2, Handler::Part(PartHandler::Pauses(unpause)))
     .flags(&[ADMIN])
     .about("connection", "6.2.0", "O(N) Where N is the number of paused clients")
-    .summary("Lets the requests of clients go on.")
+    .summary("Resumes the requests of paused clients.")
     .help(&["UNPAUSE", "    Stop the current client pause, resuming traffic."])
     .help_after("list");
 

@@ -17,7 +17,7 @@ const NO_SUCH_CLIENT: &str = "ERR The client ID you want redirect to does not ex
 /// The row of CACHING.
 pub(super) const CACHING: Row<Handler> = row("caching", 3, Handler::Client(ClientHandler::Tracking(caching)))
     .about("connection", "6.0.0", "O(1)")
-    .summary("Says whether the keys of the next request are tracked.")
+    .summary("Sets whether the keys of the next request are tracked.")
     .help(&[
         "CACHING (YES|NO)",
         "    Enable/disable tracking of the keys for next command in OPTIN/OPTOUT modes.",
@@ -29,14 +29,14 @@ pub(super) const CACHING: Row<Handler> = row("caching", 3, Handler::Client(Clien
 pub(super) const GETREDIR: Row<Handler> =
     row("getredir", 2, Handler::Client(ClientHandler::Tracking(getredir)))
         .about("connection", "6.0.0", "O(1)")
-        .summary("Gives the number of the client that is told of changes instead.")
+        .summary("Returns the id of the client to which invalidation messages are redirected.")
         .help(&["GETREDIR", "    Return the client ID we are redirecting to when tracking is enabled."])
         .help_after("caching");
 
 /// The row of TRACKING.
 pub(super) const TRACKING: Row<Handler> = row("tracking", -3, Handler::Client(ClientHandler::Tracking(tracking)))
     .about("connection", "6.0.0", "O(1). Some options may introduce additional complexity.")
-    .summary("Says whether the client is told when keys change that it has read.")
+    .summary("Enables or disables invalidation messages for keys that the client has read.")
     .help(&[
         "TRACKING (ON|OFF) [REDIRECT <id>] [BCAST] [PREFIX <prefix> [...]]",
         "         [OPTIN] [OPTOUT] [NOLOOP]",

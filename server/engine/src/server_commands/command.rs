@@ -42,7 +42,7 @@ const COMMAND: &[Row<Handler>] = &[
         .help(&["COUNT", "    Return the total number of commands in this Redis server."]),
     row("docs", -2, docs)
         .about("server", "7.0.0", "O(N) where N is the number of commands to look up")
-        .summary("Documents commands, without any named all.")
+        .summary("Documents commands; without arguments all.")
         .help(&[
             "DOCS [<command-name> ...]",
             "    Return documentation details about multiple Redis commands.",
@@ -73,7 +73,7 @@ const COMMAND: &[Row<Handler>] = &[
         .summary("Explains the subcommands."),
     row("info", -2, info)
         .about("server", "2.8.13", "O(N) where N is the number of commands to look up")
-        .summary("Tells about commands, without any named about all.")
+        .summary("Describes commands; without arguments all.")
         .history(&[("7.0.0", "Allowed to be called with no argument to get info on all commands.")])
         .help(&[
             "INFO [<command-name> ...]",

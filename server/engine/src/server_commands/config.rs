@@ -33,7 +33,7 @@ const CONFIG: &[Row<Handler>] = &[
         .summary("Explains the subcommands."),
     row("resetstat", 2, Handler::Statistics(resetstat))
         .about("server", "2.0.0", "O(1)")
-        .summary("Begins the counters of INFO anew.")
+        .summary("Resets the counters of INFO.")
         .help(&["RESETSTAT", "    Reset statistics reported by the INFO command."])
         .tips(&["request_policy:all_nodes", "response_policy:all_succeeded"]),
     row("rewrite", 2, Handler::Engine(rewrite))

@@ -28,7 +28,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .flags(&[Flags::LOADING, Flags::STALE, Flags::FAST])
         .categories(&["connection"])
         .about("connection", "1.0.0", "O(1)")
-        .summary("Gives back its argument.")
+        .summary("Returns its argument.")
         .syntax("message"),
     Row::new("hello", -1, Handler::Engine(hello))
         .secrets(hello_secrets)
@@ -53,7 +53,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .flags(&[Flags::FAST, Flags::WHILE_SUBSCRIBED])
         .categories(&["connection"])
         .about("connection", "1.0.0", "O(1)")
-        .summary("Tells that the server is there.")
+        .summary("Checks that the server replies.")
         .syntax("[message]")
         .tips(&["request_policy:all_shards", "response_policy:all_succeeded"]),
     Row::new("quit", -1, Handler::Session(quit))
@@ -65,7 +65,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .flags(&[NO_AUTH_FLAGS, Flags::ALLOW_BUSY, Flags::UNQUEUED, Flags::WHILE_SUBSCRIBED])
         .categories(&["connection"])
         .about("connection", "6.2.0", "O(1)")
-        .summary("Makes the connection as if it were new."),
+        .summary("Resets the connection to its initial state."),
     Row::new("select", 2, Handler::ConfiguredSession(select))
         .flags(&[Flags::LOADING, Flags::STALE, Flags::FAST])
         .categories(&["connection"])

@@ -24,7 +24,7 @@ const fn row(name: &'static str, arity: i32, handler: Handler) -> Row<Handler> {
 
 const LATENCY: &[Row<Handler>] = &[
     row("doctor", 2, Handler::Part(PartHandler::Latency(doctor)))
-        .summary("Tells in sentences what took long, and what may be done about it.")
+        .summary("Reports slow events in sentences, with advice.")
         .help(&["DOCTOR", "    Return a human readable latency analysis report."]),
     row("graph", 3, Handler::Part(PartHandler::Latency(graph)))
         .summary("Draws how long an event took.")
@@ -41,7 +41,7 @@ const LATENCY: &[Row<Handler>] = &[
             "7.0.0",
             "O(N) where N is the number of commands with latency information being retrieved.",
         )
-        .summary("Tells how many calls of commands took how long.")
+        .summary("Returns the latency distribution of commands.")
         .help(&[
             "HISTOGRAM [COMMAND ...]",
             "    Return a cumulative distribution of latencies in the format of a histogram for the specified \
@@ -51,15 +51,15 @@ const LATENCY: &[Row<Handler>] = &[
         .help_after("reset")
         .syntax("[command ...]"),
     row("history", 3, Handler::Part(PartHandler::Latency(history)))
-        .summary("Tells when an event took how long.")
+        .summary("Returns the latency samples of an event.")
         .help(&["HISTORY <event>", "    Return time-latency samples for the <event> class."])
         .help_after("graph")
         .syntax("event"),
     row("latest", 2, Handler::Part(PartHandler::Latency(latest)))
-        .summary("Tells of the latest of each event that took long.")
+        .summary("Returns the latest latency sample of each event.")
         .help(&["LATEST", "    Return the latest latency samples for all events."]),
     row("reset", -2, Handler::Part(PartHandler::Latency(reset)))
-        .summary("Forgets what took long.")
+        .summary("Removes the latency samples of events.")
         .help(&[
             "RESET [<event> ...]",
             "    Reset latency data of one or more <event> classes.",

@@ -19,7 +19,7 @@ const SLOW: &str = "Depends on how much memory is allocated, could be slow";
 const MEMORY: &[Row<Handler>] = &[
     Row::new("doctor", 2, Handler::Engine(doctor))
         .about("server", "4.0.0", "O(1)")
-        .summary("Tells in sentences what takes more memory than it should.")
+        .summary("Reports problems of memory use in sentences.")
         .help(&["DOCTOR", "    Return memory problems reports."])
         .tips(TIPS),
     Row::help_command("help", 2)
@@ -33,12 +33,12 @@ const MEMORY: &[Row<Handler>] = &[
         .tips(TIPS),
     Row::new("purge", 2, Handler::Engine(purge))
         .about("server", "4.0.0", SLOW)
-        .summary("Gives the system back what the allocator keeps and nobody uses.")
+        .summary("Returns unused memory of the allocator to the system.")
         .help(&["PURGE", "    Attempt to purge dirty pages for reclamation by the allocator."])
         .tips(&["request_policy:all_shards", "response_policy:all_succeeded"]),
     Row::new("stats", 2, Handler::Engine(stats))
         .about("server", "4.0.0", "O(1)")
-        .summary("Tells what takes how much memory.")
+        .summary("Returns the memory use of each part of the server.")
         .help(&["STATS", "    Return information about the memory usage of the server."])
         .tips(TIPS),
     Row::new("usage", -3, Handler::Data(usage))

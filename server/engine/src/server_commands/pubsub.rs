@@ -50,7 +50,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
     Row::new("unsubscribe", -1, UNSUBSCRIBE)
         .flags(&[SUBSCRIBE_FLAGS])
         .about("pubsub", "2.0.0", "O(N) where N is the number of clients already subscribed to a channel.")
-        .summary("Stops listening to channels, without any named to all.")
+        .summary("Unsubscribes from channels; without arguments from all.")
         .syntax("[channel [channel ...]]"),
     Row::new("psubscribe", -2, PSUBSCRIBE)
         .flags(&[SUBSCRIBE_FLAGS])
@@ -70,7 +70,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
             "O(N+M) where N is the number of patterns the client is already subscribed and M is the number \
              of total patterns subscribed in the system (by any client).",
         )
-        .summary("Stops listening to patterns, without any named to all.")
+        .summary("Unsubscribes from patterns; without arguments from all.")
         .syntax("[pattern [pattern ...]]"),
     Row::new("spublish", 3, Handler::Publish(Audience::Shard))
         .flags(&[Flags::PUBSUB, Flags::LOADING, Flags::STALE, Flags::FAST, Flags::MAY_REPLICATE])
@@ -98,7 +98,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
             "7.0.0",
             "O(N) where N is the number of clients already subscribed to a shard channel.",
         )
-        .summary("Stops listening to channels of shards, without any named to all.")
+        .summary("Unsubscribes from shard channels; without arguments from all.")
         .syntax("[shardchannel [shardchannel ...]]"),
     Row::container("pubsub", -2, PUBSUB)
         .about("pubsub", "2.8.0", "Depends on subcommand.")
@@ -114,7 +114,7 @@ const PUBSUB: &[Row<Handler>] = &[
             "O(N) where N is the number of active channels, and assuming constant time pattern matching \
              (relatively short channels and patterns)",
         )
-        .summary("Lists the channels that somebody listens to.")
+        .summary("Lists the channels that have subscribers.")
         .help(&[
             "CHANNELS [<pattern>]",
             "    Return the currently active channels matching a <pattern> (default: '*').",
@@ -128,7 +128,7 @@ const PUBSUB: &[Row<Handler>] = &[
     Row::new("numpat", 2, Handler::PubSub(numpat))
         .flags(&[Flags::PUBSUB, Flags::LOADING, Flags::STALE])
         .about("pubsub", "2.8.0", "O(1)")
-        .summary("Counts the patterns that somebody listens to.")
+        .summary("Counts the patterns that have subscribers.")
         .help(&["NUMPAT", "    Return number of subscriptions to patterns."]),
     Row::new("numsub", -2, Handler::PubSub(numsub))
         .flags(&[Flags::PUBSUB, Flags::LOADING, Flags::STALE])
@@ -152,7 +152,7 @@ const PUBSUB: &[Row<Handler>] = &[
             "O(N) where N is the number of active shard channels, and assuming constant time pattern matching \
              (relatively short shard channels).",
         )
-        .summary("Lists the channels of shards that somebody listens to.")
+        .summary("Lists the shard channels that have subscribers.")
         .help(&[
             "SHARDCHANNELS [<pattern>]",
             "    Return the currently active shard level channels matching a <pattern> (default: '*').",

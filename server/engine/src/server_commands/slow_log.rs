@@ -18,7 +18,7 @@ const SLOWLOG: &[Row<Handler>] = &[
     Row::new("get", -2, Handler::SlowLog(get))
         .flags(&[FLAGS])
         .about("server", "2.2.12", "O(N) where N is the number of entries returned")
-        .summary("Gives the calls that took long, the latest first.")
+        .summary("Returns the slow calls, the latest first.")
         .history(&[("4.0.0", "Added client IP address, port and name to the reply.")])
         .help(&[
             "GET [<count>]",

@@ -34,7 +34,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .categories(&["transaction"])
         .keys(&[KeySpec::range(1, -1, 1, &[KeyFlags::RO])])
         .about("transactions", "2.2.0", "O(1) for every key.")
-        .summary("Makes the next transaction depend on keys staying as they are.")
+        .summary("Makes the next transaction run only if the keys do not change before it.")
         .syntax("key [key ...]")
         .errors(&["ERR WATCH inside MULTI is not allowed"]),
     Row::new("unwatch", 1, Handler::Client(ClientHandler::Watching(unwatch)))

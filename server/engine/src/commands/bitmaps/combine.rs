@@ -17,7 +17,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[Row::new("bitop", -4
         KeySpec::range(3, -1, 1, &[KeyFlags::RO, KeyFlags::ACCESS]),
     ])
     .about("bitmap", "2.6.0", "O(N)")
-    .summary("Combines strings bit by bit and stores the result; its length.")
+    .summary("Combines strings bit by bit, stores the result and returns its length.")
     .syntax("(operation: AND | OR | XOR | NOT) destkey key [key ...]")
     .errors(&["ERR syntax error", ONE_SOURCE])];
 

@@ -27,7 +27,7 @@ const fn bitcount_row(handler: DataHandler) -> Row<DataHandler> {
         .categories(&["bitmap"])
         .keys(READS)
         .about("bitmap", "2.6.0", "O(N)")
-        .summary("How many bits of a string, or of a range of its bytes or bits, are set.")
+        .summary("Counts the bits that are set in a string, or in a range of its bytes or bits.")
         .errors(&[NOT_AN_INTEGER, SYNTAX])
 }
 
@@ -37,7 +37,7 @@ const fn bitpos_row(handler: DataHandler) -> Row<DataHandler> {
         .categories(&["bitmap"])
         .keys(READS)
         .about("bitmap", "2.8.7", "O(N)")
-        .summary("Where the first bit that is 0, or 1, is in a string or in a range of its bytes or bits.")
+        .summary("Finds the first bit that is 0, or 1, in a string or in a range of its bytes or bits.")
         .errors(&[NOT_AN_INTEGER, SYNTAX, NOT_A_BIT])
 }
 

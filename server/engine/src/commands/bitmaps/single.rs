@@ -15,7 +15,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .categories(&["bitmap"])
         .keys(&[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::ACCESS, KeyFlags::UPDATE])])
         .about("bitmap", "2.2.0", "O(1)")
-        .summary("Sets or clears a bit of a string, padded with zero bytes up to it; the bit before.")
+        .summary("Sets or clears a bit of a string, padded with zero bytes, and returns the old bit.")
         .syntax("key offset value:integer")
         .errors(&[BAD_OFFSET, BAD_BIT]),
     Row::new("getbit", 3, getbit as DataHandler)
@@ -23,7 +23,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .categories(&["bitmap"])
         .keys(&[KeySpec::one(1, &[KeyFlags::RO, KeyFlags::ACCESS])])
         .about("bitmap", "2.2.0", "O(1)")
-        .summary("A bit of a string; those beyond its end are 0.")
+        .summary("Returns a bit of a string; bits beyond its end are 0.")
         .syntax("key offset")
         .errors(&[BAD_OFFSET]),
 ];

@@ -57,7 +57,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .categories(&["keyspace", "dangerous"])
         .keys(RESTORED)
         .about("generic", "2.6.0", RESTORE_COMPLEXITY)
-        .summary("Makes a key that holds what DUMP has answered, with the time that it has left in milliseconds.")
+        .summary("Creates a key from the payload of DUMP, with a remaining time to live in milliseconds.")
         .history(RESTORE_HISTORY)
         .syntax(RESTORE_SYNTAX)
         .errors(RESTORE_ERRORS),

@@ -24,7 +24,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
             "3.2.0",
             "O(log(N)) for each item added, where N is the number of elements in the sorted set.",
         )
-        .summary("Adds places, or moves them.")
+        .summary("Adds members with coordinates, or moves members.")
         .history(&[("6.2.0", "Added the `CH`, `NX` and `XX` options.")])
         .syntax("key [condition@6.2.0: NX | XX] [CH=change@6.2.0] (longitude latitude member) ...")
         .errors(&[

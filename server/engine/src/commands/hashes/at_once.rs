@@ -16,7 +16,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .categories(&["hash"])
         .keys(&[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::ACCESS, KeyFlags::UPDATE])])
         .about("hash", "9.0.0", "O(N) where N is the number of specified fields.")
-        .summary("The values of fields of a hash, whose deadlines are set or taken.")
+        .summary("Returns the values of fields of a hash and sets or removes their deadlines.")
         .syntax(
             "key [expiration: EX seconds | PX milliseconds | EXAT unix-time-seconds | \
              PXAT unix-time-milliseconds | PERSIST] FIELDS (fields: numfields:integer#0 field [field ...])",
@@ -49,7 +49,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .categories(&["hash"])
         .keys(&[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::ACCESS, KeyFlags::DELETE])])
         .about("hash", "9.1.0", "O(N) where N is the number of fields to be retrieved and deleted.")
-        .summary("The values of fields of a hash, which are removed.")
+        .summary("Returns the values of fields of a hash and removes the fields.")
         .syntax("key FIELDS (fields: numfields:integer#0 field [field ...])")
         .errors(&["ERR syntax error", "ERR value is not an integer or out of range", NUMFIELDS]),
 ];

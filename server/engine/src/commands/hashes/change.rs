@@ -22,7 +22,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
             "O(1) for each field/value pair added, so O(N) to add N field/value pairs when the command is \
              called with multiple field/value pairs.",
         )
-        .summary("Sets fields of a hash and tells how many are new.")
+        .summary("Sets fields of a hash and returns how many are new.")
         .history(&[("4.0.0", "Accepts multiple `field` and `value` arguments.")])
         .syntax("key field value [field value ...]"),
     Row::new("hmset", -4, hmset as DataHandler)
@@ -30,7 +30,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .categories(&["hash"])
         .keys(SETS)
         .about("hash", "2.0.0", "O(N) where N is the number of fields being set.")
-        .summary("Sets fields of a hash; HSET says more.")
+        .summary("Sets fields of a hash, like HSET, and returns OK.")
         .deprecated("4.0.0", "`HSET` with multiple field-value pairs")
         .syntax("key field value [field value ...]"),
     Row::new("hsetnx", 4, hsetnx as DataHandler)
@@ -45,7 +45,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .categories(&["hash"])
         .keys(&[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::DELETE])])
         .about("hash", "2.0.0", "O(N) where N is the number of fields to be removed.")
-        .summary("Removes fields of a hash and tells how many there were.")
+        .summary("Removes fields of a hash and returns how many existed.")
         .history(&[("2.4.0", "Accepts multiple `field` arguments.")])
         .syntax("key field [field ...]"),
     Row::new("hincrby", 4, hincrby as DataHandler)
@@ -53,7 +53,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .categories(&["hash"])
         .keys(INCREMENTS)
         .about("hash", "2.0.0", "O(1)")
-        .summary("Adds an integer to the one that a field holds, 0 if there is none.")
+        .summary("Adds to the integer that a field holds; an absent field counts as 0.")
         .syntax("key field increment")
         .errors(&[
             "ERR value is not an integer or out of range",
@@ -65,7 +65,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .categories(&["hash"])
         .keys(INCREMENTS)
         .about("hash", "2.6.0", "O(1)")
-        .summary("Adds a decimal number to the one that a field holds, 0 if there is none.")
+        .summary("Adds to the decimal number that a field holds; an absent field counts as 0.")
         .syntax("key field increment:double")
         .errors(&[
             "ERR value is not a valid float",

@@ -65,7 +65,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         "The deadlines of fields as Unix times in milliseconds; -1: no deadline, -2: no such field.",
     ),
     write_row("hpersist", -5, hpersist)
-        .summary("Takes the deadlines off fields of a hash.")
+        .summary("Removes the deadlines of fields of a hash.")
         .syntax("key FIELDS (fields: numfields:integer#0 field [field ...])")
         .errors(&["ERR syntax error", "ERR value is not an integer or out of range", NUMFIELDS]),
 ];

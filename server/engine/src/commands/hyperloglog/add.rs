@@ -13,7 +13,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[Row::new("pfadd", -2
     .categories(&["hyperloglog"])
     .keys(&[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::INSERT])])
     .about("hyperloglog", "2.8.9", "O(1) to add every element.")
-    .summary("Adds elements to a HyperLogLog; whether it has changed.")
+    .summary("Adds elements to a HyperLogLog and returns whether it has changed.")
     .syntax("key [element [element ...]]")
     .errors(&[NO_SKETCH, CORRUPTED])];
 

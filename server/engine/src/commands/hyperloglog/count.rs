@@ -20,7 +20,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[Row::new("pfcount", 
         "O(1) with a very small average constant time when called with a single key. O(N) with N being the number of \
          keys, and much bigger constant times, when called with multiple keys.",
     )
-    .summary("How many different elements were added to HyperLogLogs, about.")
+    .summary("Estimates the number of distinct elements of HyperLogLogs.")
     .syntax("key [key ...]")
     .errors(&[NO_SKETCH, CORRUPTED])];
 

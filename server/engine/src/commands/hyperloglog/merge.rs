@@ -16,7 +16,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[Row::new("pfmerge", 
         KeySpec::range(2, -1, 1, &[KeyFlags::RO, KeyFlags::ACCESS]),
     ])
     .about("hyperloglog", "2.8.9", "O(N) to merge N HyperLogLogs, but with high constant times.")
-    .summary("Adds what was added to HyperLogLogs to another one, made when there is no such key.")
+    .summary("Merges HyperLogLogs into another one, which is created if its key does not exist.")
     .syntax("destkey [sourcekey [sourcekey ...]]")
     .errors(&[NO_SKETCH, CORRUPTED])];
 

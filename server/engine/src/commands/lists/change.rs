@@ -79,7 +79,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
             "1.0.0",
             "O(N+M) where N is the length of the list and M is the number of elements removed.",
         )
-        .summary("Removes elements equal to one: all, or a number of them from either end.")
+        .summary("Removes elements that equal a given element: all, or a number of them from either end.")
         .syntax("key count element")
         .errors(&[
             "ERR value is not an integer or out of range",

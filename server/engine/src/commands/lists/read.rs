@@ -55,7 +55,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
              elements near the head or the tail of the list, or when the MAXLEN option is provided, the \
              command may run in constant time.",
         )
-        .summary("Finds the indexes of the elements equal to one.")
+        .summary("Finds the indexes of the elements that equal a given element.")
         .syntax("key element [RANK rank] [COUNT num-matches] [MAXLEN len]")
         .errors(&[
             "ERR syntax error",

@@ -27,7 +27,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .categories(&["list"])
         .keys(KEYS)
         .about("list", "1.2.0", "O(1)")
-        .summary("Moves the last element of a list to the front of a list and returns it; LMOVE says more.")
+        .summary("Moves the last element of a list to the front of another list and returns the element.")
         .deprecated("6.2.0", "`LMOVE` with the `RIGHT` and `LEFT` arguments")
         .syntax("source destination"),
 ];

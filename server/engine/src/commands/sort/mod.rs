@@ -46,9 +46,7 @@ pub(super) const ROWS: &[Row<ReadingAnyKeyHandler>] = &[
         .keys(&[SORTED, BY_PATTERN, STORED])
         .key_finder(find_keys)
         .about("generic", "1.0.0", COMPLEXITY)
-        .summary(
-            "The elements of a list, a set or a sorted set in order, or what keys named after them hold.",
-        )
+        .summary("Sorts the elements of a list, set or sorted set, or the values of keys that they name.")
         .syntax(
             "key [BY pattern#1] [LIMIT offset count] [GET pattern#1 [GET pattern ...]] [order: ASC | DESC] \
              [ALPHA=sorting] [STORE destination#2]",

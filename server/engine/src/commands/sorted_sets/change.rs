@@ -25,7 +25,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
             "1.2.0",
             "O(log(N)) for each item added, where N is the number of elements in the sorted set.",
         )
-        .summary("Adds members with scores to a sorted set, or gives members other scores.")
+        .summary("Adds members with scores to a sorted set, or changes the scores of members.")
         .history(&[
             ("2.4.0", "Accepts multiple elements."),
             ("3.0.2", "Added the `XX`, `NX`, `CH` and `INCR` options."),
@@ -48,7 +48,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .categories(&["sortedset"])
         .keys(&[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::ACCESS, KeyFlags::UPDATE])])
         .about("sorted-set", "1.2.0", "O(log(N)) where N is the number of elements in the sorted set.")
-        .summary("Adds to the score of a member, 0 if there is none, and returns it.")
+        .summary("Adds to the score of a member and returns the sum; an absent member counts as 0.")
         .syntax("key increment member")
         .errors(&[
             "ERR syntax error",

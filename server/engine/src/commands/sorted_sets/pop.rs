@@ -12,9 +12,9 @@ const ONE_KEY: &[KeySpec] = &[KeySpec::one(1, &[POPS])];
 /// The rows of this file.
 pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
     pop_row("zpopmin", zpopmin)
-        .summary("Removes and returns the member with the lowest score, or so many of them."),
+        .summary("Removes and returns the member with the lowest score, or several members."),
     pop_row("zpopmax", zpopmax)
-        .summary("Removes and returns the member with the highest score, or so many of them."),
+        .summary("Removes and returns the member with the highest score, or several members."),
     multi_pop_row("zmpop", multi_pop::<ZSet>)
         .categories(&["sortedset"])
         .about(

@@ -51,26 +51,26 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .syntax("key min:string max:string")
         .errors(&["ERR min or max not valid string range item"]),
     rank_row("zrank", zrank)
-        .summary("Tells how many members come before one, lowest scores first.")
+        .summary("Returns the rank of a member, lowest scores first.")
         .history(&[("7.2.0", "Added the optional `WITHSCORE` argument.")])
         .syntax("key member [WITHSCORE]")
         .errors(&["ERR syntax error"])
         .older(&[(
             "7.2.0",
             rank_row("zrank", zrank)
-                .summary("Tells how many members come before one, lowest scores first.")
+                .summary("Returns the rank of a member, lowest scores first.")
                 .arity(3)
                 .syntax("key member"),
         )]),
     rank_row("zrevrank", zrevrank)
-        .summary("Tells how many members come before one, highest scores first.")
+        .summary("Returns the rank of a member, highest scores first.")
         .history(&[("7.2.0", "Added the optional `WITHSCORE` argument.")])
         .syntax("key member [WITHSCORE]")
         .errors(&["ERR syntax error"])
         .older(&[(
             "7.2.0",
             rank_row("zrevrank", zrevrank)
-                .summary("Tells how many members come before one, highest scores first.")
+                .summary("Returns the rank of a member, highest scores first.")
                 .arity(3)
                 .syntax("key member"),
         )]),

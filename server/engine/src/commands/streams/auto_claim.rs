@@ -29,7 +29,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[Row::new(
 .categories(&["stream"])
 .keys(DELETES)
 .about("stream", "6.2.0", "O(1) if COUNT is small.")
-.summary("Gives entries of a group that have been pending for long to a consumer.")
+.summary("Assigns entries of a group that have been pending for long to a consumer.")
 .history(&[(
     "7.0.0",
     "Added an element to the reply array, containing deleted entries the command cleared from the PEL",

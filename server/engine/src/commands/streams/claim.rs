@@ -24,7 +24,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[Row::new("xclaim", -
         "5.0.0",
         "O(log N) with N being the number of messages in the PEL of the consumer group.",
     )
-    .summary("Gives pending entries of a group to a consumer.")
+    .summary("Assigns pending entries of a group to a consumer.")
     .syntax(
         "key group consumer min-idle-time id [id ...] [IDLE ms] [TIME unix-time-milliseconds] \
              [RETRYCOUNT count] [FORCE] [JUSTID] [LASTID lastid=id]",

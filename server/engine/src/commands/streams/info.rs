@@ -26,7 +26,7 @@ const XINFO: &[Row<DataHandler>] = &[
         .categories(&["stream"])
         .keys(READS)
         .about("stream", "5.0.0", "O(1)")
-        .summary("Tells of the consumers of a group.")
+        .summary("Describes the consumers of a group.")
         .history(&[("7.2.0", "Added the `inactive` field, and changed the meaning of `idle`.")])
         .syntax("key group=groupname")
         .tips(&["nondeterministic_output"])
@@ -37,7 +37,7 @@ const XINFO: &[Row<DataHandler>] = &[
         .categories(&["stream"])
         .keys(READS)
         .about("stream", "5.0.0", "O(1)")
-        .summary("Tells of the groups of a stream.")
+        .summary("Describes the groups of a stream.")
         .history(&[("7.0.0", "Added the `entries-read` and `lag` fields")])
         .syntax("key")
         .help(&["GROUPS <key>", "    Show the stream consumer groups."])
@@ -47,7 +47,7 @@ const XINFO: &[Row<DataHandler>] = &[
         .categories(&["stream"])
         .keys(READS)
         .about("stream", "5.0.0", "O(1)")
-        .summary("Tells of a stream.")
+        .summary("Describes a stream.")
         .history(&[
             ("6.0.0", "Added the `FULL` modifier."),
             (

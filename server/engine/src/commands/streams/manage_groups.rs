@@ -66,7 +66,7 @@ const XGROUP: &[Row<DataHandler>] = &[
         .categories(&["stream"])
         .keys(DELETES)
         .about("stream", "5.0.0", "O(1)")
-        .summary("Removes a consumer of a group, and what it has not acknowledged.")
+        .summary("Removes a consumer of a group and its pending entries.")
         .syntax("key group=groupname consumer=consumername")
         .help(&["DELCONSUMER <key> <groupname> <consumer>", "    Remove the specified consumer."])
         .errors(&[NO_KEY, NO_GROUP]),
@@ -88,7 +88,7 @@ const XGROUP: &[Row<DataHandler>] = &[
         .categories(&["stream"])
         .keys(UPDATES)
         .about("stream", "5.0.0", "O(1)")
-        .summary("Sets after which entry a consumer group goes on.")
+        .summary("Sets the last entry that was delivered to a consumer group.")
         .history(&[("7.0.0", "Added the optional `entries_read` argument.")])
         .syntax("key group=groupname (id: id | $) [ENTRIESREAD entries-read=entries_read]")
         .before("7.0.0", "key group id")

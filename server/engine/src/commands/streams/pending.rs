@@ -36,7 +36,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
              the command returns just the summary and the list of consumers is small, it runs in O(1) time; \
              otherwise, an additional O(N) time for iterating every consumer.",
         )
-        .summary("Tells what was delivered to a group and is not acknowledged.")
+        .summary("Returns the entries that were delivered to a group and are not acknowledged.")
         .history(&[("6.2.0", "Added the `IDLE` option and exclusive range intervals.")])
         .syntax(
             "key group [filters: [IDLE min-idle-time:integer@6.2.0] start:string end:string count \

@@ -53,8 +53,8 @@ pub(in crate::commands) const ROWS: &[Row<BlockingHandler>] = &[
              getting new data.",
         )
         .summary(
-            "Delivers new entries of streams to a consumer of a group, waiting for one if need be, or what it has \
-             not acknowledged once more.",
+            "Delivers new entries of streams to a consumer of a group, or its pending entries again; may \
+             wait for a new entry.",
         )
         .syntax(
             "(GROUP group consumer) [COUNT count] [BLOCK milliseconds] [NOACK] \

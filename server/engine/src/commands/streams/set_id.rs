@@ -24,7 +24,7 @@ const fn row() -> Row<DataHandler> {
         .categories(&["stream"])
         .keys(UPDATES)
         .about("stream", "5.0.0", "O(1)")
-        .summary("Sets the greatest id that a stream has had, and what is known of its past.")
+        .summary("Sets the greatest id that a stream has had, and the counters of its past.")
         .errors(&[
             "ERR Invalid stream ID specified as stream command argument",
             "ERR no such key",

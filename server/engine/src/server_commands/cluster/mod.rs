@@ -37,7 +37,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
     change("asking", 1, client_flags::asking, "3.0.0", "O(1)")
         .flags(&[Flags::FAST])
         .categories(&["connection"])
-        .summary("Lets the next command use a slot that is on its way to this node."),
+        .summary("Lets the next command use a slot that this node is importing."),
     change("readonly", 1, client_flags::read_only, "3.0.0", "O(1)")
         .flags(&[Flags::LOADING, Flags::STALE, Flags::FAST])
         .categories(&["connection"])
@@ -45,14 +45,14 @@ pub(super) const ROWS: &[Row<Handler>] = &[
     change("readwrite", 1, client_flags::read_write, "3.0.0", "O(1)")
         .flags(&[Flags::LOADING, Flags::STALE, Flags::FAST])
         .categories(&["connection"])
-        .summary("Ends what READONLY has allowed."),
+        .summary("Ends the effect of READONLY."),
 ];
 
 const CLUSTER: &[Row<Handler>] = &[
     change("addslots", -3, slots::add, "3.0.0", "O(N) where N is the total number of hash slot arguments")
         .flags(&[ADMIN])
         .help(&["ADDSLOTS <slot> [<slot> ...]", "    Assign slots to current node."])
-        .summary("Gives this node slots.")
+        .summary("Assigns slots to this node.")
         .syntax("slot [slot ...]"),
     change(
         "addslotsrange",
@@ -66,7 +66,7 @@ const CLUSTER: &[Row<Handler>] = &[
         "ADDSLOTSRANGE <start slot> <end slot> [<start slot> <end slot> ...]",
         "    Assign slots which are between <start-slot> and <end-slot> to current node.",
     ])
-    .summary("Gives this node ranges of slots.")
+    .summary("Assigns ranges of slots to this node.")
     .syntax("start-slot end-slot [start-slot end-slot ...]"),
     change("bumpepoch", 2, nodes::bump_epoch, "3.0.0", "O(1)")
         .flags(&[ADMIN])
@@ -88,12 +88,12 @@ const CLUSTER: &[Row<Handler>] = &[
     report("countkeysinslot", 3, slots::count_keys, "3.0.0", "O(1)")
         .flags(&[READ])
         .help(&["COUNTKEYSINSLOT <slot>", "    Return the number of keys in <slot>."])
-        .summary("How many keys a slot has here.")
+        .summary("Counts the keys of a slot on this node.")
         .syntax("slot"),
     change("delslots", -3, slots::delete, "3.0.0", "O(N) where N is the total number of hash slot arguments")
         .flags(&[ADMIN])
         .help(&["DELSLOTS <slot> [<slot> ...]", "    Delete slots information from current node."])
-        .summary("Takes slots off this node.")
+        .summary("Removes slots from this node.")
         .syntax("slot [slot ...]"),
     change(
         "delslotsrange",
@@ -107,7 +107,7 @@ const CLUSTER: &[Row<Handler>] = &[
         "DELSLOTSRANGE <start slot> <end slot> [<start slot> <end slot> ...]",
         "    Delete slots information which are between <start-slot> and <end-slot> from current node.",
     ])
-    .summary("Takes ranges of slots off this node.")
+    .summary("Removes ranges of slots from this node.")
     .syntax("start-slot end-slot [start-slot end-slot ...]"),
     change("failover", -2, nodes::failover, "3.0.0", "O(1)")
         .flags(&[ADMIN])
@@ -118,16 +118,16 @@ const CLUSTER: &[Row<Handler>] = &[
         .flags(&[ADMIN])
         .help(&["FLUSHSLOTS", "    Delete current node own slots information."])
         .help_after("getkeysinslot")
-        .summary("Takes all slots off this node."),
+        .summary("Removes all slots from this node."),
     change("forget", 3, nodes::forget, "3.0.0", "O(1)")
         .flags(&[ADMIN])
         .help(&["FORGET <node-id>", "    Remove a node from the cluster."])
-        .summary("Removes a node from the nodes that are known.")
+        .summary("Removes a node from the known nodes.")
         .syntax("node-id"),
     report("getkeysinslot", 4, slots::keys, "3.0.0", "O(log(N)) where N is the number of requested keys")
         .flags(&[READ])
         .help(&["GETKEYSINSLOT <slot> <count>", "    Return key names stored by current node in a slot."])
-        .summary("Names of keys that a slot has here.")
+        .summary("Returns keys of a slot on this node.")
         .syntax("slot count")
         .tips(&["nondeterministic_output"]),
     change("gossip", 3, gossip::gossip, "1.0.0", "O(N) where N is the number of nodes that are told of")
@@ -158,7 +158,7 @@ const CLUSTER: &[Row<Handler>] = &[
     change("meet", -4, nodes::meet, "3.0.0", "O(1)")
         .flags(&[ADMIN])
         .help(&["MEET <ip> <port> [<bus-port>]", "    Connect nodes into a working cluster."])
-        .summary("Makes another node's acquaintance.")
+        .summary("Introduces this node to another node.")
         .history(&[("4.0.0", "Added the optional `cluster_bus_port` argument.")])
         .syntax("ip port [cluster-bus-port=cluster_bus_port@4.0.0]"),
     report("myid", 2, topology::my_id, "3.0.0", "O(1)")
@@ -177,7 +177,7 @@ const CLUSTER: &[Row<Handler>] = &[
             "    Return cluster configuration seen by node. Output format:",
             "    <id> <ip:port> <flags> <master> <pings> <pongs> <epoch> <link> <slot> ...",
         ])
-        .summary("The nodes that are known, as they are written to the configuration.")
+        .summary("Returns the known nodes in the format of the configuration file.")
         .tips(&["nondeterministic_output"]),
     report("replicas", 3, topology::replicas, "5.0.0", "O(1)")
         .flags(&[NODES])
@@ -218,7 +218,7 @@ const CLUSTER: &[Row<Handler>] = &[
             "SETSLOT <slot> (IMPORTING <node-id>|MIGRATING <node-id>|STABLE|NODE <node-id>)",
             "    Set slot state.",
         ])
-        .summary("Says which node a slot belongs to, or is on its way to.")
+        .summary("Assigns a slot to a node, or marks it as migrating or importing.")
         .syntax("slot (subcommand: IMPORTING node-id | MIGRATING node-id | NODE node-id | STABLE)"),
     report("shards", 2, topology::shards, "7.0.0", "O(N) where N is the total number of cluster nodes")
         .flags(&[READ])
@@ -227,7 +227,7 @@ const CLUSTER: &[Row<Handler>] = &[
             "    Return information about slot range mappings and the nodes associated with them.",
         ])
         .help_after("slots")
-        .summary("Which nodes have which slots.")
+        .summary("Returns the slots of each node.")
         .tips(&["nondeterministic_output"]),
     report("slaves", 3, topology::replicas, "3.0.0", "O(1)")
         .flags(&[NODES])
@@ -242,7 +242,7 @@ const CLUSTER: &[Row<Handler>] = &[
             "    Return information about slots range mappings. Each range is made of:",
             "    start, end, master and replicas IP addresses, ports and ids",
         ])
-        .summary("Which nodes have which slots.")
+        .summary("Returns the slots of each node.")
         .history(&[("4.0.0", "Added node IDs."), ("7.0.0", "Added additional networking metadata field.")])
         .deprecated("7.0.0", "`CLUSTER SHARDS`")
         .tips(&["nondeterministic_output"]),

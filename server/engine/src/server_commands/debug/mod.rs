@@ -29,7 +29,7 @@ const SYNTAX: &str = "(ASSERT | CHANGE-REPL-ID | CONFIG-REWRITE-FORCE-ALL | CRAS
 pub(super) const ROWS: &[Row<Handler>] = &[Row::new("debug", -2, Handler::Engine(debug))
     .flags(&[Flags::ADMIN, Flags::NOSCRIPT, Flags::LOADING, Flags::STALE])
     .about("server", "1.0.0", "Depends on subcommand.")
-    .summary("Does what a test needs and nobody else should: looks inside, and stops or switches what runs.")
+    .summary("Provides commands for tests: they show internals, and stop or change what runs.")
     .internal()
     .syntax(SYNTAX)
     .help(&[

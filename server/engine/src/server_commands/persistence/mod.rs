@@ -18,14 +18,12 @@ pub(super) const ROWS: &[Row<Handler>] = &[
     Row::new("save", 1, Handler::Part(PartHandler::Saves(save)))
         .flags(&[SAVES, Flags::NO_MULTI])
         .about("server", "1.0.0", "O(N) where N is the total number of keys in all databases")
-        .summary("Writes all keys and libraries into the file of the configuration. Others wait.")
+        .summary("Writes all keys and libraries into the configured file. Other clients wait.")
         .errors(&[IN_PROGRESS, "ERR"]),
     Row::new("bgsave", -1, Handler::Part(PartHandler::Saves(bgsave)))
         .flags(&[SAVES])
         .about("server", "1.0.0", "O(1)")
-        .summary(
-            "Writes all keys and libraries, as they are now, into the file of the configuration while others go on.",
-        )
+        .summary("Writes a snapshot of all keys and libraries into the configured file, in the background.")
         .history(&[("3.2.2", "Added the `SCHEDULE` option.")])
         .syntax("[SCHEDULE@3.2.2]")
         .errors(&["ERR syntax error", IN_PROGRESS]),
@@ -37,9 +35,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .flags(&[Flags::LOADING, Flags::STALE, Flags::FAST])
         .categories(&["admin", "dangerous"])
         .about("server", "1.0.0", "O(1)")
-        .summary(
-            "When the data was last saved, or else when the server started: a Unix time in seconds.",
-        )
+        .summary("When the data was last saved, or else when the server started: a Unix time in seconds.")
         .tips(&["nondeterministic_output"]),
 ];
 

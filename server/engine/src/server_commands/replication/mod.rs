@@ -21,14 +21,12 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .flags(&[Flags::NOSCRIPT, Flags::LOADING, Flags::STALE, Flags::FAST])
         .categories(&["admin", "dangerous"])
         .about("server", "2.8.12", "O(1)")
-        .summary("Tells the server's part in replication, and who has the others."),
+        .summary("Returns the server's role in replication, and its master or replicas."),
     Row::new("wait", 3, Handler::Part(PartHandler::ReplicaWait(waits::wait)))
         .flags(&[Flags::BLOCKING])
         .categories(&["connection"])
         .about("generic", "3.0.0", "O(1)")
-        .summary(
-            "Waits until so many replicas say that they have this client's writes; how many do.",
-        )
+        .summary("Waits until a number of replicas acknowledge this client's writes; returns how many do.")
         .syntax("numreplicas timeout:integer")
         .tips(&["request_policy:all_shards", "response_policy:agg_min"])
         .errors(&[
@@ -43,7 +41,8 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .categories(&["connection"])
         .about("generic", "7.2.0", "O(1)")
         .summary(
-            "Waits until so many replicas say that they have this client's writes on disk. This server writes none.",
+            "Waits until a number of replicas acknowledge this client's writes on disk. This server writes \
+             none.",
         )
         .syntax("numlocal numreplicas timeout:integer")
         .tips(&["request_policy:all_shards", "response_policy:agg_min"])
@@ -60,7 +59,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
     Row::new("replicaof", 3, Handler::Part(PartHandler::Replication(follow::replicaof)))
         .flags(&[OF_MASTERS, Flags::STALE, Flags::NO_ASYNC_LOADING])
         .about("server", "5.0.0", "O(1)")
-        .summary("Makes the server a replica, or nobody's any more.")
+        .summary("Makes the server a replica, or a master again.")
         .syntax("(args: (host-port: host port) | (no-one: NO ONE))")
         .errors(&[INVALID_PORT, BY_A_REPLICA, WHILE_FAILING_OVER]),
     Row::new("slaveof", 3, Handler::Part(PartHandler::Replication(follow::replicaof)))
@@ -73,7 +72,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
     Row::new("failover", -1, Handler::Part(PartHandler::Replication(failover::failover)))
         .flags(&[OF_MASTERS, Flags::STALE])
         .about("server", "6.2.0", "O(1)")
-        .summary("Hands the master's part over to a replica, when that has everything.")
+        .summary("Hands the role of master over to a replica once the replica has all data.")
         .syntax("[TO (target: host port [FORCE])] [ABORT] [TIMEOUT milliseconds]")
         .errors(&[
             "ERR syntax error",
@@ -90,7 +89,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
     Row::new("replconf", -1, Handler::Part(PartHandler::Replconf(attach::replconf)))
         .flags(&[OF_MASTERS, Flags::LOADING, Flags::STALE, Flags::ALLOW_BUSY])
         .about("server", "3.0.0", "O(1)")
-        .summary("What a replica tells of itself.")
+        .summary("Reports properties of a replica to its master.")
         .internal()
         .syntax("[option value [option value ...]]")
         .errors(&[
@@ -104,7 +103,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
     Row::new("psync", -3, Handler::Part(PartHandler::Replication(attach::psync)))
         .flags(&[OF_MASTERS, Flags::NO_ASYNC_LOADING, Flags::NO_MULTI])
         .about("server", "2.8.0", "")
-        .summary("Asks for what a replica lacks, and the stream of changes.")
+        .summary("Starts replication: requests the missing data and the replication stream.")
         .syntax("replicationid offset")
         .errors(&[
             "ERR value is not an integer or out of range",
@@ -115,7 +114,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
     Row::new("sync", 1, Handler::Part(PartHandler::Replication(attach::sync)))
         .flags(&[OF_MASTERS, Flags::NO_ASYNC_LOADING, Flags::NO_MULTI])
         .about("server", "1.0.0", "")
-        .summary("The same, with another answer.")
+        .summary("Starts replication like PSYNC, with another reply.")
         .errors(&[NO_MASTER_LINK]),
 ];
 

@@ -40,12 +40,12 @@ const OF_DIFFERENCE: &str = "O(L + (N-K)log(N)) worst case where L is the total 
 pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
     reads("zunion", zunion)
         .about("sorted-set", "6.2.0", OF_UNION)
-        .summary("Returns the members that any of several sorted sets has, their scores put together.")
+        .summary("Returns the members that any of several sorted sets has, with combined scores.")
         .syntax(WEIGHTED_SYNTAX)
         .errors(WEIGHTED),
     reads("zinter", zinter)
         .about("sorted-set", "6.2.0", OF_INTERSECTION)
-        .summary("Returns the members that all of several sorted sets have, their scores put together.")
+        .summary("Returns the members that all of several sorted sets have, with combined scores.")
         .syntax(WEIGHTED_SYNTAX)
         .errors(WEIGHTED),
     reads("zdiff", zdiff)
