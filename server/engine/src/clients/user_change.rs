@@ -27,6 +27,17 @@ impl Sessions {
         }
     }
 
+    /// Logs each client in as the user of its name among other users. A client whose name is not among them has no user
+    /// any more. O(clients).
+    pub(crate) fn log_in_again(&mut self, before: &Users, after: &Users) {
+        for slot in self.slots().collect::<Vec<_>>() {
+            let session = self.get_mut(slot);
+            if let Login::As(id) = session.login {
+                session.login = after.find(&before.get(id).name).map_or(Login::None, Login::As);
+            }
+        }
+    }
+
     fn slots_where(&self, is_meant: impl Fn(&Session) -> bool) -> Vec<Slot> {
         self.slots().filter(|slot| is_meant(self.get(*slot))).collect()
     }
@@ -76,6 +87,18 @@ mod tests {
         assert_eq!(sessions.losing_their_user(&put(false), &users), [of_a]);
         let new_user = UserEffect::Put(Box::new(User::new(b"c", false)));
         assert_eq!(sessions.losing_their_user(&new_user, &users), []);
+    }
+
+    #[test]
+    fn a_client_keeps_its_user_by_name_or_has_none() {
+        let (before, mut sessions, [of_default, of_a, of_b]) = clients();
+        let after = Users::new(User::new(User::DEFAULT, true), [User::new(b"b", true)]);
+        sessions.log_in_again(&before, &after);
+        let login = |slot| sessions.get(slot).login;
+        assert_eq!(
+            [of_default, of_a, of_b].map(login),
+            [Login::As(UserId::DEFAULT), Login::None, Login::As(after.find(b"b").expect("there is one")),]
+        );
     }
 
     #[test]

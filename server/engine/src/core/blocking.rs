@@ -124,12 +124,12 @@ impl Engine {
         }));
         self.waits.insert(id, blocked);
         let Ok(asked) = asked else {
-            self.end_contained(slot, open, true);
+            self.change_output(slot, |output, slot| output.end_reply(slot, open, true));
             self.cut_off(slot);
             return true;
         };
         if let Ok(false) = asked {
-            self.end_contained(slot, open, true);
+            self.change_output(slot, |output, slot| output.end_reply(slot, open, true));
             return false;
         }
         if self.config.lock_history {
@@ -137,7 +137,7 @@ impl Engine {
         }
         self.end_served(slot, open, asked.err(), began_ns);
         self.observers.stats.unblocked_clients += 1;
-        self.check_output_limit(slot);
+        self.change_output(slot, |output, slot| output.check(slot));
         self.sessions.wake(slot);
         self.deliver();
         true
@@ -146,7 +146,7 @@ impl Engine {
     /// Ends the wait of a client whose reply is written, or that gets an error.
     fn end_served(&mut self, slot: Slot, mut open: OpenReply, error: Option<CommandError>, began_ns: u64) {
         let Some(blocked) = self.unblock(slot) else {
-            return self.end_contained(slot, open, true);
+            return self.change_output(slot, |output, slot| output.end_reply(slot, open, true));
         };
         self.call_observer().served(slot, &blocked, began_ns);
         if let Some(error) = error {
@@ -163,7 +163,7 @@ impl Engine {
         if let Some(rule) = blocked.again {
             self.answered_once(slot, open, rule, &blocked);
         } else if blocked.on_reply.is_empty() {
-            self.end_contained(slot, open, false);
+            self.change_output(slot, |output, slot| output.end_reply(slot, open, false));
         } else {
             let request = Request::new(&blocked.request.argv());
             self.end_reply(slot, open, blocked.command, request, &blocked.on_reply);

@@ -1,6 +1,6 @@
 //! Broadcasts: a client's request that all servers of its process execute. The client waits until they have.
 
-use super::engine::{Engine, Handler};
+use super::engine::{Engine, Handler, ServerHandler};
 use crate::clients::Closing;
 use crate::finally::finally;
 use crate::locks::{self, MergedHistory, MergingHistory, StampSource};
@@ -42,9 +42,9 @@ impl Engine {
         self.configure_ledger();
         for name in OF_HISTORY {
             if let Some(command) = self.commands.find(name.as_bytes()).map(|command| command.id) {
-                self.handlers[command] = Some(Handler::HistoryOfAll(match *name {
-                    "lock.verify" => locks::check_verify_request,
-                    _ => locks::check_history_request,
+                self.handlers[command] = Some(Handler::Server(match *name {
+                    "lock.verify" => &ServerHandler::HistoryOfAll(locks::check_verify_request),
+                    _ => &ServerHandler::HistoryOfAll(locks::check_history_request),
                 }));
             }
         }

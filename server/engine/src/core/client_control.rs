@@ -2,14 +2,19 @@
 
 use super::call::{Call, Origin};
 use super::engine::Engine;
-use super::part_handler::ClientHandler;
+use super::part_handler::{Cancellation, ClientHandler, LoginHandler};
 use super::transaction;
+use super::users::RefusedObject;
+use crate::acl::Refused;
 use crate::client_list::{ClientEffect, ClientList};
-use crate::clients::{Closing, Slot};
+use crate::clients::{Closing, LoginControl, LoginEffect, LoginError, ServerFacts, Slot};
 use crate::locks::HistoryCause;
-use crate::spec::{Args, Outcome};
+use crate::spec::{Args, CommandError, Outcome};
 use crate::waits::TicketEnd;
 use lockwheel_resp::Reply;
+
+const WRONG_PASSWORD: CommandError =
+    CommandError::text("WRONGPASS invalid username-password pair or user is disabled.");
 
 impl Engine {
     /// Returns a read-only view of the clients.
@@ -33,12 +38,12 @@ impl Engine {
     #[inline(never)]
     pub(super) fn run_on_client(
         &mut self,
-        handler: ClientHandler,
+        handler: &ClientHandler,
         call: Call<'_>,
         args: Args<'_>,
         reply: &mut dyn Reply,
     ) -> Outcome {
-        match handler {
+        match *handler {
             ClientHandler::Subscriptions(run) => {
                 self.change_subscriptions(call.slot, |its| run(its, args, reply))
             }
@@ -65,11 +70,49 @@ impl Engine {
                 }
                 Ok(())
             }
+            ClientHandler::Login(run) => self.log_in(run, call, args, reply),
+            ClientHandler::Cancel(run) => {
+                let Cancellation { waiters, error } = run(&self.keyspace.tx(call.db, self.clock.now()), args);
+                let cancelled =
+                    waiters.into_iter().filter(|&id| self.cancel_wait(id, &error, HistoryCause::Unblocked));
+                reply.integer(cancelled.count() as i64);
+                Ok(())
+            }
             ClientHandler::List(run) => {
                 let effect = run(self.client_list(), call.slot, args, reply)?;
                 self.apply_to_clients(effect, call.slot, reply);
                 Ok(())
             }
+        }
+    }
+
+    /// Calls a handler that logs its client in. A login that is refused is logged.
+    fn log_in(
+        &mut self,
+        run: LoginHandler,
+        call: Call<'_>,
+        args: Args<'_>,
+        reply: &mut dyn Reply,
+    ) -> Outcome {
+        let role = if self.replication().is_replica() { "replica" } else { "master" };
+        let server = ServerFacts {
+            release: self.config.compat.release(),
+            mode: self.config.mode(),
+            role: self.sentinel.is_none().then_some(role),
+        };
+        let (users, sessions, slot) = (&self.users, &mut self.sessions, call.slot);
+        match run(LoginControl { users, sessions, slot, server }, args, reply) {
+            Ok(LoginEffect::None) => Ok(()),
+            Ok(LoginEffect::EndTickets) => {
+                self.end_tickets(call.session, TicketEnd::GivenUp);
+                Ok(())
+            }
+            Err(LoginError::WrongPassword { name }) => {
+                let refused = RefusedObject { refused: Refused::Login, object: args[0].into(), user: name };
+                self.log_refused(slot, Some(refused), Origin::Client);
+                Err(WRONG_PASSWORD)
+            }
+            Err(LoginError::Request(error)) => Err(error),
         }
     }
 

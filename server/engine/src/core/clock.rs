@@ -2,7 +2,6 @@
 
 use super::call::{Call, Origin};
 use super::engine::Engine;
-use super::progress::Stop;
 use crate::clients::{Closing, Slot};
 use crate::clock::{
     AdvanceOwner, AdvanceProgress, ClockAdvance, ClockHandler, ClockOrder, EngineClock, write_info,
@@ -13,7 +12,6 @@ use crate::spec::{Args, CommandError, Flow, Null, Wait};
 use crate::waits::Retry;
 use lockwheel_resp::Reply;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::time::Duration;
 
 /// The error for a request that was in range until another client changed the clock.
 const MOVED: &[u8] = b"ERR time is out of range: another client has moved the clock meanwhile";
@@ -80,17 +78,6 @@ impl Engine {
             self.clock.await_advance(call.session, advance);
         }
         Ok(Wait { real_time: true, ..Wait::new(Retry::Advance, wait_ms, Null::Bulk) }.into())
-    }
-
-    /// Makes the whole server sleep for this number of microseconds once the running command has ended. Earlier
-    /// requests for sleep are added up.
-    pub(crate) fn sleep(&mut self, us: u64) {
-        self.clock.sleep(us);
-        let asked_before = match self.stop {
-            Some(Stop::Sleep(time)) => time,
-            _ => Duration::ZERO,
-        };
-        self.stop = Some(Stop::Sleep(asked_before.saturating_add(Duration::from_micros(us))));
     }
 
     /// Advances the clock as a client's script or transaction has requested, after it has ended. Its effects are first
@@ -195,10 +182,12 @@ impl Engine {
             return;
         }
         let now = self.clock.now();
-        self.answer(slot, |reply| {
-            if advance.write(now, reply).is_err() {
-                reply.error(MOVED);
-            }
+        self.change_output(slot, |output, slot| {
+            output.answer(slot, |reply| {
+                if advance.write(now, reply).is_err() {
+                    reply.error(MOVED);
+                }
+            })
         });
         if advance.has_killed() {
             self.sessions.get_mut(slot).close(Closing::AfterOutput);

@@ -72,7 +72,11 @@ impl Engine {
                 Effect::Invalidate { sessions, key } => self.invalidate(&sessions, key.as_deref()),
                 Effect::ReplicationDue => self.hooks.set(Hook::Replicate, true),
                 Effect::BroadcastDue => self.hooks.set(Hook::Broadcast, true),
-                Effect::Push { session, kind, fields } => self.push_to(session, kind, &fields),
+                Effect::Push { session, kind, fields } => {
+                    if let Some(slot) = self.sessions.find(session) {
+                        self.change_output(slot, |output, slot| output.push_event(slot, kind, &fields));
+                    }
+                }
                 Effect::HoldChanged { db, key, label } => {
                     self.keyspace.waiters.hold_changed(db, &key, label);
                 }

@@ -133,7 +133,9 @@ impl Engine {
             }
             TimerKind::Output => {
                 let client = self.client_timers().end_output(timer.client);
-                client.into_iter().for_each(|slot| self.check_output_limit(slot));
+                client
+                    .into_iter()
+                    .for_each(|slot| self.change_output(slot, |output, slot| output.check(slot)));
             }
             TimerKind::GrantDelay => locks::release_due(&mut self.keyspace, self.clock.now()),
             TimerKind::Arrival => self.member.arrived(),

@@ -4,14 +4,15 @@ use super::call::{Call, Origin};
 use super::command_tx::CommandTx;
 use super::cross_protocol::is_cross_protocol;
 use super::engine::{Engine, Handler};
+use super::history_reading::HistoryReader;
 use super::hooks::Hook;
 use super::observe::CallEnd;
 use super::permit::{Caller, Denied, Reason, Redirect, Refusal, decide};
 use super::progress::Progress;
-use super::script_run;
+use super::users::RefusedObject;
+use super::{script_run, versions};
 use crate::clients::{Closing, OpenReply, Request, Session, Slot};
-use crate::limits::{lacks_room, takes_memory};
-use crate::member::Broadcast;
+use crate::limits::{OutputEnd, lacks_room, takes_memory};
 use crate::spec::{Args, Command, CommandError, CommandId, Flags, Flow, Outcome, Wait, explained, help};
 use crate::tracking::HeldNews;
 use crate::waits::{Retry, Undone};
@@ -88,7 +89,7 @@ impl Caller for Client<'_> {
     #[inline(always)]
     fn is_out_of_memory(&self, command: &Command, args: Args<'_>) -> bool {
         self.limited
-            && self.engine.is_short_of_memory()
+            && self.engine.limits.is_short_of_memory()
             && !self.session.is_master
             && takes_memory((&self.engine.commands, &self.engine.scripts), self.session, command, args)
     }
@@ -201,7 +202,7 @@ impl Engine {
         if session.closing == Some(Closing::Now) {
             session.delivery.cut_reply();
         } else if open.is_refused() {
-            self.refuse_reply(slot);
+            self.end_output(slot, OutputEnd::Refused);
             return Progress::Stop;
         } else {
             session.delivery.end(open, progress == Progress::Blocked);
@@ -345,7 +346,8 @@ impl Engine {
             Reason::Redirected(redirect) if let Some(router) = self.router() => router.error(redirect),
             _ => refusal.error(&self.commands, args),
         };
-        self.log_refusal(slot, refusal, args);
+        let refused = RefusedObject::of(refusal, args, (self.client_list(), slot));
+        self.log_refused(slot, refused, refusal.origin);
         // A sentinel has no EXEC.
         let is_exec = refusal.command.is_some_and(|id| self.commands.get(id).spec.name == "exec");
         if is_exec && matches!(refusal.reason, Reason::Redirected(_)) {
@@ -378,7 +380,8 @@ impl Engine {
     ) {
         let error = refusal.error(&self.commands, args);
         self.following.iter_mut().for_each(|link| link.note_error(slot, error.as_bytes()));
-        self.log_refusal(slot, refusal, args);
+        let refused = RefusedObject::of(refusal, args, (self.client_list(), slot));
+        self.log_refused(slot, refused, refusal.origin);
         self.observers.stats.rejected(refusal.command, error.as_bytes());
         reply.error(error.as_bytes());
     }
@@ -472,17 +475,10 @@ impl Engine {
                 CommandTx::new(tx, &self.commands, command, args).run(|tx| run(tx, &self.pubsub, args, reply))
             }
             Handler::OfHistory(run) => {
-                end_or_wait(call, self.read_history(run, call, args, reply)?, reply, waits)
+                let (readings, keyspace) = (&mut self.readings, &mut self.keyspace);
+                let reader = HistoryReader { readings, keyspace, now: self.clock.now() };
+                end_or_wait(call, reader.read(run, call, args, reply)?, reply, waits)
             }
-            Handler::HistoryOfAll(check) => {
-                check(args)?;
-                let flow = match self.readings.is_busy() {
-                    true => Retry::of_reading(&mut self.readings, call.session),
-                    false => Retry::of_broadcast(self.member.broadcast(call.session, Broadcast::History)),
-                };
-                end_or_wait(call, flow, reply, waits)
-            }
-            Handler::Hosted(run) => self.run_hosted(run, call, args, reply),
             Handler::Stateless(run) => run(args, reply),
             Handler::Session(run) => run(self.sessions.get_mut(call.slot), args, reply),
             Handler::ConfiguredSession(run) => {
@@ -501,11 +497,11 @@ impl Engine {
             Handler::Script(parse) => script_run::run(self, parse, call, args, reply),
             Handler::Client(handler) => self.run_on_client(handler, call, args, reply),
             Handler::Part(handler) => self.run_on_part(handler, call, args, reply, waits),
-            Handler::Engine(run) => run(self, call, args, reply),
+            Handler::Server(handler) => self.run_on_server(handler, call, args, reply, waits),
             Handler::Clock(run) => {
                 end_or_wait(call, self.run_on_clock(run, call, args, reply)?, reply, waits)
             }
-            Handler::BlockingEngine(run) => end_or_wait(call, run(self, call, args, reply)?, reply, waits),
+            Handler::Versioned => versions::run_checked(self, call, args, reply, waits),
         }
     }
 }

@@ -1,11 +1,11 @@
 //! The [`Engine`] struct, the kinds of command handlers, and the [`Host`] of an engine.
 
-use super::call::Call;
 use super::cross_protocol::CrossProtocolLog;
 use super::hooks::Hooks;
 use super::observers::Observers;
 use super::part_handler::{ClientHandler, PartHandler};
-use super::progress::Stop;
+use super::progress::{Crash, Stop};
+use super::server_views::{InfoView, MemoryView};
 use super::switches::Switches;
 use super::target::{NotConnected, Target, TargetAddress};
 use crate::acl::{Users, configured_users};
@@ -27,11 +27,11 @@ use crate::sentinel_server::SentinelServer;
 use crate::shutdown::Shutdown;
 use crate::slow_log::SlowLog;
 use crate::spec::{
-    Args, BlockingHandler, CommandError, CommandTable, DataHandler, Flow, Outcome, PerCommand,
+    Args, BlockingHandler, CommandError, CommandTable, DataHandler, Outcome, PerCommand,
     ReadingAnyKeyHandler, Registration, Versions,
 };
-use crate::statistics::{Identity, Stats};
-use crate::waits::{Retry, Waits};
+use crate::statistics::{Identity, Process, Stats};
+use crate::waits::Waits;
 use lockwheel_resp::Reply;
 use lockwheel_store::keyspace::{Counters, Keyspace, Tx};
 use lockwheel_store::memory::MemoryAccount;
@@ -54,12 +54,6 @@ pub(crate) type HostedHandler = fn(&mut Tx<'_>, Option<&dyn Host>, Args<'_>, &mu
 /// cluster node.
 pub(crate) type ScriptHandler =
     for<'a> fn(&mut Scripts, bool, Args<'a>) -> Result<ScriptRun<'a>, CommandError>;
-/// The handler of a command that has access to the whole engine.
-pub(crate) type EngineHandler = fn(&mut Engine, Call<'_>, Args<'_>, &mut dyn Reply) -> Outcome;
-/// The handler of a command that has access to the whole engine and may wait.
-pub(crate) type BlockingEngineHandler =
-    fn(&mut Engine, Call<'_>, Args<'_>, &mut dyn Reply) -> Result<Flow<Retry>, CommandError>;
-
 /// The libraries of functions, with the parts available to a library while it is loaded.
 pub(crate) struct LibraryControl<'e> {
     /// The scripts, with the libraries.
@@ -95,6 +89,117 @@ impl LibraryDone {
 pub(crate) type LibraryHandler =
     fn(LibraryControl<'_>, Args<'_>, &mut dyn Reply) -> Result<LibraryDone, CommandError>;
 
+/// The parameters in force, to be changed.
+pub(crate) struct ConfigControl<'e> {
+    /// The parameters.
+    pub(crate) config: &'e mut Config,
+    /// The host, which follows some of the parameters before they are in force.
+    pub(crate) host: Option<&'e dyn Host>,
+    /// Whether the client is on this machine.
+    pub(crate) is_local: bool,
+}
+
+/// The configuration file, with the parts that it describes.
+pub(crate) struct ConfigFile<'e> {
+    pub(super) config: &'e Config,
+    pub(super) environment: &'e Environment,
+    pub(super) users: &'e Users,
+    pub(super) commands: &'e CommandTable,
+    pub(super) sentinel: Option<&'e SentinelServer>,
+}
+
+/// The handler of DEBUG.
+pub(crate) type DebugHandler =
+    fn(&mut DebugControl<'_>, Args<'_>, &mut dyn Reply) -> Result<DebugEffect, CommandError>;
+
+/// The parts that DEBUG sees and changes.
+pub(crate) struct DebugControl<'e> {
+    /// The database of the client.
+    pub(crate) db: usize,
+    /// Whether the client is on this machine.
+    pub(crate) is_local: bool,
+    /// Bytes that the server takes.
+    pub(crate) used_bytes: usize,
+    /// The parameters in force.
+    pub(crate) config: &'e Config,
+    /// The rows of all commands.
+    pub(crate) commands: &'e CommandTable,
+    /// The environment, whose host has the files.
+    pub(crate) environment: &'e Environment,
+    /// The clock.
+    pub(crate) clock: &'e EngineClock,
+    /// All databases.
+    pub(crate) keyspace: &'e mut Keyspace,
+    /// The scripts, with the libraries.
+    pub(crate) scripts: &'e mut Scripts,
+    /// The saves.
+    pub(crate) saves: &'e mut Persistence,
+    /// The parts that a test has switched off.
+    pub(crate) switches: &'e mut Switches,
+}
+
+impl DebugControl<'_> {
+    /// Returns the keys of the client's database, to be looked at and changed.
+    pub(crate) fn tx(&mut self) -> Tx<'_> {
+        self.keyspace.tx(self.db, self.clock.now())
+    }
+}
+
+/// The effect that a subcommand of DEBUG asks for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum DebugEffect {
+    /// No effect. The reply is already written.
+    None,
+    /// The server ends in the midst of its work. The client is not answered.
+    Crash(Crash),
+    /// The data are saved, then this handler runs with the same arguments.
+    SaveThen(DebugHandler),
+    /// The whole server sleeps for so many microseconds when the command has ended. The reply is OK.
+    Sleep {
+        /// Microseconds.
+        us: u64,
+    },
+    /// All parameters are written into the configuration file. The reply is OK.
+    RewriteConfig,
+    /// The history of the data gets another id. The reply is OK.
+    ChangeHistoryId,
+    /// Clients that track keys are told that all have changed. The reply is OK.
+    ForgetTrackedKeys,
+}
+
+/// What becomes of the other clients when an engine begins anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OtherClients {
+    /// They are disconnected.
+    Disconnected,
+    /// They stay connected and subscribed. Their waits end as if they had timed out, and their WATCH as if a key had
+    /// changed; what they have queued since MULTI stays.
+    Kept,
+}
+
+/// The handler of a command on the server as a whole.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum ServerHandler {
+    /// A handler that describes the server.
+    Info(fn(&InfoView<'_>, Args<'_>, &mut dyn Reply)),
+    /// A handler that describes the memory of the server.
+    Memory(fn(&MemoryView<'_>, &mut dyn Reply)),
+    /// A handler that sees the process around the server.
+    Process(fn(&Process, Args<'_>, &mut dyn Reply) -> Outcome),
+    /// A handler that changes parameters. The conductor applies them and replies.
+    SetConfig(fn(ConfigControl<'_>, Args<'_>) -> Outcome),
+    /// A handler that writes the configuration file.
+    ConfigFile(fn(ConfigFile<'_>, &mut dyn Reply) -> Outcome),
+    /// A handler that sees keys, and the host.
+    Hosted(HostedHandler),
+    /// A check of a request that reads the histories of all servers of the process.
+    HistoryOfAll(fn(Args<'_>) -> Outcome),
+    /// A handler that looks inside the server, and asks for more.
+    Debug(DebugHandler),
+    /// A check of a request to begin anew. It returns what becomes of the other clients.
+    Reset(fn(Args<'_>) -> Result<OtherClients, CommandError>),
+}
+
 /// The handler of a command. Each kind has access only to the parts of the engine that its function gets.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Handler {
@@ -108,10 +213,6 @@ pub(crate) enum Handler {
     Listening(ListeningHandler),
     /// A handler with access to keys that may read the history in pieces.
     OfHistory(HistoryHandler),
-    /// A check of a request that reads the histories of all servers of the process.
-    HistoryOfAll(fn(Args<'_>) -> Outcome),
-    /// A handler with access to keys and to the host.
-    Hosted(HostedHandler),
     /// A handler that uses only its arguments.
     Stateless(fn(Args<'_>, &mut dyn Reply) -> Outcome),
     /// A handler with access to its session.
@@ -138,15 +239,18 @@ pub(crate) enum Handler {
     Script(ScriptHandler),
     /// A handler with access to the clock; it returns an order.
     Clock(ClockHandler),
-    /// A handler that changes its own client, or others.
-    Client(ClientHandler),
+    /// A handler that changes its client, or others. It is behind a reference so that a handler has two words.
+    Client(&'static ClientHandler),
     /// A handler with access to one part; the rest of the engine follows its changes.
     Part(PartHandler),
-    /// A handler with access to the whole engine, for commands that concern several parts.
-    Engine(EngineHandler),
-    /// A handler with access to the whole engine that may wait.
-    BlockingEngine(BlockingEngineHandler),
+    /// A handler that sees several parts, for what concerns the server as a whole.
+    Server(&'static ServerHandler),
+    /// The command takes less than in the newest version: the request is checked, and then runs.
+    Versioned,
 }
+
+const _: () =
+    assert!(size_of::<Handler>() == 2 * size_of::<usize>(), "each command's handler is read on its way");
 
 /// A whole server, except its sockets.
 pub struct Engine {
@@ -163,11 +267,11 @@ pub struct Engine {
     /// The clients.
     pub(crate) sessions: Sessions,
     /// The subscriptions of channels and patterns.
-    pub(crate) pubsub: PubSub,
+    pub(super) pubsub: PubSub,
     /// The users and their permissions.
     pub(super) users: Users,
     /// The observers of calls.
-    pub(crate) observers: Observers,
+    pub(super) observers: Observers,
     /// The current time, the clocks that a test moves, and the engine's own timers.
     pub(super) clock: EngineClock,
     /// The other servers of the process, and the broadcasts to all of them.
@@ -177,13 +281,13 @@ pub struct Engine {
     /// The number of the current batch, from 1.
     pub(super) batch: u64,
     /// The memory in use, and its peak.
-    pub(crate) memory: MemoryAccount,
+    pub(super) memory: MemoryAccount,
     /// The memory limits.
     pub(super) limits: Limits,
     /// The interpreter.
     pub(crate) scripts: Scripts,
     /// The parts of the engine that a test has switched off.
-    pub(crate) switches: Switches,
+    pub(super) switches: Switches,
     /// The injected faults.
     pub(super) faults: Faults,
     /// The work done besides running requests.

@@ -3,16 +3,28 @@
 use super::broadcast::OF_HISTORY;
 use super::call::Call;
 use super::engine::Engine;
-use crate::locks::HistoryHandler;
+use crate::locks::{HistoryHandler, HistoryReadings};
 use crate::member::Broadcast;
 use crate::spec::{Args, CommandError, Flow};
 use crate::waits::Retry;
 use lockwheel_resp::Reply;
+use lockwheel_store::keyspace::Keyspace;
+use lockwheel_store::time::Now;
 
-impl Engine {
+/// The history, and the clients that read it in pieces.
+pub(super) struct HistoryReader<'e> {
+    /// The clients.
+    pub(super) readings: &'e mut HistoryReadings,
+    /// All databases.
+    pub(super) keyspace: &'e mut Keyspace,
+    /// The present instant.
+    pub(super) now: Now,
+}
+
+impl HistoryReader<'_> {
     /// Reads the history for a client, or begins to.
-    pub(super) fn read_history(
-        &mut self,
+    pub(super) fn read(
+        self,
         run: HistoryHandler,
         call: Call<'_>,
         args: Args<'_>,
@@ -20,14 +32,16 @@ impl Engine {
     ) -> Result<Flow<Retry>, CommandError> {
         if !self.readings.is_busy() {
             let actor = call.actor(args);
-            let tx = &mut self.keyspace.tx_by(&actor, call.db, self.clock.now());
+            let tx = &mut self.keyspace.tx_by(&actor, call.db, self.now);
             if self.readings.answer(run, tx, args, reply)? {
                 return Ok(Flow::Done);
             }
         }
-        Ok(Retry::of_reading(&mut self.readings, call.session))
+        Ok(Retry::of_reading(self.readings, call.session))
     }
+}
 
+impl Engine {
     /// Serves the next client after this one has finished reading the history.
     pub(super) fn forget_reading(&mut self, client: u64) {
         let Some(next) = self.readings.leave(client) else { return };

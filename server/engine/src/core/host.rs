@@ -1,6 +1,6 @@
 //! The environment of an engine: its host, with the system's clocks and files, and the identity of the server.
 
-use super::engine::{Engine, Environment, Host};
+use super::engine::{ConfigFile, Engine, Environment, Host};
 use crate::acl;
 use crate::clock::EngineClock;
 use crate::config::Config;
@@ -93,24 +93,35 @@ impl Engine {
         self.environment.host = Some(host);
     }
 
-    /// Writes the parameters in force into the configuration file, which may no longer exist. `all`: also parameters at
+    /// Returns the configuration file, with the parts that it describes.
+    pub(crate) fn config_file(&self) -> ConfigFile<'_> {
+        let Engine { config, environment, users, commands, sentinel, .. } = self;
+        ConfigFile { config, environment, users, commands, sentinel: sentinel.as_deref() }
+    }
+}
+
+impl ConfigFile<'_> {
+    /// Whether the server runs with a configuration file.
+    pub(crate) fn is_named(&self) -> bool {
+        !self.config.file.is_empty()
+    }
+
+    /// Writes the parameters in force into the file, which need not be there any more; `all`: also those that are at
     /// their defaults.
     ///
     /// # Errors
-    /// Returns the error of the system. The file is unchanged then.
-    pub(crate) fn rewrite_config(&self, all: bool) -> io::Result<()> {
-        let path = &self.config.file;
-        let old = self.environment.files(&self.config).read(path).or_else(|error| match error.kind() {
+    /// The system's; then the file is as it was.
+    pub(crate) fn rewrite(&self, all: bool) -> io::Result<()> {
+        let (path, files) = (&self.config.file, self.environment.files(self.config));
+        let old = files.read(path).or_else(|error| match error.kind() {
             io::ErrorKind::NotFound => Ok(Vec::new()),
             _ => Err(error),
         })?;
         let users = self.config.aclfile.is_empty().then(|| {
-            let lines = acl::describe_all(&self.users, self.config.rule_setting(&self.commands));
+            let lines = acl::describe_all(self.users, self.config.rule_setting(self.commands));
             lines.iter().map(|line| line.strip_prefix(b"user ").unwrap_or(line).to_vec()).collect::<Vec<_>>()
         });
-        let sentinel = self.sentinel.as_ref().map(|sentinel| sentinel.state().lines()).unwrap_or_default();
-        self.environment
-            .files(&self.config)
-            .write(path, &self.config.rewrite(&old, users.as_deref(), &sentinel, all))
+        let sentinel = self.sentinel.map(|sentinel| sentinel.state().lines()).unwrap_or_default();
+        files.write(path, &self.config.rewrite(&old, users.as_deref(), &sentinel, all))
     }
 }

@@ -1,16 +1,30 @@
 //! Commands that connect to another server through the host. Their first arguments are its address.
 
 use super::call::Call;
-use super::engine::{Engine, HostedHandler};
-use crate::member::TopologyRequest;
+use super::engine::{Host, HostedHandler};
+use crate::member::{TopologyMember, TopologyRequest};
 use crate::spec::{Args, Outcome};
 use lockwheel_resp::Reply;
+use lockwheel_store::keyspace::Keyspace;
+use lockwheel_store::time::Now;
 
-impl Engine {
+/// The keys, and the servers that they may be sent to.
+pub(super) struct HostedControl<'e> {
+    /// All databases.
+    pub(super) keyspace: &'e mut Keyspace,
+    /// The server as one of several of its process.
+    pub(super) member: &'e mut TopologyMember,
+    /// The host.
+    pub(super) host: Option<&'e dyn Host>,
+    /// The present instant.
+    pub(super) now: Now,
+}
+
+impl HostedControl<'_> {
     /// Runs such a command. A server of this process that is cut off from this one is unreachable, as behind a broken
     /// network. A reachable one then goes on with this server's grant numbers and the holds of the keys that it got.
-    pub(super) fn run_hosted(
-        &mut self,
+    pub(super) fn run(
+        self,
         run: HostedHandler,
         call: Call<'_>,
         args: Args<'_>,
@@ -20,8 +34,8 @@ impl Engine {
         let member = named.and_then(|(host, port)| self.member.place_named(host, port));
         let is_cut = member.is_some_and(|place| self.member.is_cut_from(place));
         let actor = call.actor(args);
-        let host = self.environment.host.as_deref().filter(|_| !is_cut);
-        let outcome = run(&mut self.keyspace.tx_by(&actor, call.db, self.clock.now()), host, args, reply);
+        let host = self.host.filter(|_| !is_cut);
+        let outcome = run(&mut self.keyspace.tx_by(&actor, call.db, self.now), host, args, reply);
         if let Some(place) = member {
             self.member.ask(TopologyRequest::Moved(place));
         }

@@ -33,7 +33,7 @@ impl Engine {
         }
         if self.config.client_output_buffer_limit != before.client_output_buffer_limit {
             let clients = self.client_timers().output_limits_changed();
-            clients.into_iter().for_each(|slot| self.check_output_limit(slot));
+            clients.into_iter().for_each(|slot| self.change_output(slot, |output, slot| output.check(slot)));
         }
         if self.config.replication != before.replication {
             self.change_replication(|control| control.rules_changed());

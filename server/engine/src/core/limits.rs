@@ -44,12 +44,6 @@ impl Engine {
         }
     }
 
-    /// Whether memory exceeds `maxmemory` and no key may be evicted.
-    #[inline]
-    pub(crate) fn is_short_of_memory(&self) -> bool {
-        self.limits.is_short_of_memory()
-    }
-
     /// Announces the number of bytes of requests that are about to run. If it is large, requests are checked for the
     /// memory that they need, until the next call. Without such calls, requests are not checked.
     #[inline]

@@ -40,6 +40,8 @@ mod reset;
 mod saving;
 mod script_run;
 mod sentinel;
+mod server_calls;
+mod server_views;
 mod shutdown;
 mod simulation;
 mod snapshots;
@@ -59,17 +61,20 @@ pub use crate::shutdown::EndSignal;
 pub(crate) use advance::advance_together;
 pub(crate) use broadcast::{merged_history, read_history};
 pub use call::{Call, Origin};
-pub use engine::{Engine, Host};
-pub(crate) use engine::{Handler, LibraryControl, LibraryDone, ReadingHandler};
+pub(crate) use engine::{
+    ConfigControl, ConfigFile, DebugControl, DebugEffect, Environment, Handler, LibraryControl, LibraryDone,
+    ReadingHandler, ServerHandler,
+};
+pub use engine::{Engine, Host, OtherClients};
 pub use output::Output;
 pub(crate) use part_handler::{
-    ClientHandler, FaultCaller, FaultHandler, LatencyView, PartHandler, UsersHandler,
+    Cancellation, ClientHandler, FaultCaller, FaultHandler, LatencyView, PartHandler, UsersHandler,
 };
 pub use prefetch::Prefetch;
 pub(crate) use progress::Stop;
 pub use progress::{Crash, Progress};
 
-pub use reset::OtherClients;
-pub(crate) use saving::NotSaved;
+pub(crate) use server_views::{InfoView, MemoryView};
 pub use simulation::Simulation;
+pub(crate) use switches::Switches;
 pub use target::{Broken, NotConnected, Target, TargetAddress};

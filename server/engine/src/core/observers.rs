@@ -1,7 +1,7 @@
 //! The observers of calls.
 
 use super::part_handler::LatencyView;
-use crate::acl::AclLog;
+use crate::acl::{AclLog, Entry, Refused};
 use crate::clock::EngineClock;
 use crate::config::Config;
 use crate::latency::Latency;
@@ -80,6 +80,19 @@ impl Observers {
     pub(super) fn sample_rates(&mut self, clock: &EngineClock, identity: &Identity) {
         let totals = self.totals(identity);
         self.rates.sample(clock.system().monotonic_us, totals);
+    }
+
+    /// Counts and logs a refusal to a user; the log keeps so many entries.
+    #[cold]
+    pub(super) fn refused(&mut self, entry: Entry, max_len: usize) {
+        let denied = &mut self.stats.access_denied;
+        *match entry.refused {
+            Refused::Login => &mut denied.logins,
+            Refused::Command => &mut denied.commands,
+            Refused::Key => &mut denied.keys,
+            Refused::Channel => &mut denied.channels,
+        } += 1;
+        self.acl_log.add(entry, max_len);
     }
 
     /// Applies changed parameters.

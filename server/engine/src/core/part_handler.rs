@@ -4,7 +4,7 @@
 use super::call::Origin;
 use crate::acl::{AclLog, AclView, UserEffect};
 use crate::client_list::ClientListHandler;
-use crate::clients::{Session, Sessions, Slot, Subscriptions};
+use crate::clients::{LoginControl, LoginEffect, LoginError, Session, Sessions, Slot, Subscriptions};
 use crate::cluster::ClusterHandler;
 use crate::config::Config;
 use crate::faults::{FaultControl, FaultOutcome};
@@ -20,7 +20,7 @@ use crate::statistics::Stats;
 use crate::tracking::Tracking;
 use crate::waits::StateHandler;
 use lockwheel_resp::Reply;
-use lockwheel_store::keyspace::{Keyspace, Rng};
+use lockwheel_store::keyspace::{Keyspace, Rng, Tx};
 use lockwheel_store::time::Now;
 
 /// The handler of a command that reads users and asks for changes of them.
@@ -107,6 +107,19 @@ pub(crate) enum PartHandler {
     Shutdown(fn(Args<'_>) -> Result<ShutdownRequest, CommandError>),
 }
 
+/// The handler of AUTH and HELLO.
+pub(crate) type LoginHandler =
+    fn(LoginControl<'_>, Args<'_>, &mut dyn Reply) -> Result<LoginEffect, LoginError>;
+
+/// The waits that end with an error.
+#[derive(Debug)]
+pub(crate) struct Cancellation {
+    /// The numbers of the waits.
+    pub(crate) waiters: Vec<u64>,
+    /// The error.
+    pub(crate) error: CommandError,
+}
+
 /// The handler of a command on its own client, or on others.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ClientHandler {
@@ -124,6 +137,10 @@ pub(crate) enum ClientHandler {
     Reset(fn(&Session) -> Outcome),
     /// A check of a request that turns its client into a monitor.
     Monitor(fn(Origin) -> Outcome),
+    /// A handler that logs its client in.
+    Login(LoginHandler),
+    /// A handler that names waits that end with an error. The reply is the number of those that were not over.
+    Cancel(fn(&Tx<'_>, Args<'_>) -> Cancellation),
     /// A handler that reads all clients and asks for an effect on some.
     List(ClientListHandler),
 }

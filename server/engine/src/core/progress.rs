@@ -25,6 +25,17 @@ pub(crate) enum Stop {
     Crash(Crash),
 }
 
+impl Stop {
+    /// Lets the whole server sleep for so many microseconds, after what others have asked for.
+    pub(super) fn sleep(stop: &mut Option<Stop>, us: u64) {
+        let asked_before = match *stop {
+            Some(Stop::Sleep(time)) => time,
+            _ => Duration::ZERO,
+        };
+        *stop = Some(Stop::Sleep(asked_before.saturating_add(Duration::from_micros(us))));
+    }
+}
+
 /// The way in which DEBUG crashes a server. Nothing is saved, and no client gets a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Crash {
@@ -34,4 +45,19 @@ pub enum Crash {
     Abort,
     /// The process restarts after this number of milliseconds.
     Restart(u64),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sleeps_add_up() {
+        let mut stop = None;
+        Stop::sleep(&mut stop, 5);
+        Stop::sleep(&mut stop, 7);
+        assert_eq!(stop, Some(Stop::Sleep(Duration::from_micros(12))));
+        Stop::sleep(&mut stop, u64::MAX);
+        assert!(matches!(stop, Some(Stop::Sleep(time)) if time > Duration::from_secs(1)));
+    }
 }

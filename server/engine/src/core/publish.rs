@@ -3,11 +3,10 @@
 use super::call::Call;
 use super::engine::Engine;
 use super::faults::ActedOn;
-use crate::clients::{Closing, Message, Slot, Subscriptions};
+use crate::clients::{Message, Slot, Subscriptions};
 use crate::pubsub::{Audience, SERVER_CHANNELS};
 use crate::spec::{Args, Outcome};
-use lockwheel_resp::{Protocol, Reply};
-use lockwheel_store::keyspace::EventValue;
+use lockwheel_resp::Reply;
 
 impl Engine {
     /// Sends a message to its receivers.
@@ -32,42 +31,6 @@ impl Engine {
                 reply.bulk(message);
             });
         }
-    }
-
-    /// Pushes an event to the client that it concerns, if that client speaks RESP3.
-    pub(super) fn push_to(&mut self, id: u64, kind: &str, fields: &[(&str, EventValue)]) {
-        let Some(slot) = self.sessions.find(id) else { return };
-        let is_lost = self.faults.is_lost(self.sessions.get(slot));
-        let session = self.sessions.get_mut(slot);
-        if session.protocol != Protocol::Resp3 || session.closing == Some(Closing::Now) || is_lost {
-            return;
-        }
-        let before = session.delivery.pending();
-        let write = |reply: &mut dyn Reply| {
-            reply.push(2);
-            reply.bulk(kind.as_bytes());
-            reply.map(fields.len());
-            for (name, value) in fields {
-                reply.bulk(name.as_bytes());
-                match value {
-                    EventValue::Text(text) => reply.bulk(text),
-                    EventValue::Number(number) => reply.integer(*number),
-                }
-            }
-        };
-        if !self.push_contained(slot, |delivery| delivery.push(Protocol::Resp3, write)) {
-            return;
-        }
-        let session = self.sessions.get_mut(slot);
-        // Output that was unread before the first of these pushes is a reply.
-        session.pushed_bytes = if before == 0 { 0 } else { session.pushed_bytes };
-        session.pushed_bytes += session.delivery.pending().saturating_sub(before);
-        let limit = self.config.output_limit(true).hard;
-        if limit > 0 && session.pushed_bytes >= limit {
-            self.close_over_limit(slot);
-        }
-        self.check_output_limit(slot);
-        self.sessions.wake(slot);
     }
 
     /// Sends a client's message to its receivers and replies with their number. Subscribers at other servers get it
@@ -114,10 +77,9 @@ impl Engine {
     pub(super) fn send_to(&mut self, ids: &[u64], len: usize, write: &dyn Fn(&mut dyn Reply)) {
         let account = self.memory.messages.clone();
         let mut message = Message::new(&account, len, ids.len(), write);
-        for &id in ids {
-            if let Some(slot) = self.sessions.find(id) {
-                self.send_message(slot, &mut message);
-            }
+        let mut ids = ids.iter().copied();
+        while let Some((slot, end)) = self.client_output().send(&mut ids, &mut message) {
+            self.end_output(slot, end);
         }
     }
 

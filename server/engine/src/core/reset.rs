@@ -1,26 +1,15 @@
 //! Reset between two tests: every part of the engine returns to its initial state.
 
-use super::engine::Engine;
+use super::engine::{Engine, Host, OtherClients};
 use super::switches::Switches;
-use crate::acl::Login;
 use crate::clients::{Closing, Slot};
 use crate::cluster::SlotKeys;
-use crate::config::HostChanges;
+use crate::config::{Config, HostChanges};
 use crate::limits::Limits;
 use crate::locks;
 use crate::member::TopologyRequest;
 use crate::replication::Replication;
 use crate::waits::TicketEnd;
-
-/// The treatment of other clients in a reset.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OtherClients {
-    /// The clients are disconnected.
-    Disconnected,
-    /// The clients stay connected and subscribed. Their waits end as if they had timed out, and their WATCH as if a key
-    /// had changed. Their commands queued since MULTI stay.
-    Kept,
-}
 
 impl Engine {
     /// Restores the initial state. That covers keys, scripts, functions, the state of locks, statistics, the slow log,
@@ -35,7 +24,10 @@ impl Engine {
         self.end_replication();
         self.member.forget_broadcasts();
         self.reset_clients(caller, others);
-        self.reset_users();
+        let users = self.start.users.clone();
+        self.sessions.log_in_again(&self.users, &users);
+        self.users = users;
+        self.rules_changed();
         self.pauses.unpause();
         self.follow_pauses();
         self.change_saves(|control| control.reset());
@@ -55,7 +47,11 @@ impl Engine {
         self.member.ask(TopologyRequest::Reset);
         self.keyspace.go_on_at(self.clock.now(), self.clock.usual_rule());
         self.switches = Switches::default();
-        self.reset_config();
+        let host = self.environment.host.clone();
+        let before = restore_config(&mut self.config, &self.start.config, host.as_deref());
+        self.environment.identity.process.port = self.config.shown_port();
+        self.apply_config(&before);
+        self.client_timers().timeout_changed();
         self.begin_replication();
         if self.begin_view_anew().is_some() {
             SlotKeys::index(&mut self.keyspace, self.clock.now());
@@ -93,33 +89,33 @@ impl Engine {
             self.sessions.get_mut(slot).watch_broken = watches;
         }
     }
+}
 
-    /// Restores the initial users. Clients that stay keep their user if it is among these.
-    fn reset_users(&mut self) {
-        let users = self.start.users.clone();
-        for slot in self.sessions.slots().collect::<Vec<_>>() {
-            if let Login::As(id) = self.sessions.get(slot).login {
-                let again = users.find(&self.users.get(id).name);
-                self.sessions.get_mut(slot).login = again.map_or(Login::None, Login::As);
-            }
-        }
-        self.users = users;
-        self.rules_changed();
+/// Puts the parameters of the start into force again, and returns those before. Where the host cannot listen there
+/// again, it keeps listening where it does.
+fn restore_config(config: &mut Config, at_start: &Config, host: Option<&dyn Host>) -> Config {
+    let before = std::mem::replace(config, at_start.clone());
+    let moves = config.bind != before.bind || config.port != before.port || config.tls != before.tls;
+    let has_other_tls = config.tls.port.is_some() && config.tls != before.tls;
+    let changes = HostChanges { clients: false, tls: has_other_tls };
+    if moves && host.is_none_or(|host| host.follow(config, changes).is_err()) {
+        config.bind = before.bind.clone();
+        (config.port, config.tls) = (before.port, before.tls.clone());
     }
+    before
+}
 
-    /// Restores the initial parameters.
-    fn reset_config(&mut self) {
-        let at_start = self.start.config.clone();
-        let before = std::mem::replace(&mut self.config, at_start);
-        let (now, host) = (&self.config, self.environment.host.clone());
-        let moves = now.bind != before.bind || now.port != before.port || now.tls != before.tls;
-        let changes = HostChanges { clients: false, tls: now.tls.port.is_some() && now.tls != before.tls };
-        if moves && host.is_none_or(|host| host.follow(now, changes).is_err()) {
-            self.config.bind = before.bind.clone();
-            (self.config.port, self.config.tls) = (before.port, before.tls.clone());
-        }
-        self.environment.identity.process.port = self.config.shown_port();
-        self.apply_config(&before);
-        self.client_timers().timeout_changed();
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_without_a_host_keeps_its_port_when_it_begins_anew() {
+        let (mut at_start, mut config) = (Config::default(), Config::default());
+        (at_start.port, at_start.maxclients) = (1, 7);
+        (config.port, config.maxclients) = (2, 8);
+        let before = restore_config(&mut config, &at_start, None);
+        assert_eq!((before.port, before.maxclients), (2, 8));
+        assert_eq!((config.port, config.maxclients), (2, 7));
     }
 }

@@ -37,7 +37,7 @@ pub(super) fn run(
     if engine.is_ruled_by_replication() && !engine.sessions.get(call.slot).is_master {
         check_in_replication(engine.replication(), rules)?;
     }
-    if rules.declared && !rules.takes_any_memory && !rules.read_only && engine.is_short_of_memory() {
+    if rules.declared && !rules.takes_any_memory && !rules.read_only && engine.limits.is_short_of_memory() {
         return Err(CommandError::text(NEEDS_ALLOW_OOM));
     }
     // Scripts of a transaction share its instant, but each is timed separately for slowness.
@@ -202,7 +202,8 @@ impl Host for ScriptHost<'_> {
         let restricted = self.engine.switches.restricts_scripts;
         let has_control = self.engine.config.control;
         let (engine, slot) = (&*self.engine, self.call.slot);
-        let out_of_memory = engine.is_short_of_memory() && !self.rules.takes_any_memory && !self.has_written;
+        let out_of_memory =
+            engine.limits.is_short_of_memory() && !self.rules.takes_any_memory && !self.has_written;
         let read_only = self.rules.read_only;
         let script = Script { engine, slot, read_only, restricted, has_control, out_of_memory };
         let (id, writes) = match decide(&script, &self.engine.commands, args) {

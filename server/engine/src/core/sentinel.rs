@@ -68,7 +68,7 @@ impl Engine {
     /// Writes the sentinel's state into the configuration file.
     fn save_sentinel(&mut self) {
         // A sentinel in a process with other servers has no file. Its state lives in its engine.
-        let saved = if self.config.file.is_empty() { Ok(()) } else { self.rewrite_config(false) };
+        let saved = if self.config.file.is_empty() { Ok(()) } else { self.config_file().rewrite(false) };
         match &saved {
             Ok(()) => tracing::info!("Sentinel new configuration saved on disk"),
             Err(error) => tracing::warn!(
@@ -93,6 +93,10 @@ impl Engine {
         let request = request?;
         match request {
             SentinelRequest::Answered => return Ok(()),
+            SentinelRequest::End => {
+                self.stop = Some(Stop::Shutdown);
+                return Ok(());
+            }
             SentinelRequest::Count(count) => {
                 reply.integer(count);
                 return Ok(());

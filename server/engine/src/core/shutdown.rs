@@ -122,9 +122,4 @@ impl Engine {
         }
         self.commit();
     }
-
-    /// Returns the maximum milliseconds until the server ends, if it waits for replicas.
-    pub(crate) fn shuts_down_in_ms(&self) -> Option<i64> {
-        self.shutdown.ends_in_ms(self.clock.system().monotonic_ms())
-    }
 }

@@ -85,14 +85,12 @@ impl Engine {
         let blocked = self.wait_control().take_ticket(ticket)?;
         if !matches!(end, TicketEnd::GivenUp)
             && let Some(slot) = slot
-            && self.sessions.get(slot).takes_pushes()
-            && !self.faults.is_lost(self.sessions.get(slot))
-            && self.push_contained(slot, |delivery| {
-                end.push(ticket, &blocked).into_iter().for_each(|push| delivery.push_bytes(&push));
-            })
         {
-            self.check_output_limit(slot);
-            self.sessions.wake(slot);
+            self.change_output(slot, |output, slot| {
+                output.push(slot, |delivery| {
+                    end.push(ticket, &blocked).into_iter().for_each(|push| delivery.push_bytes(&push));
+                })
+            });
         }
         match end {
             TicketEnd::Granted(_) => {}

@@ -5,6 +5,7 @@ use super::engine::Engine;
 use super::host::HostFiles;
 use super::permit::{Denied, Reason, Refusal};
 use crate::acl::{self, Context, Entry, Login, Refused, Setting, UserEffect, Users};
+use crate::client_list::ClientList;
 use crate::clients::{Closing, Slot};
 use crate::config::{Config, system_reason};
 use crate::spec::{Args, CommandError, CommandTable, Outcome};
@@ -17,49 +18,13 @@ impl Engine {
         &self.users
     }
 
-    /// Logs a refused request in the ACL log, if it was denied to the user.
+    /// Writes into the log that a user was refused something, or somebody could not log in as it. For `None`, there is
+    /// nothing to write.
     #[cold]
-    pub(super) fn log_refusal(&mut self, slot: Slot, refusal: Refusal, request: Args<'_>) {
-        let (Reason::Denied(denied), Some(command)) = (refusal.reason, refusal.command) else { return };
-        let (refused, object) = match denied {
-            Denied::Command => (Refused::Command, self.commands.get(command).name.as_bytes()),
-            Denied::Key(at) => (Refused::Key, &request[at]),
-            Denied::Channel(at) => (Refused::Channel, &request[at]),
-        };
-        let object = object.into();
-        let user = self.users.name(self.sessions.get(slot).login).into();
-        self.log_refused(slot, (refused, object), user, refusal.origin);
-    }
-
-    /// Logs a request that was denied to a user, or a failed login, in the ACL log.
-    #[cold]
-    pub(crate) fn log_refused(
-        &mut self,
-        slot: Slot,
-        (refused, object): (Refused, Box<[u8]>),
-        user: Box<[u8]>,
-        origin: Origin,
-    ) {
-        let denied = &mut self.observers.stats.access_denied;
-        *match refused {
-            Refused::Login => &mut denied.logins,
-            Refused::Command => &mut denied.commands,
-            Refused::Key => &mut denied.keys,
-            Refused::Channel => &mut denied.channels,
-        } += 1;
-        let session = self.sessions.get(slot);
-        let context = match origin {
-            Origin::Client if session.multi.is_none() => Context::TopLevel,
-            Origin::Client | Origin::Transaction => Context::Multi,
-            Origin::Script => Context::Lua,
-        };
-        let now_ms = self.clock.now().wall_ms();
-        let mut client = Vec::new();
-        self.client_list().describe(session, &mut client);
-        let client = client.trim_ascii_end().into();
-        let (created_ms, updated_ms) = (now_ms, now_ms);
-        let entry = Entry { id: 0, count: 1, refused, context, object, user, client, created_ms, updated_ms };
-        self.observers.acl_log.add(entry, self.config.acllog_max_len);
+    pub(super) fn log_refused(&mut self, slot: Slot, refused: Option<RefusedObject>, origin: Origin) {
+        let Some(refused) = refused else { return };
+        let entry = refused.entry(self.client_list(), slot, origin);
+        self.observers.refused(entry, self.config.acllog_max_len);
     }
 
     /// Applies the effect of an ACL command. If the client that has sent it must be disconnected, that happens after
@@ -136,6 +101,61 @@ impl Engine {
         self.start.users.clone_from(&users);
         self.users = users;
         Ok(())
+    }
+}
+
+/// An object that was refused to a user.
+pub(super) struct RefusedObject {
+    /// Its kind.
+    pub(super) refused: Refused,
+    /// The command, key or channel.
+    pub(super) object: Box<[u8]>,
+    /// The user, or the name with which a client has tried to log in.
+    pub(super) user: Box<[u8]>,
+}
+
+impl RefusedObject {
+    /// Returns the object that a request was denied, if that is why it was refused.
+    #[cold]
+    pub(super) fn of(
+        refusal: Refusal,
+        request: Args<'_>,
+        (clients, slot): (ClientList<'_>, Slot),
+    ) -> Option<Self> {
+        let (Reason::Denied(denied), Some(command)) = (refusal.reason, refusal.command) else { return None };
+        let (refused, object) = match denied {
+            Denied::Command => (Refused::Command, clients.commands.get(command).name.as_bytes()),
+            Denied::Key(at) => (Refused::Key, &request[at]),
+            Denied::Channel(at) => (Refused::Channel, &request[at]),
+        };
+        let user = clients.users.name(clients.sessions.get(slot).login);
+        Some(RefusedObject { refused, object: object.into(), user: user.into() })
+    }
+
+    /// Returns the entry of the log for a client whose request came to run by this origin.
+    fn entry(self, clients: ClientList<'_>, slot: Slot, origin: Origin) -> Entry {
+        let session = clients.sessions.get(slot);
+        let context = match origin {
+            Origin::Client if session.multi.is_none() => Context::TopLevel,
+            Origin::Client | Origin::Transaction => Context::Multi,
+            Origin::Script => Context::Lua,
+        };
+        let mut client = Vec::new();
+        clients.describe(session, &mut client);
+        let now_ms = clients.now.wall_ms();
+        let RefusedObject { refused, object, user } = self;
+        let client = client.trim_ascii_end().into();
+        Entry {
+            id: 0,
+            count: 1,
+            refused,
+            context,
+            object,
+            user,
+            client,
+            created_ms: now_ms,
+            updated_ms: now_ms,
+        }
     }
 }
 

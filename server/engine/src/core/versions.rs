@@ -2,7 +2,7 @@
 
 use super::call::Call;
 use super::engine::{Engine, Handler};
-use crate::spec::{Args, CommandError, CommandId, Flow, Newer, TimeoutRule, Versions};
+use crate::spec::{Args, CommandId, Newer, Outcome, TimeoutRule, Versions, Wait};
 use crate::waits::Retry;
 use lockwheel_resp::Reply;
 
@@ -14,23 +14,22 @@ impl Engine {
 
     /// Starts to refuse requests of these commands that are newer than the version.
     pub(crate) fn refuse_newer(&mut self, newer: Vec<(CommandId, Newer)>) {
-        self.versions = Versions::new(newer, &mut self.handlers, Handler::BlockingEngine(run_checked));
+        self.versions = Versions::new(newer, &mut self.handlers, Handler::Versioned);
     }
 }
 
 /// Runs a command with restricted arguments, unless the version refuses the request.
-fn run_checked(
+#[inline(never)]
+pub(super) fn run_checked(
     engine: &mut Engine,
     call: Call<'_>,
     args: Args<'_>,
     reply: &mut dyn Reply,
-) -> Result<Flow<Retry>, CommandError> {
-    let Some(command) = engine.commands.resolve(args).map(|command| command.id) else {
-        return Ok(Flow::Done);
-    };
-    let mut wait = None;
-    if let Some(handler) = engine.versions.check(command, args).transpose()? {
-        engine.invoke(call, (command, handler), args, reply, &mut wait)?;
+    waits: &mut Option<Box<Wait<Retry>>>,
+) -> Outcome {
+    let Some(command) = engine.commands.resolve(args).map(|command| command.id) else { return Ok(()) };
+    match engine.versions.check(command, args).transpose()? {
+        Some(handler) => engine.invoke(call, (command, handler), args, reply, waits),
+        None => Ok(()),
     }
-    Ok(wait.map_or(Flow::Done, Flow::NotYet))
 }

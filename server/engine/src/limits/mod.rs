@@ -1,6 +1,7 @@
-//! The limits of memory. `maxmemory` causes evictions of keys and refusals of requests; `maxmemory-clients` causes
-//! disconnections of clients. Large requests are checked for the memory that they need.
+//! The limits of memory: `maxmemory`, for which keys are evicted and requests are refused, and `maxmemory-clients`, for
+//! which clients are disconnected; the memory that large requests need; and the output that clients may leave unread.
 
+mod client_output;
 mod clients;
 mod demand;
 mod keys;
@@ -8,6 +9,7 @@ mod memory;
 mod messages;
 mod room;
 
+pub(crate) use client_output::{ClientOutput, OutputEnd, has_little_output};
 pub(crate) use clients::{ClientEviction, client_limit};
 pub(crate) use demand::takes_memory;
 pub(crate) use keys::CountedBytes;

@@ -15,6 +15,8 @@ pub(crate) type SentinelOutcome = Result<SentinelRequest, CommandError>;
 pub(crate) enum SentinelRequest {
     /// No effect. The reply is already written.
     Answered,
+    /// The server ends, and does not reply.
+    End,
     /// No effect. The reply is OK.
     Done,
     /// The change is written into the file before the reply, which is OK.

@@ -32,12 +32,12 @@ const CLIENT: &[Row<Handler>] = &[
         .summary("Gives the number of the connection.")
         .help(&["ID", "    Return the ID of the current connection."])
         .help_after("getname"),
-    row("info", 2, Handler::Client(ClientHandler::List(info)))
+    row("info", 2, Handler::Client(&ClientHandler::List(info)))
         .about("connection", "6.2.0", "O(1)")
         .summary("Tells about the connection.")
         .help(&["INFO", "    Return information about the current client connection."])
         .tips(&["nondeterministic_output"]),
-    row("kill", -3, Handler::Client(ClientHandler::List(kill)))
+    row("kill", -3, Handler::Client(&ClientHandler::List(kill)))
         .flags(&[ADMIN])
         .about("connection", "2.4.0", "O(N) where N is the number of client connections")
         .summary("Closes connections.")
@@ -79,7 +79,7 @@ const CLIENT: &[Row<Handler>] = &[
             "ERR client-id should be greater than 0",
             "ERR syntax error",
         ]),
-    row("list", -2, Handler::Client(ClientHandler::List(list)))
+    row("list", -2, Handler::Client(&ClientHandler::List(list)))
         .flags(&[ADMIN])
         .about("connection", "2.4.0", "O(N) where N is the number of client connections")
         .summary("Tells about all connections.")
@@ -142,7 +142,7 @@ const CLIENT: &[Row<Handler>] = &[
             "ERR Unrecognized option 'option'",
             "ERR lib-name cannot contain spaces, newlines or special characters.",
         ]),
-    row("setname", 3, Handler::Client(ClientHandler::Naming(setname)))
+    row("setname", 3, Handler::Client(&ClientHandler::Naming(setname)))
         .about("connection", "2.6.9", "O(1)")
         .summary("Names the connection.")
         .help(&["SETNAME <name>", "    Assign the name <name> to the current connection."])
@@ -151,7 +151,7 @@ const CLIENT: &[Row<Handler>] = &[
         .errors(&["ERR Client names cannot contain spaces, newlines or special characters."]),
     client_tracking::TRACKING,
     client_tracking::TRACKINGINFO,
-    row("unblock", -3, Handler::Client(ClientHandler::List(unblock)))
+    row("unblock", -3, Handler::Client(&ClientHandler::List(unblock)))
         .flags(&[ADMIN])
         .about("connection", "5.0.0", "O(log N) where N is the number of client connections")
         .summary("Ends the wait of a client that is blocked.")

@@ -15,26 +15,27 @@ const TWO_REDIRECTS: &str = "ERR A client can only redirect to a single other cl
 const NO_SUCH_CLIENT: &str = "ERR The client ID you want redirect to does not exist";
 
 /// The row of CACHING.
-pub(super) const CACHING: Row<Handler> = row("caching", 3, Handler::Client(ClientHandler::Tracking(caching)))
-    .about("connection", "6.0.0", "O(1)")
-    .summary("Sets whether the keys of the next request are tracked.")
-    .help(&[
-        "CACHING (YES|NO)",
-        "    Enable/disable tracking of the keys for next command in OPTIN/OPTOUT modes.",
-    ])
-    .syntax("(mode: YES | NO)")
-    .errors(&[NOT_TRACKING, NOT_OPTIN, NOT_OPTOUT, "ERR syntax error"]);
+pub(super) const CACHING: Row<Handler> =
+    row("caching", 3, Handler::Client(&ClientHandler::Tracking(caching)))
+        .about("connection", "6.0.0", "O(1)")
+        .summary("Sets whether the keys of the next request are tracked.")
+        .help(&[
+            "CACHING (YES|NO)",
+            "    Enable/disable tracking of the keys for next command in OPTIN/OPTOUT modes.",
+        ])
+        .syntax("(mode: YES | NO)")
+        .errors(&[NOT_TRACKING, NOT_OPTIN, NOT_OPTOUT, "ERR syntax error"]);
 
 /// The row of GETREDIR.
 pub(super) const GETREDIR: Row<Handler> =
-    row("getredir", 2, Handler::Client(ClientHandler::Tracking(getredir)))
+    row("getredir", 2, Handler::Client(&ClientHandler::Tracking(getredir)))
         .about("connection", "6.0.0", "O(1)")
         .summary("Returns the id of the client to which invalidation messages are redirected.")
         .help(&["GETREDIR", "    Return the client ID we are redirecting to when tracking is enabled."])
         .help_after("caching");
 
 /// The row of TRACKING.
-pub(super) const TRACKING: Row<Handler> = row("tracking", -3, Handler::Client(ClientHandler::Tracking(tracking)))
+pub(super) const TRACKING: Row<Handler> = row("tracking", -3, Handler::Client(&ClientHandler::Tracking(tracking)))
     .about("connection", "6.0.0", "O(1). Some options may introduce additional complexity.")
     .summary("Enables or disables invalidation messages for keys that the client has read.")
     .help(&[
@@ -65,7 +66,7 @@ pub(super) const TRACKING: Row<Handler> = row("tracking", -3, Handler::Client(Cl
 
 /// The row of TRACKINGINFO.
 pub(super) const TRACKINGINFO: Row<Handler> =
-    row("trackinginfo", 2, Handler::Client(ClientHandler::Tracking(trackinginfo)))
+    row("trackinginfo", 2, Handler::Client(&ClientHandler::Tracking(trackinginfo)))
         .about("connection", "6.2.0", "O(1)")
         .summary("Tells how the client tracks keys.")
         .help(&["TRACKINGINFO", "    Report tracking status for the current connection."])

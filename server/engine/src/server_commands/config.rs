@@ -1,7 +1,7 @@
 //! CONFIG: the configuration parameters of the server.
 
 use crate::config::{Config, HostChanges, HostRefusal, Surroundings, system_reason};
-use crate::core::{Call, Engine, Handler, Host};
+use crate::core::{ConfigControl, ConfigFile, Handler, Host, ServerHandler};
 use crate::spec::{Args, CommandError, Flags, Outcome, Row, errors};
 use crate::statistics::Stats;
 use lockwheel_resp::Reply;
@@ -36,12 +36,12 @@ const CONFIG: &[Row<Handler>] = &[
         .summary("Resets the counters of INFO.")
         .help(&["RESETSTAT", "    Reset statistics reported by the INFO command."])
         .tips(&["request_policy:all_nodes", "response_policy:all_succeeded"]),
-    row("rewrite", 2, Handler::Engine(rewrite))
+    row("rewrite", 2, Handler::Server(&ServerHandler::ConfigFile(rewrite)))
         .about("server", "2.8.0", "O(1)")
         .summary("Writes the parameters in force into the configuration file.")
         .help(&["REWRITE", "    Rewrite the configuration file."])
         .errors(&["ERR The server is running without a config file"]),
-    row("set", -4, Handler::Engine(set))
+    row("set", -4, Handler::Server(&ServerHandler::SetConfig(set)))
         .secrets(secrets_of_set)
         .about("server", "2.0.0", "O(N) when N is the number of configuration parameters provided")
         .summary("Changes parameters, all that are named or none.")
@@ -68,26 +68,18 @@ fn get(config: &Config, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     Ok(())
 }
 
-fn set(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn set(control: ConfigControl<'_>, args: Args<'_>) -> Outcome {
     let words = args.from(2);
     if !words.len().is_multiple_of(2) {
         return Err(errors::SYNTAX);
     }
     let pairs: Vec<(&[u8], &[u8])> = words.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
-    let local = engine.sessions().get(call.slot).peer.is_local();
-    let host = engine.environment.host.clone();
-    let before = engine.config.clone();
-    let set = match &host {
-        Some(host) => engine.config.set_within(&pairs, local, &AroundHost(&**host)),
-        None => engine.config.set(&pairs, local),
+    let ConfigControl { config, host, is_local } = control;
+    let set = match host {
+        Some(host) => config.set_within(&pairs, is_local, &AroundHost(host)),
+        None => config.set(&pairs, is_local),
     };
-    set.map_err(|error| CommandError::new(error.as_bytes()))?;
-    engine.apply_config(&before);
-    if engine.config.shown_port() != before.shown_port() {
-        engine.environment.identity.process.port = engine.config.shown_port();
-    }
-    reply.ok();
-    Ok(())
+    set.map_err(|error| CommandError::new(error.as_bytes()))
 }
 
 /// The host, as seen by CONFIG SET.
@@ -109,11 +101,11 @@ fn secrets_of_set(args: Args<'_>) -> Vec<usize> {
     (3..args.len()).step_by(2).filter(is_secret).collect()
 }
 
-fn rewrite(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    if engine.config.file.is_empty() {
+fn rewrite(file: ConfigFile<'_>, reply: &mut dyn Reply) -> Outcome {
+    if !file.is_named() {
         return Err(CommandError::text("ERR The server is running without a config file"));
     }
-    engine.rewrite_config(false).map_err(|error| {
+    file.rewrite(false).map_err(|error| {
         let reason = system_reason(&error);
         tracing::warn!("CONFIG REWRITE failed: {reason}");
         CommandError::new(format!("ERR Rewriting config file: {reason}"))

@@ -1,16 +1,15 @@
 //! The commands of a connection: AUTH, ECHO, HELLO, PING, QUIT, RESET, SELECT.
 
-use crate::acl::{Login, Refused, User};
-use crate::clients::{Closing, Session, Slot, check_client_name};
+use crate::acl::User;
+use crate::clients::{Closing, LoginControl, LoginEffect, LoginError, Session, check_client_name};
 use crate::config::Config;
-use crate::core::{Call, ClientHandler, Engine, Handler, Origin};
+use crate::core::{ClientHandler, Handler};
 use crate::spec::{Args, CommandError, Flags, Outcome, Row, errors, quotable};
-use crate::waits::TicketEnd;
 use lockwheel_resp::{Protocol, Reply, number};
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[
-    Row::new("auth", -2, Handler::Engine(auth))
+    Row::new("auth", -2, Handler::Client(&ClientHandler::Login(auth)))
         .secrets(auth_secrets)
         .flags(&[NO_AUTH_FLAGS, Flags::ALLOW_BUSY])
         .categories(&["connection"])
@@ -30,7 +29,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .about("connection", "1.0.0", "O(1)")
         .summary("Returns its argument.")
         .syntax("message"),
-    Row::new("hello", -1, Handler::Engine(hello))
+    Row::new("hello", -1, Handler::Client(&ClientHandler::Login(hello)))
         .secrets(hello_secrets)
         .flags(&[NO_AUTH_FLAGS, Flags::ALLOW_BUSY])
         .categories(&["connection"])
@@ -61,7 +60,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .categories(&["connection"])
         .about("connection", "1.0.0", "O(1)")
         .summary("Closes the connection."),
-    Row::new("reset", 1, Handler::Client(ClientHandler::Reset(check_reset)))
+    Row::new("reset", 1, Handler::Client(&ClientHandler::Reset(check_reset)))
         .flags(&[NO_AUTH_FLAGS, Flags::ALLOW_BUSY, Flags::UNQUEUED, Flags::WHILE_SUBSCRIBED])
         .categories(&["connection"])
         .about("connection", "6.2.0", "O(1)")
@@ -77,8 +76,6 @@ pub(super) const ROWS: &[Row<Handler>] = &[
 
 const NO_AUTH_FLAGS: Flags =
     Flags::of(&[Flags::NOSCRIPT, Flags::LOADING, Flags::STALE, Flags::FAST, Flags::NO_AUTH]);
-const WRONG_PASSWORD: CommandError =
-    CommandError::text("WRONGPASS invalid username-password pair or user is disabled.");
 
 /// Returns the positions of the words of AUTH. With too many words, AUTH is refused before they are read.
 fn auth_secrets(args: Args<'_>) -> Vec<usize> {
@@ -102,89 +99,79 @@ fn hello_secrets(args: Args<'_>) -> Vec<usize> {
     secrets
 }
 
-fn auth(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn auth(
+    mut control: LoginControl<'_>,
+    args: Args<'_>,
+    reply: &mut dyn Reply,
+) -> Result<LoginEffect, LoginError> {
     let (name, password) = match args.len() {
         2 => (User::DEFAULT, &args[1]),
         3 => (&args[1], &args[2]),
-        _ => return Err(errors::SYNTAX),
+        _ => return Err(errors::SYNTAX.into()),
     };
-    if args.len() == 2 && engine.users().is_default_without_password() {
+    if args.len() == 2 && control.users.is_default_without_password() {
         return Err(CommandError::text(
             "ERR AUTH <password> called without any password configured for the default user. Are you sure your \
              configuration is correct?",
-        ));
+        )
+        .into());
     }
-    engine.log_in(call.slot, name, password, &args[0])?;
+    control.log_in(name, password)?;
     reply.ok();
-    Ok(())
+    Ok(LoginEffect::None)
 }
 
-impl Engine {
-    /// Logs a client in as a user. `word` names the command that has requested it.
-    fn log_in(&mut self, slot: Slot, name: &[u8], password: &[u8], word: &[u8]) -> Result<(), CommandError> {
-        match self.users().admit(name, password) {
-            Some(id) => {
-                self.sessions.get_mut(slot).login = Login::As(id);
-                Ok(())
-            }
-            None => {
-                self.log_refused(slot, (Refused::Login, word.into()), name.into(), Origin::Client);
-                Err(WRONG_PASSWORD)
-            }
-        }
-    }
-}
-
-fn hello(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let protocol = match args.get(1) {
-        None => None,
-        Some(version) => match number::parse_i64(version) {
-            None => return Err(CommandError::text("ERR Protocol version is not an integer or out of range")),
-            Some(2) => Some(Protocol::Resp2),
-            Some(3) => Some(Protocol::Resp3),
-            Some(_) => return Err(CommandError::text("NOPROTO unsupported protocol version")),
-        },
-    };
+fn hello(
+    mut control: LoginControl<'_>,
+    args: Args<'_>,
+    reply: &mut dyn Reply,
+) -> Result<LoginEffect, LoginError> {
+    let protocol = asked_protocol(args)?;
     let options = HelloOptions::parse(args)?;
     if let Some((name, password)) = options.auth {
-        engine.log_in(call.slot, name, password, &args[0])?;
+        control.log_in(name, password)?;
     }
-    if !engine.sessions().get(call.slot).is_authenticated(engine.users()) {
+    let users = control.users;
+    if !control.session_mut().is_authenticated(users) {
         return Err(CommandError::text(
             "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH \
              <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the \
              same time",
-        ));
+        )
+        .into());
     }
-    if protocol == Some(Protocol::Resp2) {
-        // A client without push messages is not notified of the end of its waits.
-        engine.end_tickets(engine.sessions.get(call.slot).id, TicketEnd::GivenUp);
-    }
-    let release = engine.config.compat.release();
-    let mode = engine.config.mode();
     if let Some(name) = options.name {
-        engine.sessions.rename(call.slot, name);
+        control.sessions.rename(control.slot, name);
     }
-    let session = engine.sessions.get_mut(call.slot);
+    let server = control.server;
+    let session = control.session_mut();
     session.protocol = protocol.unwrap_or(session.protocol);
     reply.speak(session.protocol);
-    let (id, version) = (session.id, if session.protocol == Protocol::Resp3 { 3 } else { 2 });
-    let is_sentinel = engine.sentinel().is_some();
-    let role = if engine.replication().is_replica() { "replica" } else { "master" };
-    reply.map(if is_sentinel { 6 } else { 7 });
+    let version = if session.protocol == Protocol::Resp3 { 3 } else { 2 };
+    reply.map(6 + usize::from(server.role.is_some()));
     field(reply, "server", "redis");
-    field(reply, "version", release);
+    field(reply, "version", server.release);
     reply.bulk(b"proto");
     reply.integer(version);
     reply.bulk(b"id");
-    reply.integer(id as i64);
-    field(reply, "mode", mode);
-    if !is_sentinel {
-        field(reply, "role", role);
-    }
+    reply.integer(session.id as i64);
+    field(reply, "mode", server.mode);
+    server.role.into_iter().for_each(|role| field(reply, "role", role));
     reply.bulk(b"modules");
     reply.array(0);
-    Ok(())
+    // A client without push messages is not notified of the end of its waits.
+    Ok(if protocol == Some(Protocol::Resp2) { LoginEffect::EndTickets } else { LoginEffect::None })
+}
+
+/// Returns the version of the protocol that HELLO asks for, if it names one.
+fn asked_protocol(args: Args<'_>) -> Result<Option<Protocol>, CommandError> {
+    let Some(version) = args.get(1) else { return Ok(None) };
+    match number::parse_i64(version) {
+        None => Err(CommandError::text("ERR Protocol version is not an integer or out of range")),
+        Some(2) => Ok(Some(Protocol::Resp2)),
+        Some(3) => Ok(Some(Protocol::Resp3)),
+        Some(_) => Err(CommandError::text("NOPROTO unsupported protocol version")),
+    }
 }
 
 fn field(reply: &mut dyn Reply, name: &str, value: &str) {

@@ -1,8 +1,7 @@
 //! `CONTROL.*`: a test resets the server.
 
-use crate::core::{Call, Engine, Handler, OtherClients};
-use crate::spec::{Args, CommandGrammar, Flags, Outcome, ParsedArgs, Row, grammar, symbols};
-use lockwheel_resp::Reply;
+use crate::core::{Handler, OtherClients, ServerHandler};
+use crate::spec::{Args, CommandError, CommandGrammar, Flags, ParsedArgs, Row, grammar, symbols};
 
 const FLAGS: Flags =
     Flags::of(&[Flags::CONTROL, Flags::NOSCRIPT, Flags::NO_MULTI, Flags::LOADING, Flags::STALE]);
@@ -13,7 +12,7 @@ symbols!(RESET: KEEPCLIENTS);
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[
-    row("control.reset", -1, Handler::Engine(reset))
+    row("control.reset", -1, Handler::Server(&ServerHandler::Reset(reset)))
         .about("control", "7.2.0", "O(N), N the clients and what scripts and locks have left behind")
         .summary("Restores the state at the server's start, except for client ids and the monotonic clock.")
         .help(&[
@@ -36,10 +35,8 @@ const fn row(name: &'static str, arity: i32, handler: Handler) -> Row<Handler> {
     Row::new(name, arity, handler).flags(&[FLAGS]).categories(&["control"])
 }
 
-fn reset(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+/// Returns what becomes of the other clients.
+fn reset(args: Args<'_>) -> Result<OtherClients, CommandError> {
     let options: ParsedArgs<'_> = RESET.parse(args)?;
-    let others = if options.has(KEEPCLIENTS) { OtherClients::Kept } else { OtherClients::Disconnected };
-    engine.reset(Some(call.slot), others);
-    reply.ok();
-    Ok(())
+    Ok(if options.has(KEEPCLIENTS) { OtherClients::Kept } else { OtherClients::Disconnected })
 }

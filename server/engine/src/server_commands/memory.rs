@@ -2,11 +2,12 @@
 
 use super::memory_doctor;
 use super::memory_figures::{MemoryFigures, Overhead};
-use crate::core::{Call, Engine, Handler};
+use crate::core::{Handler, MemoryView, ServerHandler};
 use crate::locks;
 use crate::spec::{Args, CommandError, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
+use crate::statistics::Process;
 use lockwheel_resp::Reply;
-use lockwheel_store::keyspace::Tx;
+use lockwheel_store::keyspace::{Keyspace, Tx};
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[Row::container("memory", -2, MEMORY)
@@ -17,7 +18,7 @@ const TIPS: &[&str] = &["nondeterministic_output", "request_policy:all_shards", 
 const SLOW: &str = "Depends on how much memory is allocated, could be slow";
 
 const MEMORY: &[Row<Handler>] = &[
-    Row::new("doctor", 2, Handler::Engine(doctor))
+    Row::new("doctor", 2, Handler::Server(&ServerHandler::Memory(doctor)))
         .about("server", "4.0.0", "O(1)")
         .summary("Reports problems of memory use in sentences.")
         .help(&["DOCTOR", "    Return memory problems reports."])
@@ -26,17 +27,17 @@ const MEMORY: &[Row<Handler>] = &[
         .flags(&[Flags::LOADING, Flags::STALE])
         .about("server", "4.0.0", "O(1)")
         .summary("The subcommands of MEMORY."),
-    Row::new("malloc-stats", 2, Handler::Engine(malloc_stats))
+    Row::new("malloc-stats", 2, Handler::Server(&ServerHandler::Process(malloc_stats)))
         .about("server", "4.0.0", SLOW)
         .summary("Gives the allocator's own report.")
         .help(&["MALLOC-STATS", "    Return internal statistics report from the memory allocator."])
         .tips(TIPS),
-    Row::new("purge", 2, Handler::Engine(purge))
+    Row::new("purge", 2, Handler::Server(&ServerHandler::Process(purge)))
         .about("server", "4.0.0", SLOW)
         .summary("Returns unused memory of the allocator to the system.")
         .help(&["PURGE", "    Attempt to purge dirty pages for reclamation by the allocator."])
         .tips(&["request_policy:all_shards", "response_policy:all_succeeded"]),
-    Row::new("stats", 2, Handler::Engine(stats))
+    Row::new("stats", 2, Handler::Server(&ServerHandler::Memory(stats)))
         .about("server", "4.0.0", "O(1)")
         .summary("Returns the memory use of each part of the server.")
         .help(&["STATS", "    Return information about the memory usage of the server."])
@@ -55,23 +56,20 @@ const MEMORY: &[Row<Handler>] = &[
         .errors(&["ERR syntax error", "ERR value is not an integer or out of range"]),
 ];
 
-fn doctor(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    engine.look_at_memory();
-    reply.verbatim(*b"txt", memory_doctor::report(engine).as_bytes());
-    Ok(())
+fn doctor(view: &MemoryView<'_>, reply: &mut dyn Reply) {
+    reply.verbatim(*b"txt", memory_doctor::report(view).as_bytes());
 }
 
-fn malloc_stats(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    match &engine.environment.identity.process.allocator {
+fn malloc_stats(process: &Process, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    match &process.allocator {
         Some(allocator) => reply.verbatim(*b"txt", (allocator.report)().as_bytes()),
         None => reply.bulk(b"Stats not supported for the current allocator"),
     }
     Ok(())
 }
 
-fn purge(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let allocator = &engine.environment.identity.process.allocator;
-    if allocator.as_ref().is_some_and(|allocator| !(allocator.purge)()) {
+fn purge(process: &Process, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    if process.allocator.as_ref().is_some_and(|allocator| !(allocator.purge)()) {
         return Err(CommandError::text("ERR Error purging dirty pages"));
     }
     reply.ok();
@@ -81,11 +79,10 @@ fn purge(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -
 /// The number of fields of MEMORY STATS, without its databases.
 const FIELDS: usize = 29;
 
-fn stats(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    engine.look_at_memory();
-    let figures = MemoryFigures::of(engine);
-    let used: Vec<usize> =
-        (0..engine.keyspace.databases()).filter(|&db| engine.keyspace.sizes(db).0 > 0).collect();
+fn stats(view: &MemoryView<'_>, reply: &mut dyn Reply) {
+    let figures = MemoryFigures::of(view);
+    let (keyspace, scripts) = (view.parts.keyspace, view.parts.scripts);
+    let used: Vec<usize> = (0..keyspace.databases()).filter(|&db| keyspace.sizes(db).0 > 0).collect();
     reply.map(FIELDS + used.len());
     number(reply, "peak.allocated", figures.peak);
     number(reply, "total.allocated", figures.total);
@@ -95,14 +92,14 @@ fn stats(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -
     number(reply, "clients.normal", figures.normal_clients());
     number(reply, "cluster.links", 0);
     number(reply, "aof.buffer", 0);
-    let cached = engine.scripts.runtime().map_or(0, |runtime| runtime.cached_bytes());
+    let cached = scripts.runtime().map_or(0, |runtime| runtime.cached_bytes());
     number(reply, "lua.caches", cached as u64);
-    number(reply, "functions.caches", engine.scripts.libraries().bytes() as u64);
-    number(reply, "locks.past", locks::past_bytes(&engine.keyspace) as u64);
-    number(reply, "locks.fences", locks::fence_bytes(&engine.keyspace) as u64);
-    used.iter().for_each(|&db| database(engine, db, reply));
+    number(reply, "functions.caches", scripts.libraries().bytes() as u64);
+    number(reply, "locks.past", locks::past_bytes(keyspace) as u64);
+    number(reply, "locks.fences", locks::fence_bytes(keyspace) as u64);
+    used.iter().for_each(|&db| database(keyspace, db, reply));
     number(reply, "overhead.total", figures.overhead);
-    let keys: usize = used.iter().map(|&db| engine.keyspace.sizes(db).0).sum();
+    let keys: usize = used.iter().map(|&db| keyspace.sizes(db).0).sum();
     number(reply, "keys.count", keys as u64);
     number(reply, "keys.bytes-per-key", if keys > 0 { figures.since_startup() / keys as u64 } else { 0 });
     number(reply, "dataset.bytes", figures.dataset());
@@ -117,12 +114,11 @@ fn stats(engine: &mut Engine, _: Call<'_>, _: Args<'_>, reply: &mut dyn Reply) -
     let fragmentation = figures.fragmentation();
     ratio(reply, "fragmentation", fragmentation.ratio);
     difference(reply, "fragmentation.bytes", fragmentation.bytes);
-    Ok(())
 }
 
 /// Writes the overhead of a database, besides its keys and values.
-fn database(engine: &Engine, db: usize, reply: &mut dyn Reply) {
-    let (tables, deadlines) = engine.keyspace.overhead(db);
+fn database(keyspace: &Keyspace, db: usize, reply: &mut dyn Reply) {
+    let (tables, deadlines) = keyspace.overhead(db);
     reply.bulk(format!("db.{db}").as_bytes());
     reply.map(3);
     number(reply, "overhead.hashtable.main", tables as u64);

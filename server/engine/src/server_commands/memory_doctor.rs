@@ -1,7 +1,7 @@
 //! MEMORY DOCTOR: a report on excessive memory use, in Redis' words.
 
 use super::memory_figures::MemoryFigures;
-use crate::core::Engine;
+use crate::core::MemoryView;
 
 /// The memory in bytes below which there is no diagnosis.
 const LITTLE: u64 = 5 << 20;
@@ -65,12 +65,12 @@ const SCRIPTS: &str = " * Many scripts: There seem to be many cached scripts in 
      most of your memory.";
 
 /// Returns the report on the current memory use.
-pub(super) fn report(engine: &Engine) -> String {
-    let figures = MemoryFigures::of(engine);
+pub(super) fn report(view: &MemoryView<'_>) -> String {
+    let figures = MemoryFigures::of(view);
     if figures.total < LITTLE {
         return format!("{EMPTY}\n");
     }
-    let issues = issues(engine, &figures);
+    let issues = issues(view, &figures);
     if issues.is_empty() {
         return format!("{FINE}\n");
     }
@@ -78,12 +78,12 @@ pub(super) fn report(engine: &Engine) -> String {
     format!("{GREETING}\n\n{issues}{CLOSING}\n")
 }
 
-fn issues(engine: &Engine, figures: &MemoryFigures) -> Vec<String> {
-    let allocator = &engine.environment.identity.process.allocator;
-    let allocator = allocator.as_ref().map_or("libc", |allocator| &allocator.name);
-    let replicas = engine.replication().history().replicas().len() as u64;
-    let clients = (engine.sessions.live().count() as u64).saturating_sub(replicas).max(1);
-    let scripts = engine.scripts.runtime().map_or(0, |runtime| runtime.len());
+fn issues(view: &MemoryView<'_>, figures: &MemoryFigures) -> Vec<String> {
+    let MemoryView { parts, process } = view;
+    let allocator = process.allocator.as_ref().map_or("libc", |allocator| &allocator.name);
+    let replicas = parts.replication.replicas().len() as u64;
+    let clients = (parts.sessions.live().count() as u64).saturating_sub(replicas).max(1);
+    let scripts = parts.scripts.runtime().map_or(0, |runtime| runtime.len());
     let fragmentation = FRAGMENTATION.join(allocator);
     let found = [
         (figures.peak as f64 / figures.total as f64 > 1.5, PEAK),

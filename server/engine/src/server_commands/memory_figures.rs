@@ -1,6 +1,6 @@
 //! The memory figures of INFO and MEMORY.
 
-use crate::core::Engine;
+use crate::core::MemoryView;
 use crate::statistics::{AllocatorUsage, Usage};
 use lockwheel_store::memory::MemoryUsage;
 
@@ -48,21 +48,22 @@ impl Overhead {
 }
 
 impl MemoryFigures {
-    /// Returns the current figures.
-    pub(super) fn of(engine: &Engine) -> Self {
-        let process = (engine.environment.identity.process.usage)();
-        let account = engine.memory_parts().usage();
+    /// Returns the present figures.
+    pub(super) fn of(view: &MemoryView<'_>) -> Self {
+        let MemoryView { parts, process } = *view;
+        let process = (process.usage)();
+        let account = parts.usage();
         let total = account.total() as u64;
         let of_process =
             AllocatorUsage { allocated: total, active: process.resident, resident: process.resident };
         MemoryFigures {
             account,
             total,
-            peak: engine.memory.peak().max(account.total()) as u64,
-            replicas: engine.memory_parts().of_replicas() as u64,
-            backlog: engine.replication().history().backlog_memory() as u64,
+            peak: parts.account.peak().max(account.total()) as u64,
+            replicas: parts.of_replicas() as u64,
+            backlog: parts.replication.backlog_memory() as u64,
             overhead: total - account.data as u64,
-            startup: engine.memory.at_start.total() as u64,
+            startup: parts.account.at_start.total() as u64,
             process,
             allocator: process.allocator.unwrap_or(of_process),
         }

@@ -1,7 +1,8 @@
 //! MODULE: no modules are loaded, and none can be.
 
+use crate::clients::Session;
 use crate::config::Config;
-use crate::core::{Call, Engine, Handler};
+use crate::core::Handler;
 use crate::spec::{Args, CommandError, Flags, Outcome, Row};
 use lockwheel_resp::Reply;
 
@@ -26,7 +27,7 @@ const MODULE: &[Row<Handler>] = &[
         .summary("The modules that are loaded: none.")
         .help(&["LIST", "    Return a list of loaded modules."])
         .tips(&["nondeterministic_output_order"]),
-    Row::new("load", -3, Handler::Engine(load))
+    Row::new("load", -3, Handler::ConfiguredSession(load))
         .flags(&[CHANGE])
         .about("server", "4.0.0", "O(1)")
         .summary("Loads a module; always refused.")
@@ -36,7 +37,7 @@ const MODULE: &[Row<Handler>] = &[
             "    Load a module library from <path>, passing to it any optional arguments.",
         ])
         .errors(&[REFUSED, NOT_LOADED]),
-    Row::new("loadex", -3, Handler::Engine(load))
+    Row::new("loadex", -3, Handler::ConfiguredSession(load))
         .flags(&[CHANGE])
         .about("server", "7.0.0", "O(1)")
         .summary("Loads a module with parameters; always refused.")
@@ -46,7 +47,7 @@ const MODULE: &[Row<Handler>] = &[
             "    Load a module library from <path>, while passing it module configurations and optional arguments.",
         ])
         .errors(&[REFUSED, NOT_LOADED]),
-    Row::new("unload", 3, Handler::Engine(unload))
+    Row::new("unload", 3, Handler::ConfiguredSession(unload))
         .flags(&[CHANGE])
         .about("server", "4.0.0", "O(1)")
         .summary("Unloads a module, of which there is none.")
@@ -65,19 +66,20 @@ fn list(_: Args<'_>, reply: &mut dyn Reply) -> Outcome {
 }
 
 /// Refuses the command unless `enable-module-command` allows it for the client.
-fn ensure_allowed(engine: &Engine, call: Call<'_>) -> Outcome {
-    let Config { enable_module_command, .. } = engine.config;
-    let is_local = engine.sessions().get(call.slot).peer.is_local();
-    if enable_module_command.allows(is_local) { Ok(()) } else { Err(CommandError::text(REFUSED)) }
+fn ensure_allowed(session: &Session, config: &Config) -> Outcome {
+    match config.enable_module_command.allows(session.peer.is_local()) {
+        true => Ok(()),
+        false => Err(CommandError::text(REFUSED)),
+    }
 }
 
 /// Refuses to load a module, since this server cannot run any.
-fn load(engine: &mut Engine, call: Call<'_>, _: Args<'_>, _: &mut dyn Reply) -> Outcome {
-    ensure_allowed(engine, call)?;
+fn load(session: &mut Session, config: &Config, _: Args<'_>, _: &mut dyn Reply) -> Outcome {
+    ensure_allowed(session, config)?;
     Err(CommandError::text(NOT_LOADED))
 }
 
-fn unload(engine: &mut Engine, call: Call<'_>, _: Args<'_>, _: &mut dyn Reply) -> Outcome {
-    ensure_allowed(engine, call)?;
+fn unload(session: &mut Session, config: &Config, _: Args<'_>, _: &mut dyn Reply) -> Outcome {
+    ensure_allowed(session, config)?;
     Err(CommandError::text(NOT_THERE))
 }

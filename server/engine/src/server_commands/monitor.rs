@@ -7,7 +7,7 @@ const NO_REPLY_EACH: &str = "ERR MONITOR isn't allowed for DENY BLOCKING client"
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] =
-    &[Row::new("monitor", 1, Handler::Client(ClientHandler::Monitor(check)))
+    &[Row::new("monitor", 1, Handler::Client(&ClientHandler::Monitor(check)))
         .flags(&[Flags::ADMIN, Flags::NOSCRIPT, Flags::LOADING, Flags::STALE])
         .about("server", "1.0.0", "")
         .summary("Shows the connection every call of a command from now on.")

@@ -16,17 +16,24 @@ const SUBSCRIBE_FLAGS: Flags =
 /// The positions of shard channels, which are hashed like keys.
 const SHARD_CHANNELS: &[KeySpec] = &[KeySpec::range(1, -1, 1, &[KeyFlags::NOT_KEY])];
 
-const SUBSCRIBE: Handler = of_kind(|its, args, reply| join(its, SubscriptionKind::Channel, args, reply));
-const UNSUBSCRIBE: Handler = of_kind(|its, args, reply| leave(its, SubscriptionKind::Channel, args, reply));
-const PSUBSCRIBE: Handler = of_kind(|its, args, reply| join(its, SubscriptionKind::Pattern, args, reply));
-const PUNSUBSCRIBE: Handler = of_kind(|its, args, reply| leave(its, SubscriptionKind::Pattern, args, reply));
-const SSUBSCRIBE: Handler = of_kind(|its, args, reply| join(its, SubscriptionKind::Shard, args, reply));
-const SUNSUBSCRIBE: Handler = of_kind(|its, args, reply| leave(its, SubscriptionKind::Shard, args, reply));
-
-/// Returns the handler of a command on subscriptions of one kind.
-const fn of_kind(handler: fn(&mut Subscriptions<'_>, Args<'_>, &mut dyn Reply) -> Outcome) -> Handler {
-    Handler::Client(ClientHandler::Subscriptions(handler))
-}
+const SUBSCRIBE: Handler = Handler::Client(&ClientHandler::Subscriptions(|its, args, reply| {
+    join(its, SubscriptionKind::Channel, args, reply)
+}));
+const UNSUBSCRIBE: Handler = Handler::Client(&ClientHandler::Subscriptions(|its, args, reply| {
+    leave(its, SubscriptionKind::Channel, args, reply)
+}));
+const PSUBSCRIBE: Handler = Handler::Client(&ClientHandler::Subscriptions(|its, args, reply| {
+    join(its, SubscriptionKind::Pattern, args, reply)
+}));
+const PUNSUBSCRIBE: Handler = Handler::Client(&ClientHandler::Subscriptions(|its, args, reply| {
+    leave(its, SubscriptionKind::Pattern, args, reply)
+}));
+const SSUBSCRIBE: Handler = Handler::Client(&ClientHandler::Subscriptions(|its, args, reply| {
+    join(its, SubscriptionKind::Shard, args, reply)
+}));
+const SUNSUBSCRIBE: Handler = Handler::Client(&ClientHandler::Subscriptions(|its, args, reply| {
+    leave(its, SubscriptionKind::Shard, args, reply)
+}));
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[

@@ -17,19 +17,19 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .about("transactions", "1.2.0", "O(1)")
         .summary("Begins a transaction: the commands that follow are queued.")
         .errors(&["ERR MULTI calls can not be nested"]),
-    Row::new("exec", 1, Handler::Client(ClientHandler::Exec))
+    Row::new("exec", 1, Handler::Client(&ClientHandler::Exec))
         .flags(&[Flags::NOSCRIPT, Flags::LOADING, Flags::STALE, Flags::SKIP_SLOWLOG, Flags::UNQUEUED])
         .categories(&["transaction"])
         .about("transactions", "1.2.0", "Depends on commands in the transaction")
         .summary("Runs the queued commands as one.")
         .errors(&["ERR EXEC without MULTI", "EXECABORT Transaction discarded because of previous errors."]),
-    Row::new("discard", 1, Handler::Client(ClientHandler::Watching(discard)))
+    Row::new("discard", 1, Handler::Client(&ClientHandler::Watching(discard)))
         .flags(&[FLAGS, Flags::UNQUEUED])
         .categories(&["transaction"])
         .about("transactions", "2.0.0", "O(N), when N is the number of queued commands")
         .summary("Drops the queued commands.")
         .errors(&["ERR DISCARD without MULTI"]),
-    Row::new("watch", -2, Handler::Client(ClientHandler::Watching(watch)))
+    Row::new("watch", -2, Handler::Client(&ClientHandler::Watching(watch)))
         .flags(&[FLAGS, Flags::UNQUEUED])
         .categories(&["transaction"])
         .keys(&[KeySpec::range(1, -1, 1, &[KeyFlags::RO])])
@@ -37,7 +37,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .summary("Makes the next transaction run only if the keys do not change before it.")
         .syntax("key [key ...]")
         .errors(&["ERR WATCH inside MULTI is not allowed"]),
-    Row::new("unwatch", 1, Handler::Client(ClientHandler::Watching(unwatch)))
+    Row::new("unwatch", 1, Handler::Client(&ClientHandler::Watching(unwatch)))
         .flags(&[FLAGS])
         .categories(&["transaction"])
         .about("transactions", "2.2.0", "O(1)")

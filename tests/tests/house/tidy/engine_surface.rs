@@ -6,11 +6,11 @@ use crate::tidy::rooms::ENGINE;
 use crate::tidy::source::{Source, behind_closing, body_or_end, occurrences};
 
 /// The number of methods of `Engine` in all its `impl` blocks, private ones too. The aim: 100.
-const METHODS: usize = 274;
+const METHODS: usize = 263;
 /// The number of fields of `Engine` that are visible outside `core/`. The aim: 0.
-const VISIBLE_FIELDS: usize = 12;
+const VISIBLE_FIELDS: usize = 8;
 /// The number of functions outside `core/` that take the engine by reference. The aim: only those that see all of it.
-const TAKERS: usize = 50;
+const TAKERS: usize = 10;
 
 /// The file that declares the engine; only there the numbers are checked.
 const DECLARATION: &str = "server/engine/src/core/engine.rs";

@@ -57,7 +57,7 @@ impl Engine {
                 let request = (blocked.command, blocked.request);
                 self.park_held(slot, request, Held { rule, part }, Some(then_ms));
             }
-            self.check_output_limit(slot);
+            self.change_output(slot, |output, slot| output.check(slot));
         }));
         if went_on.is_err() {
             self.cut_off(slot);

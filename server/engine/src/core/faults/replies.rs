@@ -5,6 +5,7 @@ use super::super::progress::Progress;
 use super::acted::ActedOn;
 use crate::clients::{Closing, OpenReply, Request, Slot};
 use crate::faults::{Held, ReplyFate, ReplyRule};
+use crate::limits::OutputEnd;
 use crate::spec::{Args, CommandId};
 use crate::waits::Blocked;
 use lockwheel_resp::{Reply, allocation};
@@ -25,7 +26,7 @@ impl Engine {
             self.change_faults(|control, _| control.never_answered(&on_reply));
         } else if progress == Progress::Blocked {
             let id = session.id;
-            self.end_contained(slot, open, true);
+            self.change_output(slot, |output, slot| output.end_reply(slot, open, true));
             if let Some(blocked) = self.waits.get_mut(id) {
                 blocked.on_reply = on_reply;
             }
@@ -49,7 +50,7 @@ impl Engine {
         write: impl FnOnce(&mut dyn Reply),
     ) {
         if blocked.on_reply.is_empty() && blocked.again.is_none() {
-            return self.answer(slot, write);
+            return self.change_output(slot, |output, slot| output.answer(slot, write));
         }
         let session = self.sessions.get_mut(slot);
         if session.closing == Some(Closing::Now) {
@@ -87,17 +88,17 @@ impl Engine {
         rules: &[ReplyRule],
     ) {
         if open.is_refused() {
-            return self.refuse_reply(slot);
+            return self.end_output(slot, OutputEnd::Refused);
         }
         let taken = self.change_faults(|control, _| control.judge_reply(rules, open.bytes()));
         let Some((rule, action)) = taken else {
-            return self.end_contained(slot, open, false);
+            return self.change_output(slot, |output, slot| output.end_reply(slot, open, false));
         };
         self.history().rule_acted(rule, ActedOn::Reply(slot, command, Args::new(&request.argv())));
         let patience_ms = self.config.replication.patience_ms();
         let ended = allocation::contain(|| match action.act(self.sessions.get_mut(slot), open) {
             ReplyFate::Ended => {}
-            ReplyFate::Refused => self.refuse_reply(slot),
+            ReplyFate::Refused => self.end_output(slot, OutputEnd::Refused),
             ReplyFate::Lost { cut_after_ms } => {
                 self.change_faults(|control, _| control.lose_connection(slot, cut_after_ms, patience_ms));
             }

@@ -134,7 +134,7 @@ impl Engine {
         let protocol = session.protocol;
         let mut open = session.delivery.begin();
         open.write(protocol, |reply| reply.error(text));
-        self.end_contained(slot, open, false);
+        self.change_output(slot, |output, slot| output.end_reply(slot, open, false));
         Progress::Continue
     }
 
@@ -173,7 +173,7 @@ impl Engine {
         blocked: &Blocked,
     ) {
         open.truncate(0);
-        self.end_contained(slot, open, true);
+        self.change_output(slot, |output, slot| output.end_reply(slot, open, true));
         if self.sessions.get(slot).closing != Some(Closing::Now) {
             let request = Request::new(&blocked.request.argv());
             self.park_held(slot, (blocked.command, request), Held { rule, part: HeldPart::Request }, Some(0));

@@ -1,10 +1,9 @@
 //! The subcommands of DEBUG that crash or restart the server.
 
 use super::REFUSED;
-use crate::clients::Closing;
-use crate::config::Permission;
-use crate::core::{Call, Crash, Engine, Stop};
-use crate::spec::{Args, CommandError, Outcome};
+use crate::config::{Config, Permission};
+use crate::core::{Crash, DebugEffect};
+use crate::spec::{Args, CommandError};
 
 /// Returns the way in which a subcommand ends the server, if it does so.
 ///
@@ -22,14 +21,10 @@ pub(super) fn named(args: Args<'_>) -> Result<Option<Crash>, CommandError> {
     }))
 }
 
-/// Ends the server if `enable-debug-command` is an explicit `yes`. The client gets no reply.
-pub(super) fn crash(engine: &mut Engine, call: Call<'_>, crash: Crash) -> Outcome {
-    if engine.config.enable_debug_command != Permission::Yes {
-        return Err(CommandError::text(REFUSED));
+/// Ends the server, where `enable-debug-command` is an explicit `yes`.
+pub(super) fn crash(config: &Config, crash: Crash) -> Result<DebugEffect, CommandError> {
+    match config.enable_debug_command {
+        Permission::Yes => Ok(DebugEffect::Crash(crash)),
+        _ => Err(CommandError::text(REFUSED)),
     }
-    let session = engine.sessions.get_mut(call.slot);
-    session.delivery.cut();
-    session.close(Closing::Now);
-    engine.stop = Some(Stop::Crash(crash));
-    Ok(())
 }

@@ -1,7 +1,6 @@
 //! DEBUG DIGEST and DEBUG DIGEST-VALUE: the SHA-1 of values, combined as in Redis. Equal data have equal digests on
 //! both servers.
 
-use crate::core::{Call, Engine};
 use crate::spec::Args;
 use lockwheel_resp::{Reply, number};
 use lockwheel_store::keyspace::Tx;
@@ -101,8 +100,7 @@ fn add_stream(digest: &mut Digest, value: &Value) {
 }
 
 /// Replies with the digest of all data.
-pub(super) fn of_all(engine: &mut Engine, call: Call<'_>, reply: &mut dyn Reply) {
-    let mut tx = engine.keyspace.tx(call.db, engine.clock().now());
+pub(super) fn of_all(mut tx: Tx<'_>, reply: &mut dyn Reply) {
     let mut digest = Digest::default();
     for db in 0..tx.databases() {
         tx.select(db);
@@ -125,8 +123,7 @@ fn add_database(digest: &mut Digest, tx: &Tx<'_>) {
 }
 
 /// Replies with the digests of single values; a missing key has zeros.
-pub(super) fn of_keys(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) {
-    let tx = engine.keyspace.tx(call.db, engine.clock().now());
+pub(super) fn of_keys(tx: &Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) {
     reply.array(args.from(2).len());
     for key in args.from(2) {
         let mut digest = Digest::default();

@@ -1,7 +1,7 @@
 //! DEBUG OBJECT, SDSLEN, HTSTATS and HTSTATS-KEY: the representation of values.
 
 use super::peek;
-use crate::core::{Call, Engine};
+use crate::core::DebugControl;
 use crate::spec::{Args, CommandError, Outcome};
 use lockwheel_resp::Reply;
 use lockwheel_store::memory::block;
@@ -14,12 +14,12 @@ const NO_DATABASE: &str = "ERR Out of range database";
 
 /// Replies with the representation of a value, in Redis' format. The memory address is left out, so that equal requests
 /// get equal replies.
-pub(super) fn object(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let list_max = engine.config.encodings.list_max_listpack_size;
-    let tx = engine.keyspace.tx(call.db, engine.clock().now());
+pub(super) fn object(control: &mut DebugControl<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let list_max = control.config.encodings.list_max_listpack_size;
+    let tx = control.tx();
     let clock = tx.access_clock(&args[2]).unwrap_or_default();
     let (lru, idle) = (clock.bits(), tx.accesses().idle_seconds(clock));
-    let text = peek(engine, call, &args[2], |value| {
+    let text = peek(control, &args[2], |value| {
         let mut writer = Writer::new();
         rdb::write_value(value, &mut writer);
         // The type byte is not counted.
@@ -47,12 +47,11 @@ pub(super) fn object(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply:
 
 /// Replies with the memory of a key's name and of its string.
 pub(super) fn string_lengths(
-    engine: &mut Engine,
-    call: Call<'_>,
+    control: &mut DebugControl<'_>,
     args: Args<'_>,
     reply: &mut dyn Reply,
 ) -> Outcome {
-    let lengths = peek(engine, call, &args[2], |value| match value {
+    let lengths = peek(control, &args[2], |value| match value {
         Value::Str(text) if text.encoding() != Encoding::Int => {
             let len = text.len();
             Some((len, text.outside().saturating_sub(len), value.heap_bytes()))
@@ -72,12 +71,11 @@ pub(super) fn string_lengths(
 
 /// Replies with the number of keys of a database.
 pub(super) fn table_of_database(
-    engine: &mut Engine,
-    call: Call<'_>,
+    control: &mut DebugControl<'_>,
     args: Args<'_>,
     reply: &mut dyn Reply,
 ) -> Outcome {
-    let mut tx = engine.keyspace.tx(call.db, engine.clock().now());
+    let mut tx = control.tx();
     let db = usize::try_from(args.int(2)?).ok().filter(|db| *db < tx.databases());
     tx.select(db.ok_or(CommandError::text(NO_DATABASE))?);
     let with_deadline = tx.iter().filter(|(key, _)| tx.deadline(key).is_some()).count();
@@ -88,13 +86,8 @@ pub(super) fn table_of_database(
 }
 
 /// Replies with the number of elements of a value that is stored in a table.
-pub(super) fn table_of_key(
-    engine: &mut Engine,
-    call: Call<'_>,
-    args: Args<'_>,
-    reply: &mut dyn Reply,
-) -> Outcome {
-    let len = peek(engine, call, &args[2], |value| {
+pub(super) fn table_of_key(control: &mut DebugControl<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+    let len = peek(control, &args[2], |value| {
         let is_table = matches!(value.encoding(), Encoding::Hashtable | Encoding::Skiplist);
         is_table.then(|| value.parts()).ok_or(CommandError::text(NOT_A_TABLE))
     })??;

@@ -1,8 +1,8 @@
 //! DEBUG POPULATE.
 
-use crate::core::{Call, Engine};
 use crate::spec::{Args, Outcome, errors};
 use lockwheel_resp::{Reply, allocation};
+use lockwheel_store::keyspace::Tx;
 use lockwheel_store::values::{Str, Value};
 
 /// The maximum number of keys per call, about a few seconds' work.
@@ -11,12 +11,7 @@ const KEYS_MAX: usize = 1 << 24;
 const BYTES_MAX: usize = 4 << 30;
 
 /// Creates numbered keys, except those that exist already. Refuses a call for too many.
-pub(super) fn populate(
-    engine: &mut Engine,
-    call: Call<'_>,
-    args: Args<'_>,
-    reply: &mut dyn Reply,
-) -> Outcome {
+pub(super) fn populate(mut tx: Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let count = args.count(2)?;
     let prefix = args.get(3).unwrap_or(b"key");
     let size = if args.len() == 5 { args.count(4)? } else { 0 };
@@ -25,7 +20,6 @@ pub(super) fn populate(
         return Err(errors::OUT_OF_RANGE);
     }
     allocation::check(size)?;
-    let mut tx = engine.keyspace.tx(call.db, engine.clock().now());
     for number in 0..count {
         let key = [prefix, format!(":{number}").as_bytes()].concat();
         if tx.exists(&key) {

@@ -1,11 +1,11 @@
 //! DEBUG RELOAD passes the data through a saved file. DEBUG LOADAOF encodes and decodes every value in memory.
 
 use crate::config::system_reason;
-use crate::core::{Call, Engine, NotSaved};
-use crate::server_commands::persistence::{LoadMode, log_header};
-use crate::spec::{Args, CommandError, Outcome, REDIS_VERSION};
+use crate::core::{DebugControl, DebugEffect};
+use crate::server_commands::persistence::{DataLoader, LoadMode, log_header};
+use crate::spec::{Args, CommandError, REDIS_VERSION};
 use lockwheel_resp::Reply;
-use lockwheel_store::keyspace::Keyspace;
+use lockwheel_store::keyspace::{Keyspace, Tx};
 use lockwheel_store::rdb::{self, Reader, Writer};
 use lockwheel_store::values::{Encodings, Value};
 
@@ -14,36 +14,65 @@ const UNREADABLE: &str = "ERR Error trying to load the RDB dump";
 /// The line of the log after every reload.
 const RELOADED: &str = "DB reloaded by DEBUG RELOAD";
 
-/// Saves the data and reads the file, unless an option omits a step. If the file was just written, the data are already
-/// there. Then each value replaces itself, so that lock holds stay known.
-pub(super) fn reload(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let (mut saves, mut mode) = (true, LoadMode { flush: true, merge: false });
-    for at in 2..args.len() {
-        match &*args[at].to_ascii_lowercase() {
-            b"nosave" => saves = false,
-            b"noflush" => mode.flush = false,
-            b"merge" => mode.merge = true,
-            _ => return Err(CommandError::text(UNKNOWN_OPTION)),
+/// The options of DEBUG RELOAD.
+struct ReloadOptions {
+    saves: bool,
+    mode: LoadMode,
+}
+
+impl ReloadOptions {
+    fn parse(args: Args<'_>) -> Result<Self, CommandError> {
+        let mut options = ReloadOptions { saves: true, mode: LoadMode { flush: true, merge: false } };
+        for at in 2..args.len() {
+            match &*args[at].to_ascii_lowercase() {
+                b"nosave" => options.saves = false,
+                b"noflush" => options.mode.flush = false,
+                b"merge" => options.mode.merge = true,
+                _ => return Err(CommandError::text(UNKNOWN_OPTION)),
+            }
         }
+        Ok(options)
     }
-    if saves {
-        engine.save().map_err(|NotSaved| CommandError::text("ERR"))?;
+}
+
+/// Saves the data and reads the file, unless the options say that less is to be done.
+pub(super) fn reload(
+    control: &mut DebugControl<'_>,
+    args: Args<'_>,
+    reply: &mut dyn Reply,
+) -> Result<DebugEffect, CommandError> {
+    match ReloadOptions::parse(args)?.saves {
+        true => Ok(DebugEffect::SaveThen(read_file)),
+        false => read_file(control, args, reply),
     }
+}
+
+/// Reads the file. Where it has just been written, what it has is there already: each value is put in the place of
+/// itself, so that holds of locks stay known.
+fn read_file(
+    control: &mut DebugControl<'_>,
+    args: Args<'_>,
+    reply: &mut dyn Reply,
+) -> Result<DebugEffect, CommandError> {
+    let ReloadOptions { saves, mode } = ReloadOptions::parse(args)?;
     if saves && mode.flush {
-        in_place(engine, call, reply)?;
-        log_as_loaded(&engine.keyspace, engine.memory_parts().usage().total());
+        let effect = in_place(control.tx())?;
+        log_as_loaded(control.keyspace, control.used_bytes);
         tracing::warn!("{RELOADED}");
-        return Ok(());
+        return Ok(effect);
     }
-    let file = engine.environment.files(&engine.config).read(&engine.config.saves.dbfilename);
+    let file = control.environment.files(control.config).read(&control.config.saves.dbfilename);
     let file = file.map_err(|error| system_reason(&error).to_string());
-    file.and_then(|file| engine.data_loader().load(&file, mode)).map_err(|why| {
+    let DebugControl { environment, clock, keyspace, scripts, saves, .. } = control;
+    let instants = (clock.now(), clock.system());
+    let mut loader = DataLoader::new(environment, instants, (&mut **keyspace, &mut **scripts, &mut **saves));
+    file.and_then(|file| loader.load(&file, mode)).map_err(|why| {
         tracing::warn!("{why}");
         CommandError::text(UNREADABLE)
     })?;
     tracing::warn!("{RELOADED}");
     reply.ok();
-    Ok(())
+    Ok(DebugEffect::None)
 }
 
 /// Writes the log lines of a load for a file that was just written and is not read. O(databases).
@@ -57,8 +86,7 @@ fn log_as_loaded(keyspace: &Keyspace, used_bytes: usize) {
 
 /// Replaces each value by its encoded and decoded copy. Deadlines stay. As in Redis, clients that watch or track keys
 /// are notified as if all had been deleted. Other clients see no change.
-pub(super) fn in_place(engine: &mut Engine, call: Call<'_>, reply: &mut dyn Reply) -> Outcome {
-    let mut tx = engine.keyspace.tx(call.db, engine.clock().now());
+pub(super) fn in_place(mut tx: Tx<'_>) -> Result<DebugEffect, CommandError> {
     for db in 0..tx.databases() {
         tx.select(db);
         let keys: Vec<Box<[u8]>> = tx.iter().map(|(key, _)| key.into()).collect();
@@ -68,9 +96,7 @@ pub(super) fn in_place(engine: &mut Engine, call: Call<'_>, reply: &mut dyn Repl
             }
         }
     }
-    engine.tracking().forget_keys();
-    reply.ok();
-    Ok(())
+    Ok(DebugEffect::ForgetTrackedKeys)
 }
 
 fn read_again(value: &Value, encodings: &Encodings) -> Option<Value> {

@@ -1,8 +1,8 @@
 //! The subcommands of DEBUG that switch parts of the server on and off.
 
 use crate::config;
-use crate::core::Engine;
-use crate::spec::{Args, CommandError, Outcome, unknown_or_arity};
+use crate::core::{DebugEffect, Switches};
+use crate::spec::{Args, CommandError, unknown_or_arity};
 use lockwheel_resp::{Reply, number};
 
 const WRONG_THRESHOLD: &str = "ERR argument must be a memory value bigger than 1 and smaller than 4gb";
@@ -10,11 +10,15 @@ const WRONG_THRESHOLD: &str = "ERR argument must be a memory value bigger than 1
 const THRESHOLD_MAX: u64 = (1 << 32) - (1 << 20);
 
 /// Runs the subcommand, or replies that it is unknown.
-pub(super) fn switch(engine: &mut Engine, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+pub(super) fn switch(
+    switches: &mut Switches,
+    args: Args<'_>,
+    reply: &mut dyn Reply,
+) -> Result<DebugEffect, CommandError> {
     match (&*args[1].to_ascii_lowercase(), args.len()) {
-        (b"set-active-expire", 3) => engine.switches.expires_actively = is_on(&args[2]),
-        (b"set-disable-deny-scripts", 3) => engine.switches.restricts_scripts = !is_on(&args[2]),
-        (b"change-repl-id", 2) => engine.change_replication(|control| control.change_history_id()),
+        (b"set-active-expire", 3) => switches.expires_actively = is_on(&args[2]),
+        (b"set-disable-deny-scripts", 3) => switches.restricts_scripts = !is_on(&args[2]),
+        (b"change-repl-id", 2) => return Ok(DebugEffect::ChangeHistoryId),
         (b"quicklist-packed-threshold", 3) => {
             let threshold = config::size(&args[2]).filter(|bytes| *bytes <= THRESHOLD_MAX);
             threshold.ok_or(CommandError::text(WRONG_THRESHOLD))?;
@@ -30,7 +34,7 @@ pub(super) fn switch(engine: &mut Engine, args: Args<'_>, reply: &mut dyn Reply)
         _ => return Err(unknown_or_arity(args)),
     }
     reply.ok();
-    Ok(())
+    Ok(DebugEffect::None)
 }
 
 /// Whether a number is not 0, parsed like C's `atoi`: text that is not a number is 0.

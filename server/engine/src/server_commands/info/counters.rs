@@ -1,7 +1,7 @@
 //! INFO's counters.
 
 use super::lines::Lines;
-use crate::core::Engine;
+use crate::core::InfoView;
 use crate::pubsub::PubSub;
 use crate::replication::Replication;
 use crate::statistics::{Rates, Stats, Totals};
@@ -21,16 +21,16 @@ pub(super) struct Counters<'e> {
 }
 
 impl<'e> Counters<'e> {
-    /// Returns the counters of an engine.
-    pub(super) fn of(engine: &'e Engine) -> Self {
+    /// Returns the counters that a view of the server has.
+    pub(super) fn of(view: &InfoView<'e>) -> Self {
         Counters {
-            totals: engine.observers.totals(&engine.environment.identity),
-            rates: &engine.observers.rates,
-            stats: &engine.observers.stats,
-            keyspace: &engine.keyspace,
-            pubsub: &engine.pubsub,
-            replication: engine.replication().history(),
-            now_us: engine.clock().system().monotonic_us,
+            totals: view.observers.totals(view.identity),
+            rates: &view.observers.rates,
+            stats: &view.observers.stats,
+            keyspace: view.clients.keyspace,
+            pubsub: view.pubsub,
+            replication: view.replication.history(),
+            now_us: view.clock.system().monotonic_us,
         }
     }
 }

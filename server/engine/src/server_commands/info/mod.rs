@@ -11,14 +11,14 @@ mod replication;
 mod state;
 
 use super::memory_figures::MemoryFigures;
-use crate::core::{Call, Engine, Handler};
-use crate::spec::{Args, Flags, Outcome, Row};
+use crate::core::{Handler, InfoView, ServerHandler};
+use crate::spec::{Args, Flags, Row};
 use counters::Counters;
 use lines::Lines;
 use lockwheel_resp::Reply;
 
 /// The rows of this file.
-pub(super) const ROWS: &[Row<Handler>] = &[Row::new("info", -1, Handler::Engine(info))
+pub(super) const ROWS: &[Row<Handler>] = &[Row::new("info", -1, Handler::Server(&ServerHandler::Info(info)))
     .flags(&[Flags::LOADING, Flags::STALE])
     .categories(&["dangerous"])
     .about("server", "1.0.0", "O(1)")
@@ -33,12 +33,12 @@ struct Section {
     name: &'static str,
     heading: &'static str,
     default: bool,
-    write: fn(&Engine, &mut Lines),
+    write: fn(&InfoView<'_>, &mut Lines),
 }
 
 impl Section {
     /// A section that is shown by default.
-    const fn new(name: &'static str, heading: &'static str, write: fn(&Engine, &mut Lines)) -> Self {
+    const fn new(name: &'static str, heading: &'static str, write: fn(&InfoView<'_>, &mut Lines)) -> Self {
         Section { name, heading, default: true, write }
     }
 
@@ -50,41 +50,39 @@ impl Section {
 
 /// All sections. Each writer gets the parts of the engine that it reads.
 const SECTIONS: &[Section] = &[
-    Section::new("server", "Server", |engine, lines| {
-        let identity = &engine.environment.identity;
-        state::server(&engine.config, identity, engine.clock(), engine.shuts_down_in_ms(), lines);
+    Section::new("server", "Server", |view, lines| {
+        state::server(view.config, view.identity, view.clock, view.shuts_down_in_ms, lines);
     }),
-    Section::new("clients", "Clients", |engine, lines| {
-        state::clients(engine.client_list(), engine.state_view(), engine.config.maxclients, lines);
+    Section::new("clients", "Clients", |view, lines| {
+        state::clients(view.clients, view.state, view.config.maxclients, lines);
     }),
-    Section::new("memory", "Memory", |engine, lines| {
-        let of_process = (&engine.config, &engine.environment.identity.process);
-        let of_data = (&engine.keyspace, &engine.scripts);
-        memory::memory(&MemoryFigures::of(engine), of_process, of_data, lines);
+    Section::new("memory", "Memory", |view, lines| {
+        let of_data = (view.clients.keyspace, view.memory.parts.scripts);
+        memory::memory(&MemoryFigures::of(&view.memory), (view.config, view.memory.process), of_data, lines);
     }),
-    Section::new("persistence", "Persistence", |engine, lines| {
-        state::persistence(&engine.persistence, &engine.keyspace, engine.clock(), lines);
+    Section::new("persistence", "Persistence", |view, lines| {
+        state::persistence(view.persistence, view.clients.keyspace, view.clock, lines);
     }),
-    Section::new("stats", "Stats", |engine, lines| counters::stats(&Counters::of(engine), lines)),
-    Section::new("replication", "Replication", |engine, lines| {
-        replication::replication(engine.replication(), lines);
+    Section::new("stats", "Stats", |view, lines| counters::stats(&Counters::of(view), lines)),
+    Section::new("replication", "Replication", |view, lines| {
+        replication::replication(view.replication, lines);
     }),
-    Section::new("cpu", "CPU", |engine, lines| state::cpu(&engine.environment.identity, lines)),
+    Section::new("cpu", "CPU", |view, lines| state::cpu(view.identity, lines)),
     Section::new("modules", "Modules", |_, _| ()),
-    Section::new("commandstats", "Commandstats", |engine, lines| {
-        commands::commandstats(&engine.commands, &engine.observers.stats, lines);
+    Section::new("commandstats", "Commandstats", |view, lines| {
+        commands::commandstats(view.clients.commands, &view.observers.stats, lines);
     })
     .named(),
-    Section::new("errorstats", "Errorstats", |engine, lines| {
-        commands::errorstats(&engine.observers.stats, lines);
+    Section::new("errorstats", "Errorstats", |view, lines| {
+        commands::errorstats(&view.observers.stats, lines);
     }),
-    Section::new("latencystats", "Latencystats", |engine, lines| {
-        commands::latencystats(&engine.config, &engine.commands, &engine.observers.stats, lines);
+    Section::new("latencystats", "Latencystats", |view, lines| {
+        commands::latencystats(view.config, view.clients.commands, &view.observers.stats, lines);
     })
     .named(),
-    Section::new("cluster", "Cluster", |engine, lines| state::cluster(&engine.config, lines)),
-    Section::new("keyspace", "Keyspace", |engine, lines| {
-        state::keyspace(&engine.keyspace, engine.clock().now(), lines);
+    Section::new("cluster", "Cluster", |view, lines| state::cluster(view.config, lines)),
+    Section::new("keyspace", "Keyspace", |view, lines| {
+        state::keyspace(view.clients.keyspace, view.clock.now(), lines);
     }),
 ];
 
@@ -104,7 +102,8 @@ impl Section {
 const OF_SENTINEL: [&str; 4] = ["server", "clients", "stats", "cpu"];
 
 /// Returns the INFO text of a sentinel: few sections, and the masters that it monitors.
-pub(super) fn text_of_sentinel(engine: &mut Engine, words: &[&[u8]]) -> String {
+pub(super) fn info_of_sentinel(view: &InfoView<'_>, args: Args<'_>, reply: &mut dyn Reply) {
+    let words = args.from(1);
     let is_meant = |name: &str, section: Option<&Section>| {
         words.is_empty()
             || words.iter().any(|word| match section {
@@ -120,30 +119,27 @@ pub(super) fn text_of_sentinel(engine: &mut Engine, words: &[&[u8]]) -> String {
         OF_SENTINEL.iter().filter_map(|name| SECTIONS.iter().find(|section| section.name == *name));
     for section in sections.filter(|section| is_meant(section.name, Some(section))) {
         lines.begin(section.heading);
-        (section.write)(engine, &mut lines);
+        (section.write)(view, &mut lines);
     }
     if is_meant("sentinel", None) {
         lines.begin("Sentinel");
-        let fields = engine.with_sentinel(|sentinel| sentinel.info_lines()).unwrap_or_default();
-        fields.iter().for_each(|(name, value)| lines.field(name, value));
+        view.sentinel.iter().flatten().for_each(|(name, value)| lines.field(name, value));
     }
-    lines.text().to_owned()
+    reply.bulk(lines.text().as_bytes());
 }
 
-fn info(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+fn info(view: &InfoView<'_>, args: Args<'_>, reply: &mut dyn Reply) {
     let words = args.from(1);
     let is_shown = |section: &&Section| match words {
         [] => section.default,
         words => words.iter().any(|word| section.is_meant_by(word)),
     };
-    engine.look_at_memory();
     let mut lines = Lines::default();
     for section in SECTIONS.iter().filter(is_shown) {
         lines.begin(section.heading);
-        (section.write)(engine, &mut lines);
+        (section.write)(view, &mut lines);
     }
     reply.verbatim(*b"txt", lines.text().as_bytes());
-    Ok(())
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ mod errors;
 mod migration;
 mod transfer;
 
-use crate::core::{Handler, Host, NotConnected, TargetAddress};
+use crate::core::{Handler, Host, NotConnected, ServerHandler, TargetAddress};
 use crate::spec::{Args, Begin, CommandError, Find, Flags, Key, KeyFlags, KeySpec, Outcome, Row};
 use errors::{CONNECTING, READING, SEPARATE_KEYS, WRITING};
 use lockwheel_resp::Reply;
@@ -22,7 +22,7 @@ use migration::{KEY, Migration, OPTIONS, arguments_of};
 const MOVED: KeyFlags = KeyFlags::of(&[KeyFlags::RW, KeyFlags::ACCESS, KeyFlags::DELETE]);
 
 /// The row of this file.
-pub(super) const ROWS: &[Row<Handler>] = &[Row::new("migrate", -6, Handler::Hosted(migrate))
+pub(super) const ROWS: &[Row<Handler>] = &[Row::new("migrate", -6, Handler::Server(&ServerHandler::Hosted(migrate)))
     .flags(&[Flags::WRITE, Flags::MOVABLEKEYS])
     .categories(&["keyspace", "dangerous"])
     .keys(&[

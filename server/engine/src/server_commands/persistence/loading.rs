@@ -3,7 +3,7 @@
 use super::super::functions::Loader;
 use super::staged::{Reading, Staged};
 use crate::config::system_reason;
-use crate::core::Engine;
+use crate::core::{Engine, Environment};
 use crate::persistence::Persistence;
 use crate::replication::Feed;
 use crate::scripts::{RestorePolicy, Scripts};
@@ -50,10 +50,9 @@ impl Engine {
 
     /// Returns the parts of the engine into which a file is loaded.
     pub(crate) fn data_loader(&mut self) -> DataLoader<'_> {
-        let library_host = Loader::new(&self.environment.host, self.clock().system());
-        let now = self.clock().now();
-        let (keyspace, scripts) = (&mut self.keyspace, &mut self.scripts);
-        DataLoader { keyspace, scripts, saves: &mut self.persistence, library_host, now }
+        let instants = (self.clock().now(), self.clock().system());
+        let Engine { environment, keyspace, scripts, persistence, .. } = self;
+        DataLoader::new(environment, instants, (keyspace, scripts, persistence))
     }
 }
 
@@ -67,7 +66,17 @@ pub(crate) struct DataLoader<'e> {
     now: Now,
 }
 
-impl DataLoader<'_> {
+impl<'e> DataLoader<'e> {
+    /// Returns a loader into these parts, at the present instant of the server and of the system's clocks.
+    pub(in crate::server_commands) fn new(
+        environment: &Environment,
+        (now, system): (Now, Now),
+        (keyspace, scripts, saves): (&'e mut Keyspace, &'e mut Scripts, &'e mut Persistence),
+    ) -> Self {
+        let library_host = Loader::new(&environment.host, system);
+        DataLoader { keyspace, scripts, saves, library_host, now }
+    }
+
     /// Replaces all data by those of a master's snapshot. Expired keys stay until the master deletes them. Returns the
     /// database in which the stream continues, if the snapshot names it. O(bytes of the file, and the deleted data).
     ///

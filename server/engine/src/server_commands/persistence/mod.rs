@@ -3,7 +3,7 @@
 mod loading;
 mod staged;
 
-pub(super) use loading::LoadMode;
+pub(super) use loading::{DataLoader, LoadMode};
 pub(super) use staged::log_header;
 
 use crate::core::{Handler, PartHandler};

@@ -1,11 +1,11 @@
 //! The commands that a sentinel has besides SENTINEL, and its own handlers for some of them.
 
-use crate::core::{Call, Engine, Handler, PartHandler, Stop};
+use crate::core::{Handler, PartHandler, ServerHandler};
 use crate::sentinel::Sentinel;
 use crate::sentinel_server::{SentinelOutcome, SentinelRequest};
 use crate::server_commands::info;
 use crate::server_commands::shutdown;
-use crate::spec::{Args, CommandError, Outcome, Spec};
+use crate::spec::{Args, CommandError, Spec};
 use lockwheel_resp::Reply;
 
 /// The commands that a sentinel shares with other servers.
@@ -28,10 +28,10 @@ const NAMES: &[&str] = &[
 
 /// The handlers of the commands that behave differently on a sentinel.
 pub(crate) const HANDLERS: &[(&str, Handler)] = &[
-    ("info", Handler::Engine(info)),
+    ("info", Handler::Server(&ServerHandler::Info(info::info_of_sentinel))),
     ("publish", Handler::Part(PartHandler::Sentinel(publish))),
     ("role", Handler::Part(PartHandler::Sentinel(role))),
-    ("shutdown", Handler::Engine(shutdown)),
+    ("shutdown", Handler::Part(PartHandler::Sentinel(shutdown))),
 ];
 
 /// Whether a sentinel has a command. The clock commands are among them.
@@ -59,15 +59,8 @@ fn role(sentinel: &mut Sentinel, _: Args<'_>, reply: &mut dyn Reply) -> Sentinel
     Ok(SentinelRequest::Answered)
 }
 
-fn info(engine: &mut Engine, _: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let text = info::text_of_sentinel(engine, args.from(1));
-    reply.bulk(text.as_bytes());
-    Ok(())
-}
-
 /// Shuts down a sentinel, which has nothing to save: its file is up to date.
-fn shutdown(engine: &mut Engine, _: Call<'_>, args: Args<'_>, _: &mut dyn Reply) -> Outcome {
+fn shutdown(_: &mut Sentinel, args: Args<'_>, _: &mut dyn Reply) -> SentinelOutcome {
     shutdown::check(args)?;
-    engine.stop = Some(Stop::Shutdown);
-    Ok(())
+    Ok(SentinelRequest::End)
 }

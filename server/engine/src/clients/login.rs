@@ -1,0 +1,103 @@
+//! Logins of clients: what AUTH and HELLO see, and what they ask for.
+
+use super::{Session, Sessions, Slot};
+use crate::acl::{Login, Users};
+use crate::spec::CommandError;
+
+/// A client that logs in, with the users.
+pub(crate) struct LoginControl<'e> {
+    /// The users.
+    pub(crate) users: &'e Users,
+    /// The clients.
+    pub(crate) sessions: &'e mut Sessions,
+    /// The client.
+    pub(crate) slot: Slot,
+    /// The facts that HELLO tells about the server.
+    pub(crate) server: ServerFacts<'e>,
+}
+
+/// The facts that HELLO tells about the server.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ServerFacts<'e> {
+    /// The version of Redis whose commands the server has.
+    pub(crate) release: &'e str,
+    /// The mode: a server by itself, a sentinel or a node of a cluster.
+    pub(crate) mode: &'e str,
+    /// The part in replication. A sentinel has none.
+    pub(crate) role: Option<&'static str>,
+}
+
+/// The effect that a login asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LoginEffect {
+    /// No effect.
+    None,
+    /// The client takes no pushes any more: its waits by ticket end.
+    EndTickets,
+}
+
+/// The reason why a login is refused.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum LoginError {
+    /// There is no such user with this password. The attempt is logged under the name.
+    WrongPassword {
+        /// The name of the user.
+        name: Box<[u8]>,
+    },
+    /// The request is wrong.
+    Request(CommandError),
+}
+
+impl From<CommandError> for LoginError {
+    fn from(error: CommandError) -> Self {
+        LoginError::Request(error)
+    }
+}
+
+impl LoginControl<'_> {
+    /// Logs the client in as a user.
+    ///
+    /// # Errors
+    /// Returns an error if there is no such user with this password; then the client stays what it was.
+    pub(crate) fn log_in(&mut self, name: &[u8], password: &[u8]) -> Result<(), LoginError> {
+        let id = self.users.admit(name, password);
+        let id = id.ok_or_else(|| LoginError::WrongPassword { name: name.into() })?;
+        self.session_mut().login = Login::As(id);
+        Ok(())
+    }
+
+    /// Returns the session of the client.
+    pub(crate) fn session_mut(&mut self) -> &mut Session {
+        self.sessions.get_mut(self.slot)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::acl::User;
+    use crate::clients::Peer;
+    use lockwheel_store::memory::ClientBytes;
+    use lockwheel_store::time::Now;
+
+    #[test]
+    fn a_client_with_a_wrong_password_stays_what_it_was() {
+        let mut user = User::new(User::DEFAULT, true);
+        user.enabled = true;
+        let mut users = Users::new(user, []);
+        users.set_default_password(b"secret");
+        let mut sessions = Sessions::default();
+        let (now, account) = (Now::default(), ClientBytes::default());
+        let slot = sessions
+            .add(1, |slot| Session::new(1, slot, Peer::default(), users.first_login(), now, &account));
+        let server = ServerFacts { release: "7.2.0", mode: "standalone", role: Some("master") };
+        let mut control = LoginControl { users: &users, sessions: &mut sessions, slot, server };
+        for (name, password) in [(User::DEFAULT, &b"wrong"[..]), (b"nobody", b"secret")] {
+            let refused = LoginError::WrongPassword { name: name.into() };
+            assert_eq!(control.log_in(name, password), Err(refused));
+            assert!(!control.session_mut().is_authenticated(&users));
+        }
+        assert_eq!(control.log_in(User::DEFAULT, b"secret"), Ok(()));
+        assert!(control.session_mut().is_authenticated(&users));
+    }
+}

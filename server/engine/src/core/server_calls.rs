@@ -1,0 +1,148 @@
+//! Calls of handlers that concern the server as a whole, and what follows.
+
+use super::call::Call;
+use super::dispatch::end_or_wait;
+use super::engine::{ConfigControl, DebugControl, DebugEffect, DebugHandler, Engine, ServerHandler};
+use super::hosted::HostedControl;
+use super::progress::Stop;
+use super::saving::NotSaved;
+use super::server_views::{InfoView, MemoryView};
+use crate::clients::Closing;
+use crate::member::Broadcast;
+use crate::spec::{Args, CommandError, Outcome, Wait};
+use crate::waits::Retry;
+use lockwheel_resp::Reply;
+
+impl Engine {
+    /// Calls a handler that concerns the server as a whole, and follows. What it waits for goes into `waits`.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn run_on_server(
+        &mut self,
+        handler: &ServerHandler,
+        call: Call<'_>,
+        args: Args<'_>,
+        reply: &mut dyn Reply,
+        waits: &mut Option<Box<Wait<Retry>>>,
+    ) -> Outcome {
+        match *handler {
+            ServerHandler::Info(write) => {
+                self.look_at_memory();
+                let sentinel = self.with_sentinel(|sentinel| sentinel.info_lines());
+                write(&InfoView::of(self, sentinel), args, reply);
+            }
+            ServerHandler::Memory(write) => {
+                self.look_at_memory();
+                write(&MemoryView::of(self), reply);
+            }
+            ServerHandler::Process(run) => run(&self.environment.identity.process, args, reply)?,
+            ServerHandler::SetConfig(set) => {
+                let before = self.config.clone();
+                let is_local = self.sessions.get(call.slot).peer.is_local();
+                let host = self.environment.host.clone();
+                set(ConfigControl { config: &mut self.config, host: host.as_deref(), is_local }, args)?;
+                self.apply_config(&before);
+                if self.config.shown_port() != before.shown_port() {
+                    self.environment.identity.process.port = self.config.shown_port();
+                }
+                reply.ok();
+            }
+            ServerHandler::ConfigFile(run) => run(self.config_file(), reply)?,
+            ServerHandler::Hosted(run) => {
+                let (keyspace, member, now) = (&mut self.keyspace, &mut self.member, self.clock.now());
+                let host = self.environment.host.as_deref();
+                HostedControl { keyspace, member, host, now }.run(run, call, args, reply)?;
+            }
+            ServerHandler::HistoryOfAll(check) => {
+                check(args)?;
+                let flow = match self.readings.is_busy() {
+                    true => Retry::of_reading(&mut self.readings, call.session),
+                    false => Retry::of_broadcast(self.member.broadcast(call.session, Broadcast::History)),
+                };
+                end_or_wait(call, flow, reply, waits)?;
+            }
+            ServerHandler::Debug(run) => self.debug(run, call, args, reply)?,
+            ServerHandler::Reset(check) => {
+                let others = check(args)?;
+                self.reset(Some(call.slot), others);
+                reply.ok();
+            }
+        }
+        Ok(())
+    }
+
+    /// Calls a handler of DEBUG, and does what it asks for.
+    ///
+    /// # Errors
+    /// Returns the error of the handler, or one if a file cannot be written.
+    fn debug(&mut self, run: DebugHandler, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
+        let mut control = DebugControl {
+            db: call.db,
+            is_local: self.sessions.get(call.slot).peer.is_local(),
+            used_bytes: self.memory_parts().usage().total(),
+            config: &self.config,
+            commands: &self.commands,
+            environment: &self.environment,
+            clock: &self.clock,
+            keyspace: &mut self.keyspace,
+            scripts: &mut self.scripts,
+            saves: &mut self.persistence,
+            switches: &mut self.switches,
+        };
+        match run(&mut control, args, reply)? {
+            DebugEffect::None => return Ok(()),
+            DebugEffect::Crash(crash) => {
+                let session = self.sessions.get_mut(call.slot);
+                session.delivery.cut();
+                session.close(Closing::Now);
+                self.stop = Some(Stop::Crash(crash));
+                return Ok(());
+            }
+            DebugEffect::SaveThen(run) => {
+                self.save().map_err(|NotSaved| CommandError::text("ERR"))?;
+                return self.debug(run, call, args, reply);
+            }
+            DebugEffect::Sleep { us } => {
+                self.clock.sleep(us);
+                Stop::sleep(&mut self.stop, us);
+            }
+            DebugEffect::RewriteConfig => {
+                let file = self.config_file();
+                if !file.is_named() || file.rewrite(true).is_err() {
+                    return Err(CommandError::text("ERR CONFIG-REWRITE-FORCE-ALL failed"));
+                }
+            }
+            DebugEffect::ChangeHistoryId => self.change_replication(|control| control.change_history_id()),
+            DebugEffect::ForgetTrackedKeys => self.tracking().forget_keys(),
+        }
+        reply.ok();
+        Ok(())
+    }
+}
+
+impl<'e> MemoryView<'e> {
+    /// Returns the memory of an engine.
+    fn of(engine: &'e Engine) -> Self {
+        MemoryView { parts: engine.memory_parts(), process: &engine.environment.identity.process }
+    }
+}
+
+impl<'e> InfoView<'e> {
+    /// Returns the view of an engine, with what its sentinel tells.
+    fn of(engine: &'e Engine, sentinel: Option<Vec<(String, String)>>) -> Self {
+        InfoView {
+            config: &engine.config,
+            identity: &engine.environment.identity,
+            clock: &engine.clock,
+            clients: engine.client_list(),
+            state: engine.state_view(),
+            memory: MemoryView::of(engine),
+            persistence: &engine.persistence,
+            observers: &engine.observers,
+            pubsub: &engine.pubsub,
+            replication: engine.replication(),
+            shuts_down_in_ms: engine.shutdown.ends_in_ms(engine.clock.system().monotonic_ms()),
+            sentinel,
+        }
+    }
+}
