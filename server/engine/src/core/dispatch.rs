@@ -4,6 +4,7 @@ use super::call::{Call, Origin};
 use super::command_tx::CommandTx;
 use super::cross_protocol::is_cross_protocol;
 use super::engine::{Engine, Handler};
+use super::history::RequestNotes;
 use super::history_reading::HistoryReader;
 use super::hooks::Hook;
 use super::observe::CallEnd;
@@ -272,14 +273,15 @@ impl Engine {
             Ok(command) => (command.id, command.spec.flags),
             Err(refusal) => {
                 if HOOKED && self.config.lock_history {
-                    self.history().refused_request(slot, refusal.command, args);
+                    self.history().requests().refused_request(slot, refusal.command, args);
                 }
                 self.refuse(slot, args, refusal, reply);
                 return Progress::Continue;
             }
         };
         if HOOKED && self.config.lock_history {
-            self.history().request_unless_queued(slot, (command, flags), args);
+            let Engine { keyspace, sessions, commands, .. } = self;
+            RequestNotes { keyspace, sessions, commands }.request_unless_queued(slot, (command, flags), args);
         }
         let session = self.sessions.get_mut(slot);
         if let Some(multi) = &mut session.multi

@@ -66,7 +66,14 @@ pub(crate) struct HistoryNotes<'e> {
     pub(super) faults: &'e Faults,
 }
 
-impl HistoryNotes<'_> {
+/// A writer of the beginnings of requests. It has few parts, since there is one for each request.
+pub(super) struct RequestNotes<'e> {
+    pub(super) keyspace: &'e mut Keyspace,
+    pub(super) sessions: &'e Sessions,
+    pub(super) commands: &'e CommandTable,
+}
+
+impl RequestNotes<'_> {
     /// Records that a request is about to run. The history is on.
     #[cold]
     pub(super) fn request(&mut self, slot: Slot, command: CommandId, args: Args<'_>) {
@@ -93,22 +100,6 @@ impl HistoryNotes<'_> {
         locks::request_begins(self.keyspace, request);
     }
 
-    /// Records that a queued command is about to run, as a request of its own. The history is on.
-    #[cold]
-    pub(crate) fn queued_call(&mut self, slot: Slot, command: CommandId, args: Args<'_>) {
-        let of_transaction = locks::recorded_from(self.keyspace);
-        self.request(slot, command, args);
-        locks::request_goes_on(self.keyspace, of_transaction);
-    }
-
-    /// Records the reply to a queued command.
-    #[cold]
-    pub(crate) fn queued_answer(&mut self, slot: Slot, command: CommandId, args: Args<'_>, reply: &[u8]) {
-        if let Some(answer) = Answer::read(reply) {
-            self.refused_answer(slot, self.commands.get(command).spec.name, args, answer);
-        }
-    }
-
     /// Records that a request is about to run, unless MULTI only queues it.
     #[cold]
     pub(super) fn request_unless_queued(
@@ -129,12 +120,34 @@ impl HistoryNotes<'_> {
             self.request(slot, command, args);
         }
     }
+}
+
+impl HistoryNotes<'_> {
+    pub(super) fn requests(&mut self) -> RequestNotes<'_> {
+        RequestNotes { keyspace: self.keyspace, sessions: self.sessions, commands: self.commands }
+    }
+
+    /// Records that a queued command is about to run, as a request of its own. The history is on.
+    #[cold]
+    pub(crate) fn queued_call(&mut self, slot: Slot, command: CommandId, args: Args<'_>) {
+        let of_transaction = locks::recorded_from(self.keyspace);
+        self.requests().request(slot, command, args);
+        locks::request_goes_on(self.keyspace, of_transaction);
+    }
+
+    /// Records the reply to a queued command.
+    #[cold]
+    pub(crate) fn queued_answer(&mut self, slot: Slot, command: CommandId, args: Args<'_>, reply: &[u8]) {
+        if let Some(answer) = Answer::read(reply) {
+            self.refused_answer(slot, self.commands.get(command).spec.name, args, answer);
+        }
+    }
 
     /// Records that a waiting request, possibly with a ticket, is about to be retried.
     #[cold]
     pub(super) fn retry(&mut self, slot: Slot, blocked: &Blocked, ticket: Option<u64>) {
         let waited_ms = (self.now.monotonic_ms() - blocked.since_ms).unsigned_abs();
-        self.run(slot, blocked.command, Args::new(&blocked.request.argv()), (waited_ms, ticket));
+        self.requests().run(slot, blocked.command, Args::new(&blocked.request.argv()), (waited_ms, ticket));
     }
 
     /// Records that a retried request no longer waits, since it was served or got an error.
@@ -279,7 +292,7 @@ impl HistoryNotes<'_> {
             && let (Some(blocked), Some(slot)) = (self.waits.get(client), self.sessions.find(client))
         {
             let (command, request) = (blocked.command, Request::new(&blocked.request.argv()));
-            self.request(slot, command, Args::new(&request.argv()));
+            self.requests().request(slot, command, Args::new(&request.argv()));
         }
     }
 }

@@ -63,7 +63,7 @@ impl HistoryNotes<'_> {
         let action = self.faults.rules.get(rule).map(|rule| rule.action_text().to_vec());
         let holds = if matches!(on, ActedOn::Reply(..)) { locks::recorded(self.keyspace) } else { 0 };
         if let ActedOn::Request(slot, command, args) | ActedOn::Reply(slot, command, args) = on {
-            self.request(slot, command, args);
+            self.requests().request(slot, command, args);
         }
         let (mut client, mut db, mut key) = (None, 0, &b""[..]);
         if let ActedOn::Request(slot, command, args)
