@@ -17,6 +17,11 @@ pub trait Host {
         false
     }
 
+    /// Limits the script's further changes to the append-only file, to replicas, or to both, for `redis.set_repl`.
+    fn limit_changes(&mut self, to_file: bool, to_replicas: bool) {
+        let _ = (to_file, to_replicas);
+    }
+
     /// Logs a message for `redis.log(level, message)`, with a level of 0 (debug) to 3 (warning).
     fn log(&mut self, level: u8, message: &[u8]);
 

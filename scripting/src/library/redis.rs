@@ -139,15 +139,18 @@ fn setresp(frame: &Frame<'_>) -> Result<c_int, Raise> {
     Ok(0)
 }
 
-/// `redis.set_repl(flags)`: only checks the argument, since all changes of a script are replicated in any case.
+/// `redis.set_repl(flags)`: limits the receivers of the script's further changes.
 fn set_repl(frame: &Frame<'_>) -> Result<c_int, Raise> {
     if frame.count() != 1 {
         return Err(Raise::reply(b"redis.set_repl() requires two arguments.".as_slice()));
     }
-    if frame.to_number(1)?.unwrap_or_default() as i64 & !3 != 0 {
+    let flags = frame.to_number(1)?.unwrap_or_default() as i64;
+    if flags & !3 != 0 {
         let text = b"Invalid replication flags. Use REPL_AOF, REPL_REPLICA, REPL_ALL or REPL_NONE.";
         return Err(Raise::reply(text.as_slice()));
     }
+    let (to_file, to_replicas) = (flags & 1 != 0, flags & 2 != 0);
+    frame.context().with_host(|host| host.limit_changes(to_file, to_replicas)).ok_or_else(Raise::killed)?;
     Ok(0)
 }
 

@@ -24,6 +24,7 @@ mod monitors;
 pub mod outbound;
 mod pauses;
 mod persistence;
+mod propagation;
 mod pubsub;
 mod replication;
 mod scripts;

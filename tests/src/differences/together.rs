@@ -6,19 +6,21 @@ use super::beside::Beside;
 /// The known differences of this kind.
 pub const TOGETHER: &[Beside] = &[
     Beside {
-        name: "the replication stream contains keys, not commands",
-        reason: "a command, script or transaction sends each key that it has changed once, in the final \
-                 state. A replica is thus always in a state that the master was in, whatever version the \
-                 replica has",
-        held_by: (
-            "server/engine/src/replication/feed.rs",
-            "each_key_is_told_once_and_where_it_is_at_the_end",
-        ),
+        name: "native commands are replicated as values",
+        reason: "a command that no Redis has, and a change that no command has made, is sent as the values of \
+                 the changed keys. A replica may be a real server",
+        held_by: ("tests/tests/families/replication/stream.rs", "native_commands_are_sent_as_values"),
     },
     Beside {
-        name: "keyspace events of a replica are `restore` and `del`",
+        name: "keyspace events of native commands are `restore` and `del` on a replica",
         reason: "the events of a replica are those of the replication stream",
         held_by: ("tests/tests/families/topology/differences.rs", "a_replica_tells_the_events_of_the_stream"),
+    },
+    Beside {
+        name: "a new consumer is replicated by XGROUP CREATECONSUMER",
+        reason: "XREADGROUP creates the consumer even if there is no entry, as in Redis 7.2. The master sends that, \
+                 so a replica has the same consumers",
+        held_by: ("tests/tests/families/replication/stream.rs", "a_consumer_without_entries_is_sent"),
     },
     Beside {
         name: "a replica does not trust lengths from its master",

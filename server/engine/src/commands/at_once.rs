@@ -46,7 +46,11 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
 fn delifeq(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let key = &args[1];
     let wanted = holds(tx, key, &args[2])?;
-    reply.integer(i64::from(wanted && tx.delete(key)));
+    let is_deleted = wanted && tx.delete(key);
+    if is_deleted {
+        tx.propagate_removal(key, |lazy| lazy.user_del);
+    }
+    reply.integer(i64::from(is_deleted));
     Ok(())
 }
 
@@ -82,9 +86,14 @@ fn msetex(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
             if options.ttl == Ttl::Keep {
                 tx.set(key, Value::Str(Str::new(value)), true);
                 tx.changed(key, events::SET);
+                tx.propagate(&[b"SET", key, value, b"KEEPTTL"]);
                 continue;
             }
             let at = store(tx, key, value, deadline_ms);
+            match deadline_ms {
+                Some(at_ms) => tx.propagate_with(&[b"SET", key, value, b"PXAT"], at_ms),
+                None => tx.propagate(&[b"SET", key, value]),
+            }
             if options.condition == Some(Condition::Absent) {
                 tx.set_if_absent(at, key, value);
             }

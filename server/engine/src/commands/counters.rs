@@ -106,6 +106,7 @@ fn incrbyfloat(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcom
         }
     };
     tx.changed(key, events::INCRBYFLOAT);
+    tx.propagate(&[b"SET", key, sum.as_bytes(), b"KEEPTTL"]);
     reply.bulk(sum.as_bytes());
     Ok(())
 }

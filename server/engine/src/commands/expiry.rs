@@ -1,7 +1,7 @@
 //! Deadlines of keys: EXPIRE, TTL and the like, PERSIST.
 
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, quotable};
-use lockwheel_resp::Reply;
+use lockwheel_resp::{Reply, number};
 use lockwheel_store::keyspace::{Tx, events};
 use std::ops::Range;
 
@@ -270,11 +270,28 @@ fn give_deadline(
         true => tx.delete(key),
         false => tx.expire_at(key, deadline),
     };
-    if done && !tx.has_passed(deadline) {
+    if done && tx.has_passed(deadline) {
+        tx.propagate_removal(key, |lazy| lazy.expire);
+    } else if done {
         tx.changed(key, events::EXPIRE);
+        if form != TimeForm::UNIX_MILLISECONDS {
+            propagate_deadline(tx, args, deadline);
+        }
     }
     reply.integer(i64::from(done));
     Ok(())
+}
+
+/// Propagates a deadline, with its conditions.
+fn propagate_deadline(tx: &mut Tx<'_>, args: Args<'_>, deadline_ms: i64) {
+    if args.len() == 3 {
+        return tx.propagate_with(&[b"PEXPIREAT", &args[1]], deadline_ms);
+    }
+    if tx.is_propagated() {
+        let mut at = Vec::new();
+        number::write_i64(deadline_ms, &mut at);
+        tx.propagate(&[&[b"PEXPIREAT", &args[1], &at], args.from(3)].concat());
+    }
 }
 
 /// The replies that are not a time.

@@ -32,6 +32,12 @@ pub(super) trait Pop: Typed + Debug + 'static {
     /// Removes up to `count` elements at an end and replies them as one array. Returns whether the value is empty now.
     fn take(edit: Edit<'_, Self>, end: Self::End, count: usize, reply: &mut dyn Reply) -> bool;
 
+    /// The number of elements.
+    fn len(&self) -> usize;
+
+    /// The command that pops elements at an end.
+    fn command(end: Self::End) -> &'static [u8];
+
     /// The event of removing elements at an end.
     fn event(end: Self::End) -> Event;
 }
@@ -90,11 +96,16 @@ impl<E: Copy> PopFirst<E> {
         let Some(edit) = tx.write::<T>(&args[at])? else { return Ok(false) };
         reply.array(1 + if self.count.is_some() { 1 } else { T::WIDTH });
         reply.bulk(&args[at]);
+        let len = edit.value.len();
         let empty = match self.count {
             None => T::take_one(edit, self.end, reply),
             Some(count) => T::take(edit, self.end, count, reply),
         };
         taken::<T>(tx, &args[at], self.end, empty);
+        match self.count {
+            None => tx.propagate(&[T::command(self.end), &args[at]]),
+            Some(count) => tx.propagate_with(&[T::command(self.end), &args[at]], count.min(len) as i64),
+        }
         Ok(true)
     }
 }

@@ -219,6 +219,9 @@ fn set_with_options(
             comparison.holds(args, edit.as_ref().map(|edit| edit.value.text()).as_deref())?
         }
     };
+    if wanted {
+        propagate_set(tx, args, options, deadline);
+    }
     if wanted && options.ttl == Ttl::Keep && options.condition != Some(Condition::Absent) {
         tx.set(key, Value::Str(Str::new(value)), true);
         tx.changed(key, events::SET);
@@ -238,6 +241,25 @@ fn set_with_options(
         (false, false) => reply.null(),
     }
     Ok(())
+}
+
+/// Propagates a SET that has an effect. The deadline is absolute. GET, and comparisons that Redis 7.0 lacks, are left
+/// out.
+fn propagate_set(tx: &mut Tx<'_>, args: Args<'_>, options: SetOptions, deadline_ms: Option<i64>) {
+    let (key, value) = (&args[1], &args[2]);
+    match (deadline_ms, options.condition) {
+        (Some(at_ms), _) => tx.propagate_with(&[b"SET", key, value, b"PXAT"], at_ms),
+        (None, Some(Condition::Compared(_))) if options.ttl == Ttl::Keep => {
+            tx.propagate(&[b"SET", key, value, b"KEEPTTL"]);
+        }
+        (None, Some(Condition::Compared(_))) => tx.propagate(&[b"SET", key, value]),
+        (None, _) if options.get && tx.is_propagated() => {
+            let is_kept = |(at, word): &(usize, &&[u8])| *at < 3 || !word.eq_ignore_ascii_case(b"get");
+            let words = args.all().iter().enumerate().filter(is_kept).map(|(_, word)| *word);
+            tx.propagate(&words.collect::<Vec<_>>());
+        }
+        (None, _) => {}
+    }
 }
 
 /// Whether a script that has checked that keys do not exist sets an absent key to one of its arguments. That is SET NX
@@ -283,6 +305,7 @@ fn set_with_deadline(
 ) -> Outcome {
     let deadline = form.read_deadline_ms(tx, args, 2, 1, command)?;
     store(tx, &args[1], &args[3], Some(deadline));
+    tx.propagate_with(&[b"SET", &args[1], &args[3], b"PXAT"], deadline);
     reply.ok();
     Ok(())
 }
@@ -290,12 +313,15 @@ fn set_with_deadline(
 fn getset(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     answer(tx.read::<Str>(&args[1])?, reply);
     store(tx, &args[1], &args[2], None);
+    tx.propagate(&[b"SET", &args[1], &args[2]]);
     Ok(())
 }
 
 fn getdel(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     answer(tx.read::<Str>(&args[1])?, reply);
-    tx.delete(&args[1]);
+    if tx.delete(&args[1]) {
+        tx.propagate_removal(&args[1], |lazy| lazy.user_del);
+    }
     Ok(())
 }
 
@@ -313,12 +339,17 @@ fn getex(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     match (options.ttl, deadline) {
         (Ttl::Set(form, _), Some(deadline)) if form.is_absolute() && tx.has_passed(deadline) => {
             tx.delete(key);
+            tx.propagate_removal(key, |lazy| lazy.expire);
         }
         (_, Some(deadline)) => {
             tx.set_deadline(key, deadline);
             tx.changed(key, events::EXPIRE);
+            tx.propagate_with(&[b"PEXPIREAT", key], deadline);
         }
-        (Ttl::Persist, None) if tx.clear_deadline(key) => tx.changed(key, events::PERSIST),
+        (Ttl::Persist, None) if tx.clear_deadline(key) => {
+            tx.changed(key, events::PERSIST);
+            tx.propagate(&[b"PERSIST", key]);
+        }
         _ => {}
     }
     Ok(())

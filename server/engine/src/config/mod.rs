@@ -41,7 +41,7 @@ pub(crate) use values::size;
 use crate::acl::{Setting, UserLine};
 use crate::sentinel::SentinelLine;
 use crate::spec::{Args, CommandError, CommandTable, Version, errors};
-use lockwheel_store::keyspace::{AccessRules, EventClasses, Keyspace};
+use lockwheel_store::keyspace::{AccessRules, EventClasses, Keyspace, LazyRemovals};
 use lockwheel_store::time::{Clock, Mode, Now};
 use lockwheel_store::values::Encodings;
 use std::collections::BTreeMap;
@@ -396,6 +396,7 @@ impl Config {
         keyspace.encodings = Encodings { seed: keyspace.encodings.seed, ..self.encodings.clone() };
         keyspace.set_published(self.notify_keyspace_events);
         keyspace.max_string = self.proto_max_bulk_len;
+        keyspace.lazy_removals = self.lazy_removals();
         keyspace.far_timeouts = self.compat < Version::V7_2;
         keyspace.in_cluster = self.cluster.enabled;
         keyspace.shares_integers = self.maxmemory == 0 || !self.maxmemory_policy.goes_by_accesses();
@@ -405,6 +406,17 @@ impl Config {
             log_factor: self.lfu.log_factor,
             decay_minutes: self.lfu.decay_time,
         });
+    }
+
+    /// Returns the kinds of removals that are propagated as UNLINK.
+    fn lazy_removals(&self) -> LazyRemovals {
+        let is_on = |name: &str| self.kept.get(name) == Some(&Value::Flag(true));
+        LazyRemovals {
+            eviction: is_on("lazyfree-lazy-eviction"),
+            expire: is_on("lazyfree-lazy-expire"),
+            server_del: is_on("lazyfree-lazy-server-del"),
+            user_del: is_on("lazyfree-lazy-user-del"),
+        }
     }
 
     /// Returns the setting in which rules of users are read, with the commands of this table.

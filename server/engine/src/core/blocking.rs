@@ -6,6 +6,7 @@ use super::engine::Engine;
 use crate::clients::{OpenReply, Request, Slot};
 use crate::clock::AdvanceOwner;
 use crate::locks::{HistoryCause, ReadingRequest};
+use crate::propagation::Feed;
 use crate::spec::{Args, CommandError, errors, explained};
 use crate::waits::{Blocked, KeyService, Retry, TicketEnd, Undone, WaitControl};
 use lockwheel_resp::{Reply, allocation};
@@ -184,8 +185,13 @@ impl Engine {
                 self.keyspace.ignore_accesses(session.no_touch);
                 let actor = Call::by(session).actor(args);
                 let tx = self.keyspace.tx_by(&actor, blocked.db, self.clock.now());
-                CommandTx::new(tx, &self.commands, blocked.command, args)
-                    .run(|tx| on.attempt.attempt(tx, args, Some(waited_ms), reply))
+                let asked = CommandTx::new(tx, &self.commands, blocked.command, args)
+                    .run(|tx| on.attempt.attempt(tx, args, Some(waited_ms), reply));
+                if self.observers.propagates {
+                    let command = (blocked.db, &**self.commands.get(blocked.command));
+                    Feed::end_command(&mut self.keyspace, command, args, self.clock.now());
+                }
+                asked
             }
             Retry::Always(state) => Ok(state.attempt(self.state_view(), reply)),
             Retry::Broadcast(_) => {

@@ -76,8 +76,9 @@ mod tests {
     use super::*;
     use crate::config::Config;
     use crate::core::Engine;
-    use crate::replication::Feed;
+    use crate::propagation::{Feed, FeedRules, Receivers, Unit};
     use lockwheel_resp::allocation::{OutOfMemory, contain};
+    use lockwheel_resp::{Batch, RequestLimits, RequestParser};
     use lockwheel_store::keyspace::Edit;
     use lockwheel_store::time::Now;
     use lockwheel_store::values::{End, List};
@@ -86,7 +87,7 @@ mod tests {
     /// it has added `added` elements there.
     fn after(argv: &[&[u8]], added: usize) -> (Vec<Vec<u8>>, Option<usize>) {
         let mut engine = Engine::new(Config::default(), 1, Now::default());
-        Feed::turn_on(&mut engine.keyspace, true);
+        Feed::turn(&mut engine.keyspace, Some(FeedRules { for_7_0: false, receivers: Receivers::ALL }));
         let args = Args::new(argv);
         let command = engine.commands.resolve(args).expect("there is such a command").id;
         let tx = engine.keyspace.tx(0, Now::default());
@@ -98,9 +99,19 @@ mod tests {
             })
         });
         assert_eq!(ended, Err(OutOfMemory { bytes: 1 }));
-        let unit = Feed::take_from(&mut engine.keyspace).expect("it is subscribed");
+        let unit = Feed::take_from(&mut engine.keyspace, Now::default()).expect("it is subscribed");
         let len = engine.keyspace.tx(0, Now::default()).read::<List>(b"a").expect("a list").map(List::len);
-        (unit.keys.into_iter().map(|(_, key)| key.into()).collect(), len)
+        (keys_of(&unit), len)
+    }
+
+    /// Returns the keys of the requests of a unit.
+    fn keys_of(unit: &Unit) -> Vec<Vec<u8>> {
+        let (mut stream, mut batch) = (Vec::new(), Batch::new());
+        unit.write(Some(0), |receivers| receivers.replicas, &mut stream);
+        RequestParser::new().parse(&stream, &RequestLimits::default(), &mut batch).expect("requests");
+        let second =
+            |request| batch.with_arguments(request, &stream, |argv| argv.get(1).map(|key| key.to_vec()));
+        (0..batch.len()).filter_map(second).collect()
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use super::engine::Engine;
 use super::hooks::Hook;
 use crate::locks;
+use crate::propagation::Feed;
 use crate::pubsub::Audience;
 use lockwheel_resp::allocation;
 use lockwheel_store::keyspace::{Effect, EventClasses};
@@ -98,6 +99,9 @@ impl Engine {
                     }
                 }
             }
+        }
+        if self.observers.propagates {
+            Feed::flush(&mut self.keyspace, self.clock.now());
         }
     }
 }

@@ -8,6 +8,7 @@ use crate::clock::EngineClock;
 use crate::config::Config;
 use crate::latency::Event;
 use crate::monitors;
+use crate::propagation::Feed;
 use crate::spec::{Args, CommandId, CommandTable, Flags, Spec};
 use crate::waits::{Blocked, Waits};
 use lockwheel_resp::allocation;
@@ -133,6 +134,10 @@ impl Engine {
         }
         if self.observers.remembers_keys {
             self.remember_keys(call, command, args);
+        }
+        if self.observers.propagates {
+            let command = (call.db, &**self.commands.get(command));
+            Feed::end_command(&mut self.keyspace, command, args, self.clock.now());
         }
     }
 

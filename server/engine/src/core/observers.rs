@@ -29,6 +29,8 @@ pub(crate) struct Observers {
     awaits_calls: bool,
     /// Whether clients want the keys that they read to be tracked.
     pub(super) remembers_keys: bool,
+    /// Whether commands that change keys are propagated.
+    pub(super) propagates: bool,
     /// The log of requests denied to users.
     pub(crate) acl_log: AclLog,
 }
@@ -45,6 +47,7 @@ impl Observers {
             details_from_ns: 0,
             awaits_calls: false,
             remembers_keys: false,
+            propagates: false,
             acl_log: AclLog::default(),
         };
         observers.configure(config);
@@ -64,8 +67,8 @@ impl Observers {
     /// Resets the observers, except the monitors. `clients` is the initial number of received connections.
     pub(crate) fn reset(&mut self, config: &Config, clients: u64) {
         let monitors = std::mem::take(&mut self.monitors);
-        let Observers { remembers_keys, awaits_calls, .. } = *self;
-        *self = Observers { monitors, remembers_keys, awaits_calls, ..Observers::new(config) };
+        let Observers { remembers_keys, propagates, awaits_calls, .. } = *self;
+        *self = Observers { monitors, remembers_keys, propagates, awaits_calls, ..Observers::new(config) };
         self.stats.connections_received = clients;
         self.note_wishes();
     }
@@ -130,6 +133,12 @@ impl Observers {
         self.note_wishes();
     }
 
+    /// Sets whether commands that change keys are propagated.
+    pub(super) fn propagate(&mut self, is_wanted: bool) {
+        self.propagates = is_wanted;
+        self.note_wishes();
+    }
+
     /// Sets whether clients wait for calls.
     pub(super) fn await_calls(&mut self, is_awaited: bool) {
         if self.awaits_calls != is_awaited {
@@ -140,7 +149,7 @@ impl Observers {
 
     fn note_wishes(&mut self) {
         let keeps_calls = self.awaits_calls || !self.stats.key_calls.is_empty();
-        let wants_all = keeps_calls || !self.monitors.is_empty() || self.remembers_keys;
+        let wants_all = keeps_calls || !self.monitors.is_empty() || self.remembers_keys || self.propagates;
         let from_ns = self.slow_log.threshold_ns().min(self.latency.threshold_ns());
         self.details_from_ns = if wants_all { 0 } else { from_ns };
     }

@@ -107,7 +107,7 @@ impl Engine {
         if let Some((at, word)) = &replaced {
             words[*at] = word;
         }
-        self.replicate_request(&words, call.session);
+        self.replicate_request(call.db, &words, call.session);
         match loaded {
             Some(name) => reply.bulk(&name),
             None => reply.ok(),

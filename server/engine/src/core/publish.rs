@@ -51,7 +51,7 @@ impl Engine {
             let is_shard = audience == Audience::Shard;
             self.with_gossip(|gossip, view| gossip.publish(view, channel, message, is_shard));
         } else {
-            self.replicate_request(args.all(), call.session);
+            self.replicate_request(call.db, args.all(), call.session);
         }
         reply.integer(receivers as i64);
         Ok(())
@@ -69,7 +69,7 @@ impl Engine {
                 self.with_gossip(|gossip, view| gossip.publish(view, channel, message, is_shard));
             }
         } else {
-            self.replicate_request(&[b"PUBLISH", channel, message], 0);
+            self.replicate_request(0, &[b"PUBLISH", channel, message], 0);
         }
     }
 
@@ -105,7 +105,9 @@ impl Engine {
 
     /// Updates whether messages may have receivers: here, at a replica or at another cluster node.
     pub(super) fn note_audience(&mut self) {
-        let is_passed_on = self.config.cluster.enabled || self.replication().feeds_replicas();
+        let feeds_replicas = self.replication().feeds_replicas();
+        self.observers.propagate(feeds_replicas);
+        let is_passed_on = self.config.cluster.enabled || feeds_replicas;
         let is_heard = is_passed_on || self.pubsub.has_audience() || self.pubsub.shards() > 0;
         self.keyspace.set_audience(is_heard, self.pubsub.has_prefix(SERVER_CHANNELS));
     }

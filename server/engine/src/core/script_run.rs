@@ -5,6 +5,7 @@ use super::engine::{Engine, ScriptHandler};
 use super::permit::{Caller, Denied, Reason, decide};
 use crate::clients::Slot;
 use crate::limits::call_lacks_room;
+use crate::propagation::{Feed, Receivers};
 use crate::replication::ReplicationView;
 use crate::scripts::{ScriptRules, log_message};
 use crate::spec::{self, Args, Command, CommandError, CommandId, Outcome};
@@ -53,6 +54,9 @@ pub(super) fn run(
         let mut host = ScriptHost::new(engine, inner, request, kind, rules);
         script.run(run.inputs.keys, run.inputs.arguments, &mut host, reply);
         let errors = host.old_errors + u64::from(host.new_errors);
+        if host.limited {
+            Feed::limit(&mut engine.keyspace, None);
+        }
         // The time ends with the last called command, since each command begins where the one before ends.
         engine.observers.stats.nested_ns += engine.clock().reading_ns() - began_ns;
         errors
@@ -161,6 +165,8 @@ struct ScriptHost<'a> {
     has_written: bool,
     /// Whether the last call of the script was refused.
     refused: bool,
+    /// Whether the script has limited the receivers of its changes.
+    limited: bool,
     /// The slot of the script's keys, in a cluster.
     slot: Option<u16>,
     /// Whether the script's reply has errors that no command returned, and the number of other errors.
@@ -181,8 +187,20 @@ impl<'a> ScriptHost<'a> {
         let router = engine.router().filter(|_| is_bound);
         let session = engine.sessions.get(call.slot).id;
         let slot = router.and_then(|router| router.slot_of_request(session, request));
-        let (has_written, refused) = (false, false);
-        ScriptHost { engine, call, request, kind, rules, has_written, refused, slot, new_errors, old_errors }
+        let (has_written, refused, limited) = (false, false, false);
+        ScriptHost {
+            engine,
+            call,
+            request,
+            kind,
+            rules,
+            has_written,
+            refused,
+            limited,
+            slot,
+            new_errors,
+            old_errors,
+        }
     }
 }
 
@@ -236,6 +254,12 @@ impl Host for ScriptHost<'_> {
         if is_cause {
             self.engine.rule_judge().end_cause();
         }
+    }
+
+    fn limit_changes(&mut self, to_file: bool, to_replicas: bool) {
+        let receivers = Receivers { replicas: to_replicas, file: to_file };
+        self.limited |= receivers != Receivers::ALL;
+        Feed::limit(&mut self.engine.keyspace, Some(receivers));
     }
 
     fn was_refused(&mut self) -> bool {

@@ -4,10 +4,10 @@ use super::last_heard::{LastHeard, LinkClocks};
 use super::link::{Link, LinkEvent, LinkParameters, LinkState};
 use super::replid::ReplicationId;
 use super::state::Replication;
-use super::stream::is_newer_request;
 use crate::clients::Slot;
 use crate::config::Config;
 use crate::outbound::{Endpoint, OutboundId};
+use crate::propagation::is_newer_request;
 use lockwheel_resp::allocation;
 
 /// The prefix of the error of a command that finds no memory.

@@ -70,7 +70,12 @@ const OWN_GROUPS: [&str; 2] = ["lock", "control"];
 impl Spec {
     /// Whether a server of this version has the command.
     pub fn is_in(&self, version: Version) -> bool {
-        version.has(self.since) || OWN_GROUPS.contains(&self.group)
+        version.has(self.since) || self.is_own()
+    }
+
+    /// Whether Redis does not have the command.
+    pub(crate) fn is_own(&self) -> bool {
+        OWN_GROUPS.contains(&self.group)
     }
 
     /// Whether the command has all of these flags.

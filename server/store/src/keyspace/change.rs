@@ -120,6 +120,12 @@ pub enum What<'a> {
         /// The other database.
         from: usize,
     },
+    /// The running command has the effect of this request, wherever and whenever the request runs. Empty: the command
+    /// has no such effect.
+    Propagated {
+        /// The words of the request.
+        words: &'a [&'a [u8]],
+    },
 }
 
 /// The removal of a key.
@@ -194,6 +200,7 @@ impl What<'_> {
             What::FieldRemoved { .. } | What::Replaced { .. } | What::Removed(_) => Interests::VALUES,
             What::Flushed(_) | What::Swapped { .. } => Interests::KEYS.with(Interests::VALUES),
             What::Leaving { .. } | What::Arrived { .. } => Interests::EXCHANGES,
+            What::Propagated { .. } => Interests::PROPAGATION,
         }
     }
 }

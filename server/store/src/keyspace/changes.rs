@@ -216,7 +216,7 @@ impl Tx<'_> {
     }
 
     #[inline(always)]
-    fn report(&mut self, key: &[u8], what: &What<'_>) {
+    pub(super) fn report(&mut self, key: &[u8], what: &What<'_>) {
         self.keyspace.report(&Change { db: self.db, key, what, actor: self.actor, now: self.now });
     }
 }

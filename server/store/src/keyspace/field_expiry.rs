@@ -111,6 +111,7 @@ impl Keyspace {
     ) -> usize {
         for removed in 0..most {
             self.report_due_field(db, id, key, until_ms, now);
+            self.propagate_due_field(db, id, key, until_ms, now);
             let Value::Hash(hash) = &mut self.databases[db].edit_entry(id).value else { return removed };
             if !hash.remove_first_over(until_ms) {
                 return removed;
@@ -131,6 +132,17 @@ impl Keyspace {
         let cause = Cause::Deadline { turned };
         let what = &What::FieldRemoved { at: EntryId(id), field: &field, cause };
         self.report(&Change { db, key, what, actor: &Actor::ENGINE, now });
+    }
+
+    /// Propagates the removal of the next due field.
+    fn propagate_due_field(&mut self, db: usize, id: u32, key: &[u8], until_ms: i64, now: Now) {
+        if !self.interests.any(Interests::PROPAGATION) {
+            return;
+        }
+        let Value::Hash(hash) = &self.databases[db].entry(id).value else { return };
+        if let Some(field) = hash.first_over(until_ms).map(Box::<[u8]>::from) {
+            self.report_own_request(db, &[b"HDEL", key, &field], now);
+        }
     }
 
     /// Removes a hash whose fields are all over.

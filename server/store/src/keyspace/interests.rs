@@ -35,6 +35,9 @@ impl Interests {
     /// The state of two databases before their keys are exchanged, and after that.
     pub const EXCHANGES: Self = Interests(1 << 22);
 
+    /// The requests by which commands are propagated.
+    pub const PROPAGATION: Self = Interests(1 << 23);
+
     /// The interests for the classes of events that are published.
     pub(super) fn of_published(published: EventClasses) -> Self {
         let channels = EventClasses::KEYSPACE | EventClasses::KEYEVENT;

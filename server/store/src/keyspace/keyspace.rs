@@ -10,6 +10,7 @@ use super::garbage::{Garbage, LazyFree};
 use super::interests::Interests;
 use super::keeper::Keeper;
 use super::key_timers::{KeyTimer, KeyTimers};
+use super::lazy_removals::LazyRemovals;
 use super::marking::Marking;
 use super::order::Order;
 use super::prefetch::Prefetch;
@@ -90,6 +91,8 @@ pub struct Keyspace {
     pub(super) server_audience: bool,
     /// The longest string value, in bytes (`proto-max-bulk-len`).
     pub max_string: usize,
+    /// The kinds of removals that are propagated as UNLINK.
+    pub lazy_removals: LazyRemovals,
     /// Whether a wait may end after the last instant that the wall clock can represent.
     pub far_timeouts: bool,
     /// Whether the node belongs to a cluster: all keys are then in one database.
@@ -148,6 +151,7 @@ impl Keyspace {
             audience: false,
             server_audience: false,
             max_string: 512 << 20,
+            lazy_removals: LazyRemovals::default(),
             far_timeouts: false,
             in_cluster: false,
             shares_integers: true,

@@ -9,4 +9,5 @@ pub(crate) mod servers;
 mod shutdown;
 mod silent;
 mod snapshots;
+mod stream;
 mod waits;

@@ -13,10 +13,18 @@ fn a_replica_tells_the_events_of_the_stream() {
     let (mut master, mut replica) = (Client::connect(master), Client::connect(replica));
     assert_eq!(text(&mut replica, "CONFIG SET notify-keyspace-events KEA"), "+OK");
     replica.line("SUBSCRIBE __keyspace@0__:k");
-    for (line, event) in [("RPUSH k a", "restore"), ("LPOP k", "del")] {
+    let steps: [(&str, &[&str]); 4] = [
+        ("RPUSH k a", &["rpush"]),
+        ("LPOP k", &["lpop", "del"]),
+        ("LOCK.ACQUIRE k o PX 1000", &["restore"]),
+        ("LOCK.RELEASE k o", &["del"]),
+    ];
+    for (line, events) in steps {
         master.line(line);
-        let told = replica.read_frame().to_string();
-        assert!(told.ends_with(&format!("\"{event}\"]")), "{line}: {told}");
+        for event in events {
+            let told = replica.read_frame().to_string();
+            assert!(told.ends_with(&format!("\"{event}\"]")), "{line}: {told}");
+        }
     }
 }
 

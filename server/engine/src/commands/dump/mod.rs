@@ -1,7 +1,7 @@
 //! Serialized values: DUMP, RESTORE.
 
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
-use lockwheel_resp::{Reply, allocation};
+use lockwheel_resp::{Reply, allocation, number};
 use lockwheel_store::keyspace::{AccessClock, Accesses, Measure, Tx};
 use lockwheel_store::rdb::{self, Reader, payload};
 use lockwheel_store::values::Value;
@@ -141,10 +141,13 @@ fn restore(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let deadline = if options.absolute { ttl } else { ttl.wrapping_add(now_ms) };
     match (ttl > 0).then_some(deadline) {
         Some(deadline) if tx.has_passed(deadline) => {
-            tx.delete(key);
+            if tx.delete(key) {
+                tx.propagate_removal(key, |lazy| lazy.server_del);
+            }
         }
         deadline => {
             let at = tx.restore(key, value, deadline);
+            propagate_restored(tx, args, options, deadline);
             if let Some(clock) = options.access_clock(tx.accesses()) {
                 tx.set_access_clock(at, clock);
             }
@@ -152,6 +155,15 @@ fn restore(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     }
     reply.ok();
     Ok(())
+}
+
+/// Propagates a restored key whose deadline was relative, with the absolute one.
+fn propagate_restored(tx: &mut Tx<'_>, args: Args<'_>, options: RestoreOptions, deadline_ms: Option<i64>) {
+    let Some(deadline_ms) = deadline_ms.filter(|_| !options.absolute && tx.is_propagated()) else { return };
+    let mut at = Vec::new();
+    number::write_i64(deadline_ms, &mut at);
+    let words: [&[&[u8]]; 3] = [&[&args[0], &args[1], &at], args.from(3), &[b"ABSTTL"]];
+    tx.propagate(&words.concat());
 }
 
 /// Reads the value of a payload.

@@ -74,8 +74,24 @@ fn geoadd(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let places: Vec<(f64, &[u8])> =
         (at..args.len()).step_by(3).map(scored).collect::<Result<_, CommandError>>()?;
     let changed = add(tx, &args[1], places.iter().copied(), policy)?;
+    if changed.counted(true) > 0 {
+        propagate_places(tx, args, at, &places);
+    }
     reply.integer(changed.counted(ch));
     Ok(())
+}
+
+/// Propagates places as members of a sorted set, with the options before argument `at`.
+fn propagate_places(tx: &mut Tx<'_>, args: Args<'_>, at: usize, places: &[(f64, &[u8])]) {
+    if !tx.is_propagated() {
+        return;
+    }
+    // A score is the number of a cell, so it is whole.
+    let scores: Vec<String> = places.iter().map(|(score, _)| (*score as i64).to_string()).collect();
+    let pairs = scores.iter().zip(places).flat_map(|(score, (_, member))| [score.as_bytes(), *member]);
+    let before = args.all().get(1..at).unwrap_or_default();
+    let words: Vec<&[u8]> = [&b"zadd"[..]].into_iter().chain(before.iter().copied()).chain(pairs).collect();
+    tx.propagate(&words);
 }
 
 /// The cell of a member.

@@ -1,6 +1,6 @@
 //! Commands on fields and their deadlines in one step: HGETEX, HSETEX; and HGETDEL, which gets and deletes fields.
 
-use super::expiry::{LEAST, fields_gone};
+use super::expiry::{LEAST, fields_gone, propagate_deadline, propagate_persistence, propagate_removed};
 use super::fields::{Fields, NUMFIELDS};
 use super::read::bulk_or_null;
 use crate::commands::set_options::{Ttl, TtlWords};
@@ -89,9 +89,14 @@ fn hgetex(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     }
     if changed {
         tx.changed(key, if deadline_ms.is_some() { events::HEXPIRE } else { events::HPERSIST });
+        match deadline_ms {
+            Some(deadline_ms) => propagate_deadline(tx, key, fields, deadline_ms),
+            None => propagate_persistence(tx, key, fields),
+        }
     }
     if gone {
         fields_gone(tx, key);
+        propagate_removed(tx, key, fields);
     }
     Ok(())
 }
@@ -233,6 +238,7 @@ fn hgetdel(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     if removed {
         tx.changed(key, events::HDEL);
         tx.delete_if_empty(key);
+        propagate_removed(tx, key, fields);
     }
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! The commands that change hashes.
 
+use super::expiry::propagate_deadline;
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
 use lockwheel_resp::Reply;
 use lockwheel_resp::number::{self, Extended};
@@ -168,6 +169,16 @@ fn hincrby(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     Ok(())
 }
 
+/// Propagates the value of a field that has kept its deadline.
+fn propagate_kept(tx: &mut Tx<'_>, key: &[u8], field: &[u8], value: &[u8]) -> Outcome {
+    if tx.is_propagated() {
+        let deadline_ms = tx.write::<Hash>(key)?.and_then(|edit| edit.value.deadline(field));
+        tx.propagate(&[b"HSET", key, field, value]);
+        deadline_ms.into_iter().for_each(|at_ms| propagate_deadline(tx, key, &[field], at_ms));
+    }
+    Ok(())
+}
+
 fn hincrbyfloat(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let (key, field) = (&args[1], &args[2]);
     let increment = Extended::parse(&args[3]).ok_or(errors::NOT_A_FLOAT)?;
@@ -189,6 +200,7 @@ fn hincrbyfloat(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outco
         tx.field_added(at, key, field);
     }
     tx.changed(key, events::HINCRBYFLOAT);
+    propagate_kept(tx, key, field, text.as_bytes())?;
     reply.bulk(text.as_bytes());
     Ok(())
 }

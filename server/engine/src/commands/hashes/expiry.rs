@@ -127,7 +127,7 @@ fn give_deadlines(
 ) -> Outcome {
     let key = &args[1];
     let fields = Fields::find(args, 3)?;
-    let conditions = Conditions::parse(args, 3..fields.at)?;
+    let (conditions, at) = (Conditions::parse(args, 3..fields.at)?, fields.at);
     let fields = fields.read(args, 1)?;
     let deadline_ms = form.read_deadline_ms(tx, args, 2, LEAST, command)?;
     tx.write::<Hash>(key)?;
@@ -141,9 +141,11 @@ fn give_deadlines(
     }
     if set {
         tx.changed(key, events::HEXPIRE);
+        propagate_conditional(tx, key, args.all().get(3..at).unwrap_or_default(), fields, deadline_ms);
     }
     if gone {
         fields_gone(tx, key);
+        propagate_removed(tx, key, fields);
     }
     Ok(())
 }
@@ -163,12 +165,48 @@ fn give_deadline(
     if !conditions.hold(hash.deadline(field), deadline_ms) {
         return Ok(REFUSED);
     }
-    if deadline_ms <= tx.now().wall_ms() {
+    if tx.has_passed(deadline_ms) {
         tx.expire_field(key, field);
         return Ok(GONE);
     }
     tx.set_field_deadline(key, field, deadline_ms);
     Ok(DONE)
+}
+
+/// Propagates a deadline of fields, with its conditions.
+fn propagate_conditional(
+    tx: &mut Tx<'_>,
+    key: &[u8],
+    conditions: &[&[u8]],
+    fields: &[&[u8]],
+    deadline_ms: i64,
+) {
+    if tx.is_propagated() {
+        let [at, count] = [deadline_ms, fields.len() as i64].map(|number| number.to_string());
+        let words: [&[&[u8]]; 4] =
+            [&[b"HPEXPIREAT", key, at.as_bytes()], conditions, &[b"FIELDS", count.as_bytes()], fields];
+        tx.propagate(&words.concat());
+    }
+}
+
+/// Propagates a deadline of fields, in wall milliseconds.
+pub(super) fn propagate_deadline(tx: &mut Tx<'_>, key: &[u8], fields: &[&[u8]], deadline_ms: i64) {
+    propagate_conditional(tx, key, &[], fields, deadline_ms);
+}
+
+/// Propagates the removal of fields. Fields that did not exist have no effect.
+pub(super) fn propagate_removed(tx: &mut Tx<'_>, key: &[u8], fields: &[&[u8]]) {
+    if tx.is_propagated() {
+        tx.propagate(&[&[b"HDEL", key], fields].concat());
+    }
+}
+
+/// Propagates that fields have no deadline any longer.
+pub(super) fn propagate_persistence(tx: &mut Tx<'_>, key: &[u8], fields: &[&[u8]]) {
+    if tx.is_propagated() {
+        let count = fields.len().to_string();
+        tx.propagate(&[&[b"HPERSIST", key, b"FIELDS", count.as_bytes()], fields].concat());
+    }
 }
 
 /// Reports that fields of a key were removed because their deadlines had passed.
@@ -236,6 +274,7 @@ fn hpersist(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     }
     if any {
         tx.changed(key, events::HPERSIST);
+        propagate_persistence(tx, key, fields);
     }
     Ok(())
 }

@@ -193,10 +193,14 @@ fn lrem(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
 fn ltrim(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let (start, stop) = (args.int(2)?, args.int(3)?);
     if let Some(Edit { value: list, encodings, .. }) = tx.write::<List>(&args[1])? {
-        list.trim(index_range(start, stop, list.len()), encodings);
-        let empty = list.is_empty();
+        let before = list.len();
+        list.trim(index_range(start, stop, before), encodings);
+        let (empty, is_unchanged) = (list.is_empty(), list.len() == before);
         // The event is published even if nothing was removed.
         tx.changed(&args[1], events::LTRIM);
+        if is_unchanged {
+            tx.propagate(&[]);
+        }
         if empty {
             tx.delete(&args[1]);
         }

@@ -95,6 +95,17 @@ impl Pop for List {
         count == len
     }
 
+    fn len(&self) -> usize {
+        List::len(self)
+    }
+
+    fn command(end: End) -> &'static [u8] {
+        match end {
+            End::Left => b"LPOP",
+            End::Right => b"RPOP",
+        }
+    }
+
     fn event(end: End) -> Event {
         pop_event(end)
     }

@@ -106,31 +106,36 @@ fn spop(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
 }
 
 fn pop_one(tx: &mut Tx<'_>, key: &[u8], reply: &mut dyn Reply) -> Outcome {
+    let is_propagated = tx.is_propagated();
     let Some(edit) = tx.write::<Set>(key)? else {
         reply.null();
         return Ok(());
     };
     // The number is below a `usize`, so it fits.
     let index = edit.rng.below(edit.value.len() as u64) as usize;
-    take_replied(edit.value, &mut [index], reply);
+    let taken = take_replied(edit.value, &mut [index], is_propagated, reply);
+    propagate_removed(tx, key, &taken);
     tx.changed(key, events::SPOP);
     tx.delete_if_empty(key);
     Ok(())
 }
 
 fn pop_many(tx: &mut Tx<'_>, key: &[u8], count: usize, reply: &mut dyn Reply) -> Outcome {
+    let is_propagated = tx.is_propagated();
     match tx.write::<Set>(key)? {
         Some(edit) if count > 0 && count < edit.value.len() => {
             check_choice(count)?;
             reply.set(count);
             let mut chosen = distinct(edit.rng, edit.value.len(), count);
-            take_replied(edit.value, &mut chosen, reply);
+            let taken = take_replied(edit.value, &mut chosen, is_propagated, reply);
+            propagate_removed(tx, key, &taken);
             tx.changed(key, events::SPOP);
         }
         Some(edit) if count > 0 => {
             reply.set(edit.value.len());
             edit.value.iter().for_each(|member| reply.bulk(&member));
             if let Some((set, _)) = tx.take(key) {
+                tx.propagate(&[b"DEL", key]);
                 tx.changed(key, events::SPOP);
                 tx.changed(key, events::DEL);
                 tx.free_later(set);
@@ -142,12 +147,25 @@ fn pop_many(tx: &mut Tx<'_>, key: &[u8], count: usize, reply: &mut dyn Reply) ->
 }
 
 /// Replies the members with these distinct indexes, and removes them. They are replied first, so that the set stays as
-/// it was if there is no memory for the reply.
-fn take_replied(set: &mut Set, indexes: &mut [usize], reply: &mut dyn Reply) {
+/// it was if there is no memory for the reply. Returns the members if they are needed afterwards.
+fn take_replied(
+    set: &mut Set,
+    indexes: &mut [usize],
+    are_needed: bool,
+    reply: &mut dyn Reply,
+) -> Vec<Box<[u8]>> {
     indexes.iter().filter_map(|index| set.nth(*index)).for_each(|member| reply.bulk(&member));
+    let members = indexes.iter().filter(|_| are_needed).filter_map(|index| set.nth(*index));
+    let members = members.map(|member| allocation::copy(&member)).collect();
     // The last index is removed first, so that the indexes still to be removed do not change.
     indexes.sort_unstable_by(|one, other| other.cmp(one));
     indexes.iter().for_each(|index| _ = set.remove_nth(*index));
+    members
+}
+
+/// Propagates the removal of these members, each by a request of its own as Redis does.
+fn propagate_removed(tx: &mut Tx<'_>, key: &[u8], members: &[Box<[u8]>]) {
+    members.iter().for_each(|member| tx.propagate(&[b"SREM", key, member]));
 }
 
 fn smove(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {

@@ -74,6 +74,17 @@ impl Pop for ZSet {
         take(set, side, count, |members| write_nested(members, reply))
     }
 
+    fn len(&self) -> usize {
+        ZSet::len(self)
+    }
+
+    fn command(side: Side) -> &'static [u8] {
+        match side {
+            Side::Min => b"ZPOPMIN",
+            Side::Max => b"ZPOPMAX",
+        }
+    }
+
     fn event(side: Side) -> Event {
         if side == Side::Min { events::ZPOPMIN } else { events::ZPOPMAX }
     }

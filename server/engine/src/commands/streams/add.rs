@@ -8,7 +8,7 @@ use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Out
 use lockwheel_resp::Reply;
 use lockwheel_store::keyspace::{Tx, events};
 use lockwheel_store::values::Stream;
-use lockwheel_store::values::stream::{Log, NodeLimits, StreamId, Trim};
+use lockwheel_store::values::stream::{Keep, Log, NodeLimits, StreamId, Trim};
 
 const UPDATES: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::UPDATE])
     .notes("UPDATE instead of INSERT because of the optional trimming feature")];
@@ -127,7 +127,61 @@ fn xadd(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     {
         tx.notify(&args[1], events::XTRIM);
     }
+    propagate_added(tx, args, &options, id)
+}
+
+/// Propagates an appended entry with its id, and the trimming that was done.
+fn propagate_added(tx: &mut Tx<'_>, args: Args<'_>, options: &TrimOptions, id: StreamId) -> Outcome {
+    if !tx.is_propagated() {
+        return Ok(());
+    }
+    let trimmed = exact_trimming(tx, args, options)?;
+    let id = (!matches!(options.id, NewId::Exact(_))).then(|| id.text());
+    let mut words = args.all().to_vec();
+    if let Some(id) = &id {
+        words[options.fields - 1] = id;
+    }
+    propagate_with(tx, words, options, trimmed.as_deref());
     Ok(())
+}
+
+/// Propagates the trimming that was done.
+fn propagate_trimmed(tx: &mut Tx<'_>, args: Args<'_>, options: &TrimOptions) -> Outcome {
+    if tx.is_propagated() {
+        let trimmed = exact_trimming(tx, args, options)?;
+        propagate_with(tx, args.all().to_vec(), options, trimmed.as_deref());
+    }
+    Ok(())
+}
+
+fn propagate_with<'w>(
+    tx: &mut Tx<'_>,
+    mut words: Vec<&'w [u8]>,
+    options: &TrimOptions,
+    threshold: Option<&'w [u8]>,
+) {
+    if let Some(threshold) = threshold {
+        words[options.threshold - 1] = b"=";
+        words[options.threshold] = threshold;
+    }
+    tx.propagate(&words);
+}
+
+/// Returns the threshold by which exact trimming leaves the entries that the stream has now. `None`: the trimming was
+/// exact, or there was none.
+fn exact_trimming(
+    tx: &mut Tx<'_>,
+    args: Args<'_>,
+    options: &TrimOptions,
+) -> Result<Option<Vec<u8>>, CommandError> {
+    let Some(Trim { keep, whole_nodes: true, .. }) = options.trim else { return Ok(None) };
+    let Some(edit) = tx.write::<Stream>(&args[1])? else { return Ok(None) };
+    let log = &edit.value.log;
+    Ok(Some(match keep {
+        Keep::Last(_) => log.len().to_string().into_bytes(),
+        Keep::From(_) if log.is_empty() => StreamId::MAX.text().to_vec(),
+        Keep::From(_) => log.first_id().text().to_vec(),
+    }))
 }
 
 /// The id of an entry to be appended now.
@@ -154,6 +208,7 @@ fn xtrim(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     };
     if removed > 0 {
         tx.changed(&args[1], events::XTRIM);
+        propagate_trimmed(tx, args, &options)?;
     }
     reply.integer(removed as i64);
     Ok(())

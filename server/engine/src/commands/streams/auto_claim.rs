@@ -3,6 +3,7 @@
 use super::claim::write_claimed;
 use super::ids::parse_start;
 use super::pending::no_group;
+use super::propagate::{Delivery, Propagated};
 use super::replies::write_id;
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
 use lockwheel_resp::{Reply, number};
@@ -115,6 +116,7 @@ fn xautoclaim(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome
         return Err(no_group(&args[1], &args[2]));
     }
     let (mut changes, mut is_new) = (0, false);
+    let (is_propagated, mut propagated) = (tx.is_propagated(), Propagated::default());
     if let Some(edit) = tx.write::<Stream>(&args[1])?
         && let (log, Some(mut group)) = edit.value.split(&args[2])
     {
@@ -122,14 +124,23 @@ fn xautoclaim(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome
         (consumer, is_new) = group.find_or_add(&args[3], now_ms);
         group.seen(consumer, now_ms);
         let found = claim.find(log, &group, now_ms);
+        let mut delivered: Vec<Delivery> = Vec::new();
         for &id in &found.gone {
+            if is_propagated {
+                delivered.extend(Delivery::of(&group, id, group.last_id));
+            }
             group.acknowledge(id);
         }
         for &id in &found.claimed {
             let before = group.pending().get(&id).map_or(0, |pending| pending.deliveries);
             let deliveries = if claim.just_id { before } else { before.wrapping_add(1) };
             group.assign(id, Pending { consumer, delivered_ms: now_ms, deliveries });
+            if is_propagated {
+                delivered.extend(Delivery::of(&group, id, group.last_id));
+            }
         }
+        propagated.deliveries = delivered;
+        propagated.is_new = is_new && found.claimed.is_empty();
         if !found.claimed.is_empty() {
             group.active(consumer, now_ms);
         }
@@ -144,5 +155,6 @@ fn xautoclaim(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome
         tx.changed_quietly(&args[1], events::XGROUP_CREATECONSUMER);
     }
     tx.count_quiet_changes(&args[1], changes);
+    propagated.propagate(tx, args);
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 use super::ids::parse_id;
 use super::pending::no_group;
+use super::propagate::{Delivery, Propagated};
 use super::replies::{write_entry, write_id};
 use crate::spec::{
     Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors, quotable,
@@ -134,16 +135,26 @@ fn xclaim(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let claim =
         if is_there { Claim::parse(args, now_ms)? } else { return Err(no_group(&args[1], &args[2])) };
     let (mut changes, mut is_new) = (0, false);
+    let (is_propagated, mut propagated) = (tx.is_propagated(), Propagated::default());
     if let Some(edit) = tx.write::<Stream>(&args[1])?
         && let (log, Some(mut group)) = edit.value.split(&args[2])
     {
+        let last_id = group.last_id;
         group.last_id = group.last_id.max(claim.last_id);
         let consumer;
         (consumer, is_new) = group.find_or_add(&args[3], now_ms);
         group.seen(consumer, now_ms);
         let mut claimed: SmallVec<[StreamId; 8]> = SmallVec::new();
         for &id in &claim.ids {
+            let before = if is_propagated { Delivery::of(&group, id, group.last_id) } else { None };
             let outcome = claim.claim(log, &mut group, consumer, id);
+            match outcome {
+                Claimed::Yes if is_propagated => {
+                    propagated.deliveries.extend(Delivery::of(&group, id, group.last_id));
+                }
+                Claimed::Gone => propagated.deliveries.extend(before),
+                _ => {}
+            }
             changes += usize::from(outcome != Claimed::No);
             if outcome == Claimed::Yes {
                 claimed.push(id);
@@ -152,12 +163,17 @@ fn xclaim(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
         if !claimed.is_empty() {
             group.active(consumer, now_ms);
         }
+        if propagated.deliveries.is_empty() && group.last_id > last_id {
+            propagated.position = Some((group.last_id, group.entries_read));
+        }
+        propagated.is_new = is_new && claimed.is_empty();
         write_claimed(log, &claimed, claim.just_id, reply);
     }
     if is_new {
         tx.changed_quietly(&args[1], events::XGROUP_CREATECONSUMER);
     }
     tx.count_quiet_changes(&args[1], changes);
+    propagated.propagate(tx, args);
     Ok(())
 }
 

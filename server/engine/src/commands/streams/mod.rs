@@ -9,6 +9,7 @@ mod ids;
 pub(super) mod info;
 pub(super) mod manage_groups;
 pub(super) mod pending;
+mod propagate;
 pub(super) mod range;
 pub(super) mod read;
 mod read_options;

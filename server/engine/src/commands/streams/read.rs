@@ -1,15 +1,16 @@
 //! XREAD and XREADGROUP, and their waits.
 
 use super::deliver::{deliver, repeat};
+use super::propagate::{Delivery, propagate_consumer, propagate_deliveries, propagate_position};
 use super::read_options::{After, ReadOptions, Reader, no_group};
 use super::replies::write_entries;
 use crate::spec::{
     Args, Asking, Attempt, Begin, BlockingHandler, BlockingOutcome, CommandError, Find, Flags, Flow, Key,
     KeyFlags, KeySpec, Null, Row, TimeoutRule, Wait, WaitClass, errors,
 };
-use lockwheel_resp::{Protocol, Reply};
+use lockwheel_resp::{Protocol, Reply, allocation};
 use lockwheel_store::keyspace::{Tx, events};
-use lockwheel_store::values::stream::StreamId;
+use lockwheel_store::values::stream::{Group, Log, StreamId};
 use lockwheel_store::values::{Stream, Value};
 use smallvec::SmallVec;
 
@@ -241,6 +242,10 @@ impl Reading {
         if is_new {
             tx.changed_quietly(key, events::XGROUP_CREATECONSUMER);
         }
+        let is_delivered = after == After::LastDelivered && start.is_some() && !reader.no_ack;
+        if is_new && !is_delivered {
+            propagate_consumer(tx, key, &args[reader.group], &args[reader.consumer]);
+        }
         Ok(start)
     }
 
@@ -265,20 +270,51 @@ impl Reading {
                     write_entries(stream.log.range(start, StreamId::MAX), most, reply);
                 }
             }
-            Some(Reader { group, consumer, no_ack }) => {
-                let now_ms = tx.now().wall_ms();
-                let Some(edit) = tx.write::<Stream>(&args[key])? else { return Ok(()) };
-                if let (log, Some(mut group)) = edit.value.split(&args[group])
-                    && let Some(consumer) = group.find(&args[consumer])
-                {
-                    match is_history {
-                        true => repeat(log, &mut group, consumer, (start, most), now_ms, reply),
-                        false => deliver(log, &mut group, consumer, (most, no_ack), now_ms, reply),
-                    }
-                }
-                tx.count_quiet_changes(&args[key], 1);
-            }
+            Some(reader) => self.write_pending(tx, args, reader, (key, start), is_history, reply)?,
         }
         Ok(())
     }
+
+    /// Delivers the entries of a stream to a consumer from an id on.
+    fn write_pending(
+        &self,
+        tx: &mut Tx<'_>,
+        args: Args<'_>,
+        Reader { group, consumer, no_ack }: Reader,
+        (key, start): (usize, StreamId),
+        is_history: bool,
+        reply: &mut dyn Reply,
+    ) -> Result<(), CommandError> {
+        let (now_ms, most, is_propagated) = (tx.now().wall_ms(), self.most(), tx.is_propagated());
+        let (key, name) = (&args[key], &args[group]);
+        let Some(edit) = tx.write::<Stream>(key)? else { return Ok(()) };
+        let (mut deliveries, mut position) = (Vec::new(), None);
+        if let (log, Some(mut group)) = edit.value.split(name)
+            && let Some(consumer) = group.find(&args[consumer])
+        {
+            let from = group.last_id;
+            match is_history {
+                true => repeat(log, &mut group, consumer, (start, most), now_ms, reply),
+                false => deliver(log, &mut group, consumer, (most, no_ack), now_ms, reply),
+            }
+            if is_propagated && !is_history && no_ack {
+                position = Some((group.last_id, group.entries_read));
+            } else if is_propagated && !is_history {
+                deliveries = delivered_since(log, &group, from);
+            }
+        }
+        tx.count_quiet_changes(key, 1);
+        // A repeated delivery is not propagated, as in Redis.
+        tx.propagate(&[]);
+        propagate_deliveries(tx, key, name, &deliveries);
+        position.into_iter().for_each(|position| propagate_position(tx, key, name, position));
+        Ok(())
+    }
+}
+
+/// Returns the deliveries to a group after an entry.
+fn delivered_since(log: &Log, group: &Group, after: StreamId) -> Vec<Delivery> {
+    let Some(start) = after.next() else { return Vec::new() };
+    let ids = log.range(start, group.last_id).map(|entry| entry.id());
+    allocation::collect(ids.filter_map(|id| Delivery::of(group, id, id)))
 }

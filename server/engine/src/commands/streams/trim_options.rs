@@ -18,6 +18,8 @@ pub(super) struct TrimOptions {
     pub(super) no_make: bool,
     /// The trimming of the stream, if requested.
     pub(super) trim: Option<Trim>,
+    /// The index of the threshold of the trimming.
+    pub(super) threshold: usize,
     /// The id of XADD's entry.
     pub(super) id: NewId,
     /// The index of the argument after the id. Beyond the last argument if there is no id.
@@ -35,6 +37,7 @@ pub(super) enum Command {
 #[derive(Debug, Default)]
 struct Reading {
     keep: Option<Keep>,
+    threshold: usize,
     whole_nodes: bool,
     limit: Option<usize>,
     no_make: bool,
@@ -71,7 +74,7 @@ impl TrimOptions {
             }
         }
         let trim = reading.finish(command, nodes)?;
-        Ok(TrimOptions { no_make: reading.no_make, trim, id, fields: at + 1 })
+        Ok(TrimOptions { no_make: reading.no_make, trim, threshold: reading.threshold, id, fields: at + 1 })
     }
 }
 
@@ -93,6 +96,7 @@ impl Reading {
         self.whole_nodes = has_sign && sign == b"~";
         let value = if has_sign { at + 2 } else { at + 1 };
         self.keep = Some(read(args, value)?);
+        self.threshold = value;
         Ok(value + 1)
     }
 

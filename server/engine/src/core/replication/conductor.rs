@@ -3,7 +3,8 @@
 use super::super::engine::Engine;
 use super::super::hooks::Hook;
 use crate::member::{Promotion, TopologyRequest};
-use crate::replication::{Feed, ReplicationControl, ReplicationEffect, ReplicationView};
+use crate::propagation::Feed;
+use crate::replication::{ReplicationControl, ReplicationEffect, ReplicationView};
 
 impl Engine {
     /// Returns a read-only view of both sides of replication.
@@ -70,7 +71,7 @@ impl Engine {
     #[cold]
     pub(in crate::core) fn replicate(&mut self) {
         self.hooks.set(Hook::Replicate, false);
-        let unit = Feed::take_from(&mut self.keyspace).filter(|unit| !unit.is_empty());
+        let unit = Feed::take_from(&mut self.keyspace, self.clock.now()).filter(|unit| !unit.is_empty());
         if let Some(unit) = unit.filter(|_| !self.faults.outage.is_dying()) {
             self.change_replication(|control| control.send_unit(&unit));
         }
@@ -78,9 +79,9 @@ impl Engine {
 
     /// Sends replicas a request that they run as it is, once the running command has ended: a message or a change of
     /// libraries.
-    pub(crate) fn replicate_request(&mut self, words: &[&[u8]], session: u64) {
+    pub(crate) fn replicate_request(&mut self, db: usize, words: &[&[u8]], session: u64) {
         if self.replication().feeds_replicas() {
-            self.change_replication(|control| control.pass_on(words, session));
+            self.change_replication(|control| control.pass_on(db, words, session));
         }
     }
 }

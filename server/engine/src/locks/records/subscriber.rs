@@ -57,7 +57,7 @@ impl Subscriber for LockRecords {
             What::Leaving { .. } => self.leave(change, context),
             What::Arrived { .. } => self.arrive(change, context),
             What::Changed { event: Some(event) } => self.key_changed(change, *event, is_granted, context),
-            What::Changed { event: None } | What::ChangedQuietly => {}
+            What::Changed { event: None } | What::ChangedQuietly | What::Propagated { .. } => {}
         }
         self.subscribers.leases.tell(context);
         self.subscribers.news.tell(context);

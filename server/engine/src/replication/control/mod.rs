@@ -7,7 +7,6 @@ mod replicas;
 mod tests;
 
 use super::effect::ReplicationEffect;
-use super::feed::Feed;
 use super::last_heard::LinkClocks;
 use super::replica_link::ReplicaLink;
 use super::state::Replication;
@@ -17,6 +16,7 @@ use crate::clients::Sessions;
 use crate::clock::EngineClock;
 use crate::config::Config;
 use crate::outbound::Outbound;
+use crate::propagation::{Feed, FeedRules, Receivers};
 use lockwheel_store::keyspace::Keyspace;
 use lockwheel_store::memory::BufferBytes;
 
@@ -69,8 +69,16 @@ impl ReplicationControl<'_> {
     /// Handles the begin or end of the stream, or another writer of it.
     pub(crate) fn stream_changed(&mut self) {
         self.effects.push(ReplicationEffect::AudienceChanged);
-        let is_on = self.feeds_replicas();
-        Feed::turn_on(self.keyspace, is_on);
+        self.forms_changed();
+    }
+
+    /// Handles a change of the forms in which replicas get changes.
+    fn forms_changed(&mut self) {
+        let rules = FeedRules {
+            for_7_0: self.history.is_for_7_0(),
+            receivers: Receivers { replicas: true, file: false },
+        };
+        Feed::turn(self.keyspace, self.feeds_replicas().then_some(rules));
     }
 
     /// Handles a new role of the server, or new replication parameters.

@@ -1,35 +1,32 @@
 //! The master's side of replication: replicas connect, disconnect, and receive the changes.
 
 use super::super::effect::ReplicationEffect;
-use super::super::feed::{Feed, Unit};
 use super::super::request::{Acknowledgement, SyncRequest};
 use super::super::sync::{Newcomer, SyncAnswer, SyncPlan};
 use super::super::view::ReplicationView;
 use super::ReplicationControl;
 use crate::clients::Slot;
+use crate::propagation::{Feed, Unit};
 use crate::spec::CommandError;
-use lockwheel_resp::allocation;
 use lockwheel_store::memory::SharedBytes;
 
 impl ReplicationControl<'_> {
     /// Sends replicas the changes of a command, script or transaction that has ended.
     pub(crate) fn send_unit(&mut self, unit: &Unit) {
-        if unit.is_incomplete {
+        if unit.is_incomplete() {
             return self.break_stream();
         }
-        // The time is read before any part of the unit is sent.
-        let now = self.clock.now();
-        let written = allocation::contain(|| self.history.write_unit(unit, self.keyspace, now));
-        let Ok(written) = written else { return self.break_stream() };
-        let effects = self.history.send_unit(unit, written, self.sessions, self.stream_bytes);
+        let Ok(effects) = self.history.send_unit(unit, self.sessions, self.stream_bytes) else {
+            return self.break_stream();
+        };
         self.effects.extend(effects);
     }
 
     /// Adds a request that replicas run as it is, once the current command has ended. Examples are a message and a
     /// change of function libraries.
-    pub(crate) fn pass_on(&mut self, words: &[&[u8]], session: u64) {
-        if self.feeds_replicas() && !Feed::add_words(self.keyspace, words, session) {
-            self.break_stream();
+    pub(crate) fn pass_on(&mut self, db: usize, words: &[&[u8]], session: u64) {
+        if self.feeds_replicas() {
+            Feed::add_request(self.keyspace, db, words, session);
         }
     }
 
@@ -55,7 +52,9 @@ impl ReplicationControl<'_> {
     ) -> Result<(Newcomer, SyncPlan), CommandError> {
         self.look_at_backlog();
         let newcomer = self.history.newcomer(self.sessions.get(slot));
-        let plan = self.history.plan_sync(&newcomer, sync)?;
+        let plan = self.history.plan_sync(&newcomer, sync);
+        self.forms_changed();
+        let plan = plan?;
         Ok((newcomer, plan))
     }
 
@@ -74,7 +73,9 @@ impl ReplicationControl<'_> {
         tracing::info!("Starting BGSAVE for SYNC with target: replicas sockets");
         // The stream of a master is passed on unchanged, so replicas must know its current database.
         let passed_on = self.link.as_ref().map(|link| self.sessions.get(link.slot()).db);
-        self.history.database_behind_snapshot(passed_on, for_7_0)
+        let db = self.history.database_behind_snapshot(passed_on, for_7_0);
+        self.forms_changed();
+        db
     }
 
     /// Begins the snapshot that replicas wait for; the caller makes it. Returns whether the replicas may be as old as

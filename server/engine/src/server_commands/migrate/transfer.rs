@@ -67,19 +67,26 @@ fn receive(tx: &mut Tx<'_>, request: &Migration<'_>, keys: &[&[u8]], target: &mu
         let line = next()?;
         refused = refused.or_else(|| error_in(&line));
     }
-    let mut failure: Outcome = Ok(());
+    let (mut failure, mut moved): (Outcome, Vec<&[u8]>) = (Ok(()), vec![b"DEL"]);
     for key in keys {
         let line = match next() {
             Ok(line) => line,
-            Err(error) => return failure.and(Err(error)),
+            Err(error) => {
+                failure = failure.and(Err(error));
+                break;
+            }
         };
         match refused.clone().or_else(|| error_in(&line)) {
             Some(error) => failure = failure.and(Err(error)),
             None if request.copy => {}
             None => {
                 tx.delete(key);
+                moved.push(key);
             }
         }
+    }
+    if moved.len() > 1 {
+        tx.propagate(&moved);
     }
     failure
 }

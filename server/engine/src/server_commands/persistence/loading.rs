@@ -5,7 +5,7 @@ use super::staged::{Reading, Staged};
 use crate::config::system_reason;
 use crate::core::{Engine, Environment};
 use crate::persistence::Persistence;
-use crate::replication::Feed;
+use crate::propagation::Feed;
 use crate::scripts::{RestorePolicy, Scripts};
 use lockwheel_store::keyspace::Keyspace;
 use lockwheel_store::time::Now;
@@ -118,9 +118,9 @@ impl<'e> DataLoader<'e> {
         let selected = staged.selected;
         let (changes, loaded) = (self.keyspace.counters.dirty, staged.loaded);
         // A load does not change the data of replicas, as in Redis.
-        let told = Feed::take_from(self.keyspace);
+        let collected = Feed::set_aside(self.keyspace);
         self.load_keys(staged, mode);
-        Feed::put_back_into(self.keyspace, told);
+        Feed::put_back(self.keyspace, collected);
         self.keyspace.counters.dirty = changes;
         self.saves.loaded = loaded;
         tracing::info!("Done loading RDB, keys loaded: {}, keys expired: {}.", loaded.keys, loaded.expired);

@@ -1,0 +1,248 @@
+//! The subscriber that turns changes of keys into requests.
+
+use super::touched::{Touch, Touched};
+use super::unit::{Receivers, Unit};
+use super::values::{is_newer_words, is_of_fields};
+use crate::spec::{Args, Command, Flags, Version};
+use lockwheel_store::keyspace::{
+    Change, Context, Effect, Event, Interests, Keyspace, Subscriber, What, events,
+};
+use lockwheel_store::time::Now;
+use std::num::NonZeroU64;
+
+/// The form of the requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FeedRules {
+    /// Whether a receiver may be as old as Redis 7.0, so that forms which it lacks are left out.
+    pub(crate) for_7_0: bool,
+    /// The receivers that there are.
+    pub(crate) receivers: Receivers,
+}
+
+/// The collector of changes, active while anyone receives them.
+#[derive(Debug, Default)]
+pub(crate) struct Feed {
+    /// `None`: no changes are collected.
+    rules: Option<FeedRules>,
+    changes: Collected,
+}
+
+/// The changes collected since the last unit.
+#[derive(Debug, Default)]
+pub(crate) struct Collected {
+    /// The requests of commands that have ended.
+    unit: Unit,
+    /// The changes that the running command has made.
+    touched: Touched,
+    /// The changes that the engine itself has made.
+    own: Touched,
+    /// Whether the running command has reported the requests that have its effect.
+    is_propagated: bool,
+    /// The receivers of the running script's changes. `None`: all.
+    limit: Option<Receivers>,
+}
+
+impl Feed {
+    /// Takes the requests of a command, script or transaction that has ended. `None`: none are collected.
+    pub(crate) fn take_from(keyspace: &mut Keyspace, now: Now) -> Option<Unit> {
+        Feed::flush(keyspace, now);
+        let feed = keyspace.subscriber_itself::<Feed>()?;
+        // A script that has panicked may have left a limit.
+        feed.changes.limit = None;
+        Some(std::mem::take(&mut feed.changes.unit))
+    }
+
+    /// Takes out the collected changes, if any are collected, so that later ones can be dropped.
+    pub(crate) fn set_aside(keyspace: &mut Keyspace) -> Option<Collected> {
+        keyspace.subscriber_itself::<Feed>().map(|feed| std::mem::take(&mut feed.changes))
+    }
+
+    /// Puts collected changes back and drops those since then, which are not propagated.
+    pub(crate) fn put_back(keyspace: &mut Keyspace, before: Option<Collected>) {
+        if let Some((feed, before)) = keyspace.subscriber_itself::<Feed>().zip(before) {
+            feed.changes = before;
+        }
+    }
+
+    /// Starts collecting the changes of a keyspace, in a form, or stops (`None`).
+    pub(crate) fn turn(keyspace: &mut Keyspace, rules: Option<FeedRules>) {
+        match keyspace.subscriber_itself::<Feed>() {
+            Some(feed) if feed.rules == rules => return,
+            Some(feed) if feed.rules.is_some() && rules.is_some() => return feed.rules = rules,
+            Some(feed) => *feed = Feed { rules, ..Feed::default() },
+            None if rules.is_some() => keyspace.subscribe(Box::new(Feed { rules, ..Feed::default() })),
+            None => return,
+        }
+        keyspace.renew_interests();
+    }
+
+    /// Limits the changes of the running script to these receivers. `None`: all receivers.
+    pub(crate) fn limit(keyspace: &mut Keyspace, receivers: Option<Receivers>) {
+        if let Some(feed) = keyspace.subscriber_itself::<Feed>() {
+            let present = feed.rules.map_or(Receivers::ALL, |rules| rules.receivers);
+            feed.changes.limit = receivers.map(|receivers| receivers.and(present));
+        }
+    }
+
+    /// Adds a request of a session that is propagated as it is, in place of the running command. 0: a request of the
+    /// engine itself.
+    pub(crate) fn add_request(keyspace: &mut Keyspace, db: usize, words: &[&[u8]], session: u64) {
+        let Some(feed) = keyspace.subscriber_itself::<Feed>().filter(|feed| feed.rules.is_some()) else {
+            return;
+        };
+        let changes = &mut feed.changes;
+        let was_empty = changes.is_empty();
+        changes.is_propagated |= session != 0;
+        changes.add(db, words, session == 0);
+        changes.unit.is_caused_by(NonZeroU64::new(session));
+        if was_empty {
+            keyspace.push_effect(Effect::ReplicationDue);
+        }
+    }
+
+    /// Adds the effect of a command that has ended, if it has changed keys: the request as it is, or the values of the
+    /// keys. O(1) for a command that has changed nothing.
+    pub(crate) fn end_command(
+        keyspace: &mut Keyspace,
+        (db, command): (usize, &Command),
+        args: Args<'_>,
+        now: Now,
+    ) {
+        let Some(feed) = keyspace.subscriber_itself::<Feed>() else { return };
+        let for_7_0 = feed.is_for_7_0();
+        let changes = &mut feed.changes;
+        if std::mem::take(&mut changes.is_propagated) {
+            changes.touched.clear();
+        } else if !changes.touched.is_empty()
+            && is_deterministic(command)
+            && !(for_7_0 && is_newer_words(args.all()))
+        {
+            changes.touched.clear();
+            changes.add(db, args.all(), false);
+            changes.unit.note_form(args.all());
+        }
+        if changes.has_touched() {
+            Feed::flush(keyspace, now);
+        }
+    }
+
+    /// Adds the values of all keys that have changed since the last command, or by a command that has no request.
+    /// O(values).
+    pub(crate) fn flush(keyspace: &mut Keyspace, now: Now) {
+        let Some(feed) = keyspace.subscriber_itself::<Feed>().filter(|feed| feed.changes.has_touched())
+        else {
+            return;
+        };
+        let for_7_0 = feed.is_for_7_0();
+        let mut changes = std::mem::take(&mut feed.changes);
+        changes.is_propagated = false;
+        let Collected { unit, touched, own, limit, .. } = &mut changes;
+        for (changes, receivers) in [(touched, limit.unwrap_or(Receivers::ALL)), (own, Receivers::ALL)] {
+            if receivers.are_any() {
+                let (structure, keys) = changes.distinct();
+                structure.iter().for_each(|change| unit.add_structure(change, receivers));
+                keys.into_iter().for_each(|place| unit.add_value(keyspace, place, (now, for_7_0), receivers));
+            }
+            changes.clear();
+        }
+        Feed::put_back(keyspace, Some(changes));
+    }
+
+    fn is_for_7_0(&self) -> bool {
+        self.rules.is_some_and(|rules| rules.for_7_0)
+    }
+}
+
+impl Collected {
+    fn is_empty(&self) -> bool {
+        self.unit.is_empty() && !self.has_touched()
+    }
+
+    /// Whether keys have changed without a request so far.
+    fn has_touched(&self) -> bool {
+        !self.touched.is_empty() || !self.own.is_empty()
+    }
+
+    /// Adds a request of the running command, or of the engine itself (`is_own`).
+    fn add(&mut self, db: usize, words: &[&[u8]], is_own: bool) {
+        let receivers = self.limit.filter(|_| !is_own).unwrap_or(Receivers::ALL);
+        if receivers.are_any() {
+            self.unit.add(db, words, receivers);
+        }
+    }
+
+    fn touched_by(&mut self, is_own: bool) -> &mut Touched {
+        if is_own { &mut self.own } else { &mut self.touched }
+    }
+
+    /// Records a changed key.
+    fn key_changed(&mut self, change: &Change<'_>, event: Option<Event>, is_own: bool) {
+        // The engine propagates the removal of keys and fields that are due, and of evicted keys, beside the event.
+        if is_own && event.is_some_and(is_removal) {
+            return;
+        }
+        if !self.touched_by(is_own).add_key(change.db, change.key) {
+            self.unit.lose();
+        }
+    }
+
+    /// Records a change of whole databases.
+    fn structure_changed(&mut self, change: Touch, is_own: bool) {
+        if !self.touched_by(is_own).add(change) {
+            self.unit.lose();
+        }
+    }
+}
+
+/// Whether a command is propagated as it is when it has changed keys.
+fn is_deterministic(command: &Command) -> bool {
+    let spec = command.spec;
+    let changes = spec.has(Flags::WRITE) || (spec.has(Flags::MAY_REPLICATE) && !spec.has(Flags::NOSCRIPT));
+    changes && !spec.is_own() && Version::V7_0.has(spec.since)
+}
+
+fn is_removal(event: Event) -> bool {
+    [events::EXPIRED, events::EVICTED, events::HEXPIRED].contains(&event)
+}
+
+impl Subscriber for Feed {
+    fn interests(&self) -> Interests {
+        match self.rules {
+            Some(_) => Interests::EVERY_CHANGE.with(Interests::QUIET).with(Interests::PROPAGATION),
+            None => Interests::NONE,
+        }
+    }
+
+    fn changed(&mut self, change: &Change<'_>, context: &mut Context<'_>) {
+        let (for_7_0, is_own) = (self.is_for_7_0(), change.actor.command.is_empty());
+        let changes = &mut self.changes;
+        let was_empty = changes.is_empty();
+        match change.what {
+            What::Changed { event } => changes.key_changed(change, *event, is_own),
+            What::ChangedQuietly => changes.key_changed(change, None, is_own),
+            What::Propagated { words } => {
+                changes.is_propagated |= !is_own;
+                match words {
+                    [] => {}
+                    [name, ..] if for_7_0 && is_of_fields(name) => {}
+                    words => {
+                        changes.add(change.db, words, is_own);
+                        changes.unit.note_form(words);
+                    }
+                }
+            }
+            What::Flushed(flushed) if flushed.is_rest => {
+                changes.structure_changed(Touch::AllFlushed, is_own);
+            }
+            What::Flushed(_) => changes.structure_changed(Touch::Flushed(change.db), is_own),
+            What::Swapped { one, other } => {
+                changes.structure_changed(Touch::Swapped(*one, *other), is_own);
+            }
+            _ => return,
+        }
+        changes.unit.is_caused_by(change.actor.session);
+        if was_empty && !changes.is_empty() {
+            context.push_effect(Effect::ReplicationDue);
+        }
+    }
+}

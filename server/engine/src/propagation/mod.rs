@@ -1,0 +1,15 @@
+//! Propagation: the effects of commands, as the requests that replicas get.
+//!
+//! A [`Feed`] subscribes to the keyspace. A command with the same effect everywhere is propagated as it is; others say
+//! by [`Tx::propagate`](lockwheel_store::keyspace::Tx::propagate) which request has their effect. Native commands,
+//! commands that Redis 7.0 lacks, and changes that no command has made are propagated as the values of the changed
+//! keys. The requests of a command, script or transaction are a [`Unit`], which goes out when it has ended.
+
+mod feed;
+mod touched;
+mod unit;
+mod values;
+
+pub(crate) use feed::{Feed, FeedRules};
+pub(crate) use unit::{Receivers, Unit};
+pub(crate) use values::is_newer_request;

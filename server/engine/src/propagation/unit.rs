@@ -1,0 +1,186 @@
+//! The requests of a command, script or transaction.
+
+use lockwheel_resp::{allocation, write_request};
+use std::num::NonZeroU64;
+
+/// The maximum number of bytes around a word of a request.
+const WORD_FRAME: usize = 32;
+/// The maximum number of bytes of a SELECT.
+const SELECT_BYTES: usize = 64;
+
+const MULTI: &[u8] = b"*1\r\n$5\r\nMULTI\r\n";
+const EXEC: &[u8] = b"*1\r\n$4\r\nEXEC\r\n";
+
+/// The receivers of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Receivers {
+    /// Whether replicas get the request.
+    pub(crate) replicas: bool,
+    /// Whether the append-only file gets the request.
+    pub(crate) file: bool,
+}
+
+impl Receivers {
+    /// All receivers.
+    pub(crate) const ALL: Self = Receivers { replicas: true, file: true };
+
+    /// Returns the receivers that both have.
+    pub(super) fn and(self, other: Self) -> Self {
+        Receivers { replicas: self.replicas && other.replicas, file: self.file && other.file }
+    }
+
+    /// Whether there is any receiver.
+    pub(super) fn are_any(self) -> bool {
+        self.replicas || self.file
+    }
+}
+
+/// A request of a unit.
+#[derive(Debug)]
+struct Request {
+    db: usize,
+    /// The end of its bytes, which begin where those of the request before end.
+    end: usize,
+    receivers: Receivers,
+}
+
+/// The requests of a command, script or transaction, encoded and in order.
+#[derive(Debug, Default)]
+pub(crate) struct Unit {
+    bytes: Vec<u8>,
+    requests: Vec<Request>,
+    /// The sessions that have caused the requests.
+    by: Vec<u64>,
+    /// Whether a request found no memory, so that the unit cannot be sent.
+    is_incomplete: bool,
+    /// Whether a request has a form that Redis 7.0 lacks.
+    has_newer_forms: bool,
+}
+
+impl Unit {
+    /// Whether nothing has changed.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.requests.is_empty() && !self.is_incomplete
+    }
+
+    /// Whether a request found no memory, so that the unit cannot be sent.
+    pub(crate) fn is_incomplete(&self) -> bool {
+        self.is_incomplete
+    }
+
+    /// Whether a request has a form that Redis 7.0 lacks.
+    pub(crate) fn has_newer_forms(&self) -> bool {
+        self.has_newer_forms
+    }
+
+    /// Returns the sessions that have caused the requests.
+    pub(crate) fn by(&self) -> &[u64] {
+        &self.by
+    }
+
+    /// Appends the requests of a receiver to a stream whose selected database is `selected`, if known. If the unit has
+    /// several requests, they are within MULTI and EXEC. Returns the selected database after that. Unwinds if there is
+    /// no memory. O(bytes).
+    pub(crate) fn write(
+        &self,
+        mut selected: Option<usize>,
+        is_for: impl Fn(Receivers) -> bool,
+        stream: &mut Vec<u8>,
+    ) -> Option<usize> {
+        let has_any = self.requests.iter().any(|request| is_for(request.receivers));
+        let around = if self.requests.len() > 1 { [MULTI, EXEC] } else { [&b""[..]; 2] };
+        if !has_any {
+            return selected;
+        }
+        allocation::reserve(stream, self.bytes.len() + MULTI.len() + EXEC.len() + SELECT_BYTES);
+        stream.extend_from_slice(around[0]);
+        let mut begin = 0;
+        for &Request { db, end, receivers } in &self.requests {
+            let bytes = std::mem::replace(&mut begin, end)..end;
+            if !is_for(receivers) {
+                continue;
+            }
+            if selected != Some(db) {
+                allocation::reserve(stream, SELECT_BYTES);
+                write_request(&[b"SELECT", db.to_string().as_bytes()], stream);
+                selected = Some(db);
+            }
+            allocation::append(stream, &self.bytes[bytes]);
+        }
+        stream.extend_from_slice(around[1]);
+        selected
+    }
+
+    /// Adds a request for a database.
+    pub(super) fn add(&mut self, db: usize, words: &[&[u8]], receivers: Receivers) {
+        let len: usize = words.iter().map(|word| word.len() + WORD_FRAME).sum();
+        let has_room = allocation::try_reserve(&mut self.bytes, len).is_ok();
+        if !has_room || allocation::try_reserve(&mut self.requests, 1).is_err() {
+            return self.lose();
+        }
+        write_request(words, &mut self.bytes);
+        self.requests.push(Request { db, end: self.bytes.len(), receivers });
+    }
+
+    /// Records that a request found no memory.
+    pub(super) fn lose(&mut self) {
+        self.is_incomplete = true;
+    }
+
+    /// Records that a request has a form that Redis 7.0 lacks.
+    pub(super) fn note_newer_form(&mut self) {
+        self.has_newer_forms = true;
+    }
+
+    /// Records a session as a cause. `None`: the engine itself is the cause.
+    pub(super) fn is_caused_by(&mut self, session: Option<NonZeroU64>) {
+        let session = session.map_or(0, NonZeroU64::get);
+        if session != 0 && self.by.last() != Some(&session) && !self.by.contains(&session) {
+            self.by.push(session);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(unit: &Unit, selected: Option<usize>) -> (String, Option<usize>) {
+        let mut stream = Vec::new();
+        let selected = unit.write(selected, |receivers| receivers.replicas, &mut stream);
+        let text = String::from_utf8(stream).expect("text");
+        let words = text.split("\r\n").filter(|word| !word.is_empty() && !word.starts_with(['*', '$']));
+        (words.collect::<Vec<_>>().join(" "), selected)
+    }
+
+    #[test]
+    fn one_request_is_bare_and_several_are_a_transaction() {
+        let mut unit = Unit::default();
+        assert_eq!(written(&unit, None), (String::new(), None));
+        unit.add(2, &[b"SET", b"a", b"1"], Receivers::ALL);
+        assert_eq!(written(&unit, None), ("SELECT 2 SET a 1".to_owned(), Some(2)));
+        assert_eq!(written(&unit, Some(2)), ("SET a 1".to_owned(), Some(2)));
+        unit.add(2, &[b"DEL", b"b"], Receivers::ALL);
+        unit.add(0, &[b"DEL", b"c"], Receivers::ALL);
+        let expected = "MULTI SELECT 2 SET a 1 DEL b SELECT 0 DEL c EXEC";
+        assert_eq!(written(&unit, Some(0)), (expected.to_owned(), Some(0)));
+    }
+
+    #[test]
+    fn a_request_goes_to_its_receivers() {
+        let mut unit = Unit::default();
+        unit.add(1, &[b"DEL", b"a"], Receivers { replicas: false, file: true });
+        assert_eq!(written(&unit, None), (String::new(), None));
+        unit.add(0, &[b"DEL", b"b"], Receivers::ALL);
+        assert_eq!(written(&unit, Some(0)), ("MULTI DEL b EXEC".to_owned(), Some(0)));
+    }
+
+    #[test]
+    fn each_session_is_a_cause_once() {
+        let mut unit = Unit::default();
+        for session in [3, 0, 4, 3] {
+            unit.is_caused_by(NonZeroU64::new(session));
+        }
+        assert_eq!(unit.by(), [3, 4]);
+    }
+}

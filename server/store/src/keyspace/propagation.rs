@@ -1,0 +1,72 @@
+//! Propagation: the form in which replicas get a command.
+//!
+//! A command that has the same effect everywhere and at any time is propagated as it is. Any other command (with a
+//! random choice, a relative time, or a result that depends on rounding) calls [`Tx::propagate`] with a request that
+//! has the same effect.
+
+use super::actor::Actor;
+use super::change::{Change, What};
+use super::interests::Interests;
+use super::keyspace::Keyspace;
+use super::lazy_removals::LazyRemovals;
+use super::tx::Tx;
+use crate::time::Now;
+use lockwheel_resp::number;
+
+impl Keyspace {
+    /// Propagates the removal of a key by the engine itself.
+    #[inline]
+    pub(super) fn propagate_own_removal(&mut self, db: usize, key: &[u8], is_lazy: bool, now: Now) {
+        if self.interests.any(Interests::PROPAGATION) {
+            self.report_own_request(db, &[LazyRemovals::command(is_lazy), key], now);
+        }
+    }
+
+    /// Propagates a request for a change by the engine itself.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn report_own_request(&mut self, db: usize, words: &[&[u8]], now: Now) {
+        let what = &What::Propagated { words };
+        self.report(&Change { db, key: &[], what, actor: &Actor::ENGINE, now });
+    }
+}
+
+impl Tx<'_> {
+    /// Whether commands are propagated now. If not, the caller need not make the request for [`Tx::propagate`].
+    #[inline]
+    pub fn is_propagated(&self) -> bool {
+        self.keyspace.interests.any(Interests::PROPAGATION)
+    }
+
+    /// Propagates a request in place of the running command. Several requests are propagated in the order of the calls.
+    /// A command that has called this is not propagated as it is. An empty request: the command is not propagated.
+    #[inline]
+    pub fn propagate(&mut self, words: &[&[u8]]) {
+        if self.is_propagated() {
+            self.report_propagated(words);
+        }
+    }
+
+    /// Propagates a request whose last word is a number in place of the running command.
+    #[inline]
+    pub fn propagate_with(&mut self, words: &[&[u8]], number: i64) {
+        if self.is_propagated() {
+            let mut text = Vec::new();
+            number::write_i64(number, &mut text);
+            self.report_propagated(&[words, &[&text]].concat());
+        }
+    }
+
+    /// Propagates the removal of a key in place of the running command: UNLINK if this kind of removal is lazy, or else
+    /// DEL.
+    pub fn propagate_removal(&mut self, key: &[u8], is_lazy: impl FnOnce(LazyRemovals) -> bool) {
+        let command = LazyRemovals::command(is_lazy(self.keyspace.lazy_removals));
+        self.propagate(&[command, key]);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn report_propagated(&mut self, words: &[&[u8]]) {
+        self.report(&[], &What::Propagated { words });
+    }
+}
