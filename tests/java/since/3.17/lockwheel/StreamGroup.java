@@ -1,11 +1,10 @@
 package lockwheel;
 
 // The package of several of these has changed with 4.0.
-import java.util.ArrayList;
-import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import org.redisson.api.*;
 import org.redisson.api.stream.*;
@@ -66,7 +65,7 @@ public final class StreamGroup implements Groups.Group {
     private static void reliableTopic(Scene scene) throws Throwable {
         RReliableTopic a = scene.a().getReliableTopic(scene.name());
         RReliableTopic b = scene.b().getReliableTopic(scene.name());
-        List<String> got = Collections.synchronizedList(new ArrayList<>());
+        List<String> got = new CopyOnWriteArrayList<>();
         String listener = a.addListener(String.class, (channel, text) -> got.add(text));
         Check.equal(1L, b.publish("one"));
         b.publish("two");
