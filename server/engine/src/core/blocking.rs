@@ -3,6 +3,7 @@
 use super::call::Call;
 use super::command_tx::CommandTx;
 use super::engine::Engine;
+use super::hooks::Hook;
 use crate::clients::{OpenReply, Request, Slot};
 use crate::clock::AdvanceOwner;
 use crate::locks::{HistoryCause, ReadingRequest};
@@ -141,6 +142,9 @@ impl Engine {
         self.change_output(slot, |output, slot| output.check(slot));
         self.sessions.wake(slot);
         self.deliver();
+        if self.hooks.has(Hook::Replicate) {
+            self.replicate();
+        }
         true
     }
 

@@ -38,6 +38,10 @@ impl Engine {
                     locks::sessions::give_back(&mut self.keyspace, client, self.clock.now());
                 }
                 self.deliver();
+                // As in Redis, a served waiter's command is no part of the transaction that has served it.
+                if self.hooks.has(Hook::Replicate) {
+                    self.replicate();
+                }
                 self.serve_ready();
             }
             if self.hooks.has(Hook::Replicate) {
@@ -100,7 +104,7 @@ impl Engine {
                 }
             }
         }
-        if self.observers.propagates {
+        if self.observers.propagates && self.hooks.has(Hook::Replicate) {
             Feed::flush(&mut self.keyspace, self.clock.now());
         }
     }

@@ -2,6 +2,7 @@
 
 use super::call::{Call, Origin};
 use super::engine::{Engine, Environment};
+use super::hooks::Hook;
 use super::observers::Observers;
 use crate::clients::{Sessions, Slot};
 use crate::clock::EngineClock;
@@ -135,7 +136,8 @@ impl Engine {
         if self.observers.remembers_keys {
             self.remember_keys(call, command, args);
         }
-        if self.observers.propagates {
+        // A change is announced by an effect, so a command that only reads costs nothing more.
+        if self.observers.propagates && (self.keyspace.has_effects() || self.hooks.has(Hook::Replicate)) {
             let command = (call.db, &**self.commands.get(command));
             Feed::end_command(&mut self.keyspace, command, args, self.clock.now());
         }

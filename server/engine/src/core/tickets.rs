@@ -1,6 +1,7 @@
 //! Waits with a ticket: the client continues meanwhile, and a push reports the end of the wait.
 
 use super::engine::Engine;
+use super::hooks::Hook;
 use crate::clients::Slot;
 use crate::locks::HistoryCause;
 use crate::spec::Args;
@@ -69,6 +70,9 @@ impl Engine {
             self.call_observer().served(slot, &blocked, began_ns);
         }
         self.deliver();
+        if self.hooks.has(Hook::Replicate) {
+            self.replicate();
+        }
         true
     }
 

@@ -52,6 +52,15 @@ impl Feed {
         Some(std::mem::take(&mut feed.changes.unit))
     }
 
+    /// Gives a unit that was taken back, so that the next one has its memory.
+    pub(crate) fn recycle(keyspace: &mut Keyspace, mut unit: Unit) {
+        let feed = keyspace.subscriber_itself::<Feed>().filter(|feed| feed.changes.unit.is_empty());
+        if let Some(feed) = feed {
+            unit.clear();
+            feed.changes.unit = unit;
+        }
+    }
+
     /// Takes out the collected changes, if any are collected, so that later ones can be dropped.
     pub(crate) fn set_aside(keyspace: &mut Keyspace) -> Option<Collected> {
         keyspace.subscriber_itself::<Feed>().map(|feed| std::mem::take(&mut feed.changes))
@@ -129,13 +138,15 @@ impl Feed {
     /// Adds the values of all keys that have changed since the last command, or by a command that has no request.
     /// O(values).
     pub(crate) fn flush(keyspace: &mut Keyspace, now: Now) {
-        let Some(feed) = keyspace.subscriber_itself::<Feed>().filter(|feed| feed.changes.has_touched())
-        else {
+        let Some(feed) = keyspace.subscriber_itself::<Feed>() else { return };
+        // A command that has unwound may have left this.
+        feed.changes.is_propagated = false;
+        if !feed.changes.has_touched() {
             return;
-        };
+        }
         let for_7_0 = feed.is_for_7_0();
         let mut changes = std::mem::take(&mut feed.changes);
-        changes.is_propagated = false;
+        changes.unit.note_command();
         let Collected { unit, touched, own, limit, .. } = &mut changes;
         for (changes, receivers) in [(touched, limit.unwrap_or(Receivers::ALL)), (own, Receivers::ALL)] {
             if receivers.are_any() {
@@ -168,6 +179,9 @@ impl Collected {
         let receivers = self.limit.filter(|_| !is_own).unwrap_or(Receivers::ALL);
         if receivers.are_any() {
             self.unit.add(db, words, receivers);
+        }
+        if !is_own {
+            self.unit.note_command();
         }
     }
 

@@ -55,6 +55,8 @@ pub(crate) struct Unit {
     is_incomplete: bool,
     /// Whether a request has a form that Redis 7.0 lacks.
     has_newer_forms: bool,
+    /// Whether a request is the effect of a command, and not only the removal of a key that is due or evicted.
+    has_commands: bool,
 }
 
 impl Unit {
@@ -78,8 +80,8 @@ impl Unit {
         &self.by
     }
 
-    /// Appends the requests of a receiver to a stream whose selected database is `selected`, if known. If the unit has
-    /// several requests, they are within MULTI and EXEC. Returns the selected database after that. Unwinds if there is
+    /// Appends the requests of a receiver to a stream whose selected database is `selected`, if known. The requests of a
+    /// command, if there are several, are within MULTI and EXEC. Returns the selected database after that. Unwinds if there is
     /// no memory. O(bytes).
     pub(crate) fn write(
         &self,
@@ -88,7 +90,9 @@ impl Unit {
         stream: &mut Vec<u8>,
     ) -> Option<usize> {
         let has_any = self.requests.iter().any(|request| is_for(request.receivers));
-        let around = if self.requests.len() > 1 { [MULTI, EXEC] } else { [&b""[..]; 2] };
+        // As in Redis, keys that expire together are no transaction.
+        let is_transaction = self.requests.len() > 1 && self.has_commands;
+        let around = if is_transaction { [MULTI, EXEC] } else { [&b""[..]; 2] };
         if !has_any {
             return selected;
         }
@@ -120,6 +124,23 @@ impl Unit {
         }
         write_request(words, &mut self.bytes);
         self.requests.push(Request { db, end: self.bytes.len(), receivers });
+    }
+
+    /// Empties the unit and keeps its memory for the next one, unless it is much.
+    pub(super) fn clear(&mut self) {
+        const KEPT_MAX: usize = 64 << 10;
+        let Unit { mut bytes, mut requests, mut by, .. } = std::mem::take(self);
+        if bytes.capacity() + requests.capacity() * size_of::<Request>() <= KEPT_MAX {
+            bytes.clear();
+            requests.clear();
+            by.clear();
+            *self = Unit { bytes, requests, by, ..Unit::default() };
+        }
+    }
+
+    /// Records that a request is the effect of a command.
+    pub(super) fn note_command(&mut self) {
+        self.has_commands = true;
     }
 
     /// Records that a request found no memory.
@@ -161,6 +182,8 @@ mod tests {
         assert_eq!(written(&unit, None), ("SELECT 2 SET a 1".to_owned(), Some(2)));
         assert_eq!(written(&unit, Some(2)), ("SET a 1".to_owned(), Some(2)));
         unit.add(2, &[b"DEL", b"b"], Receivers::ALL);
+        assert_eq!(written(&unit, Some(2)), ("SET a 1 DEL b".to_owned(), Some(2)));
+        unit.note_command();
         unit.add(0, &[b"DEL", b"c"], Receivers::ALL);
         let expected = "MULTI SELECT 2 SET a 1 DEL b SELECT 0 DEL c EXEC";
         assert_eq!(written(&unit, Some(0)), (expected.to_owned(), Some(0)));
@@ -172,6 +195,7 @@ mod tests {
         unit.add(1, &[b"DEL", b"a"], Receivers { replicas: false, file: true });
         assert_eq!(written(&unit, None), (String::new(), None));
         unit.add(0, &[b"DEL", b"b"], Receivers::ALL);
+        unit.note_command();
         assert_eq!(written(&unit, Some(0)), ("MULTI DEL b EXEC".to_owned(), Some(0)));
     }
 

@@ -66,6 +66,8 @@ pub(crate) struct Replication {
     pub(super) behind: Behind,
     /// The selected database of the stream. `None`: the stream must select one.
     pub(super) selected: Option<usize>,
+    /// The memory in which the next unit is encoded.
+    pub(super) encoded: Vec<u8>,
     /// The database in which a master's stream continues, while no session runs it.
     pub(super) resumes_in: usize,
     /// Whether a replica may be as old as Redis 7.0. The stream then uses older forms until it begins again.
@@ -105,6 +107,7 @@ impl Replication {
             replicas: BTreeMap::new(),
             behind: Behind::default(),
             selected: None,
+            encoded: Vec::new(),
             resumes_in: 0,
             for_7_0: false,
             newer_until: 0,

@@ -7,6 +7,9 @@ use crate::propagation::Unit;
 use lockwheel_resp::allocation::{self, OutOfMemory};
 use lockwheel_store::memory::BufferBytes;
 
+/// The most memory that is kept for encoding the next unit, in bytes.
+const ENCODED_MAX: usize = 64 << 10;
+
 impl Replication {
     /// Appends the requests of a unit to the stream and sends them. O(bytes).
     ///
@@ -18,10 +21,14 @@ impl Replication {
         sessions: &mut Sessions,
         account: &BufferBytes,
     ) -> Result<Vec<ReplicationEffect>, OutOfMemory> {
-        let mut bytes = Vec::new();
-        self.selected =
-            allocation::contain(|| unit.write(self.selected, |receivers| receivers.replicas, &mut bytes))?;
+        let mut bytes = std::mem::take(&mut self.encoded);
+        bytes.clear();
+        let write = || unit.write(self.selected, |receivers| receivers.replicas, &mut bytes);
+        self.selected = allocation::contain(write)?;
         let effects = self.send_changes((&bytes, unit.has_newer_forms()), sessions, account);
+        if bytes.capacity() <= ENCODED_MAX {
+            self.encoded = bytes;
+        }
         unit.by().iter().for_each(|session| _ = self.written.insert(*session, self.offset));
         Ok(effects)
     }

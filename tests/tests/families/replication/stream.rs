@@ -1,6 +1,6 @@
 //! The stream that a replica gets: command by command, what a real master sends.
 
-use crate::replication::servers::AnyServer;
+use crate::replication::servers::{AnyServer, info};
 use crate::replication::silent;
 use crate::replication::snapshots::{read_line, read_snapshot};
 use lockwheel_engine::spec::{Command, Flags};
@@ -11,6 +11,7 @@ use lockwheel_tests::generate::Generator;
 use lockwheel_tests::ours;
 use lockwheel_tests::redis_server::{Kind, RealServer};
 use lockwheel_tests::reply::Reply;
+use lockwheel_tests::shapes::until;
 
 /// The channel of the messages that divide a stream.
 const MARK: &str = "mark";
@@ -281,6 +282,52 @@ fn newer_commands_are_sent_as_older_ones() {
         ("HPEXPIRE h 1000000 FIELDS 1 f", &[]),
         ("HGETDEL h FIELDS 1 f", &["HDEL"]),
     ]);
+}
+
+/// Requests that wait, each with one that serves them.
+const SERVED: &[(&[&str], &str)] = &[
+    (&["BLPOP l 0"], "RPUSH l a"),
+    (&["BLPOP l 0", "BRPOP l 0"], "RPUSH l a b c"),
+    (
+        &["BLMOVE l l2 LEFT RIGHT 0", "BLPOP l2 0"],
+        "EVAL \"redis.call('rpush','l','a') redis.call('incr','n')\" 0",
+    ),
+    (&["BRPOPLPUSH l l2 0"], "LPUSH l a"),
+    (&["BLMPOP 0 2 l l3 RIGHT COUNT 3"], "RPUSH l3 a b"),
+    (&["BZPOPMIN z 0", "BZPOPMAX z 0"], "ZADD z 1 a 2 b 3 c"),
+    (&["BZMPOP 0 1 z MAX COUNT 2"], "ZADD z 5 a"),
+    (&["XREADGROUP GROUP g c BLOCK 0 STREAMS x >", "XREAD BLOCK 0 STREAMS x $"], "XADD x 5-1 f v"),
+];
+
+#[test]
+fn served_waiters_are_sent_as_by_a_real_master() {
+    let Some(mut masters) = masters() else { return };
+    for (waiting, serving) in SERVED {
+        let sent = masters.each_mut().map(|master| {
+            master.run(&split("XGROUP CREATE x g $ MKSTREAM"));
+            let mut clients: Vec<Client> = Vec::new();
+            for line in *waiting {
+                let mut client = Client::connect(master.client.peer());
+                client.send_line(line);
+                clients.push(client);
+                let count = clients.len().to_string();
+                until("it waits", || info(&mut master.client, "clients", "blocked_clients") == count);
+            }
+            let sent = master.run(&split(serving));
+            clients.iter_mut().for_each(|client| _ = client.read_reply());
+            // What is sent for waiters may come after the mark.
+            let sent = [sent, master.run(&split("FLUSHALL"))].concat();
+            master.run(&split("PING"));
+            sent
+        });
+        // A consumer that waits exists in Redis 7.2 already.
+        let [real, ours] = sent.map(|sent| {
+            sent.into_iter()
+                .filter(|words| !is_only_consumer(std::slice::from_ref(words)))
+                .collect::<Vec<_>>()
+        });
+        assert!(are_same(&real, &ours), "{serving}\n  real: {}\n  ours: {}", text(&real), text(&ours));
+    }
 }
 
 /// Commands that are not sent, or whose replication is tested elsewhere.

@@ -71,10 +71,11 @@ impl Engine {
     #[cold]
     pub(in crate::core) fn replicate(&mut self) {
         self.hooks.set(Hook::Replicate, false);
-        let unit = Feed::take_from(&mut self.keyspace, self.clock.now()).filter(|unit| !unit.is_empty());
-        if let Some(unit) = unit.filter(|_| !self.faults.outage.is_dying()) {
+        let Some(unit) = Feed::take_from(&mut self.keyspace, self.clock.now()) else { return };
+        if !unit.is_empty() && !self.faults.outage.is_dying() {
             self.change_replication(|control| control.send_unit(&unit));
         }
+        Feed::recycle(&mut self.keyspace, unit);
     }
 
     /// Sends replicas a request that they run as it is, once the running command has ended: a message or a change of
