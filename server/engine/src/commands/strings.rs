@@ -207,6 +207,12 @@ fn set_with_options(
     let (key, value) = (&args[1], &args[2]);
     let options = SetOptions::of_set(args, comparisons)?;
     let deadline = options.deadline_ms(tx, args, "set")?;
+    if let (true, Some(Condition::Compared(comparison))) = (options.get, options.condition)
+        && let Some(Value::Str(text)) = tx.peek(key)
+    {
+        // A wrong digest is refused before anything is replied.
+        comparison.holds(args, Some(&text.text()))?;
+    }
     if options.get {
         answer(tx.read::<Str>(key)?, reply);
     }

@@ -128,6 +128,7 @@ impl Engine {
         let Ok(asked) = asked else {
             self.change_output(slot, |output, slot| output.end_reply(slot, open, true));
             self.cut_off(slot);
+            self.deliver();
             return true;
         };
         if let Ok(false) = asked {

@@ -14,6 +14,7 @@ use super::users::RefusedObject;
 use super::{script_run, versions};
 use crate::clients::{Closing, OpenReply, Request, Session, Slot};
 use crate::limits::{OutputEnd, lacks_room, takes_memory};
+use crate::propagation::Feed;
 use crate::spec::{Args, Command, CommandError, CommandId, Flags, Flow, Outcome, Wait, explained, help};
 use crate::tracking::HeldNews;
 use crate::waits::{Retry, Undone};
@@ -381,7 +382,10 @@ impl Engine {
         reply: &mut dyn Reply,
     ) {
         let error = refusal.error(&self.commands, args);
-        self.following.iter_mut().for_each(|link| link.note_error(slot, error.as_bytes()));
+        let name = refusal.command.map_or("<unknown>", |command| &self.commands.get(command).name);
+        if self.following.as_mut().is_some_and(|link| link.note_error(slot, name, error.as_bytes())) {
+            self.observers.stats.unexpected_error_replies += 1;
+        }
         let refused = RefusedObject::of(refusal, args, (self.client_list(), slot));
         self.log_refused(slot, refused, refusal.origin);
         self.observers.stats.rejected(refusal.command, error.as_bytes());
@@ -406,6 +410,11 @@ impl Engine {
             None => help::answer(&self.commands, command, reply),
         };
         if self.keyspace.has_overdue() {
+            if self.observers.propagates {
+                // The command comes before the removals that it causes.
+                let command = (call.db, &**self.commands.get(command));
+                Feed::end_command(&mut self.keyspace, command, args, self.clock.now());
+            }
             self.keyspace.expire_overdue(self.clock.now(), self.clock.usual_rule());
         }
         // Calls are counted after the handler, as in Redis: INFO does not count itself, CONFIG RESETSTAT does.
@@ -434,7 +443,10 @@ impl Engine {
         args: Args<'_>,
         reply: &mut dyn Reply,
     ) {
-        self.following.iter_mut().for_each(|link| link.note_error(slot, error.as_bytes()));
+        let name = &self.commands.get(command).name;
+        if self.following.as_mut().is_some_and(|link| link.note_error(slot, name, error.as_bytes())) {
+            self.observers.stats.unexpected_error_replies += 1;
+        }
         let explained = explained(self.commands.get(command).spec, error, args);
         let error = explained.as_ref().unwrap_or(error);
         self.observers.stats.failed(command, error.as_bytes());

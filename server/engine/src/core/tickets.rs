@@ -55,6 +55,7 @@ impl Engine {
         let end = match &asked {
             Err(_) => {
                 self.cut_off(slot);
+                self.deliver();
                 return true;
             }
             Ok(Ok(false)) => return false,

@@ -200,6 +200,26 @@ impl Collected {
         }
     }
 
+    /// Adds a request in place of the running command, or for a change by the engine itself.
+    fn propagated(&mut self, db: usize, words: &[&[u8]], is_own: bool, for_7_0: bool) {
+        let is_newer = is_newer_words(words);
+        let is_of_fields = words.first().is_some_and(|name| is_of_fields(name));
+        if for_7_0 && is_newer && !is_of_fields {
+            // The value is propagated instead.
+            return;
+        }
+        self.is_propagated |= !is_own;
+        if let [b"DEL" | b"UNLINK", key] = words
+            && is_own
+        {
+            self.own.forget_last(db, key);
+        }
+        if !words.is_empty() && !(for_7_0 && is_of_fields) {
+            self.add(db, words, is_own);
+            self.unit.note_form(words);
+        }
+    }
+
     /// Records a change of whole databases.
     fn structure_changed(&mut self, change: Touch, is_own: bool) {
         if !self.touched_by(is_own).add(change) {
@@ -235,15 +255,7 @@ impl Subscriber for Feed {
             What::Changed { event } => changes.key_changed(change, *event, is_own),
             What::ChangedQuietly => changes.key_changed(change, None, is_own),
             What::Propagated { words } => {
-                changes.is_propagated |= !is_own;
-                match words {
-                    [] => {}
-                    [name, ..] if for_7_0 && is_of_fields(name) => {}
-                    words => {
-                        changes.add(change.db, words, is_own);
-                        changes.unit.note_form(words);
-                    }
-                }
+                changes.propagated(change.db, words, is_own, for_7_0);
             }
             What::Flushed(flushed) if flushed.is_rest => {
                 changes.structure_changed(Touch::AllFlushed, is_own);
@@ -255,7 +267,7 @@ impl Subscriber for Feed {
             _ => return,
         }
         changes.unit.is_caused_by(change.actor.session);
-        if was_empty && !changes.is_empty() {
+        if was_empty && (!changes.is_empty() || changes.is_propagated) {
             context.push_effect(Effect::ReplicationDue);
         }
     }

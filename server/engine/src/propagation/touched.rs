@@ -47,6 +47,17 @@ impl Touched {
         self.add(Touch::Key(db, from..self.names.len()))
     }
 
+    /// Forgets the last change if it is of this key.
+    pub(super) fn forget_last(&mut self, db: usize, key: &[u8]) {
+        if let Some(Touch::Key(last, name)) = self.changes.last()
+            && *last == db
+            && self.names[name.clone()] == *key
+        {
+            self.names.truncate(name.start);
+            self.changes.pop();
+        }
+    }
+
     /// Adds a change of whole databases. Returns false if there is no memory.
     pub(super) fn add(&mut self, change: Touch) -> bool {
         let has_room = allocation::try_reserve(&mut self.changes, 1).is_ok();

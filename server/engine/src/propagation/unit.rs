@@ -97,8 +97,8 @@ impl Unit {
             return selected;
         }
         allocation::reserve(stream, self.bytes.len() + MULTI.len() + EXEC.len() + SELECT_BYTES);
-        stream.extend_from_slice(around[0]);
         let mut begin = 0;
+        let mut around_first = Some(around[0]);
         for &Request { db, end, receivers } in &self.requests {
             let bytes = std::mem::replace(&mut begin, end)..end;
             if !is_for(receivers) {
@@ -109,6 +109,7 @@ impl Unit {
                 write_request(&[b"SELECT", db.to_string().as_bytes()], stream);
                 selected = Some(db);
             }
+            stream.extend_from_slice(around_first.take().unwrap_or_default());
             allocation::append(stream, &self.bytes[bytes]);
         }
         stream.extend_from_slice(around[1]);
@@ -185,7 +186,7 @@ mod tests {
         assert_eq!(written(&unit, Some(2)), ("SET a 1 DEL b".to_owned(), Some(2)));
         unit.note_command();
         unit.add(0, &[b"DEL", b"c"], Receivers::ALL);
-        let expected = "MULTI SELECT 2 SET a 1 DEL b SELECT 0 DEL c EXEC";
+        let expected = "SELECT 2 MULTI SET a 1 DEL b SELECT 0 DEL c EXEC";
         assert_eq!(written(&unit, Some(0)), (expected.to_owned(), Some(0)));
     }
 

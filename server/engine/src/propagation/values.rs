@@ -26,10 +26,14 @@ pub(crate) fn is_newer_request(words: &[Vec<u8>]) -> bool {
     is_newer_words(&words.iter().map(Vec::as_slice).collect::<Vec<_>>())
 }
 
+fn is_restore(name: &[u8]) -> bool {
+    [&b"RESTORE"[..], b"RESTORE-ASKING"].iter().any(|restore| name.eq_ignore_ascii_case(restore))
+}
+
 /// Whether a request has a form that Redis 7.0 cannot read.
 pub(super) fn is_newer_words(words: &[&[u8]]) -> bool {
     match words {
-        [name, _, _, payload, ..] if name.eq_ignore_ascii_case(b"restore") => is_newer(payload),
+        [name, _, _, payload, ..] if is_restore(name) => is_newer(payload),
         [name, ..] => is_of_fields(name),
         [] => false,
     }

@@ -296,9 +296,18 @@ impl ReplicaLink {
         self.owes_answer |= self.state() == Some(LinkState::Connected) && !self.heard.is_in_process();
     }
 
-    /// Records the error reply of a command, in case the session is that of the master's stream.
-    pub(crate) fn note_error(&mut self, slot: Slot, error: &[u8]) {
-        self.lacks_change |= self.slot == slot && error.starts_with(NO_MEMORY);
+    /// Records the error reply of a command, in case the session is that of the master's stream. Returns whether it is.
+    pub(crate) fn note_error(&mut self, slot: Slot, command: &str, error: &[u8]) -> bool {
+        let is_unexpected = self.slot == slot;
+        if is_unexpected {
+            self.lacks_change |= error.starts_with(NO_MEMORY);
+            let error = String::from_utf8_lossy(error);
+            tracing::warn!(
+                "== CRITICAL == This replica is sending an error to its master: '{error}' after processing the \
+                 command '{command}'"
+            );
+        }
+        is_unexpected
     }
 
     /// Whether a request of the stream was not run completely, for lack of memory.

@@ -30,6 +30,8 @@ pub(crate) struct Stats {
     pub(crate) connections_received: u64,
     pub(crate) rejected_connections: u64,
     pub(crate) error_replies: u64,
+    /// The number of error replies to a master's stream.
+    pub(crate) unexpected_error_replies: u64,
     pub(crate) output_limit_disconnections: u64,
     pub(crate) query_limit_disconnections: u64,
     pub(crate) access_denied: AccessDenied,
@@ -93,6 +95,7 @@ impl Default for Stats {
             connections_received: 0,
             rejected_connections: 0,
             error_replies: 0,
+            unexpected_error_replies: 0,
             output_limit_disconnections: 0,
             query_limit_disconnections: 0,
             access_denied: AccessDenied::default(),

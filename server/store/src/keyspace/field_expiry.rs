@@ -161,6 +161,7 @@ impl Keyspace {
             let what = &What::Changed { event: Some(events::DEL) };
             self.report(&Change { db, key, what, actor, now });
         }
+        self.propagate_own_removal(db, key, self.lazy_removals.expire, now);
         self.garbage.add(entry.value);
     }
 }

@@ -57,6 +57,15 @@ impl Tx<'_> {
         }
     }
 
+    /// Propagates that the string of a key has this length, in bytes, and ends with a zero byte.
+    pub fn propagate_length(&mut self, key: &[u8], len: usize) {
+        if self.is_propagated() {
+            let mut last = Vec::new();
+            number::write_usize(len.saturating_sub(1), &mut last);
+            self.report_propagated(&[b"SETRANGE", key, &last, b"\0"]);
+        }
+    }
+
     /// Propagates the removal of a key in place of the running command: UNLINK if this kind of removal is lazy, or else
     /// DEL.
     pub fn propagate_removal(&mut self, key: &[u8], is_lazy: impl FnOnce(LazyRemovals) -> bool) {

@@ -2,6 +2,7 @@
 
 mod copies;
 mod cuts;
+mod effects;
 mod failover;
 mod random;
 mod rules;

@@ -161,8 +161,12 @@ fn bitfield(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
             None => reply.null(),
         }
     }
+    let len = bytes.len();
     if has_changed {
         tx.changed(&args[1], events::SETBIT);
+    } else if grows {
+        // Redis propagates nothing here, so that a later APPEND has another result on a replica.
+        tx.propagate_length(&args[1], len);
     }
     Ok(())
 }

@@ -142,7 +142,7 @@ fn restore(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     match (ttl > 0).then_some(deadline) {
         Some(deadline) if tx.has_passed(deadline) => {
             if tx.delete(key) {
-                tx.propagate_removal(key, |lazy| lazy.server_del);
+                tx.propagate(&[b"DEL", key]);
             }
         }
         deadline => {

@@ -6,6 +6,7 @@ use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Out
 use lockwheel_resp::Reply;
 use lockwheel_store::keyspace::{Tx, events};
 use lockwheel_store::values::Hash;
+use smallvec::SmallVec;
 
 const UPDATES: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::UPDATE])];
 const READS: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RO, KeyFlags::ACCESS])];
@@ -132,20 +133,22 @@ fn give_deadlines(
     let deadline_ms = form.read_deadline_ms(tx, args, 2, LEAST, command)?;
     tx.write::<Hash>(key)?;
     reply.array(fields.len());
-    let (mut set, mut gone) = (false, false);
+    let (mut set, mut gone): (bool, SmallVec<[&[u8]; 8]>) = (false, SmallVec::new());
     for field in fields {
         let done = give_deadline(tx, key, field, conditions, deadline_ms)?;
         set |= done == DONE;
-        gone |= done == GONE;
+        if done == GONE {
+            gone.push(field);
+        }
         reply.integer(done);
     }
     if set {
         tx.changed(key, events::HEXPIRE);
         propagate_conditional(tx, key, args.all().get(3..at).unwrap_or_default(), fields, deadline_ms);
     }
-    if gone {
+    if !gone.is_empty() {
         fields_gone(tx, key);
-        propagate_removed(tx, key, fields);
+        propagate_removed(tx, key, &gone);
     }
     Ok(())
 }

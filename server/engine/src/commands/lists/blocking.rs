@@ -100,22 +100,18 @@ impl Attempt for Transfer {
     ) -> Result<bool, CommandError> {
         let is_done = transfer(tx, args, self.0, waited_ms.is_some(), reply)?;
         if is_done {
-            propagate_transfer(tx, args, self.0);
+            propagate_transfer(tx, args);
         }
         Ok(is_done)
     }
 }
 
 /// Propagates a move by the command that does not wait.
-fn propagate_transfer(tx: &mut Tx<'_>, args: Args<'_>, (from, to): Ends) {
-    let word = |end| match end {
-        End::Left => &b"LEFT"[..],
-        End::Right => b"RIGHT",
-    };
-    let (source, destination) = (&args[1], &args[2]);
-    match args.len() {
-        4 => tx.propagate(&[b"RPOPLPUSH", source, destination]),
-        _ => tx.propagate(&[b"LMOVE", source, destination, word(from), word(to)]),
+fn propagate_transfer(tx: &mut Tx<'_>, args: Args<'_>) {
+    match args.all() {
+        [_, source, destination, _] => tx.propagate(&[b"RPOPLPUSH", source, destination]),
+        [_, words @ .., _] => tx.propagate(&[&[&b"LMOVE"[..]], words].concat()),
+        _ => {}
     }
 }
 
@@ -129,7 +125,7 @@ fn blocking_transfer(
 ) -> BlockingOutcome {
     let timeout_ms = parse_timeout_ms(&args[timeout], TimeoutRule::of(tx))?;
     if transfer(tx, args, ends, false, reply)? {
-        propagate_transfer(tx, args, ends);
+        propagate_transfer(tx, args);
         return Ok(Flow::Done);
     }
     // Redis replies a null array on timeout, and a null bulk string if the command may not wait.

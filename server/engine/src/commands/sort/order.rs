@@ -96,7 +96,10 @@ impl<'a> Order<'a> {
                 (Weight::Text(Some(a)), Weight::Text(Some(b))) if !self.bytewise => {
                     quotable(a).cmp(quotable(b))
                 }
-                (Weight::Text(a), Weight::Text(b)) => a.cmp(b),
+                // Stored texts do not depend on the inner order of a set, which may differ on a replica.
+                (Weight::Text(a), Weight::Text(b)) => {
+                    a.cmp(b).then_with(|| elements.get(*at).cmp(elements.get(*bt)))
+                }
                 _ => Ordering::Equal,
             };
             let weighed = if self.descending { weighed.reverse() } else { weighed };

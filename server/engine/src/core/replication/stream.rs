@@ -80,10 +80,15 @@ impl Engine {
     /// Runs a request of the master. Keys expire only when the master says so.
     fn run_as_master(&mut self, slot: Slot, argv: &[&[u8]]) {
         let hidden = self.keyspace.set_expiry_backlog(None);
+        // As in Redis, the limits of this server do not hold for what its master has done.
+        let max_string = std::mem::replace(&mut self.keyspace.max_string, i64::MAX as usize);
         finally(
             self,
             |engine| engine.as_another_did(|engine| engine.execute_request(slot, argv)),
-            |engine| _ = engine.keyspace.set_expiry_backlog(hidden),
+            |engine| {
+                engine.keyspace.set_expiry_backlog(hidden);
+                engine.keyspace.max_string = max_string;
+            },
         );
         if self.following.as_ref().is_some_and(ReplicaLink::lacks_change) {
             self.change_replication(|control| control.miss_change());

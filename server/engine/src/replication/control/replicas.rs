@@ -26,6 +26,10 @@ impl ReplicationControl<'_> {
     /// change of function libraries.
     pub(crate) fn pass_on(&mut self, db: usize, words: &[&[u8]], session: u64) {
         if self.feeds_replicas() {
+            if session == 0 {
+                // A message of the engine comes after the changes that it tells of.
+                Feed::flush(self.keyspace, self.clock.now());
+            }
             Feed::add_request(self.keyspace, db, words, session);
         }
     }

@@ -50,7 +50,7 @@ pub(super) fn stats(counters: &Counters<'_>, lines: &mut Lines) {
     lines.field("tracking_total_keys", tracked(Tracker::keys));
     lines.field("tracking_total_items", tracked(Tracker::items));
     lines.field("tracking_total_prefixes", tracked(Tracker::prefixes));
-    lines.zeros(&["unexpected_error_replies"]);
+    lines.field("unexpected_error_replies", counters.stats.unexpected_error_replies);
     lines.field("total_error_replies", counters.stats.error_replies);
     lines.zeros(&["dump_payload_sanitizations"]);
     lines.field("total_reads_processed", totals.traffic.reads);
