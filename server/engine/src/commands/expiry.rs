@@ -290,7 +290,7 @@ fn propagate_deadline(tx: &mut Tx<'_>, args: Args<'_>, deadline_ms: i64) {
     if tx.is_propagated() {
         let mut at = Vec::new();
         number::write_i64(deadline_ms, &mut at);
-        tx.propagate(&[&[b"PEXPIREAT", &args[1], &at], args.from(3)].concat());
+        tx.propagate_parts(&[&[b"PEXPIREAT", &args[1], &at], args.from(3)]);
     }
 }
 

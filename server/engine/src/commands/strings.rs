@@ -3,7 +3,7 @@
 use super::expiry::TimeForm;
 use super::set_options::{Comparisons, Condition, DIGEST_LENGTH, SetOptions, Ttl};
 use crate::spec::{Args, CommandError, DataHandler, Flags, Key, KeyFlags, KeySpec, Outcome, Row, errors};
-use lockwheel_resp::Reply;
+use lockwheel_resp::{Reply, allocation};
 use lockwheel_store::keyspace::{CalledBy, EntryId, Tx, events};
 use lockwheel_store::values::{Str, Value};
 
@@ -225,9 +225,6 @@ fn set_with_options(
             comparison.holds(args, edit.as_ref().map(|edit| edit.value.text()).as_deref())?
         }
     };
-    if wanted {
-        propagate_set(tx, args, options, deadline);
-    }
     if wanted && options.ttl == Ttl::Keep && options.condition != Some(Condition::Absent) {
         tx.set(key, Value::Str(Str::new(value)), true);
         tx.changed(key, events::SET);
@@ -240,6 +237,9 @@ fn set_with_options(
         if is_absent {
             tx.set_if_absent(at, key, value);
         }
+    }
+    if wanted {
+        propagate_set(tx, args, options, deadline);
     }
     match (options.get, wanted) {
         (true, _) => {}
@@ -262,7 +262,7 @@ fn propagate_set(tx: &mut Tx<'_>, args: Args<'_>, options: SetOptions, deadline_
         (None, _) if options.get && tx.is_propagated() => {
             let is_kept = |(at, word): &(usize, &&[u8])| *at < 3 || !word.eq_ignore_ascii_case(b"get");
             let words = args.all().iter().enumerate().filter(is_kept).map(|(_, word)| *word);
-            tx.propagate(&words.collect::<Vec<_>>());
+            tx.propagate(&allocation::collect(words));
         }
         (None, _) => {}
     }

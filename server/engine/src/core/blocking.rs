@@ -3,7 +3,6 @@
 use super::call::Call;
 use super::command_tx::CommandTx;
 use super::engine::Engine;
-use super::hooks::Hook;
 use crate::clients::{OpenReply, Request, Slot};
 use crate::clock::AdvanceOwner;
 use crate::locks::{HistoryCause, ReadingRequest};
@@ -129,6 +128,7 @@ impl Engine {
             self.change_output(slot, |output, slot| output.end_reply(slot, open, true));
             self.cut_off(slot);
             self.deliver();
+            self.replicate();
             return true;
         };
         if let Ok(false) = asked {
@@ -143,9 +143,7 @@ impl Engine {
         self.change_output(slot, |output, slot| output.check(slot));
         self.sessions.wake(slot);
         self.deliver();
-        if self.hooks.has(Hook::Replicate) {
-            self.replicate();
-        }
+        self.replicate();
         true
     }
 

@@ -3,7 +3,6 @@
 use super::engine::Engine;
 use super::hooks::Hook;
 use crate::locks;
-use crate::propagation::Feed;
 use crate::pubsub::Audience;
 use lockwheel_resp::allocation;
 use lockwheel_store::keyspace::{Effect, EventClasses};
@@ -39,14 +38,10 @@ impl Engine {
                 }
                 self.deliver();
                 // As in Redis, a served waiter's command is no part of the transaction that has served it.
-                if self.hooks.has(Hook::Replicate) {
-                    self.replicate();
-                }
+                self.replicate();
                 self.serve_ready();
             }
-            if self.hooks.has(Hook::Replicate) {
-                self.replicate();
-            }
+            self.replicate();
             if !self.serve_state_watchers() {
                 return;
             }
@@ -103,9 +98,6 @@ impl Engine {
                     }
                 }
             }
-        }
-        if self.observers.propagates && self.hooks.has(Hook::Replicate) {
-            Feed::flush(&mut self.keyspace, self.clock.now());
         }
     }
 }

@@ -15,7 +15,9 @@ use super::{script_run, versions};
 use crate::clients::{Closing, OpenReply, Request, Session, Slot};
 use crate::limits::{OutputEnd, lacks_room, takes_memory};
 use crate::propagation::Feed;
+use crate::replication::ReplicaLink;
 use crate::spec::{Args, Command, CommandError, CommandId, Flags, Flow, Outcome, Wait, explained, help};
+use crate::statistics::Stats;
 use crate::tracking::HeldNews;
 use crate::waits::{Retry, Undone};
 use lockwheel_resp::{Protocol, Reply};
@@ -383,9 +385,7 @@ impl Engine {
     ) {
         let error = refusal.error(&self.commands, args);
         let name = refusal.command.map_or("<unknown>", |command| &self.commands.get(command).name);
-        if self.following.as_mut().is_some_and(|link| link.note_error(slot, name, error.as_bytes())) {
-            self.observers.stats.unexpected_error_replies += 1;
-        }
+        note_stream_error(&mut self.following, &mut self.observers.stats, slot, (name, &error));
         let refused = RefusedObject::of(refusal, args, (self.client_list(), slot));
         self.log_refused(slot, refused, refusal.origin);
         self.observers.stats.rejected(refusal.command, error.as_bytes());
@@ -444,9 +444,7 @@ impl Engine {
         reply: &mut dyn Reply,
     ) {
         let name = &self.commands.get(command).name;
-        if self.following.as_mut().is_some_and(|link| link.note_error(slot, name, error.as_bytes())) {
-            self.observers.stats.unexpected_error_replies += 1;
-        }
+        note_stream_error(&mut self.following, &mut self.observers.stats, slot, (name, error));
         let explained = explained(self.commands.get(command).spec, error, args);
         let error = explained.as_ref().unwrap_or(error);
         self.observers.stats.failed(command, error.as_bytes());
@@ -517,6 +515,18 @@ impl Engine {
             }
             Handler::Versioned => versions::run_checked(self, call, args, reply, waits),
         }
+    }
+}
+
+/// Logs and counts the error reply of a command that the master's stream has sent.
+fn note_stream_error(
+    link: &mut Option<ReplicaLink>,
+    stats: &mut Stats,
+    slot: Slot,
+    (command, error): (&str, &CommandError),
+) {
+    if link.as_mut().is_some_and(|link| link.note_error(slot, command, error.as_bytes())) {
+        stats.unexpected_error_replies += 1;
     }
 }
 

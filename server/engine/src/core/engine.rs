@@ -167,7 +167,7 @@ pub(crate) enum DebugEffect {
     ForgetTrackedKeys,
 }
 
-/// What becomes of the other clients when an engine begins anew.
+/// The fate of the other clients when an engine is reset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OtherClients {
     /// They are disconnected.

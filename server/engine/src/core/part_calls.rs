@@ -9,6 +9,7 @@ use crate::persistence::SavesView;
 use crate::spec::{Args, Outcome, Wait};
 use crate::waits::Retry;
 use lockwheel_resp::Reply;
+use std::num::NonZeroU64;
 
 impl Engine {
     /// Calls the handler of a part and applies its effects. The wait of the handler goes into `waits`.
@@ -107,7 +108,7 @@ impl Engine {
         if let Some((at, word)) = &replaced {
             words[*at] = word;
         }
-        self.replicate_request(call.db, &words, call.session);
+        self.replicate_request(call.db, &words, NonZeroU64::new(call.session));
         match loaded {
             Some(name) => reply.bulk(&name),
             None => reply.ok(),

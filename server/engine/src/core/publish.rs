@@ -7,6 +7,7 @@ use crate::clients::{Message, Slot, Subscriptions};
 use crate::pubsub::{Audience, SERVER_CHANNELS};
 use crate::spec::{Args, Outcome};
 use lockwheel_resp::Reply;
+use std::num::NonZeroU64;
 
 impl Engine {
     /// Sends a message to its receivers.
@@ -51,7 +52,7 @@ impl Engine {
             let is_shard = audience == Audience::Shard;
             self.with_gossip(|gossip, view| gossip.publish(view, channel, message, is_shard));
         } else {
-            self.replicate_request(call.db, args.all(), call.session);
+            self.replicate_request(call.db, args.all(), NonZeroU64::new(call.session));
         }
         reply.integer(receivers as i64);
         Ok(())
@@ -69,7 +70,7 @@ impl Engine {
                 self.with_gossip(|gossip, view| gossip.publish(view, channel, message, is_shard));
             }
         } else {
-            self.replicate_request(0, &[b"PUBLISH", channel, message], 0);
+            self.replicate_request(0, &[b"PUBLISH", channel, message], None);
         }
     }
 

@@ -249,6 +249,10 @@ impl Host for ScriptHost<'_> {
         if is_cause {
             self.engine.rule_judge().begin_inner_cause(self.call.slot, id, args);
         }
+        if self.engine.observers.propagates {
+            let now = self.engine.clock.now();
+            Feed::begin_command(&mut self.engine.keyspace, self.engine.commands.get(id), now);
+        }
         self.engine.run(self.call, id, args, reply);
         self.engine.deliver_messages();
         if is_cause {

@@ -1,7 +1,6 @@
 //! Waits with a ticket: the client continues meanwhile, and a push reports the end of the wait.
 
 use super::engine::Engine;
-use super::hooks::Hook;
 use crate::clients::Slot;
 use crate::locks::HistoryCause;
 use crate::spec::Args;
@@ -56,6 +55,7 @@ impl Engine {
             Err(_) => {
                 self.cut_off(slot);
                 self.deliver();
+                self.replicate();
                 return true;
             }
             Ok(Ok(false)) => return false,
@@ -71,9 +71,7 @@ impl Engine {
             self.call_observer().served(slot, &blocked, began_ns);
         }
         self.deliver();
-        if self.hooks.has(Hook::Replicate) {
-            self.replicate();
-        }
+        self.replicate();
         true
     }
 

@@ -5,6 +5,7 @@ use super::engine::Engine;
 use super::permit::{Caller, Denied, permit};
 use crate::clients::{Multi, Request, RunningTransaction, Session, Slot};
 use crate::limits::check_room_for;
+use crate::propagation::Feed;
 use crate::spec::{Args, Command, CommandError, CommandId, Flags, Outcome};
 use lockwheel_resp::{Protocol, Reply, Writer};
 use lockwheel_store::keyspace::Watched;
@@ -109,6 +110,9 @@ fn run_queued(
         Ok(()) if let Some(error) = engine.error_for_queued(slot, command, args) => reply.error(&error),
         Ok(()) => {
             let began_ns = engine.clock().reading_ns();
+            if engine.observers.propagates {
+                Feed::begin_command(&mut engine.keyspace, engine.commands.get(command), engine.clock.now());
+            }
             drop(engine.run(call, command, args, reply));
             engine.observers.stats.nested_ns += engine.clock().reading_ns() - began_ns;
         }

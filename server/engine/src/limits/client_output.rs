@@ -18,11 +18,11 @@ const BESIDE_BACKLOG: usize = 64 * 1024;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub(crate) enum OutputEnd {
-    /// The client keeps up, or is told nothing any more.
+    /// The client keeps up, or is sent nothing any more.
     Fine,
     /// There was no memory for the output: the client is disconnected.
     CutOff,
-    /// The client leaves too much unread: it is closed, and its output dropped.
+    /// The client has too much unread output: it is disconnected, and the output is dropped.
     OverLimit,
     /// A request of a replica has caused a reply, which would be a gap in its stream: it is disconnected.
     Refused,
@@ -32,7 +32,7 @@ pub(crate) enum OutputEnd {
 pub(crate) struct ClientOutput<'e> {
     /// The clients and their timers.
     pub(crate) timers: ClientTimers<'e>,
-    /// The connections that are not carried as they are.
+    /// The injected faults, which may have lost a client's connection.
     pub(crate) faults: &'e Faults,
     /// The users that clients have logged in as.
     pub(crate) users: &'e Users,
@@ -61,8 +61,8 @@ impl ClientOutput<'_> {
         }
     }
 
-    /// Sends a message to clients, and wakes their connections, up to the first one whose fate the engine has to follow
-    /// before it goes on.
+    /// Sends a message to clients and wakes their connections. Stops at the first client that is to be disconnected; the
+    /// caller disconnects it, and calls again for the others.
     pub(crate) fn send(
         &mut self,
         ids: &mut impl Iterator<Item = u64>,
@@ -84,8 +84,8 @@ impl ClientOutput<'_> {
         None
     }
 
-    /// Pushes to a client that speaks RESP3 what concerns its locks, and wakes its connection. All unread pushes of
-    /// this kind together are held against the limit of subscribers.
+    /// Pushes an event of a lock to a client that speaks RESP3, and wakes its connection. The limit of subscribers holds
+    /// for all unread pushes of this kind together.
     pub(crate) fn push_event(&mut self, slot: Slot, kind: &str, fields: &[(&str, EventValue)]) -> OutputEnd {
         let limit = self.config.output_limit(true).hard;
         let is_resp3 = |session: &&mut Session| session.protocol == Protocol::Resp3;
@@ -106,7 +106,7 @@ impl ClientOutput<'_> {
         self.end_push(slot)
     }
 
-    /// Pushes something to a client that takes pushes, and wakes its connection.
+    /// Pushes a message to a client that takes pushes, and wakes its connection.
     pub(crate) fn push(&mut self, slot: Slot, push: impl FnOnce(&mut Delivery)) -> OutputEnd {
         let session = self.timers.sessions.get_mut(slot);
         if !session.takes_pushes() || self.faults.is_lost(session) {
@@ -126,7 +126,7 @@ impl ClientOutput<'_> {
         let delivery = &mut self.timers.sessions.get_mut(slot).delivery;
         match allocation::contain(|| delivery.end(reply, is_left_open)) {
             Ok(()) => OutputEnd::Fine,
-            // There is no memory for what goes behind the reply.
+            // There is no memory for the output behind the reply.
             Err(_) => OutputEnd::CutOff,
         }
     }
@@ -145,7 +145,7 @@ impl ClientOutput<'_> {
         end
     }
 
-    /// Holds the unread output of a client against its limit: that of a subscriber, a monitor or a replica, or of a
+    /// Checks the unread output of a client against its limit: that of a subscriber, a monitor or a replica, or of a
     /// client that is not authenticated.
     pub(crate) fn check(&mut self, slot: Slot) -> OutputEnd {
         let is_fine = self.timers.sessions.get_mut(slot).keeps_up()
@@ -185,8 +185,8 @@ impl ClientOutput<'_> {
     }
 }
 
-/// Whether a client is surely over no limit: it is authenticated, gets nothing but replies, which have no limit, and
-/// has left few of them unread.
+/// Whether a client is surely below its limit: it is authenticated, gets only replies, which have no limit, and has few
+/// unread ones.
 #[inline]
 pub(crate) fn has_little_output(session: &Session, users: &Users, config: &Config) -> bool {
     session.is_authenticated(users)

@@ -3,7 +3,7 @@
 use super::touched::{Touch, Touched};
 use super::unit::{Receivers, Unit};
 use super::values::{is_newer_words, is_of_fields};
-use crate::spec::{Args, Command, Flags, Version};
+use crate::spec::{Args, Command};
 use lockwheel_store::keyspace::{
     Change, Context, Effect, Event, Interests, Keyspace, Subscriber, What, events,
 };
@@ -34,8 +34,11 @@ pub(crate) struct Collected {
     unit: Unit,
     /// The changes that the running command has made.
     touched: Touched,
-    /// The changes that the engine itself has made.
-    own: Touched,
+    /// The changes of commands without a request, and those that the engine itself has made. The values go out before
+    /// the next command with a request, so that many such commands on a key send its value once.
+    pending: Touched,
+    /// The messages of the engine itself, which come behind the changes that they tell of.
+    messages: Unit,
     /// Whether the running command has reported the requests that have its effect.
     is_propagated: bool,
     /// The receivers of the running script's changes. `None`: all.
@@ -49,7 +52,9 @@ impl Feed {
         let feed = keyspace.subscriber_itself::<Feed>()?;
         // A script that has panicked may have left a limit.
         feed.changes.limit = None;
-        Some(std::mem::take(&mut feed.changes.unit))
+        let mut unit = std::mem::take(&mut feed.changes.unit);
+        unit.append(&mut feed.changes.messages);
+        Some(unit)
     }
 
     /// Gives a unit that was taken back, so that the next one has its memory.
@@ -93,24 +98,43 @@ impl Feed {
         }
     }
 
-    /// Adds a request of a session that is propagated as it is, in place of the running command. 0: a request of the
-    /// engine itself.
-    pub(crate) fn add_request(keyspace: &mut Keyspace, db: usize, words: &[&[u8]], session: u64) {
+    /// Adds a request of a session that is propagated as it is, in place of the running command. `None`: a message of
+    /// the engine itself.
+    pub(crate) fn add_request(
+        keyspace: &mut Keyspace,
+        db: usize,
+        words: &[&[u8]],
+        session: Option<NonZeroU64>,
+    ) {
         let Some(feed) = keyspace.subscriber_itself::<Feed>().filter(|feed| feed.rules.is_some()) else {
             return;
         };
         let changes = &mut feed.changes;
         let was_empty = changes.is_empty();
-        changes.is_propagated |= session != 0;
-        changes.add(db, words, session == 0);
-        changes.unit.is_caused_by(NonZeroU64::new(session));
+        if session.is_some() {
+            changes.is_propagated = true;
+            changes.add(db, words, false);
+            changes.unit.is_caused_by(session);
+        } else {
+            changes.messages.add(db, words, Receivers::ALL);
+            changes.messages.note_command();
+        }
         if was_empty {
             keyspace.push_effect(Effect::ReplicationDue);
         }
     }
 
+    /// Prepares for a command of a script or transaction: if it has a request, the values that are pending go out
+    /// before. O(values).
+    #[cold]
+    pub(crate) fn begin_command(keyspace: &mut Keyspace, command: &Command, now: Now) {
+        if command.is_deterministic {
+            Feed::flush(keyspace, now);
+        }
+    }
+
     /// Adds the effect of a command that has ended, if it has changed keys: the request as it is, or the values of the
-    /// keys. O(1) for a command that has changed nothing.
+    /// keys. O(bytes of the request, or of the names of the keys); O(1) for a command that has changed nothing.
     pub(crate) fn end_command(
         keyspace: &mut Keyspace,
         (db, command): (usize, &Command),
@@ -122,22 +146,24 @@ impl Feed {
         let changes = &mut feed.changes;
         if std::mem::take(&mut changes.is_propagated) {
             changes.touched.clear();
-        } else if !changes.touched.is_empty()
-            && is_deterministic(command)
-            && !(for_7_0 && is_newer_words(args.all()))
-        {
+            return;
+        }
+        if changes.touched.is_empty() {
+            return;
+        }
+        if command.is_deterministic && !(for_7_0 && is_newer_words(args.all())) {
             changes.touched.clear();
             changes.add(db, args.all(), false);
             changes.unit.note_form(args.all());
-        }
-        if changes.has_touched() {
+        } else if changes.limit.is_some() {
             Feed::flush(keyspace, now);
+        } else if !changes.pending.append(&mut changes.touched) {
+            changes.unit.lose();
         }
     }
 
-    /// Adds the values of all keys that have changed since the last command, or by a command that has no request.
-    /// O(values).
-    pub(crate) fn flush(keyspace: &mut Keyspace, now: Now) {
+    /// Adds the values of all keys that have changed without a request. O(values).
+    fn flush(keyspace: &mut Keyspace, now: Now) {
         let Some(feed) = keyspace.subscriber_itself::<Feed>() else { return };
         // A command that has unwound may have left this.
         feed.changes.is_propagated = false;
@@ -147,8 +173,8 @@ impl Feed {
         let for_7_0 = feed.is_for_7_0();
         let mut changes = std::mem::take(&mut feed.changes);
         changes.unit.note_command();
-        let Collected { unit, touched, own, limit, .. } = &mut changes;
-        for (changes, receivers) in [(touched, limit.unwrap_or(Receivers::ALL)), (own, Receivers::ALL)] {
+        let Collected { unit, touched, pending, limit, .. } = &mut changes;
+        for (changes, receivers) in [(touched, limit.unwrap_or(Receivers::ALL)), (pending, Receivers::ALL)] {
             if receivers.are_any() {
                 let (structure, keys) = changes.distinct();
                 structure.iter().for_each(|change| unit.add_structure(change, receivers));
@@ -166,12 +192,12 @@ impl Feed {
 
 impl Collected {
     fn is_empty(&self) -> bool {
-        self.unit.is_empty() && !self.has_touched()
+        self.unit.is_empty() && self.messages.is_empty() && !self.has_touched()
     }
 
     /// Whether keys have changed without a request so far.
     fn has_touched(&self) -> bool {
-        !self.touched.is_empty() || !self.own.is_empty()
+        !self.touched.is_empty() || !self.pending.is_empty()
     }
 
     /// Adds a request of the running command, or of the engine itself (`is_own`).
@@ -186,7 +212,7 @@ impl Collected {
     }
 
     fn touched_by(&mut self, is_own: bool) -> &mut Touched {
-        if is_own { &mut self.own } else { &mut self.touched }
+        if is_own { &mut self.pending } else { &mut self.touched }
     }
 
     /// Records a changed key.
@@ -212,7 +238,7 @@ impl Collected {
         if let [b"DEL" | b"UNLINK", key] = words
             && is_own
         {
-            self.own.forget_last(db, key);
+            self.pending.forget_last(db, key);
         }
         if !words.is_empty() && !(for_7_0 && is_of_fields) {
             self.add(db, words, is_own);
@@ -226,13 +252,6 @@ impl Collected {
             self.unit.lose();
         }
     }
-}
-
-/// Whether a command is propagated as it is when it has changed keys.
-fn is_deterministic(command: &Command) -> bool {
-    let spec = command.spec;
-    let changes = spec.has(Flags::WRITE) || (spec.has(Flags::MAY_REPLICATE) && !spec.has(Flags::NOSCRIPT));
-    changes && !spec.is_own() && Version::V7_0.has(spec.since)
 }
 
 fn is_removal(event: Event) -> bool {

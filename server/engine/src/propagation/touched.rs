@@ -47,6 +47,16 @@ impl Touched {
         self.add(Touch::Key(db, from..self.names.len()))
     }
 
+    /// Moves all changes of another list behind those of this one. Returns false if there is no memory.
+    pub(super) fn append(&mut self, other: &mut Touched) -> bool {
+        let has_room = other.changes.iter().all(|change| match change {
+            Touch::Key(db, name) => self.add_key(*db, &other.names[name.clone()]),
+            structure => self.add(structure.clone()),
+        });
+        other.clear();
+        has_room
+    }
+
     /// Forgets the last change if it is of this key.
     pub(super) fn forget_last(&mut self, db: usize, key: &[u8]) {
         if let Some(Touch::Key(last, name)) = self.changes.last()

@@ -127,6 +127,25 @@ impl Unit {
         self.requests.push(Request { db, end: self.bytes.len(), receivers });
     }
 
+    /// Moves the requests of another unit behind those of this one.
+    pub(super) fn append(&mut self, other: &mut Unit) {
+        let other = std::mem::take(other);
+        if other.is_empty() {
+            return;
+        }
+        let has_room = allocation::try_reserve(&mut self.bytes, other.bytes.len()).is_ok()
+            && allocation::try_reserve(&mut self.requests, other.requests.len()).is_ok();
+        if !has_room {
+            return self.lose();
+        }
+        let from = self.bytes.len();
+        self.bytes.extend_from_slice(&other.bytes);
+        let moved = other.requests.into_iter().map(|request| Request { end: from + request.end, ..request });
+        self.requests.extend(moved);
+        self.is_incomplete |= other.is_incomplete;
+        self.has_commands |= other.has_commands;
+    }
+
     /// Empties the unit and keeps its memory for the next one, unless it is much.
     pub(super) fn clear(&mut self) {
         const KEPT_MAX: usize = 64 << 10;

@@ -25,6 +25,9 @@ pub struct Command {
     pub categories: Categories,
     /// The index of the argument that is the first key, if it is the same in every request.
     pub(crate) first_key: Option<u8>,
+    /// Whether a request has the same effect everywhere and at any time, or the handler reports one that has: see
+    /// [`Tx::propagate`](lockwheel_store::keyspace::Tx::propagate). A server as old as Redis 7.0 knows the command.
+    pub(crate) is_deterministic: bool,
     /// The subcommands of a container, in the order of their rows.
     pub subcommands: Vec<Arc<Command>>,
 }
@@ -209,7 +212,9 @@ impl<H> Registration<H> {
         let subcommands = subcommands.collect();
         let categories = Categories::of(spec);
         let first_key = spec.keys.first().and_then(KeySpec::first).and_then(|at| u8::try_from(at).ok());
-        let command = Arc::new(Command { name, id, spec, categories, first_key, subcommands });
+        let is_deterministic = spec.is_deterministic();
+        let command =
+            Arc::new(Command { name, id, spec, categories, first_key, is_deterministic, subcommands });
         self.all[id.index()] = Some(command.clone());
         command
     }

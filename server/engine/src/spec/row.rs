@@ -73,8 +73,15 @@ impl Spec {
         version.has(self.since) || self.is_own()
     }
 
+    /// Whether a change by the command is propagated as a request. Otherwise the values of the changed keys are.
+    pub(super) fn is_deterministic(&self) -> bool {
+        // A script is propagated as the commands that it has called.
+        let is_message = self.has(Flags::MAY_REPLICATE) && !self.has(Flags::NOSCRIPT);
+        (self.has(Flags::WRITE) || is_message) && !self.is_own() && Version::V7_0.has(self.since)
+    }
+
     /// Whether Redis does not have the command.
-    pub(crate) fn is_own(&self) -> bool {
+    fn is_own(&self) -> bool {
         OWN_GROUPS.contains(&self.group)
     }
 

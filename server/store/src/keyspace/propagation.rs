@@ -11,7 +11,7 @@ use super::keyspace::Keyspace;
 use super::lazy_removals::LazyRemovals;
 use super::tx::Tx;
 use crate::time::Now;
-use lockwheel_resp::number;
+use lockwheel_resp::{allocation, number};
 
 impl Keyspace {
     /// Propagates the removal of a key by the engine itself.
@@ -53,7 +53,7 @@ impl Tx<'_> {
         if self.is_propagated() {
             let mut text = Vec::new();
             number::write_i64(number, &mut text);
-            self.report_propagated(&[words, &[&text]].concat());
+            self.report_parts(&[words, &[&text]]);
         }
     }
 
@@ -66,11 +66,26 @@ impl Tx<'_> {
         }
     }
 
+    /// Propagates the words of all parts, one after the other, as one request in place of the running command. Unwinds
+    /// if there is no memory for the list of words.
+    pub fn propagate_parts(&mut self, parts: &[&[&[u8]]]) {
+        if self.is_propagated() {
+            self.report_parts(parts);
+        }
+    }
+
     /// Propagates the removal of a key in place of the running command: UNLINK if this kind of removal is lazy, or else
     /// DEL.
     pub fn propagate_removal(&mut self, key: &[u8], is_lazy: impl FnOnce(LazyRemovals) -> bool) {
         let command = LazyRemovals::command(is_lazy(self.keyspace.lazy_removals));
         self.propagate(&[command, key]);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn report_parts(&mut self, parts: &[&[&[u8]]]) {
+        let words = allocation::collect(parts.iter().flat_map(|part| part.iter().copied()));
+        self.report_propagated(&words);
     }
 
     #[cold]

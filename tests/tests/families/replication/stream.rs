@@ -38,8 +38,7 @@ impl Master {
         Master { client: Client::connect(server.addr()), stream: Client::over(stream), _server: server }
     }
 
-    /// Returns the requests that have come before the next mark, without those that keep the connection alive. The
-    /// database of the mark is selected again behind it.
+    /// Returns the requests that have come before the next mark, without those that keep the connection alive.
     fn until_mark(&mut self) -> Vec<Request> {
         let mut requests = Vec::new();
         loop {
@@ -255,6 +254,11 @@ fn native_commands_are_sent_as_values() {
     check_names(&[
         ("LOCK.ACQUIRE l o PX 1000000", &["SELECT", "RESTORE"]),
         ("LOCK.ACQUIRE l o PX 2000000", &["RESTORE"]),
+        (
+            "EVAL \"for i = 1, 100 do redis.call('lock.acquire', 'l', 'o', 'PX', '1000000') end \
+             redis.call('incr', 'n')\" 0",
+            &["MULTI", "RESTORE", "incr", "EXEC"],
+        ),
         (
             "EVAL \"redis.call('incr', 'n') redis.call('lock.release', 'l', 'o')\" 0",
             &["MULTI", "incr", "RESTORE", "EXEC"],

@@ -162,8 +162,7 @@ fn propagate_restored(tx: &mut Tx<'_>, args: Args<'_>, options: RestoreOptions, 
     let Some(deadline_ms) = deadline_ms.filter(|_| !options.absolute && tx.is_propagated()) else { return };
     let mut at = Vec::new();
     number::write_i64(deadline_ms, &mut at);
-    let words: [&[&[u8]]; 3] = [&[&args[0], &args[1], &at], args.from(3), &[b"ABSTTL"]];
-    tx.propagate(&words.concat());
+    tx.propagate_parts(&[&[&args[0], &args[1], &at], args.from(3), &[b"ABSTTL"]]);
 }
 
 /// Reads the value of a payload.

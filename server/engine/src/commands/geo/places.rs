@@ -7,7 +7,7 @@ use super::units_before_7;
 use crate::commands::sorted_sets::change::add;
 use crate::commands::sorted_sets::policy::AddOptions;
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
-use lockwheel_resp::{Reply, number};
+use lockwheel_resp::{Reply, allocation, number};
 use lockwheel_store::keyspace::Tx;
 use lockwheel_store::values::ZSet;
 
@@ -87,11 +87,10 @@ fn propagate_places(tx: &mut Tx<'_>, args: Args<'_>, at: usize, places: &[(f64, 
         return;
     }
     // A score is the number of a cell, so it is whole.
-    let scores: Vec<String> = places.iter().map(|(score, _)| (*score as i64).to_string()).collect();
+    let scores = allocation::collect(places.iter().map(|(score, _)| (*score as i64).to_string()));
     let pairs = scores.iter().zip(places).flat_map(|(score, (_, member))| [score.as_bytes(), *member]);
     let before = args.all().get(1..at).unwrap_or_default();
-    let words: Vec<&[u8]> = [&b"zadd"[..]].into_iter().chain(before.iter().copied()).chain(pairs).collect();
-    tx.propagate(&words);
+    tx.propagate_parts(&[&[b"zadd"], before, &allocation::collect(pairs)]);
 }
 
 /// The cell of a member.

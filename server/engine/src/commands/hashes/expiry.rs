@@ -186,9 +186,8 @@ fn propagate_conditional(
 ) {
     if tx.is_propagated() {
         let [at, count] = [deadline_ms, fields.len() as i64].map(|number| number.to_string());
-        let words: [&[&[u8]]; 4] =
-            [&[b"HPEXPIREAT", key, at.as_bytes()], conditions, &[b"FIELDS", count.as_bytes()], fields];
-        tx.propagate(&words.concat());
+        let [at, count] = [at.as_bytes(), count.as_bytes()];
+        tx.propagate_parts(&[&[b"HPEXPIREAT", key, at], conditions, &[b"FIELDS", count], fields]);
     }
 }
 
@@ -199,16 +198,14 @@ pub(super) fn propagate_deadline(tx: &mut Tx<'_>, key: &[u8], fields: &[&[u8]], 
 
 /// Propagates the removal of fields. Fields that did not exist have no effect.
 pub(super) fn propagate_removed(tx: &mut Tx<'_>, key: &[u8], fields: &[&[u8]]) {
-    if tx.is_propagated() {
-        tx.propagate(&[&[b"HDEL", key], fields].concat());
-    }
+    tx.propagate_parts(&[&[b"HDEL", key], fields]);
 }
 
 /// Propagates that fields have no deadline any longer.
 pub(super) fn propagate_persistence(tx: &mut Tx<'_>, key: &[u8], fields: &[&[u8]]) {
     if tx.is_propagated() {
         let count = fields.len().to_string();
-        tx.propagate(&[&[b"HPERSIST", key, b"FIELDS", count.as_bytes()], fields].concat());
+        tx.propagate_parts(&[&[b"HPERSIST", key, b"FIELDS", count.as_bytes()], fields]);
     }
 }
 

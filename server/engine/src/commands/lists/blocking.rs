@@ -110,7 +110,7 @@ impl Attempt for Transfer {
 fn propagate_transfer(tx: &mut Tx<'_>, args: Args<'_>) {
     match args.all() {
         [_, source, destination, _] => tx.propagate(&[b"RPOPLPUSH", source, destination]),
-        [_, words @ .., _] => tx.propagate(&[&[&b"LMOVE"[..]], words].concat()),
+        [_, words @ .., _] => tx.propagate_parts(&[&[b"LMOVE"], words]),
         _ => {}
     }
 }

@@ -156,7 +156,7 @@ fn take_replied(
 ) -> Vec<Box<[u8]>> {
     indexes.iter().filter_map(|index| set.nth(*index)).for_each(|member| reply.bulk(&member));
     let members = indexes.iter().filter(|_| are_needed).filter_map(|index| set.nth(*index));
-    let members = members.map(|member| allocation::copy(&member)).collect();
+    let members = allocation::collect(members.map(|member| allocation::copy(&member)));
     // The last index is removed first, so that the indexes still to be removed do not change.
     indexes.sort_unstable_by(|one, other| other.cmp(one));
     indexes.iter().for_each(|index| _ = set.remove_nth(*index));

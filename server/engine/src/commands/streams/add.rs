@@ -5,7 +5,7 @@ use super::ids::NewId;
 use super::replies::write_id;
 use super::trim_options::{Command, TrimOptions};
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
-use lockwheel_resp::Reply;
+use lockwheel_resp::{Reply, allocation};
 use lockwheel_store::keyspace::{Tx, events};
 use lockwheel_store::values::Stream;
 use lockwheel_store::values::stream::{Keep, Log, NodeLimits, StreamId, Trim};
@@ -137,7 +137,7 @@ fn propagate_added(tx: &mut Tx<'_>, args: Args<'_>, options: &TrimOptions, id: S
     }
     let trimmed = exact_trimming(tx, args, options)?;
     let id = (!matches!(options.id, NewId::Exact(_))).then(|| id.text());
-    let mut words = args.all().to_vec();
+    let mut words = allocation::collect(args.all().iter().copied());
     if let Some(id) = &id {
         words[options.fields - 1] = id;
     }
@@ -149,7 +149,8 @@ fn propagate_added(tx: &mut Tx<'_>, args: Args<'_>, options: &TrimOptions, id: S
 fn propagate_trimmed(tx: &mut Tx<'_>, args: Args<'_>, options: &TrimOptions) -> Outcome {
     if tx.is_propagated() {
         let trimmed = exact_trimming(tx, args, options)?;
-        propagate_with(tx, args.all().to_vec(), options, trimmed.as_deref());
+        let words = allocation::collect(args.all().iter().copied());
+        propagate_with(tx, words, options, trimmed.as_deref());
     }
     Ok(())
 }

@@ -5,6 +5,7 @@ use super::super::hooks::Hook;
 use crate::member::{Promotion, TopologyRequest};
 use crate::propagation::Feed;
 use crate::replication::{ReplicationControl, ReplicationEffect, ReplicationView};
+use std::num::NonZeroU64;
 
 impl Engine {
     /// Returns a read-only view of both sides of replication.
@@ -67,9 +68,11 @@ impl Engine {
         }
     }
 
-    /// Sends replicas the changes of a command, script or transaction that has ended.
-    #[cold]
+    /// Sends replicas the changes of a command, script or transaction that has ended, if there are any.
     pub(in crate::core) fn replicate(&mut self) {
+        if !self.hooks.has(Hook::Replicate) {
+            return;
+        }
         self.hooks.set(Hook::Replicate, false);
         let Some(unit) = Feed::take_from(&mut self.keyspace, self.clock.now()) else { return };
         if !unit.is_empty() && !self.faults.outage.is_dying() {
@@ -79,8 +82,8 @@ impl Engine {
     }
 
     /// Sends replicas a request that they run as it is, once the running command has ended: a message or a change of
-    /// libraries.
-    pub(crate) fn replicate_request(&mut self, db: usize, words: &[&[u8]], session: u64) {
+    /// libraries. `session`: the client that has sent the request. `None`: the engine itself sends a message.
+    pub(crate) fn replicate_request(&mut self, db: usize, words: &[&[u8]], session: Option<NonZeroU64>) {
         if self.replication().feeds_replicas() {
             self.change_replication(|control| control.pass_on(db, words, session));
         }

@@ -9,6 +9,7 @@ use crate::clients::Slot;
 use crate::propagation::{Feed, Unit};
 use crate::spec::CommandError;
 use lockwheel_store::memory::SharedBytes;
+use std::num::NonZeroU64;
 
 impl ReplicationControl<'_> {
     /// Sends replicas the changes of a command, script or transaction that has ended.
@@ -24,12 +25,8 @@ impl ReplicationControl<'_> {
 
     /// Adds a request that replicas run as it is, once the current command has ended. Examples are a message and a
     /// change of function libraries.
-    pub(crate) fn pass_on(&mut self, db: usize, words: &[&[u8]], session: u64) {
+    pub(crate) fn pass_on(&mut self, db: usize, words: &[&[u8]], session: Option<NonZeroU64>) {
         if self.feeds_replicas() {
-            if session == 0 {
-                // A message of the engine comes after the changes that it tells of.
-                Feed::flush(self.keyspace, self.clock.now());
-            }
             Feed::add_request(self.keyspace, db, words, session);
         }
     }
