@@ -61,8 +61,8 @@ impl ClientOutput<'_> {
         }
     }
 
-    /// Sends a message to clients and wakes their connections. Stops at the first client that is to be disconnected; the
-    /// caller disconnects it, and calls again for the others.
+    /// Sends a message to clients and wakes their connections. Stops at the first client that is to be disconnected;
+    /// the caller disconnects it, and calls again for the others.
     pub(crate) fn send(
         &mut self,
         ids: &mut impl Iterator<Item = u64>,
@@ -84,8 +84,8 @@ impl ClientOutput<'_> {
         None
     }
 
-    /// Pushes an event of a lock to a client that speaks RESP3, and wakes its connection. The limit of subscribers holds
-    /// for all unread pushes of this kind together.
+    /// Pushes an event of a lock to a client that speaks RESP3, and wakes its connection. The limit of subscribers
+    /// holds for all unread pushes of this kind together.
     pub(crate) fn push_event(&mut self, slot: Slot, kind: &str, fields: &[(&str, EventValue)]) -> OutputEnd {
         let limit = self.config.output_limit(true).hard;
         let is_resp3 = |session: &&mut Session| session.protocol == Protocol::Resp3;

@@ -80,9 +80,9 @@ impl Unit {
         &self.by
     }
 
-    /// Appends the requests of a receiver to a stream whose selected database is `selected`, if known. The requests of a
-    /// command, if there are several, are within MULTI and EXEC. Returns the selected database after that. Unwinds if there is
-    /// no memory. O(bytes).
+    /// Appends the requests of a receiver to a stream whose selected database is `selected`, if known. The requests of
+    /// a command, if there are several, are within MULTI and EXEC. Returns the selected database after that. Unwinds if
+    /// there is no memory. O(bytes).
     pub(crate) fn write(
         &self,
         mut selected: Option<usize>,
