@@ -5,7 +5,7 @@ use crate::{LOCK, UNLOCK, lock_library};
 use lockwheel::Config;
 use lockwheel_engine::Engine;
 use lockwheel_engine::clients::{Outbox, Peer, Slot};
-use lockwheel_engine::core::Progress;
+use lockwheel_engine::core::{Output, Progress};
 use lockwheel_resp::{Batch, RequestLimits, RequestParser, write_request};
 use lockwheel_store::time::Now;
 
@@ -24,6 +24,9 @@ pub const NAMES: &[&str] = &[
     "cjson",
     "cmsgpack",
 ];
+
+/// The parameter of [`Client::configure`] that attaches a replica.
+pub const REPLICA: &str = "one-replica";
 
 /// The number of requests that the client sends before it waits for their replies.
 pub const PIPELINE: usize = 16;
@@ -146,6 +149,8 @@ pub fn request(words: &[&str]) -> Vec<u8> {
 pub struct Client {
     engine: Engine,
     slot: Slot,
+    /// The connection of a replica.
+    replica: Option<Slot>,
     parser: RequestParser,
     batch: Batch,
     now: Now,
@@ -161,6 +166,7 @@ impl Client {
         Client {
             engine,
             slot,
+            replica: None,
             parser: RequestParser::new(),
             batch: Batch::new(),
             now,
@@ -191,7 +197,11 @@ impl Client {
     pub fn send(&mut self, input: &[u8]) -> &[u8] {
         self.now.wall_us += i64::from(STEP_US);
         self.now.monotonic_us += u64::from(STEP_US);
-        let Client { engine, slot, parser, batch, now, output } = self;
+        let Client { engine, slot, replica, parser, batch, now, output } = self;
+        if let Some(replica) = *replica {
+            output.clear();
+            engine.take_output(replica, output);
+        }
         output.clear();
         let parsed = parser.parse(input, &RequestLimits::default(), batch);
         debug_assert!(parsed.is_ok() && batch.consumed() == input.len(), "the streams are whole requests");
@@ -210,15 +220,46 @@ impl Client {
         String::from_utf8_lossy(answer).chars().skip(5).take(40).collect()
     }
 
-    /// Sets parameters of the engine. Each name is followed by its value.
+    /// Sets parameters of the engine. Each name is followed by its value. With [`REPLICA`] and `yes`, a replica follows
+    /// the engine.
     ///
     /// # Panics
     /// Panics if a parameter does not exist or cannot have that value.
     pub fn configure(&mut self, parameters: &[String]) {
         for pair in parameters.chunks(2) {
-            let words: Vec<&str> = pair.iter().map(String::as_str).collect();
-            self.prepare(&request(&[&["CONFIG", "SET"], &words[..]].concat()), "+OK\r\n");
+            match pair.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+                [REPLICA, "yes"] => self.attach_replica(),
+                [REPLICA, _] => {}
+                ref words => self.prepare(&request(&[&["CONFIG", "SET"], words].concat()), "+OK\r\n"),
+            }
         }
+    }
+
+    /// Attaches a replica. It has a copy of the data and reads the replication stream before each batch.
+    ///
+    /// # Panics
+    /// Panics if the replica gets no copy within a minute of the engine's time.
+    fn attach_replica(&mut self) {
+        let replica = self.engine.connect(Peer::default());
+        self.engine.begin(self.now);
+        self.engine.execute(replica, &[b"REPLCONF", b"capa", b"eof", b"capa", b"psync2"]);
+        self.engine.execute(replica, &[b"PSYNC", b"?", b"-1"]);
+        let mut received = Vec::new();
+        for _ in 0..60 {
+            self.now.wall_us += 1_000_000;
+            self.now.monotonic_us += 1_000_000;
+            self.engine.begin(self.now);
+            while !matches!(self.engine.poll_output(), Output::Idle { .. }) {}
+            self.output.clear();
+            self.engine.take_output(replica, &mut self.output);
+            received.extend_from_slice(self.output.bytes());
+            if has_copy(&received) {
+                self.engine.execute(replica, &[b"REPLCONF", b"ACK", b"0"]);
+                self.replica = Some(replica);
+                return;
+            }
+        }
+        panic!("no copy of the data: {}", received.escape_ascii());
     }
 
     /// Runs a request before the measurement.
@@ -229,6 +270,15 @@ impl Client {
         let got = self.send(request);
         assert!(got.starts_with(answer.as_bytes()), "{}", got.escape_ascii());
     }
+}
+
+/// Whether a copy of the data has come whole: its mark is at both ends.
+fn has_copy(received: &[u8]) -> bool {
+    const HEAD: &[u8] = b"$EOF:";
+    let Some(at) = received.windows(HEAD.len()).position(|bytes| bytes == HEAD) else { return false };
+    let behind = received.get(at + HEAD.len()..).unwrap_or_default();
+    let (mark, rest) = behind.split_at(behind.len().min(40));
+    rest.ends_with(mark) && rest.len() > mark.len()
 }
 
 impl Default for Client {

@@ -3,6 +3,7 @@
 //! Run it by `cargo test --release -p lockwheel-bench --test instructions`. With `RENEW_INSTRUCTIONS=1` it writes the
 //! file anew.
 
+use lockwheel_bench::stream::REPLICA;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
@@ -18,7 +19,7 @@ const LONG_RUNS: [u64; 2] = [4_000, 52_000];
 const TOLERANCE: u64 = 5;
 const RENEW: &str = "RENEW_INSTRUCTIONS";
 
-/// A parameter that costs instructions if it is `yes`, a stream, and the allowed cost in percent compared with `no`.
+/// A parameter that costs instructions if its value is `yes`, a stream, and the allowed cost in percent compared with `no`.
 const COSTS: &[(&str, &str, u64)] = &[
     ("lock-ledger", "get", 1),
     ("lock-ledger", "set", 1),
@@ -26,6 +27,8 @@ const COSTS: &[(&str, &str, u64)] = &[
     ("lock-ledger", "lock_pair_evalsha", 1),
     ("lock-history", "lock_pair_native", 30),
     ("lock-history", "lock_pair_evalsha", 30),
+    (REPLICA, "lock_pair_native", 30),
+    (REPLICA, "lock_pair_evalsha", 30),
 ];
 
 /// Whether valgrind can be run. In CI it must be installed.
@@ -148,7 +151,7 @@ fn a_request_takes_no_more_instructions_than_committed() {
 
 #[test]
 #[cfg_attr(debug_assertions, ignore = "the figures are those of the release profile")]
-fn what_is_known_of_locks_costs_little() {
+fn histories_and_replicas_cost_little() {
     if !has_valgrind() {
         return eprintln!("skipped: valgrind is not installed");
     }

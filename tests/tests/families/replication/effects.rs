@@ -26,13 +26,6 @@ const SEQUENCES: &[&[&str]] = &[
     ],
     // A string that grows although no field of it is set.
     &["BITFIELD bf OVERFLOW FAIL SET u8 0 256", "APPEND bf x"],
-    // Equal weights of the elements of a set, whose inner order depends on its past.
-    &[
-        "EVAL \"for i = 1, 400 do redis.call('sadd', 's', 'member' .. i) end\" 0",
-        "SPOP s 150",
-        "SPOP s",
-        "SORT s BY w_* ALPHA STORE d",
-    ],
     // Messages and values of locks in one script.
     &[
         "LOCK.ACQUIRE l o PX 100000",
@@ -53,6 +46,18 @@ fn replicas_have_the_data_of_their_master() {
             pair.check_same();
         }
     }
+}
+
+/// A replica of Redis' own stores such elements in the order of its own table.
+#[test]
+fn members_of_a_set_with_equal_weights_are_stored_in_one_order() {
+    let Some(mut pair) = Makes::Ours.start() else { return };
+    pair.follow();
+    pair.ask_master("EVAL \"for i = 1, 400 do redis.call('sadd', 's', 'member' .. i) end\" 0");
+    pair.ask_master("SPOP s 150");
+    pair.ask_master("SPOP s");
+    assert_eq!(pair.ask_master("SORT s BY w_* ALPHA STORE d"), ":249");
+    pair.check_same();
 }
 
 /// The limits of a replica do not hold for what its master has done.

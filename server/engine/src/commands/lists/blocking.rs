@@ -100,17 +100,25 @@ impl Attempt for Transfer {
     ) -> Result<bool, CommandError> {
         let is_done = transfer(tx, args, self.0, waited_ms.is_some(), reply)?;
         if is_done {
-            propagate_transfer(tx, args);
+            propagate_transfer(tx, args, waited_ms.map(|_| self.0));
         }
         Ok(is_done)
     }
 }
 
-/// Propagates a move by the command that does not wait.
-fn propagate_transfer(tx: &mut Tx<'_>, args: Args<'_>) {
-    match args.all() {
-        [_, source, destination, _] => tx.propagate(&[b"RPOPLPUSH", source, destination]),
-        [_, words @ .., _] => tx.propagate_parts(&[&[b"LMOVE"], words]),
+/// Propagates a move by the command that does not wait. If the client has waited, the command has Redis' own names of
+/// the `ends`, as in 7.0; otherwise the client's words.
+fn propagate_transfer(tx: &mut Tx<'_>, args: Args<'_>, ends: Option<Ends>) {
+    let name = |end| match end {
+        End::Left => &b"left"[..],
+        End::Right => b"right",
+    };
+    match (args.all(), ends) {
+        ([_, source, destination, _], _) => tx.propagate(&[b"RPOPLPUSH", source, destination]),
+        ([_, source, destination, ..], Some((from, to))) => {
+            tx.propagate(&[b"LMOVE", source, destination, name(from), name(to)]);
+        }
+        ([_, words @ .., _], None) => tx.propagate_parts(&[&[b"LMOVE"], words]),
         _ => {}
     }
 }
@@ -125,7 +133,7 @@ fn blocking_transfer(
 ) -> BlockingOutcome {
     let timeout_ms = parse_timeout_ms(&args[timeout], TimeoutRule::of(tx))?;
     if transfer(tx, args, ends, false, reply)? {
-        propagate_transfer(tx, args);
+        propagate_transfer(tx, args, None);
         return Ok(Flow::Done);
     }
     // Redis replies a null array on timeout, and a null bulk string if the command may not wait.

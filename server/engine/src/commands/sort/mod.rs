@@ -139,7 +139,8 @@ fn sorted(
         enlarge(tx, key, kind);
         return Ok(Some((elements, shown)));
     };
-    let order = order.reversed(options.descending).bytewise(options.store.is_some());
+    let order = order.reversed(options.descending);
+    let order = if options.store.is_some() { order.stored(kind == elements::Kind::Set) } else { order };
     let elements = source.all();
     enlarge(tx, key, kind);
     let elements = order.sort(tx, elements, shown.clone())?;

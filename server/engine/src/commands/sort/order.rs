@@ -39,6 +39,8 @@ pub(super) struct Order<'a> {
     descending: bool,
     /// Whether texts are compared byte by byte, for stored results.
     bytewise: bool,
+    /// Whether stored texts of equal weights are ordered by their elements, since these have no order of their own.
+    unordered: bool,
 }
 
 /// The value by which an element is compared.
@@ -51,7 +53,7 @@ enum Weight<'a> {
 impl<'a> Order<'a> {
     /// The order by the elements themselves, as texts.
     pub(super) const TEXT: Order<'static> =
-        Order { by: None, alpha: true, descending: false, bytewise: false };
+        Order { by: None, alpha: true, descending: false, bytewise: false, unordered: false };
 
     /// The requested order. `None` if none is requested.
     pub(super) fn new(by: &By<'a>, alpha: bool) -> Option<Self> {
@@ -68,9 +70,10 @@ impl<'a> Order<'a> {
         Order { descending, ..self }
     }
 
-    /// Sets whether texts are compared byte by byte.
-    pub(super) fn bytewise(self, bytewise: bool) -> Self {
-        Order { bytewise, ..self }
+    /// The order for a stored result: texts are compared byte by byte. The elements of a set, whose inner order may
+    /// differ on a replica, are `unordered`.
+    pub(super) fn stored(self, unordered: bool) -> Self {
+        Order { bytewise: true, unordered, ..self }
     }
 
     /// Sorts elements, at least the shown ones. O(n log n); O(n) if few elements are shown.
@@ -96,10 +99,10 @@ impl<'a> Order<'a> {
                 (Weight::Text(Some(a)), Weight::Text(Some(b))) if !self.bytewise => {
                     quotable(a).cmp(quotable(b))
                 }
-                // Stored texts do not depend on the inner order of a set, which may differ on a replica.
-                (Weight::Text(a), Weight::Text(b)) => {
+                (Weight::Text(a), Weight::Text(b)) if self.unordered => {
                     a.cmp(b).then_with(|| elements.get(*at).cmp(elements.get(*bt)))
                 }
+                (Weight::Text(a), Weight::Text(b)) => a.cmp(b),
                 _ => Ordering::Equal,
             };
             let weighed = if self.descending { weighed.reverse() } else { weighed };
