@@ -242,7 +242,7 @@ impl Client {
     fn attach_replica(&mut self) {
         let replica = self.engine.connect(Peer::default());
         self.engine.begin(self.now);
-        self.engine.execute(replica, &[b"REPLCONF", b"capa", b"eof", b"capa", b"psync2"]);
+        self.engine.execute(replica, &[b"REPLCONF", b"capa", b"psync2"]);
         self.engine.execute(replica, &[b"PSYNC", b"?", b"-1"]);
         let mut received = Vec::new();
         for _ in 0..60 {
@@ -272,13 +272,12 @@ impl Client {
     }
 }
 
-/// Whether a copy of the data has come whole: its mark is at both ends.
+/// Whether a copy of the data has come whole: its length, and as many bytes.
 fn has_copy(received: &[u8]) -> bool {
-    const HEAD: &[u8] = b"$EOF:";
-    let Some(at) = received.windows(HEAD.len()).position(|bytes| bytes == HEAD) else { return false };
-    let behind = received.get(at + HEAD.len()..).unwrap_or_default();
-    let (mark, rest) = behind.split_at(behind.len().min(40));
-    rest.ends_with(mark) && rest.len() > mark.len()
+    let text = String::from_utf8_lossy(received.split(|byte| *byte == b'$').nth(1).unwrap_or_default());
+    let Some((len, _)) = text.split_once("\r\n") else { return false };
+    let head = received.iter().position(|byte| *byte == b'$').unwrap_or(0) + len.len() + 3;
+    len.parse().is_ok_and(|len: usize| received.len() >= head + len)
 }
 
 impl Default for Client {
