@@ -279,7 +279,10 @@ fn a_release_of_one_mode_leaves_the_other() {
     let mut s = scenario();
     s.run(&eval(WRITE, &format!("l {T1}")));
     s.run(&format!("HSET l {T1} 1"));
-    s.check(&format!("LOCK.RELEASE l {T1}"), "-LOCKMODE this owner holds the lock in both modes");
+    s.check(
+        &format!("LOCK.RELEASE l {T1}"),
+        "-LOCKMODE this owner holds the lock in both modes: use LOCK.RELEASE with SHARED or EXCLUSIVE",
+    );
     s.check(&format!("HDEL l {T1}"), ":1");
     s.run(&format!("HSET l {T2} 1"));
     s.on("w")

@@ -253,9 +253,9 @@ fn a_thousand_waiters_cost_one_wake_a_release() {
 fn an_owner_holds_a_lock_no_more_often_than_it_allows() {
     let mut s = ours::manual_scenario();
     check_granted!(s, "LOCK.ACQUIRE l a NOREENTER", 1, 1, 30000, 0, "none");
-    s.check("LOCK.ACQUIRE l a NOREENTER", "-REENTRANT this owner holds the lock already");
+    s.check("LOCK.ACQUIRE l a NOREENTER", "-REENTRANT this owner already holds the lock");
     check_granted!(s, "LOCK.ACQUIRE l a MAXHOLDS 2", 1, 2, 30000, 0, "none");
-    let limit = "-HOLDLIMIT this owner holds the lock 2 times, MAXHOLDS 2";
+    let limit = "-HOLDLIMIT this owner already holds the lock 2 times, MAXHOLDS is 2";
     s.check("LOCK.ACQUIRE l a MAXHOLDS 2 BLOCK 100", limit);
     s.check("LOCK.ACQUIRE l b NOREENTER", "(nil)");
     for (options, error) in [

@@ -23,9 +23,10 @@ use crate::spec::{
 use lockwheel_resp::Reply;
 use lockwheel_store::keyspace::{EventValue, Tx};
 
-const DEADLOCK: CommandError =
-    CommandError::text("DEADLOCK another reader of this lock waits to write it: both would wait for ever");
-const TWICE: CommandError = CommandError::text("DEADLOCK this owner waits to write the lock already");
+const DEADLOCK: CommandError = CommandError::text(
+    "DEADLOCK another shared holder already waits for the exclusive mode: both would wait for ever",
+);
+const TWICE: CommandError = CommandError::text("DEADLOCK this owner already waits for the exclusive mode");
 
 const CONVERT: &CommandGrammar = grammar!(
     "key owner (mode: SHARED | EXCLUSIVE) [EX seconds:1.. | PX milliseconds:1..] [BLOCK milliseconds:0..] \
@@ -64,9 +65,9 @@ pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("lock.convert", -4, 
         "STALE token *",
         "LOCKMODE the key holds a plain lock",
         "DEADLOCK *",
-        "DEADLOCK another reader of this lock waits to write it: both would wait for ever",
-        "ERR ASYNC tells of the grant by a push, for which HELLO 3 is needed",
-        "WAITQFULL this connection waits for 1024 locks already",
+        "DEADLOCK another shared holder already waits for the exclusive mode: both would wait for ever",
+        "ERR ASYNC reports the grant by a push message, which needs RESP3: send HELLO 3",
+        "WAITQFULL this connection already waits for 1024 locks",
     ])];
 
 /// A request for another mode of a hold.

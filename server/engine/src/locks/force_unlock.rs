@@ -21,7 +21,7 @@ symbols!(FORCE_UNLOCK: TOKEN, OWNER, REASON);
 /// The maximum number of bytes of a reason, which is sent to each holder's connection.
 const REASON_MAX: usize = 4096;
 
-const REASON_TOO_LONG: CommandError = CommandError::text("ERR the reason is longer than 4096 bytes");
+const REASON_TOO_LONG: CommandError = CommandError::text("ERR REASON is longer than 4096 bytes");
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.forceunlock", -2, force_unlock as DataHandler)
@@ -41,7 +41,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.forceunlock", -2, 
     .errors(&[
         "ERR syntax error: *",
         "ERR value is not an integer or out of range: *",
-        "ERR the reason is longer than 4096 bytes",
+        "ERR REASON is longer than 4096 bytes",
     ])];
 
 /// The holds that are taken.

@@ -37,7 +37,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.mrelease", -4, rel
         "ERR hash value is not an integer",
         "NOTHELD this owner does not hold the lock",
         "LOCKLOST this owner's hold with grant *",
-        "LOCKMODE this owner holds the lock in both modes",
+        "LOCKMODE this owner holds the lock in both modes: use LOCK.RELEASE with SHARED or EXCLUSIVE",
     ])];
 
 fn release(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {

@@ -16,7 +16,9 @@ use lockwheel_store::keyspace::{Tx, events};
 use lockwheel_store::values::{Hash, IntText};
 
 pub(super) const NOT_HELD: CommandError = CommandError::text("NOTHELD this owner does not hold the lock");
-const BOTH_MODES: CommandError = CommandError::text("LOCKMODE this owner holds the lock in both modes");
+const BOTH_MODES: CommandError = CommandError::text(
+    "LOCKMODE this owner holds the lock in both modes: use LOCK.RELEASE with SHARED or EXCLUSIVE",
+);
 
 const RELEASE: &CommandGrammar = grammar!("key owner [mode: SHARED | EXCLUSIVE] [ALL] [TOKEN token]");
 
@@ -45,7 +47,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.release", -3, rele
         "LOCKLOST this owner's hold with grant *",
         "STALE token *",
         "LOCKMODE the key holds a plain lock",
-        "LOCKMODE this owner holds the lock in both modes",
+        "LOCKMODE this owner holds the lock in both modes: use LOCK.RELEASE with SHARED or EXCLUSIVE",
     ])];
 
 fn release(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {

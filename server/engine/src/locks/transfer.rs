@@ -45,7 +45,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.transfer", -4, tra
         "NOTHELD this owner does not hold the lock",
         "LOCKLOST this owner's hold with grant *",
         "STALE token *",
-        "LOCKMODE this owner holds the lock in both modes",
+        "LOCKMODE this owner holds the lock in both modes: use LOCK.RELEASE with SHARED or EXCLUSIVE",
     ])];
 
 fn transfer(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {

@@ -10,7 +10,7 @@ pub(crate) const MAX_TICKETS: usize = 1024;
 
 /// The error of a request that exceeds that number.
 pub(crate) const TOO_MANY_TICKETS: CommandError =
-    CommandError::text("WAITQFULL this connection waits for 1024 locks already");
+    CommandError::text("WAITQFULL this connection already waits for 1024 locks");
 
 /// The end of a wait by a ticket.
 #[derive(Clone, Copy, Debug)]

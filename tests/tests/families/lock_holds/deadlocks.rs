@@ -345,14 +345,14 @@ fn several_locks_are_taken_together_or_not_at_all() {
         (":0\r\n".into(), ":5000\r\n".into())
     );
     for (line, error) in [
-        ("LOCK.MACQUIRE 2 x x b", "-ERR a key is named twice: "),
+        ("LOCK.MACQUIRE 2 x x b", "-ERR key 'x' is given twice"),
         ("LOCK.MACQUIRE 0 x b", "-ERR numkeys should be greater than 0: "),
         ("LOCK.MACQUIRE 2 x b", "-ERR syntax error: "),
         ("LOCK.MACQUIRE 9223372036854775807 x b", "-ERR syntax error: "),
         ("LOCK.MACQUIRE 1 x mode", "-ERR invalid owner: "),
         ("LOCK.MACQUIRE 1 x b FOO", "-ERR syntax error: "),
-        ("LOCK.MACQUIRE 1 z b FAIR", "-ERR FAIR is for one lock: use LOCK.ACQUIRE\r\n"),
-        ("LOCK.MACQUIRE 2 z y a NOREENTER", "-REENTRANT this owner holds the lock already\r\n"),
+        ("LOCK.MACQUIRE 1 z b FAIR", "-ERR LOCK.MACQUIRE does not accept FAIR: use LOCK.ACQUIRE\r\n"),
+        ("LOCK.MACQUIRE 2 z y a NOREENTER", "-REENTRANT this owner already holds the lock\r\n"),
     ] {
         assert!(server.ask(main, line).starts_with(error), "{line}");
     }
@@ -567,12 +567,16 @@ fn the_order_of_several_locks_decides_no_refusal() {
     server.ask(a, "LOCK.ACQUIRE read a SHARED");
     server.ask(main, "RPUSH list v");
     for (keys, options, error) in [
-        (["held", "own"], "NOREENTER", "-REENTRANT this owner holds the lock already\r\n"),
-        (["held", "own"], "MAXHOLDS 1", "-HOLDLIMIT this owner holds the lock 1 times, MAXHOLDS 1\r\n"),
+        (["held", "own"], "NOREENTER", "-REENTRANT this owner already holds the lock\r\n"),
+        (
+            ["held", "own"],
+            "MAXHOLDS 1",
+            "-HOLDLIMIT this owner already holds the lock 1 times, MAXHOLDS is 1\r\n",
+        ),
         (
             ["written", "read"],
             "EXCLUSIVE",
-            "-DEADLOCK use LOCK.CONVERT: this owner holds the lock shared\r\n",
+            "-DEADLOCK this owner holds the lock in shared mode: use LOCK.CONVERT\r\n",
         ),
         (["held", "read"], "", "-LOCKMODE the key holds a read-write lock\r\n"),
         (["held", "list"], "", "-WRONGTYPE Operation against a key holding the wrong kind of value\r\n"),

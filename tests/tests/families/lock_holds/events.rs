@@ -430,7 +430,7 @@ fn a_reason_for_a_forced_end_is_at_most_4096_bytes_long() {
     server.ask(main, "LOCK.ACQUIRE l a");
     let longest = "x".repeat(4096);
     let refused = server.ask(main, &format!("LOCK.FORCEUNLOCK l REASON {longest}x"));
-    assert_eq!(refused, "-ERR the reason is longer than 4096 bytes\r\n");
+    assert_eq!(refused, "-ERR REASON is longer than 4096 bytes\r\n");
     assert_eq!(server.ask(main, "EXISTS l"), ":1\r\n");
     assert_eq!(server.ask(main, &format!("LOCK.FORCEUNLOCK l REASON {longest}")), ":1\r\n");
     assert!(messages(&mut server, listener).pop().expect("a message").ends_with(&longest));

@@ -167,7 +167,7 @@ fn a_wait_is_cancelled_by_its_owner_s_name() {
     assert_eq!(server.ask(main, "LOCK.CANCEL m b"), ":0\r\n");
     assert_eq!(server.ask(main, "LOCK.CANCEL l b"), ":2\r\n");
     for cancelled in [one, two] {
-        assert_eq!(server.read(cancelled), "-UNBLOCKED wait ended by LOCK.CANCEL\r\n");
+        assert_eq!(server.read(cancelled), "-UNBLOCKED LOCK.CANCEL ended the wait\r\n");
     }
     assert_eq!(server.ask(main, "LOCK.RELEASE l a"), ":0\r\n");
     assert!(server.read(other).contains("token"));

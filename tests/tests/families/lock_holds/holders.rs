@@ -91,7 +91,7 @@ fn what_a_holder_says_of_itself_goes_with_its_hold_and_is_no_key() {
     s.check_that("LOCK.INFO w", shown("writer"));
     s.check("FLUSHALL", "+OK");
     let long = "x".repeat(4097);
-    let too_long = "-ERR the data of a hold is at most 4096 bytes";
+    let too_long = "-ERR DATA is longer than 4096 bytes";
     s.check(&format!("LOCK.ACQUIRE l a DATA {long}"), too_long);
     s.check(&format!("LOCK.MACQUIRE 1 l a DATA {long}"), too_long).check("DBSIZE", ":0");
     s.check_that(&format!("LOCK.ACQUIRE l a DATA {}", &long[1..]), |reply| {

@@ -49,8 +49,8 @@ fn a_limit_that_one_lock_is_at_is_for_none_of_them() {
     let (mut server, main, client) = server();
     server.ask(client, "LOCK.ACQUIRE y a");
     for (options, error) in [
-        ("NOREENTER", "-REENTRANT this owner holds the lock already\r\n"),
-        ("MAXHOLDS 1", "-HOLDLIMIT this owner holds the lock 1 time"),
+        ("NOREENTER", "-REENTRANT this owner already holds the lock\r\n"),
+        ("MAXHOLDS 1", "-HOLDLIMIT this owner already holds the lock 1 time"),
     ] {
         let told = server.ask(client, &format!("LOCK.MACQUIRE 2 x y a {options}"));
         assert!(told.starts_with(error), "{told}");

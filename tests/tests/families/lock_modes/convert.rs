@@ -45,9 +45,10 @@ fn one_reader_at_a_time_waits_before_all_others() {
     s.check("LOCK.CONVERT l a EXCLUSIVE", "(nil)");
     wait(&mut s, "w", "LOCK.ACQUIRE l w EXCLUSIVE PRIORITY 9223372036854775807 BLOCK 0", 1);
     wait(&mut s, "a", "LOCK.CONVERT l a EXCLUSIVE BLOCK 0", 2);
-    let deadlock = "-DEADLOCK another reader of this lock waits to write it: both would wait for ever";
+    let deadlock =
+        "-DEADLOCK another shared holder already waits for the exclusive mode: both would wait for ever";
     s.check("LOCK.CONVERT l b EXCLUSIVE BLOCK 0", deadlock).check("LOCK.CONVERT l b EXCLUSIVE", "(nil)");
-    let twice = "-DEADLOCK this owner waits to write the lock already";
+    let twice = "-DEADLOCK this owner already waits for the exclusive mode";
     s.check("LOCK.CONVERT l a EXCLUSIVE BLOCK 0", twice).check("LOCK.CONVERT l a EXCLUSIVE", "(nil)");
     s.check("LOCK.ACQUIRE l c SHARED PRIORITY 5", "(nil)").check("LOCK.RELEASE l b", ":0");
     served(&mut s, "a", 3, 1);

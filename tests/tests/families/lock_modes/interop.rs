@@ -286,7 +286,9 @@ impl Outcome {
                     .map_or("*10\r\n".to_owned(), |token| format!("*10\r\n$5\r\ntoken\r\n:{token}\r\n")),
                 format!("$5\r\nholds\r\n:{holds}\r\n$3\r\nttl\r\n:30000\r\n"),
             ],
-            Outcome::Refused { reads: true, .. } => ["-DEADLOCK use LOCK.CONVERT".to_owned(), String::new()],
+            Outcome::Refused { reads: true, .. } => {
+                ["-DEADLOCK this owner holds the lock in shared mode".to_owned(), String::new()]
+            }
             Outcome::Refused { .. } => ["$-1\r\n".to_owned(), String::new()],
             Outcome::Left { holds, .. } => [format!(":{holds}\r\n"), String::new()],
         }

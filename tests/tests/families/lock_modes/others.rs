@@ -35,7 +35,7 @@ fn a_lock_that_is_a_string_excludes_those_of_other_libraries() {
     granted(&mut s, "LOCK.ACQUIRE l a LAYOUT STRING PX 1000", 1, 1, 1000);
     s.check("GET l", "\"a\"").check("PTTL l", ":1000").check("SET l other NX PX 500", "(nil)");
     s.check("LOCK.ACQUIRE l b LAYOUT STRING", "(nil)");
-    s.check("LOCK.ACQUIRE l a LAYOUT STRING", "-REENTRANT this owner holds the lock already");
+    s.check("LOCK.ACQUIRE l a LAYOUT STRING", "-REENTRANT this owner already holds the lock");
     s.check("LOCK.RELEASE l b", "-NOTHELD this owner does not hold the lock");
     s.check("LOCK.RELEASE l a TOKEN 7", "-STALE token 7, current 1");
     s.check("LOCK.RENEW 1 l a PX 5000", "[:1]")

@@ -78,13 +78,16 @@ fn a_reader_with_a_higher_priority_comes_before_a_writer() {
 fn who_reads_and_wants_to_write_is_told_at_once() {
     let mut s = scenario();
     s.run("LOCK.ACQUIRE l a SHARED");
-    let deadlock = "-DEADLOCK use LOCK.CONVERT: this owner holds the lock shared";
+    let deadlock = "-DEADLOCK this owner holds the lock in shared mode: use LOCK.CONVERT";
     s.check("LOCK.ACQUIRE l a EXCLUSIVE BLOCK 0", deadlock).check("LOCK.ACQUIRE l a EXCLUSIVE", deadlock);
     // A writer may read, as with Redisson.
     granted(&mut s, "LOCK.ACQUIRE m a EXCLUSIVE", 2, 1, 30000);
     granted(&mut s, "LOCK.ACQUIRE m a SHARED", 3, 1, 30000);
-    s.check("LOCK.ACQUIRE m a NOREENTER SHARED", "-REENTRANT this owner holds the lock already");
-    s.check("LOCK.RELEASE m a", "-LOCKMODE this owner holds the lock in both modes");
+    s.check("LOCK.ACQUIRE m a NOREENTER SHARED", "-REENTRANT this owner already holds the lock");
+    s.check(
+        "LOCK.RELEASE m a",
+        "-LOCKMODE this owner holds the lock in both modes: use LOCK.RELEASE with SHARED or EXCLUSIVE",
+    );
     s.check("LOCK.RELEASE m a EXCLUSIVE TOKEN 3", "-STALE token 3, current 2");
     s.check("LOCK.RELEASE m a EXCLUSIVE TOKEN 2", ":0");
     granted(&mut s, "LOCK.ACQUIRE m b SHARED", 4, 1, 30000);

@@ -2,7 +2,7 @@
 
 use crate::spec::{CommandError, errors};
 
-const REENTRANT: CommandError = CommandError::text("REENTRANT this owner holds the lock already");
+const REENTRANT: CommandError = CommandError::text("REENTRANT this owner already holds the lock");
 
 /// The limit of an owner's holds of a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ impl Limit {
         match self {
             Limit::Once if again => Err(REENTRANT),
             Limit::Most(most) if holds >= most => Err(CommandError::new(format!(
-                "HOLDLIMIT this owner holds the lock {holds} times, MAXHOLDS {most}"
+                "HOLDLIMIT this owner already holds the lock {holds} times, MAXHOLDS is {most}"
             ))),
             _ => holds.checked_add(1).ok_or(errors::INCREMENT_OVERFLOW),
         }

@@ -49,7 +49,7 @@ const FAIR_PRIORITY: CommandError =
     CommandError::text("ERR syntax error: FAIR excludes PRIORITY, since its queue is in order of arrival");
 const STRING_MODE: CommandError =
     CommandError::text("ERR syntax error: LAYOUT STRING excludes SHARED, EXCLUSIVE and FAIR");
-const DATA_TOO_LONG: CommandError = CommandError::text("ERR the data of a hold is at most 4096 bytes");
+const DATA_TOO_LONG: CommandError = CommandError::text("ERR DATA is longer than 4096 bytes");
 
 /// The options of a request for a lock.
 #[derive(Debug)]

@@ -5,7 +5,7 @@ use lockwheel_resp::{Protocol, Reply};
 use lockwheel_store::keyspace::{CalledBy, Tx};
 
 const NO_PUSHES: CommandError =
-    CommandError::text("ERR ASYNC tells of the grant by a push, for which HELLO 3 is needed");
+    CommandError::text("ERR ASYNC reports the grant by a push message, which needs RESP3: send HELLO 3");
 
 /// Whether the request comes from a client itself. Requests in scripts and transactions never wait.
 pub(in crate::locks) fn may_wait(tx: &Tx<'_>) -> bool {

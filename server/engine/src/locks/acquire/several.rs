@@ -26,7 +26,7 @@ use std::collections::BTreeSet;
 const OWNER: Symbol = MACQUIRE_IN_ANY_MODE.symbol("owner");
 
 /// The error for `FAIR`: Redisson has a list of waiters for each key, and no place in several lists at once.
-const FAIR: CommandError = CommandError::text("ERR FAIR is for one lock: use LOCK.ACQUIRE");
+const FAIR: CommandError = CommandError::text("ERR LOCK.MACQUIRE does not accept FAIR: use LOCK.ACQUIRE");
 
 /// The rows of this file.
 pub(in crate::locks) const ROWS: &[Row<BlockingHandler>] =
@@ -47,8 +47,8 @@ pub(in crate::locks) const ROWS: &[Row<BlockingHandler>] =
         .errors(&[
             "ERR syntax error: *",
             "ERR numkeys should be greater than 0: *",
-            "ERR a key is named twice: *",
-            "ERR FAIR is for one lock: use LOCK.ACQUIRE",
+            "ERR key '*' is given twice",
+            "ERR LOCK.MACQUIRE does not accept FAIR: use LOCK.ACQUIRE",
             "ERR value is not an integer or out of range: *",
             "ERR value is out of range, must be positive: *",
             "ERR invalid expire time in 'lock.macquire' command: *",
@@ -57,13 +57,13 @@ pub(in crate::locks) const ROWS: &[Row<BlockingHandler>] =
             "ERR invalid owner: *",
             "ERR the lease of a session is at least 100 milliseconds, not *",
             "ERR the PING interval of a session is at least 100 milliseconds: *",
-            "ERR the data of a hold is at most 4096 bytes",
-            "ERR ASYNC tells of the grant by a push, for which HELLO 3 is needed",
-            "WAITQFULL this connection waits for 1024 locks already",
+            "ERR DATA is longer than 4096 bytes",
+            "ERR ASYNC reports the grant by a push message, which needs RESP3: send HELLO 3",
+            "WAITQFULL this connection already waits for 1024 locks",
             "LOCKMODE the key holds a read-write lock",
             "LOCKMODE the key holds a plain lock",
-            "REENTRANT this owner holds the lock already",
-            "HOLDLIMIT this owner holds the lock *",
+            "REENTRANT this owner already holds the lock",
+            "HOLDLIMIT this owner already holds the lock *",
             "ERR increment or decrement would overflow",
             "DEADLOCK *",
         ])];
@@ -79,7 +79,7 @@ fn acquire(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOu
     let keys = &args.from(2)[..count];
     let mut seen = BTreeSet::new();
     if let Some(key) = keys.iter().find(|key| !seen.insert(**key)) {
-        return Err(CommandError::new(format!("ERR a key is named twice: '{}'", Shown(key))));
+        return Err(CommandError::new(format!("ERR key '{}' is given twice", Shown(key))));
     }
     options.check_pushes(tx, reply.protocol())?;
     let (block, rank) = (options.wait(), options.priority.saturating_neg());

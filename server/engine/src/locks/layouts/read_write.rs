@@ -20,7 +20,7 @@ use lockwheel_store::values::{Hash, IntText, Str, Value};
 /// The error for a key that holds a lock of the other layout.
 pub(in crate::locks) const PLAIN: CommandError = CommandError::text("LOCKMODE the key holds a plain lock");
 const CONVERT: CommandError =
-    CommandError::text("DEADLOCK use LOCK.CONVERT: this owner holds the lock shared");
+    CommandError::text("DEADLOCK this owner holds the lock in shared mode: use LOCK.CONVERT");
 
 /// The holds of one owner in a read-write lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -15,7 +15,7 @@ pub(super) fn standing(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) -> Result<Stan
     match tx.get(key) {
         None => Ok(Standing::Free),
         Some(Value::Str(text)) if *text.text() == *owner => {
-            Err(CommandError::text("REENTRANT this owner holds the lock already"))
+            Err(CommandError::text("REENTRANT this owner already holds the lock"))
         }
         Some(Value::Str(_)) => Ok(Standing::Others),
         Some(_) => Err(errors::WRONG_TYPE),

@@ -4,7 +4,7 @@ use crate::core::{Cancellation, ClientHandler, Handler};
 use crate::spec::{Args, CommandError, Flags, KeyFlags, KeySpec, Row};
 use lockwheel_store::keyspace::Tx;
 
-const CANCELLED: CommandError = CommandError::text("UNBLOCKED wait ended by LOCK.CANCEL");
+const CANCELLED: CommandError = CommandError::text("UNBLOCKED LOCK.CANCEL ended the wait");
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[Row::new(
