@@ -48,7 +48,7 @@ fn what_cannot_be_is_refused_within_the_script() {
     let negative = "\"ERR value is not an integer or out of range: milliseconds must be an integer from 0 on that \
                     keeps the clocks within their range, not '-1'\"";
     s.check(&call("'clock.advance', -1"), negative);
-    s.check(&call("'clock.advance', 1, 'settle', 20"), "\"ERR SETTLE is not allowed from script\"");
+    s.check(&call("'clock.advance', 1, 'settle', 20"), "\"ERR SETTLE is not allowed in a script\"");
     s.check(&call("'clock.next'"), "\"ERR This Redis command is not allowed from script\"");
     s.check(&call("'control.reset'"), "\"ERR This Redis command is not allowed from script\"");
     s.check(
@@ -67,7 +67,10 @@ fn a_script_turns_the_clock_as_often_as_it_likes_but_not_to_and_fro_for_ever() {
     s.check("TIME", r#"["100", "0"]"#);
     let script = "for turn = 1, 1e9 do local answer = redis.pcall('clock.step', turn % 2 == 1 and 5 or -5) \
                   if answer.err then return {turn, answer.err} end end";
-    s.check(&format!("EVAL \"{script}\" 0"), "[:65537, \"ERR too many turns of the clock in one script\"]");
+    s.check(
+        &format!("EVAL \"{script}\" 0"),
+        "[:65537, \"ERR too many advances of the clock in one script\"]",
+    );
     s.check("TIME", r#"["100", "0"]"#);
 }
 

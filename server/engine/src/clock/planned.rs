@@ -7,7 +7,7 @@ use lockwheel_store::time::{Clock, ClockError, Now};
 /// The maximum number of advances that one script or transaction plans, after mergeable ones have been merged.
 const MAX_PLANNED: usize = 1 << 16;
 
-const TOO_MANY: CommandError = CommandError::text("ERR too many turns of the clock in one script");
+const TOO_MANY: CommandError = CommandError::text("ERR too many advances of the clock in one script");
 
 /// An advance of the clock that a running script has asked for.
 #[derive(Clone, Copy, Debug)]

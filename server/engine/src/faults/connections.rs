@@ -12,10 +12,11 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(crate) const MAX_PARTITIONS: usize = 1000;
 /// The error of a partition beyond [`MAX_PARTITIONS`].
 pub(crate) const TOO_MANY_PARTITIONS: CommandError =
-    CommandError::text("ERR there can be no more than 1000 partitions");
+    CommandError::text("ERR too many partitions: the maximum is 1000");
 /// The maximum memory of all partitions, in bytes.
 const MAX_PARTITION_BYTES: usize = 1 << 20;
-const TOO_LARGE: CommandError = CommandError::text("ERR all partitions can take no more than 1048576 bytes");
+const TOO_LARGE: CommandError =
+    CommandError::text("ERR the partitions would take more than 1048576 bytes together");
 
 /// The connections whose traffic a fault affects.
 #[derive(Debug, Default)]

@@ -4,17 +4,16 @@ use super::action::{Action, Latency, ReplyAction, RequestAction, Slices, Substit
 use super::condition::{Conditions, ReplyKind};
 use super::group::Group;
 use super::rule::Parsed;
-use crate::spec::syntax::Shown;
 use crate::spec::{
     Args, CommandError, CommandGrammar, Mismatch, ParsedArgs, Symbol, errors, grammar, symbols,
 };
 use lockwheel_resp::number;
 
-const WRONG_SHA: CommandError = CommandError::text("ERR a script is named by the 40 digits of its SHA-1");
-const WRONG_CHANCE: CommandError = CommandError::text("ERR PROB is a number from 0 to 1");
+const WRONG_SHA: CommandError = CommandError::text("ERR invalid SHA-1");
+const WRONG_CHANCE: CommandError = CommandError::text("ERR invalid probability");
 const RESULT_OF_REQUEST: CommandError =
-    CommandError::text("ERR RESULT goes with actions on the reply only: this one acts before there is one");
-const NO_ACTION: CommandError = CommandError::text("ERR a rule ends with DO and an action");
+    CommandError::text("ERR RESULT needs an action on the reply, such as DROPREPLY");
+const NO_ACTION: CommandError = CommandError::text("ERR a rule must end with DO and an action");
 
 /// Resolves the full name of a command in lower case.
 ///
@@ -77,9 +76,6 @@ pub(super) fn rule(args: Args<'_>, resolve: &CommandResolver<'_>) -> Result<Pars
 fn explained(args: Args<'_>, mismatch: Mismatch) -> CommandError {
     let begins_action = |word: &&str| ["DO", "DROPREQUEST"].contains(word);
     match mismatch {
-        Mismatch::Twice(_, second) => {
-            CommandError::new(format!("ERR a condition is named twice: '{}'", Shown(&args[second])))
-        }
         Mismatch::Word(at) if at == args.len() && ADD.expected(args, at).iter().any(begins_action) => {
             NO_ACTION
         }

@@ -11,11 +11,12 @@ use lockwheel_resp::number;
 
 /// The maximum number of rules.
 const RULES_MAX: usize = 1000;
-const TOO_MANY: CommandError = CommandError::text("ERR there can be no more than 1000 rules");
+const TOO_MANY: CommandError = CommandError::text("ERR too many rules: the maximum is 1000");
 
 /// The maximum memory of all rules, in bytes.
 const RULES_MAX_BYTES: usize = 1 << 20;
-const TOO_LARGE: CommandError = CommandError::text("ERR all rules can take no more than 1048576 bytes");
+const TOO_LARGE: CommandError =
+    CommandError::text("ERR the rules would take more than 1048576 bytes together");
 
 /// The actions of the rules on a request before it is executed.
 #[derive(Debug, Default)]
@@ -80,7 +81,7 @@ impl Rules {
         let name = &args[1];
         let parsed = parse::rule(args, resolve)?;
         if self.find(name).is_some() {
-            return Err(CommandError::new(format!("ERR there is a rule '{}' already", Shown(name))));
+            return Err(CommandError::new(format!("ERR rule '{}' already exists", Shown(name))));
         }
         if self.rules.len() == RULES_MAX {
             return Err(TOO_MANY);

@@ -68,7 +68,7 @@ impl Faults {
             let command = commands.find_full(name).ok_or_else(|| no_such_command(commands, name))?;
             match command.has(Flags::CONTROL) {
                 true => Err(CommandError::new(format!(
-                    "ERR rules do not see '{}', which steers a test",
+                    "ERR fault rules do not apply to the control command '{}'",
                     command.name
                 ))),
                 false => Ok(command.name.clone()),

@@ -7,9 +7,10 @@ use crate::spec::CommandError;
 use lockwheel_resp::Reply;
 
 /// The error for a request that names a server, if the process has no other server.
-pub(crate) const ALONE: &str = "ERR this server is by itself: there are no others in its process";
+pub(crate) const ALONE: &str = "ERR this server is not part of a topology: its process runs no other server";
 /// The error for a request that would kill the last server.
-pub(crate) const LAST: &str = "ERR no other server is left that could be asked to bring it back";
+pub(crate) const LAST: &str =
+    "ERR the last running server cannot be taken down: no server would be left to bring it back";
 pub(crate) const NO_SUCH_SERVER: &str = "ERR there is no such server in this topology: *";
 
 /// A request of a client to all servers of its process.

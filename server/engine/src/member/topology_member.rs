@@ -89,7 +89,7 @@ impl TopologyMember {
         }
         let unknown = || {
             let (last, word) = (self.members.len() - 1, Shown(word));
-            let servers = format!("a server is a number from 0 to {last} or host:port, not '{word}'");
+            let servers = format!("the server must be a number from 0 to {last} or host:port, not '{word}'");
             CommandError::new(format!("ERR there is no such server in this topology: {servers}"))
         };
         let text = std::str::from_utf8(word).map_err(|_| unknown())?;

@@ -24,7 +24,7 @@ const ADVANCE_ERRORS: &[&str] = &[
     "ERR value is out of range, must be positive: *",
     "ERR syntax error: *",
 ];
-const SETTLES_IN_SCRIPT: CommandError = CommandError::text("ERR SETTLE is not allowed from script");
+const SETTLES_IN_SCRIPT: CommandError = CommandError::text("ERR SETTLE is not allowed in a script");
 
 const fn clock_row(name: &'static str, arity: i32, handler: ClockHandler) -> Row<Handler> {
     Row::new(name, arity, Handler::Clock(handler)).categories(&["control"])

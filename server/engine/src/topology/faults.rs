@@ -12,7 +12,7 @@ use crate::replication::Fed;
 use crate::spec::CommandError;
 
 const NO_REPLICA: CommandError =
-    CommandError::text("ERR that server is no replica of a server in this topology");
+    CommandError::text("ERR the server is not a replica of a server in this topology");
 const NONE_CAN: CommandError = CommandError::text("ERR no replica in this topology can take over");
 
 /// The client that asks for a fault, and its server.

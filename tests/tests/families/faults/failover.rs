@@ -284,7 +284,10 @@ fn wrong_words_change_nothing() {
         let told = scene.ask(scene.steer, line);
         assert!(told.starts_with("-ERR syntax error: "), "{line}: {told}");
     }
-    scene.steer("FAULT.FAILOVER 1", "-ERR this server is by itself: there are no others in its process");
+    scene.steer(
+        "FAULT.FAILOVER 1",
+        "-ERR this server is not part of a topology: its process runs no other server",
+    );
     scene.steer("FAULT.RESTART DOWN x", "-ERR value is not an integer or out of range: *");
     scene.steer("FAULT.RESTART DOWN -1", "-ERR value is out of range, must be positive: *");
     scene.steer("GET k", "$1 v");

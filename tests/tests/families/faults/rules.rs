@@ -122,14 +122,17 @@ fn wrong_rules_are_refused_and_change_nothing() {
     for (rule, error) in [
         ("x ON", "syntax error"),
         ("x ON nosuch DO HOLD", "unknown command 'nosuch'"),
-        ("x ON clock.advance DO HOLD", "rules do not see 'clock.advance', which steers a test"),
-        ("x ON FAULT.GO DO HOLD", "rules do not see 'fault.go', which steers a test"),
-        ("x ON get ON set DO HOLD", "a condition is named twice"),
-        ("x CLIENT 1 LIB x DO HOLD", "a condition is named twice"),
-        (&format!("x SCRIPT {sha} DO HOLD"), "a script is named by the 40 digits of its SHA-1"),
-        ("x SCRIPT abc DO HOLD", "a script is named by the 40 digits of its SHA-1"),
-        ("x ON get KEY k", "a rule ends with DO and an action"),
-        ("x ON get DO", "a rule ends with DO and an action"),
+        ("x ON clock.advance DO HOLD", "fault rules do not apply to the control command 'clock.advance'"),
+        ("x ON FAULT.GO DO HOLD", "fault rules do not apply to the control command 'fault.go'"),
+        ("x ON get ON set DO HOLD", "syntax error: 'ON' is given twice"),
+        ("x CLIENT 1 LIB x DO HOLD", "syntax error: 'CLIENT' and 'LIB' exclude each other"),
+        (
+            &format!("x SCRIPT {sha} DO HOLD"),
+            "invalid SHA-1: SCRIPT sha1 must be 40 hexadecimal digits, not '",
+        ),
+        ("x SCRIPT abc DO HOLD", "invalid SHA-1: SCRIPT sha1 must be 40 hexadecimal digits, not '"),
+        ("x ON get KEY k", "a rule must end with DO and an action"),
+        ("x ON get DO", "a rule must end with DO and an action"),
         ("x WHEN get DO HOLD", "syntax error"),
         ("x DO EXPLODE", "syntax error"),
         ("x DO HOLD IT", "syntax error"),
@@ -138,16 +141,13 @@ fn wrong_rules_are_refused_and_change_nothing() {
         ("x DO TRUNCATE -1", "value is out of range, must be positive"),
         ("x TIMES 0 DO HOLD", "value is out of range, must be positive"),
         ("x ARG 0 get DO HOLD", "value is out of range, must be positive"),
-        ("x PROB 1.5 DO HOLD", "PROB is a number from 0 to 1"),
-        ("x PROB nan DO HOLD", "PROB is a number from 0 to 1"),
+        ("x PROB 1.5 DO HOLD", "invalid probability: PROB chance must be a number from 0 to 1, not '"),
+        ("x PROB nan DO HOLD", "invalid probability: PROB chance must be a number from 0 to 1, not '"),
         ("x RESULT MAYBE DO HOLDREPLY", "syntax error"),
-        (
-            "x RESULT OK DO HOLD",
-            "RESULT goes with actions on the reply only: this one acts before there is one",
-        ),
+        ("x RESULT OK DO HOLD", "RESULT needs an action on the reply, such as DROPREPLY"),
         ("x DO ARG 1 5", "syntax error"),
         ("x DO REPLY 5", "syntax error"),
-        ("there DO HOLD", "there is a rule 'there' already"),
+        ("there DO HOLD", "rule 'there' already exists"),
     ] {
         let answer = scene.ask(scene.steer, &format!("FAULT.ADD {rule}"));
         let is_it = answer.starts_with(&format!("-ERR {error}"));
@@ -181,10 +181,10 @@ fn there_is_a_bound_to_rules() {
     for number in 0..1000 {
         scene.add(&format!("{number} ON get KEY {number} DO HOLD"));
     }
-    scene.steer("FAULT.ADD more ON get DO HOLD", "-ERR there can be no more than 1000 rules");
+    scene.steer("FAULT.ADD more ON get DO HOLD", "-ERR too many rules: the maximum is 1000");
     scene.steer("FAULT.CLEAR", ":1000");
     let long = "x".repeat(600_000);
-    let too_large = "-ERR all rules can take no more than 1048576 bytes";
+    let too_large = "-ERR the rules would take more than 1048576 bytes together";
     scene.steer(&format!("FAULT.ADD {long}{long} ON get DO HOLD"), too_large);
     scene.steer(&format!("FAULT.ADD one ON get CONTAINS {long} DO HOLD"), too_large);
     scene.add(&format!("{long} ON get DO HOLD"));
@@ -196,7 +196,7 @@ fn there_is_a_bound_to_rules() {
 fn there_is_a_bound_to_partitions_and_patterns_in_bytes() {
     let mut scene = Scene::new();
     let long = "x".repeat(600_000);
-    let too_large = "-ERR all partitions can take no more than 1048576 bytes";
+    let too_large = "-ERR the partitions would take more than 1048576 bytes together";
     for of in ["NAME", "LIB", "ADDR"] {
         scene.steer(&format!("FAULT.PARTITION {of} {long}{long}"), too_large);
         scene.steer(&format!("FAULT.PARTITION {of} {long}"), ":0");

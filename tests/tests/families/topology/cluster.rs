@@ -218,7 +218,7 @@ fn partitions_are_bounded() {
         assert!(matches!(clients[1].line("FAULT.PARTITION NODES 0,0 FROM 3"), reply::Reply::Int(_)));
     }
     let refused = text(&mut clients[1], "FAULT.PARTITION NODES 0 FROM 3");
-    assert_eq!(refused, "-ERR there can be no more than 1000 partitions");
+    assert_eq!(refused, "-ERR too many partitions: the maximum is 1000");
     assert_eq!(text(&mut clients[1], "FAULT.HEAL"), ":1000");
 }
 

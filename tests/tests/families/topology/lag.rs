@@ -159,6 +159,6 @@ fn a_replica_follows_a_master_that_comes_back_within_one_turn() {
 #[test]
 fn a_link_carries_all_keys_or_none() {
     let (_topology, mut clients) = lagging();
-    let refused = "-ERR in a topology all keys lag, or none: FAULT.LAG takes no KEY here";
+    let refused = "-ERR FAULT.LAG does not accept KEY in a topology, where the lag applies to all keys";
     assert_eq!(text(&mut clients[0], "FAULT.LAG KEY a*"), refused);
 }

@@ -313,7 +313,7 @@ fn clients_of_the_old_master_are_cut_by_a_failover() {
     assert_eq!(text(&mut clients[1], "SET k v"), "+OK");
     assert_eq!(
         text(&mut clients[1], "FAULT.FAILOVER 1"),
-        "-ERR that server is no replica of a server in this topology"
+        "-ERR the server is not a replica of a server in this topology"
     );
 }
 
@@ -333,7 +333,7 @@ fn replicas_are_told_nothing_while_the_lag_has_no_end() {
 fn a_server_by_itself_refuses_them() {
     let server = ours::builder().start().expect("it starts");
     let mut client = Client::connect(server.addr());
-    let alone = "-ERR this server is by itself: there are no others in its process";
+    let alone = "-ERR this server is not part of a topology: its process runs no other server";
     for line in ["FAULT.DOWN 0", "FAULT.UP 0", "FAULT.PARTITION NODES 0", "FAULT.LAG 5", "FAULT.FAILOVER 0"] {
         assert_eq!(text(&mut client, line), alone, "{line}");
     }
@@ -345,7 +345,8 @@ fn servers_that_there_are_not_are_refused() {
     let (_topology, mut clients) = manual();
     for name in ["3", "-1", "+1", "01", "127.0.0.1:1", "127.0.0.1:+1", "x", "10.0.0.1:6379"] {
         let refused = format!(
-            "-ERR there is no such server in this topology: a server is a number from 0 to 2 or host:port, not '{name}'"
+            "-ERR there is no such server in this topology: \
+             the server must be a number from 0 to 2 or host:port, not '{name}'"
         );
         assert_eq!(text(&mut clients[0], &format!("FAULT.DOWN {name}")), refused, "{name}");
         assert_eq!(text(&mut clients[0], &format!("FAULT.PARTITION NODES 0,{name}")), refused, "{name}");
@@ -359,7 +360,8 @@ fn the_last_server_is_not_killed_while_none_could_bring_it_back() {
     assert_eq!(text(&mut clients[2], "FAULT.DOWN 0"), "+OK");
     assert_eq!(text(&mut clients[2], "FAULT.DOWN 1 500"), "+OK");
     for line in ["FAULT.DOWN 2", "FAULT.DOWN 2 500"] {
-        let refused = "-ERR no other server is left that could be asked to bring it back";
+        let refused =
+            "-ERR the last running server cannot be taken down: no server would be left to bring it back";
         assert_eq!(text(&mut clients[2], line), refused, "{line}");
     }
     clients[2].line("CLOCK.RESUME");

@@ -329,7 +329,7 @@ fn a_mistyped_name_is_answered_the_nearest_one() {
         ("FAULT.FREEZECLIENT 99999999999999999999 FOREVER", "client-id must be an integer from 0 to "),
         ("CLOCK.SET x", "milliseconds must be an integer from 0 to 4611686018427387, not 'x'"),
         ("CLOCK.SET -1", "milliseconds must be an integer from 0 to 4611686018427387, not '-1'"),
-        ("FAULT.ADD slow DO HOLD", "there is a rule 'slow' already"),
+        ("FAULT.ADD slow DO HOLD", "rule 'slow' already exists"),
     ] {
         let answer = server.ask(client, line);
         assert!(answer.starts_with("-ERR ") && answer.contains(expected), "{line}: {answer}");

@@ -89,8 +89,8 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
         .grammar(PARTITION)
         .errors(&[
             "ERR syntax error: *",
-            "ERR there can be no more than 1000 partitions",
-            "ERR all partitions can take no more than 1048576 bytes",
+            "ERR too many partitions: the maximum is 1000",
+            "ERR the partitions would take more than 1048576 bytes together",
             ALONE,
             NO_SUCH_SERVER,
         ]),

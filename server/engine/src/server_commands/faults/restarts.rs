@@ -11,7 +11,8 @@ use lockwheel_resp::Reply;
 
 /// In a topology, a whole link lags, with all keys.
 const NO_KEYS: CommandError = CommandError::text(NO_KEYS_ERROR);
-const NO_KEYS_ERROR: &str = "ERR in a topology all keys lag, or none: FAULT.LAG takes no KEY here";
+const NO_KEYS_ERROR: &str =
+    "ERR FAULT.LAG does not accept KEY in a topology, where the lag applies to all keys";
 
 const FAILOVER: &CommandGrammar = grammar!("[server] [TOKENS]");
 const SERVER: Symbol = FAILOVER.symbol("server");
@@ -41,7 +42,7 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
             "ERR syntax error: *",
             ALONE,
             NO_SUCH_SERVER,
-            "ERR that server is no replica of a server in this topology",
+            "ERR the server is not a replica of a server in this topology",
             "ERR no replica in this topology can take over",
         ]),
     row("fault.lag", -1, lag)
