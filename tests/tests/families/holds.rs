@@ -229,16 +229,17 @@ fn a_token_that_is_not_the_holds_own_changes_nothing() {
     s.run("LOCK.ACQUIRE l a PX 1000");
     s.run("CLOCK.ADVANCE 1000");
     s.run("LOCK.ACQUIRE l a PX 1000");
-    s.check("LOCK.RELEASE l a TOKEN 1", "-STALE token 1, current 2");
-    s.check("LOCK.RELEASE l a ALL TOKEN 1", "-STALE token 1, current 2");
-    s.check("LOCK.RENEW 1 l a PX 5000 TOKEN 1", "-STALE token 1, current 2");
+    s.check("LOCK.RELEASE l a TOKEN 1", "-STALE token 1 is not the current token 2");
+    s.check("LOCK.RELEASE l a ALL TOKEN 1", "-STALE token 1 is not the current token 2");
+    s.check("LOCK.RENEW 1 l a PX 5000 TOKEN 1", "-STALE token 1 is not the current token 2");
     s.run("LOCK.ACQUIRE m a PX 1000");
-    s.check("LOCK.RENEW 2 m l a PX 5000 GT TOKEN 3", "-STALE token 3, current 2");
+    s.check("LOCK.RENEW 2 m l a PX 5000 GT TOKEN 3", "-STALE token 3 is not the current token 2");
     s.check("PTTL l", ":1000").check("PTTL m", ":1000");
     s.check("LOCK.RENEW 2 l none a PX 5000 TOKEN 2 GT", "[:1, :0]").check("PTTL l", ":5000");
     s.check("LOCK.RELEASE l b TOKEN 2", "-NOTHELD this owner does not hold the lock");
     s.check("LOCK.RELEASE l a TOKEN 2", ":0");
-    s.check("HSET n a 1", ":1").check("LOCK.RELEASE n a TOKEN 2", "-STALE token 2, current none");
+    s.check("HSET n a 1", ":1")
+        .check("LOCK.RELEASE n a TOKEN 2", "-STALE token 2 is not current: there is no current token");
 }
 
 #[test]
@@ -349,7 +350,7 @@ fn a_lock_that_is_renamed_or_copied_is_held_under_its_new_name_by_a_grant_of_its
     check_holder(&mut s, "b", "token", ":2");
     s.check("LOCK.RENEW 1 b me PX 1000 TOKEN 2", "[:1]");
     check_token(&mut s, "LOCK.ACQUIRE b me", 2);
-    s.check("LOCK.RELEASE b me TOKEN 1", "-STALE token 1, current 2");
+    s.check("LOCK.RELEASE b me TOKEN 1", "-STALE token 1 is not the current token 2");
     s.check(
         "LOCK.RELEASE a me",
         "-LOCKLOST this owner's hold with grant 1 deleted at 5000000, current grant none",

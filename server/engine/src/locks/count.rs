@@ -5,7 +5,7 @@ use lockwheel_store::keyspace::{Tx, events};
 use lockwheel_store::values::{Str, Value};
 
 const NO_COUNT: CommandError =
-    CommandError::text("ERR value is not an integer or out of range: the text in the key is no count");
+    CommandError::text("ERR value is not an integer or out of range: the value of the key is not a count");
 
 /// Returns the count of a key, or `None` if there is no such key.
 ///

@@ -12,8 +12,11 @@ use crate::spec::{
 use lockwheel_resp::Reply;
 use lockwheel_store::keyspace::Tx;
 
-const TOO_MANY_SECTIONS: CommandError = CommandError::text("ERR too many sections are open");
-const TOO_MANY_PATTERNS: CommandError = CommandError::text("ERR too many patterns are observed");
+const TOO_MANY_SECTIONS: CommandError = CommandError::text(
+    "ERR too many open sections: the maximum is 65536 sections, or 8388608 bytes of names",
+);
+const TOO_MANY_PATTERNS: CommandError =
+    CommandError::text("ERR too many observed patterns: the maximum is 1024");
 
 const OBSERVE: &CommandGrammar = grammar!("[DEL] pattern");
 const ENTER: &CommandGrammar = grammar!("key owner [TOKEN token:1..]");
@@ -46,7 +49,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .grammar(OBSERVE)
         .errors(&[
             "ERR syntax error: *",
-            "ERR too many patterns are observed",
+            "ERR too many observed patterns: the maximum is 1024",
             "ERR the pattern is longer than 4096 bytes",
         ]),
     row("lock.enter", -3, enter)
@@ -65,7 +68,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
             "ERR invalid owner: *",
             "ERR value is not an integer or out of range: *",
             "ERR value is out of range, must be positive: *",
-            "ERR too many sections are open",
+            "ERR too many open sections: the maximum is 65536 sections, or 8388608 bytes of names",
         ]),
     row("lock.leave", 3, leave)
         .keys(&[KeySpec::one(1, &[KeyFlags::RO])])

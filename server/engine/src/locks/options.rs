@@ -6,7 +6,7 @@ use lockwheel_store::keyspace::Tx;
 
 /// The error for `PING` without a connection that keeps the lease.
 pub(super) const PING_WITHOUT_SESSION: CommandError =
-    CommandError::text("ERR syntax error: PING is for a SESSION");
+    CommandError::text("ERR syntax error: PING needs SESSION");
 
 /// The lease of a request that names none, in milliseconds: Redisson's `lockWatchdogTimeout`.
 pub(super) const DEFAULT_LEASE_MS: i64 = 30_000;

@@ -17,7 +17,10 @@ pub(super) fn check_token(tx: &Tx<'_>, key: &[u8], field: &[u8], token: i64) -> 
 
 /// Returns the error for a token of another grant than the current one.
 pub(super) fn stale(token: i64, current: Option<u64>) -> CommandError {
-    CommandError::new(format!("STALE token {token}, current {}", or_none(current)))
+    CommandError::new(match current {
+        Some(current) => format!("STALE token {token} is not the current token {current}"),
+        None => format!("STALE token {token} is not current: there is no current token"),
+    })
 }
 
 /// Returns a grant's number, as error texts show it.
@@ -37,7 +40,7 @@ pub(super) fn check_owner(owner: &[u8]) -> Result<&[u8], CommandError> {
 #[cold]
 fn invalid_owner(owner: &[u8]) -> CommandError {
     CommandError::new(format!(
-        "ERR invalid owner: owner must be a name that is neither empty nor part of the layout of locks, not '{}'",
+        "ERR invalid owner: owner must be a name that is neither empty nor reserved for the layout of locks, not '{}'",
         Shown(owner)
     ))
 }

@@ -20,9 +20,9 @@ const COUNT: Symbol = THROTTLE.symbol("count");
 const SECONDS: Symbol = THROTTLE.symbol("seconds");
 const QUANTITY: Symbol = THROTTLE.symbol("quantity");
 
-const ARRIVAL: CommandError = CommandError::text("ERR the key holds no arrival time");
-const TOO_LONG: CommandError =
-    CommandError::text("ERR at this rate, max-burst or quantity takes longer than can be counted");
+const ARRIVAL: CommandError =
+    CommandError::text("ERR the value of the key is not an arrival time of CL.THROTTLE");
+const TOO_LONG: CommandError = CommandError::text("ERR max-burst or quantity is too large for this rate");
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<DataHandler>] = &[
@@ -42,8 +42,8 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
             "ERR syntax error: *",
             "ERR value is out of range, must be positive: *",
             "ERR value is not an integer or out of range: *",
-            "ERR the key holds no arrival time",
-            "ERR at this rate, max-burst or quantity takes longer than can be counted",
+            "ERR the value of the key is not an arrival time of CL.THROTTLE",
+            "ERR max-burst or quantity is too large for this rate",
         ]),
     Row::help_command("cl.help", 1)
         .flags(&[Flags::LOADING, Flags::STALE])

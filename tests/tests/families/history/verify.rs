@@ -138,7 +138,10 @@ fn what_is_declared_is_bounded_in_bytes() {
     let mut enter = |name: &str| client.line(&format!("LOCK.ENTER s {name}")).to_string();
     let entered = (0..9).take_while(|number| enter(&format!("{long}{number}")) == ":1").count();
     assert!((4..8).contains(&entered), "{entered}");
-    assert_eq!(enter(&format!("{long}9")), "-ERR too many sections are open");
+    assert_eq!(
+        enter(&format!("{long}9")),
+        "-ERR too many open sections: the maximum is 65536 sections, or 8388608 bytes of names"
+    );
     assert_eq!(enter("short"), ":1");
     assert_eq!(client.line(&format!("LOCK.LEAVE s {long}0")).to_string(), ":1");
     assert_eq!(client.line(&format!("LOCK.ENTER s {long}9")).to_string(), ":1");

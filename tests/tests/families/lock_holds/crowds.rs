@@ -408,7 +408,7 @@ fn fenced_resources_are_bounded_in_bytes_and_apart_from_maxmemory() {
     for resource in 0..1000 {
         assert_eq!(server.ask(main, &format!("LOCK.FENCE {resource}{name} 1")), "+OK\r\n");
         server.ask(main, &format!("LOCK.ACQUIRE {resource}{name} o FENCED FENCE f{resource}{name}"));
-        assert_eq!(server.ask(main, "LOCK.FENCE used 6"), "-STALE token 6 below 7\r\n");
+        assert_eq!(server.ask(main, "LOCK.FENCE used 6"), "-STALE token 6 is below the highest token 7\r\n");
     }
     server.ask(main, "FLUSHALL");
     let stats = server.ask(main, "MEMORY STATS");
@@ -418,8 +418,8 @@ fn fenced_resources_are_bounded_in_bytes_and_apart_from_maxmemory() {
     // The resource in repeated use has stayed, the oldest of the others has not, and the newest has.
     assert_eq!(server.ask(main, &format!("LOCK.FENCEINFO 0{name}")), "_\r\n");
     assert_ne!(server.ask(main, &format!("LOCK.FENCEINFO 999{name}")), "_\r\n");
-    let too_large =
-        "-ERR a fenced resource can take no more than 4194304 bytes with its name and that of its lock\r\n";
+    let too_large = "-ERR the names of the resource and its lock are too long: \
+                     a resource takes at most 4194304 bytes\r\n";
     let long = "n".repeat(MAX as usize);
     assert_eq!(server.ask(main, &format!("LOCK.FENCE {long} 1")), too_large);
     assert_eq!(server.ask(main, &format!("LOCK.ACQUIRE lock o FENCE {long}")), too_large);
@@ -428,7 +428,7 @@ fn fenced_resources_are_bounded_in_bytes_and_apart_from_maxmemory() {
     server.ask(main, &format!("CONFIG SET maxmemory {}", before + MAX / 4));
     assert_eq!(server.ask(main, "SET key value"), "+OK\r\n");
     assert_eq!(number(&server.ask(main, "MEMORY STATS"), "locks.fences"), fences);
-    assert_eq!(server.ask(main, "LOCK.FENCE used 6"), "-STALE token 6 below 7\r\n");
+    assert_eq!(server.ask(main, "LOCK.FENCE used 6"), "-STALE token 6 is below the highest token 7\r\n");
 }
 
 /// Sections, patterns, the history, rules and partitions outlive FLUSHALL. They cause no write to be refused.

@@ -5,12 +5,16 @@ use lockwheel_tests::ours;
 #[test]
 fn a_token_is_checked_against_the_grants_of_a_lock() {
     let mut s = ours::manual_scenario();
-    s.check("LOCK.CHECK l 1", ":0").check("LOCK.ASSERT l 1", "-STALE token 1, current none");
+    s.check("LOCK.CHECK l 1", ":0")
+        .check("LOCK.ASSERT l 1", "-STALE token 1 is not current: there is no current token");
     s.run("LOCK.ACQUIRE l a PX 1000");
     s.check("LOCK.CHECK l 1", ":1").check("LOCK.ASSERT l 1", "+OK");
     for stale in ["0", "2", "-1", "9223372036854775807", "-9223372036854775808"] {
         s.check(&format!("LOCK.CHECK l {stale}"), ":0");
-        s.check(&format!("LOCK.ASSERT l {stale}"), &format!("-STALE token {stale}, current 1"));
+        s.check(
+            &format!("LOCK.ASSERT l {stale}"),
+            &format!("-STALE token {stale} is not the current token 1"),
+        );
     }
     s.check("LOCK.CHECK l x", "-ERR value is not an integer or out of range: *");
     s.run("CLOCK.ADVANCE 1000");
@@ -31,13 +35,14 @@ fn a_transaction_whose_token_is_stale_runs_nothing() {
     for line in ["WATCH k", "MULTI", "SET k 2", "LOCK.ASSERT l 1", "SET k 3"] {
         s.run(line);
     }
-    s.check("EXEC", "-EXECABORT Transaction discarded because of: STALE token 1, current 2");
+    s.check("EXEC", "-EXECABORT Transaction discarded because of: STALE token 1 is not the current token 2");
     s.check("GET k", "\"1\"").check("EXEC", "-ERR EXEC without MULTI");
     // The check concerns the state before the transaction; within it, it is a command like others.
     for line in ["MULTI", "LOCK.RELEASE l b", "LOCK.ASSERT l 2", "SET k 4"] {
         s.run(line);
     }
-    s.check("EXEC", "[:0, -STALE token 2, current none, +OK]").check("GET k", "\"4\"");
+    s.check("EXEC", "[:0, -STALE token 2 is not current: there is no current token, +OK]")
+        .check("GET k", "\"4\"");
 }
 
 /// The check uses the database that the transaction has selected by then.
@@ -55,7 +60,7 @@ fn a_token_is_checked_in_the_database_that_the_transaction_selects() {
     for line in ["MULTI", "SELECT 1", "SET k 2", "LOCK.ASSERT l 1"] {
         s.run(line);
     }
-    s.check("EXEC", "-EXECABORT Transaction discarded because of: STALE token 1, current 2");
+    s.check("EXEC", "-EXECABORT Transaction discarded because of: STALE token 1 is not the current token 2");
     s.check("EXISTS k", ":0").check("SELECT 1", "+OK").check("GET k", "\"1\"");
     // A transaction that selects nothing stays where it is.
     for line in ["MULTI", "SELECT 99", "LOCK.ASSERT l 2"] {
@@ -71,23 +76,26 @@ fn a_script_whose_token_is_stale_ends_with_the_error() {
     let script = "redis.call('LOCK.ASSERT', KEYS[1], ARGV[1]) return redis.call('SET', 'k', 'v')";
     s.check(&format!("EVAL \"{script}\" 1 l 1"), "+OK").check("DEL k", ":1");
     s.check_that(&format!("EVAL \"{script}\" 1 l 7"), |reply| {
-        reply.to_string().starts_with("-STALE token 7, current 1")
+        reply.to_string().starts_with("-STALE token 7 is not the current token 1")
     });
     s.check("EXISTS k", ":0");
-    s.check("EVAL \"return redis.pcall('LOCK.ASSERT', 'l', 7)\" 0", "-STALE token 7, current 1");
+    s.check(
+        "EVAL \"return redis.pcall('LOCK.ASSERT', 'l', 7)\" 0",
+        "-STALE token 7 is not the current token 1",
+    );
 }
 
 #[test]
 fn a_resource_takes_no_token_below_the_highest() {
     let mut s = ours::manual_scenario();
     s.check("LOCK.FENCE disk 5", "+OK").check("LOCK.FENCE disk 5", "+OK").check("LOCK.FENCE disk 7", "+OK");
-    s.check("LOCK.FENCE disk 6", "-STALE token 6 below 7");
+    s.check("LOCK.FENCE disk 6", "-STALE token 6 is below the highest token 7");
     for bad in ["0", "-1", "-9223372036854775808"] {
         s.check(&format!("LOCK.FENCE disk {bad}"), "-ERR token should be greater than 0: *");
     }
     s.check("LOCK.FENCE disk x", "-ERR value is not an integer or out of range: *");
     s.check("FLUSHALL", "+OK").check("SELECT 1", "+OK");
-    s.check("LOCK.FENCE disk 6", "-STALE token 6 below 7").check("DBSIZE", ":0");
+    s.check("LOCK.FENCE disk 6", "-STALE token 6 is below the highest token 7").check("DBSIZE", ":0");
     s.check("LOCK.FENCE atlas 9223372036854775807", "+OK");
     let disk = r#"["highest", :7, "source", (nil), "accepted", :3, "refused", :2]"#;
     s.check3("LOCK.FENCEINFO disk", disk, &as_map(disk));
@@ -110,7 +118,7 @@ fn a_grant_raises_a_resource_s_highest_token_before_its_holder_has_written() {
     s.run("LOCK.ACQUIRE l a PX 1000 FENCE disk");
     s.check("LOCK.FENCE disk 1", "+OK").run("CLOCK.ADVANCE 1000");
     s.run("LOCK.ACQUIRE l b FENCE disk");
-    s.check("LOCK.FENCE disk 1", "-STALE token 1 below 2");
+    s.check("LOCK.FENCE disk 1", "-STALE token 1 is below the highest token 2");
     let disk = r#"["highest", :2, "source", "sequence", "accepted", :1, "refused", :1]"#;
     s.check3("LOCK.FENCEINFO disk", disk, &as_map(disk));
     // A client that does not get the lock raises no fence.
@@ -137,7 +145,7 @@ fn a_resource_is_told_where_the_token_of_one_hold_more_comes_from() {
 fn a_resource_takes_the_tokens_of_one_counter() {
     let mut s = ours::manual_scenario();
     s.run("LOCK.ACQUIRE l a FENCED FENCE disk");
-    let other = "-ERR this resource takes tokens of the counter, not of the counter of another lock";
+    let other = "-ERR this resource accepts tokens of the counter, not of the counter of another lock";
     s.check("LOCK.ACQUIRE m a FENCED FENCE disk", other).check("EXISTS m", ":0");
     s.run("LOCK.RELEASE l a");
     s.run("LOCK.ACQUIRE l b FENCED FENCE disk");
@@ -146,7 +154,7 @@ fn a_resource_takes_the_tokens_of_one_counter() {
     s.check("LOCK.MACQUIRE 2 l m a FENCED FENCE atlas", other);
     // The first client continues with the sequence, and has one hold more.
     s.run("LOCK.ACQUIRE l a");
-    let mixed = "-ERR this resource takes tokens of the sequence, not of the counter";
+    let mixed = "-ERR this resource accepts tokens of the sequence, not of the counter";
     s.check("LOCK.MACQUIRE 2 l m a FENCED FENCE atlas", mixed).check("HGET l a", "\"1\"");
     s.check("EXISTS m redisson_lock_token:{m}", ":0").check("LOCK.FENCEINFO atlas", "(nil)");
     s.run("SELECT 1");
@@ -168,7 +176,7 @@ fn the_tokens_of_a_fenced_read_write_lock_are_the_counter_s() {
     s.run("LOCK.ACQUIRE l b EXCLUSIVE FENCED FENCE disk");
     s.run("LOCK.ACQUIRE l b SHARED FENCED FENCE disk");
     s.check("LOCK.CHECK l 3", ":1").check("LOCK.CHECK l 4", ":1");
-    s.check("LOCK.ASSERT l 2", "-STALE token 2, current 4").check("LOCK.FENCE disk 4", "+OK");
+    s.check("LOCK.ASSERT l 2", "-STALE token 2 is not the current token 4").check("LOCK.FENCE disk 4", "+OK");
     s.check("SET redisson_lock_token:{w} x", "+OK").run("LOCK.ACQUIRE w a EXCLUSIVE");
     let error = "-ERR value is not an integer or out of range: *";
     s.check("LOCK.MACQUIRE 2 free w a SHARED FENCED", error).check("EXISTS free", ":0");

@@ -15,7 +15,7 @@ fn a_hold_is_transferred_with_its_count_and_lease_and_a_new_token() {
     s.run("LOCK.ACQUIRE l a PX 5000");
     s.run("LOCK.ACQUIRE l a PX 5000");
     s.check("LOCK.TRANSFER l b c", "-NOTHELD this owner does not hold the lock");
-    s.check("LOCK.TRANSFER l a b TOKEN 7", "-STALE token 7, current 1");
+    s.check("LOCK.TRANSFER l a b TOKEN 7", "-STALE token 7 is not the current token 1");
     s.check("LOCK.TRANSFER l a b TOKEN 1", ":2")
         .check("HGET l b", "\"2\"")
         .check("HLEN l", ":1")

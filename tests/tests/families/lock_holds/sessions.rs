@@ -103,7 +103,7 @@ fn a_wait_of_the_connection_counts_as_a_ping_as_long_as_it_lasts() {
         ("LOCK.ACQUIRE l a SESSION PING x", "-ERR value is not an integer or out of range: "),
         (
             "LOCK.ACQUIRE l a SESSION PING 99",
-            "-ERR the PING interval of a session is at least 100 milliseconds: ",
+            "-ERR invalid PING interval: PING milliseconds must be an integer from 100 to ",
         ),
         ("SEM.ACQUIRE s a PX 500 PING 1000", "-ERR syntax error: "),
     ] {
@@ -194,7 +194,7 @@ fn a_renewal_makes_a_lease_no_shorter_and_a_later_session_keeps_the_lock() {
 #[test]
 fn a_lease_too_short_to_renew_is_refused() {
     let (mut server, main) = server();
-    let error = "-ERR the lease of a session is at least 100 milliseconds, not 99\r\n";
+    let error = "-ERR the lease of a session must be at least 100 milliseconds, not 99\r\n";
     assert_eq!(server.ask(main, "LOCK.ACQUIRE l a SESSION PX 99"), error);
     assert!(server.ask(main, "LOCK.ACQUIRE l a SESSION SESSION").starts_with("-ERR syntax error: "));
     assert_eq!(server.ask(main, "EXISTS l"), ":0\r\n");

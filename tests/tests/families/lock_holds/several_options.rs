@@ -64,7 +64,7 @@ fn a_limit_that_one_lock_is_at_is_for_none_of_them() {
 fn tokens_raise_what_is_fenced() {
     let (mut server, main, client) = server();
     server.ask(client, "LOCK.MACQUIRE 2 x y a FENCE disk");
-    assert_eq!(server.ask(main, "LOCK.FENCE disk 1"), "-STALE token 1 below 2\r\n");
+    assert_eq!(server.ask(main, "LOCK.FENCE disk 1"), "-STALE token 1 is below the highest token 2\r\n");
     assert_eq!(server.ask(main, "LOCK.FENCE disk 2"), "+OK\r\n");
     // One resource takes tokens of one source; the request then takes nothing.
     server.ask(client, "LOCK.MRELEASE 2 x y a");

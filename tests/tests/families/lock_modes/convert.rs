@@ -63,7 +63,7 @@ fn who_does_not_hold_the_lock_any_more_is_told() {
     s.run("LOCK.ACQUIRE l a SHARED PX 1000");
     s.run("LOCK.ACQUIRE l b SHARED PX 9000");
     s.check("LOCK.CONVERT l c SHARED", "-NOTHELD this owner does not hold the lock");
-    s.check("LOCK.CONVERT l a EXCLUSIVE TOKEN 9", "-STALE token 9, current 1");
+    s.check("LOCK.CONVERT l a EXCLUSIVE TOKEN 9", "-STALE token 9 is not the current token 1");
     wait(&mut s, "a", "LOCK.CONVERT l a EXCLUSIVE BLOCK 0", 1);
     s.run("CLOCK.ADVANCE 1000");
     s.on("a").expect("-LOCKLOST this owner's hold with grant 1 expired at 5001000, current grant 2");

@@ -11,7 +11,7 @@ fn the_token_of_a_fenced_lock_is_redissons_counter() {
     s.check("GET redisson_lock_token:{l}", "\"42\"")
         .check("LOCK.CHECK l 42", ":1")
         .check("LOCK.CHECK l 1", ":0");
-    s.check("LOCK.RELEASE l a TOKEN 1", "-STALE token 1, current 42");
+    s.check("LOCK.RELEASE l a TOKEN 1", "-STALE token 1 is not the current token 42");
     wait(&mut s, "b", "LOCK.ACQUIRE l b FENCED BLOCK 0", 1);
     s.check("LOCK.RELEASE l a ALL TOKEN 42", ":0");
     served(&mut s, "b", 43, 1);
@@ -37,7 +37,7 @@ fn a_lock_that_is_a_string_excludes_those_of_other_libraries() {
     s.check("LOCK.ACQUIRE l b LAYOUT STRING", "(nil)");
     s.check("LOCK.ACQUIRE l a LAYOUT STRING", "-REENTRANT this owner already holds the lock");
     s.check("LOCK.RELEASE l b", "-NOTHELD this owner does not hold the lock");
-    s.check("LOCK.RELEASE l a TOKEN 7", "-STALE token 7, current 1");
+    s.check("LOCK.RELEASE l a TOKEN 7", "-STALE token 7 is not the current token 1");
     s.check("LOCK.RENEW 1 l a PX 5000", "[:1]")
         .check("LOCK.RENEW 1 l b PX 5000", "[:0]")
         .check("PTTL l", ":5000");

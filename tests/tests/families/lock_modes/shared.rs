@@ -88,7 +88,7 @@ fn who_reads_and_wants_to_write_is_told_at_once() {
         "LOCK.RELEASE m a",
         "-LOCKMODE this owner holds the lock in both modes: use LOCK.RELEASE with SHARED or EXCLUSIVE",
     );
-    s.check("LOCK.RELEASE m a EXCLUSIVE TOKEN 3", "-STALE token 3, current 2");
+    s.check("LOCK.RELEASE m a EXCLUSIVE TOKEN 3", "-STALE token 3 is not the current token 2");
     s.check("LOCK.RELEASE m a EXCLUSIVE TOKEN 2", ":0");
     granted(&mut s, "LOCK.ACQUIRE m b SHARED", 4, 1, 30000);
     s.check("LOCK.RELEASE m a", ":0").check("LOCK.RELEASE m b", ":0").check("EXISTS m", ":0");
@@ -243,7 +243,7 @@ fn renewing_sets_every_lease_of_a_reader() {
     s.check("PTTL {l}:a:rwlock_timeout:1", ":5000").check("PTTL {l}:a:rwlock_timeout:2", ":5000");
     s.check("LOCK.RENEW 1 l a PX 4000 GT", "[:0]").check("LOCK.RENEW 1 l a PX 100", "[:1]");
     s.check("PTTL l", ":3000").check("LOCK.RENEW 1 l x PX 100", "[:0]");
-    s.check("LOCK.RENEW 1 l a PX 100 TOKEN 2", "-STALE token 2, current 1");
+    s.check("LOCK.RENEW 1 l a PX 100 TOKEN 2", "-STALE token 2 is not the current token 1");
     s.run("LOCK.ACQUIRE w a EXCLUSIVE PX 1000");
     s.check("LOCK.RENEW 1 w a PX 500", "[:1]").check("PTTL w", ":500");
     s.check("LOCK.RENEW 1 w a PX 400 GT TOKEN 3", "[:0]").check("LOCK.RENEW 1 w a PX 900 GT", "[:1]");

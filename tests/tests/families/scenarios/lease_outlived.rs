@@ -39,8 +39,8 @@ fn lease_outlived_is_told_to_who_gives_back() {
 fn lease_outlived_harms_nothing_that_is_fenced() {
     let mut stage = bob_has_the_lock_of_alice();
     stage.says("LOCK.FENCE stock 2", "+OK");
-    stage.says("LOCK.FENCE stock 1", "-STALE token 1 below 2");
-    stage.says(&format!("LOCK.ASSERT {LOCK} 1"), "-STALE token 1, current 2");
+    stage.says("LOCK.FENCE stock 1", "-STALE token 1 is below the highest token 2");
+    stage.says(&format!("LOCK.ASSERT {LOCK} 1"), "-STALE token 1 is not the current token 2");
     stage.is_found(&[]);
 }
 
@@ -119,7 +119,7 @@ fn lease_outlived_harms_nothing_with_redissons_fenced_lock() {
     stage.advance(10_000);
     assert_eq!(waiting.outcome().as_deref(), Ok("2"));
     stage.says("LOCK.FENCE stock 2", "+OK");
-    stage.says("LOCK.FENCE stock 1", "-STALE token 1 below 2");
+    stage.says("LOCK.FENCE stock 1", "-STALE token 1 is below the highest token 2");
     bob.does(&format!("fenced-unlock {LOCK}"), "");
     stage.is_found(&[]);
 }

@@ -36,7 +36,11 @@ fn lost_on_failover_is_found() {
 #[test]
 fn lost_on_failover_harms_nothing_when_the_holder_asks_again() {
     let mut pair = alice_is_forgotten();
-    check(&mut pair.heir, &format!("LOCK.ASSERT {LOCK} 1"), "-STALE token 1, current none");
+    check(
+        &mut pair.heir,
+        &format!("LOCK.ASSERT {LOCK} 1"),
+        "-STALE token 1 is not current: there is no current token",
+    );
     check(&mut pair.heir, &format!("LOCK.RENEW 1 {LOCK} alice PX 60000"), "[:0]");
     bob_takes_it(&mut pair);
     check(&mut pair.heir, &format!("LOCK.ENTER {LOCK} bob"), ":1");

@@ -40,7 +40,7 @@ fn token_regress_is_found() {
         let mut heir = realm.inherited_without_tokens();
         check(&mut heir, &format!("LOCK.RELEASE {LOCK} alice"), ":0");
         is_granted(&mut heir, "bob", "", 1);
-        stock.says("LOCK.FENCE stock 1", "-STALE token 1 below 4");
+        stock.says("LOCK.FENCE stock 1", "-STALE token 1 is below the highest token 4");
         check(&mut heir, &format!("LOCK.RELEASE {LOCK} bob"), ":0");
         is_found(&mut heir, &["violation token-order"]);
     }
@@ -57,7 +57,7 @@ fn token_regress_is_found_by_what_is_written_to() {
         let mut stock = stock(4);
         let mut heir = realm.inherited();
         is_granted(&mut heir, "bob", " FENCED", 1);
-        stock.says("LOCK.FENCE stock 1", "-STALE token 1 below 4");
+        stock.says("LOCK.FENCE stock 1", "-STALE token 1 is below the highest token 4");
         check(&mut heir, &format!("LOCK.RELEASE {LOCK} bob"), ":0");
         // The lock was granted twice, but the owners did not work at the same time.
         is_found(&mut heir, &["violation mutual-exclusion"]);
@@ -79,7 +79,7 @@ fn is_fenced(realm: &mut Realm, thread: &Thread<'_>, token: &str) {
 /// them apart.
 fn is_found_with(jvm: Option<&Jvm>, by: By) {
     let Some(jvm) = jvm else { return };
-    for (seen, answer) in [(2, "-STALE token 1 below 2"), (1, "+OK")] {
+    for (seen, answer) in [(2, "-STALE token 1 is below the highest token 2"), (1, "+OK")] {
         let mut realm = Realm::new(by);
         let client = realm.redisson(jvm, "alice", Replicas::Unused);
         let alice = client.thread("worker");

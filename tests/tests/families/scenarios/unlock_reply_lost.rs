@@ -47,7 +47,7 @@ fn unlock_reply_lost_harms_nothing_with_a_token() {
     assert_eq!(stage.token("alice"), 1);
     loses_the_answer(&mut stage, &["LOCK.RELEASE", LOCK, "alice", "TOKEN", "1"]);
     assert_eq!(stage.token("alice"), 2);
-    stage.says(&format!("LOCK.RELEASE {LOCK} alice TOKEN 1"), "-STALE token 1, current 2");
+    stage.says(&format!("LOCK.RELEASE {LOCK} alice TOKEN 1"), "-STALE token 1 is not the current token 2");
     let holders = Client::line(&mut stage.director, &format!("HGETALL {LOCK}")).to_string();
     assert_eq!(holders, r#"{"alice": "1"}"#);
     stage.is_found(&[]);

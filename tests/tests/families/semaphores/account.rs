@@ -87,7 +87,7 @@ fn a_permit_whose_lease_is_over_is_not_given_back() {
         assert_eq!(rests, [":0".to_owned(), format!(":{rest}")], "{told}");
         server.ask(client, "CLOCK.ADVANCE 2698");
     }
-    let not_held = "-NOTHELD this owner does not hold so many permits\r\n";
+    let not_held = "-NOTHELD this owner does not hold that many permits\r\n";
     assert_eq!(server.ask(client, "SEM.RELEASE s e"), not_held);
     assert_eq!(account(&mut server, client), [0, 2, 2, 0]);
     // A returned permit that nobody holds counts as an adjustment.

@@ -22,7 +22,7 @@ macro_rules! expect_taken {
     };
 }
 
-const NOT_HELD: &str = "-NOTHELD this owner does not hold so many permits";
+const NOT_HELD: &str = "-NOTHELD this owner does not hold that many permits";
 
 /// Requires the numbers of SEM.INFO: left, held, initial and adjustments.
 fn check_account(s: &mut Scenario<lockwheel::Server>, key: &str, expected: [i64; 4]) {
@@ -93,7 +93,7 @@ fn bad_requests_are_refused_and_change_nothing() {
         ("SEM.ACQUIRE k a PRIORITY x", number),
         ("SEM.ACQUIRE k a IDS IDS", "-ERR syntax error: 'IDS' is given twice"),
         ("SEM.ACQUIRE k a BARGE BARGE", "-ERR syntax error: 'BARGE' is given twice"),
-        ("SEM.ACQUIRE k a PERMITS 10001 IDS", "-ERR PERMITS with IDS is more than 10000: *"),
+        ("SEM.ACQUIRE k a PERMITS 10001 IDS", "-ERR PERMITS must be at most 10000 with IDS, not *"),
         (
             "SEM.ACQUIRE k a SOON 1",
             "-ERR syntax error: 'SOON' where PERMITS, SESSION, PING, PX, IDS, BLOCK, PRIORITY or BARGE was expected",
@@ -396,7 +396,7 @@ fn permits_of_a_session_are_held_as_long_as_its_connection() {
     s.run("SEM.INIT k 4");
     s.check(
         "SEM.ACQUIRE k a SESSION PX 99",
-        "-ERR the lease of a session is at least 100 milliseconds, not 99",
+        "-ERR the lease of a session must be at least 100 milliseconds, not 99",
     );
     s.check("SEM.ACQUIRE k a SESSION SESSION", "-ERR syntax error: 'SESSION' is given twice");
     check_taken!(s.on("a"), "SEM.ACQUIRE k a PERMITS 2 SESSION PX 300", 2, 2, 1);

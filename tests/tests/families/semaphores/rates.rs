@@ -5,7 +5,7 @@ use lockwheel_tests::ours;
 #[test]
 fn a_rate_is_so_many_permits_in_any_interval() {
     let mut s = ours::manual_scenario();
-    s.check("RATE.ACQUIRE r", "-ERR the rate is not set");
+    s.check("RATE.ACQUIRE r", "-ERR the rate is not set: use RATE.SET");
     s.check("RATE.SET r 3 100", ":1").check("RATE.SET r 9 9 NX", ":0");
     s.check("HKEYS r", r#"["rate", "interval", "type", "keepAliveTime"]"#);
     s.check("HVALS r", r#"["3", "100", "0", "0"]"#);
@@ -56,7 +56,7 @@ fn waiters_are_served_in_order_each_at_its_instant() {
 fn each_client_may_have_a_rate_and_a_queue_of_its_own() {
     let mut s = ours::manual_scenario();
     s.check("RATE.SET r 1 100 CLIENT x", ":1").check("HGET r type", "\"1\"");
-    s.check("RATE.ACQUIRE r", "-ERR the rate is each client's own, CLIENT is missing");
+    s.check("RATE.ACQUIRE r", "-ERR CLIENT is missing: this rate applies to each client separately");
     s.check("RATE.ACQUIRE r CLIENT x", "[:1, :0, :0]").check("RATE.ACQUIRE r CLIENT x", "[:0, :0, :100]");
     s.check("EXISTS {r}:value:x {r}:permits:x {r}:value", ":2");
     s.run("CLOCK.ADVANCE 20");
@@ -80,9 +80,9 @@ fn each_client_may_have_a_rate_and_a_queue_of_its_own() {
 #[test]
 fn who_waits_follows_the_rate() {
     for (change, told) in [
-        ("DEL r", "-ERR the rate is not set"),
-        ("FLUSHALL", "-ERR the rate is not set"),
-        ("RENAME r s", "-ERR the rate is not set"),
+        ("DEL r", "-ERR the rate is not set: use RATE.SET"),
+        ("FLUSHALL", "-ERR the rate is not set: use RATE.SET"),
+        ("RENAME r s", "-ERR the rate is not set: use RATE.SET"),
         ("SET r x", "-WRONGTYPE Operation against a key holding the wrong kind of value"),
         ("RATE.SET r 1 50", "-ERR requested permits exceed the rate: *"),
         ("RATE.SET r 5 50", "[:1, :3, :0]"),
@@ -192,11 +192,11 @@ fn throttle_answers_what_redis_cell_documents() {
     for (line, error) in [
         ("CL.THROTTLE k 1 1", "-ERR wrong number of arguments for 'cl.throttle' command"),
         ("CL.THROTTLE k 1 1 1 1 1", "-ERR syntax error: '1' is one word too many"),
-        ("CL.THROTTLE text 1 1 1", "-ERR the key holds no arrival time"),
+        ("CL.THROTTLE text 1 1 1", "-ERR the value of the key is not an arrival time of CL.THROTTLE"),
         ("CL.THROTTLE list 1 1 1", "-WRONGTYPE Operation against a key holding the wrong kind of value"),
         (
             "CL.THROTTLE k 9223372036854775807 1 9223372036854775807",
-            "-ERR at this rate, max-burst or quantity takes longer than can be counted",
+            "-ERR max-burst or quantity is too large for this rate",
         ),
     ] {
         s.check(line, error);

@@ -6,10 +6,10 @@ use lockwheel_store::keyspace::{Tx, events};
 use lockwheel_store::values::{Str, Value};
 
 const NO_NUMBER: CommandError = CommandError::text(
-    "ERR value is not an integer or out of range: the counter of tokens in its key is no number",
+    "ERR value is not an integer or out of range: the token counter of the lock is not an integer",
 );
 const NEGATIVE: CommandError = CommandError::text(
-    "ERR value is out of range, must be positive: the counter of tokens in its key is negative",
+    "ERR value is out of range, must be positive: the token counter of the lock is negative",
 );
 
 /// Increments the counter and returns the token of the next grant.

@@ -45,8 +45,9 @@ const FAIR_WAIT_MAX_MS: i64 = 1 << 40;
 /// The largest size of a holder's data, in bytes.
 const DATA_MAX: usize = 4096;
 
-const FAIR_PRIORITY: CommandError =
-    CommandError::text("ERR syntax error: FAIR excludes PRIORITY, since its queue is in order of arrival");
+const FAIR_PRIORITY: CommandError = CommandError::text(
+    "ERR syntax error: FAIR and PRIORITY exclude each other, since a fair queue is in order of arrival",
+);
 const STRING_MODE: CommandError =
     CommandError::text("ERR syntax error: LAYOUT STRING excludes SHARED, EXCLUSIVE and FAIR");
 const DATA_TOO_LONG: CommandError = CommandError::text("ERR DATA is longer than 4096 bytes");

@@ -35,8 +35,8 @@ pub(in crate::locks) const ROWS: &[Row<DataHandler>] = &[
         .errors(&[
             "ERR value is not an integer or out of range: *",
             "ERR token should be greater than 0: *",
-            "ERR a fenced resource can take no more than 4194304 bytes with its name and that of its lock",
-            "STALE token * below *",
+            "ERR the names of the resource and its lock are too long: a resource takes at most 4194304 bytes",
+            "STALE token * is below *",
         ]),
     row("lock.fenceinfo", -1, fence_info)
         .flags(&[Flags::READONLY])

@@ -18,7 +18,7 @@ const MAX_BYTES: usize = 4 << 20;
 const ENTRY_BYTES: usize = size_of::<(Arc<[u8]>, Resource)>() + size_of::<(u64, Arc<[u8]>)>() + 16;
 
 const TOO_LARGE: CommandError = CommandError::text(
-    "ERR a fenced resource can take no more than 4194304 bytes with its name and that of its lock",
+    "ERR the names of the resource and its lock are too long: a resource takes at most 4194304 bytes",
 );
 
 /// The fenced resources by name, in the order of their names.

@@ -50,7 +50,10 @@ impl Resource {
     pub(super) fn show(&mut self, token: i64) -> Result<(), CommandError> {
         if token < self.highest {
             self.refused += 1;
-            return Err(CommandError::new(format!("STALE token {token} below {}", self.highest)));
+            return Err(CommandError::new(format!(
+                "STALE token {token} is below the highest token {}",
+                self.highest
+            )));
         }
         self.highest = token;
         self.accepted += 1;
@@ -64,7 +67,7 @@ impl Resource {
             (own, other) if own == other => (own, "counter of another lock"),
             names => names,
         };
-        Err(CommandError::new(format!("ERR this resource takes tokens of the {own}, not of the {other}")))
+        Err(CommandError::new(format!("ERR this resource accepts tokens of the {own}, not of the {other}")))
     }
 
     /// Returns the bytes of the name of the lock whose counter gives the tokens.

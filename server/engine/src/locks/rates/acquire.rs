@@ -38,8 +38,8 @@ pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("rate.acquire", -2, 
         "ERR hash value is not an integer",
         "ERR timeout is not an integer or out of range: *",
         "ERR timeout is negative: *",
-        "ERR the rate is not set",
-        "ERR the rate is each client's own, CLIENT is missing",
+        "ERR the rate is not set: use RATE.SET",
+        "ERR CLIENT is missing: this rate applies to each client separately",
         "ERR requested permits exceed the rate: *",
     ])];
 
@@ -108,7 +108,9 @@ impl Acquire {
             return Ok(limiter);
         }
         let (permits, rate) = (self.permits, limiter.rate);
-        Err(CommandError::new(format!("ERR requested permits exceed the rate: {permits} of {rate}")))
+        Err(CommandError::new(format!(
+            "ERR requested permits exceed the rate: {permits} requested, the rate is {rate}"
+        )))
     }
 
     /// Answers that there are not enough permits, or that other clients wait for them, and when to ask again.

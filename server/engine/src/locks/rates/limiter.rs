@@ -6,8 +6,9 @@ use lockwheel_resp::number;
 use lockwheel_store::keyspace::Tx;
 use lockwheel_store::values::Hash;
 
-const NOT_SET: CommandError = CommandError::text("ERR the rate is not set");
-const NO_CLIENT: CommandError = CommandError::text("ERR the rate is each client's own, CLIENT is missing");
+const NOT_SET: CommandError = CommandError::text("ERR the rate is not set: use RATE.SET");
+const NO_CLIENT: CommandError =
+    CommandError::text("ERR CLIENT is missing: this rate applies to each client separately");
 
 /// The type of a limiter that counts each client by itself.
 pub(super) const PER_CLIENT: i64 = 1;

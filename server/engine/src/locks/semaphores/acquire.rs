@@ -46,9 +46,9 @@ pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("sem.acquire", -3, a
         "ERR timeout is not an integer or out of range: *",
         "ERR timeout is negative: *",
         "ERR invalid owner: *",
-        "ERR PERMITS with IDS is more than 10000: *",
-        "ERR the lease of a session is at least 100 milliseconds, not *",
-        "ERR the PING interval of a session is at least 100 milliseconds: *",
+        "ERR PERMITS must be at most 10000 with IDS, not *",
+        "ERR the lease of a session must be at least 100 milliseconds, not *",
+        "ERR invalid PING interval: *",
     ])];
 
 /// The name of the wait class of `SEM.ACQUIRE`.
@@ -89,7 +89,9 @@ fn parse(tx: &Tx<'_>, args: Args<'_>) -> Result<(Acquire, Option<Option<u64>>), 
     if let Some(permits) =
         options.value(PERMITS).and_then(number::parse_i64).filter(|&permits| permits > most)
     {
-        return Err(CommandError::new(format!("ERR PERMITS with IDS is more than {IDS_MAX}: {permits}")));
+        return Err(CommandError::new(format!(
+            "ERR PERMITS must be at most {IDS_MAX} with IDS, not {permits}"
+        )));
     }
     let permits = options.integer(PERMITS.at_most(most))?.unwrap_or(1);
     let priority = options.integer(PRIORITY)?.unwrap_or(0);

@@ -5,7 +5,7 @@ use super::{account, ids};
 use crate::spec::CommandError;
 use lockwheel_store::keyspace::Tx;
 
-const NOT_HELD: CommandError = CommandError::text("NOTHELD this owner does not hold so many permits");
+const NOT_HELD: CommandError = CommandError::text("NOTHELD this owner does not hold that many permits");
 
 /// Permits that are given back.
 #[derive(Debug, Default)]

@@ -38,7 +38,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("sem.release", -3, relea
         "ERR increment or decrement would overflow",
         "ERR invalid owner: *",
         "ERR invalid permit id: *",
-        "NOTHELD this owner does not hold so many permits",
+        "NOTHELD this owner does not hold that many permits",
     ])];
 
 /// The permits to give back: a number of permits, or those with ids.

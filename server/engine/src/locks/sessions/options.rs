@@ -12,12 +12,12 @@ pub(in crate::locks) fn least_ms(is_session: bool) -> i64 {
 
 /// Checks the lease of a session, in milliseconds.
 pub(in crate::locks) fn lease_ms(ms: i64) -> Result<i64, CommandError> {
-    let too_short = || format!("ERR the lease of a session is at least {LEAST_MS} milliseconds, not {ms}");
+    let too_short =
+        || format!("ERR the lease of a session must be at least {LEAST_MS} milliseconds, not {ms}");
     if ms < LEAST_MS { Err(CommandError::new(too_short())) } else { Ok(ms) }
 }
 
-const PING_TOO_SHORT: CommandError =
-    CommandError::text("ERR the PING interval of a session is at least 100 milliseconds");
+const PING_TOO_SHORT: CommandError = CommandError::text("ERR invalid PING interval");
 
 /// Returns the longest silence of a client that keeps its session, from `PING milliseconds`; `None` without that
 /// option.
