@@ -155,7 +155,7 @@ def test_the_last_one_that_lives_is_not_killed():
         for place in range(5):
             server.faults.down(place)
             assert port(server) == ports[place + 1]
-        with pytest.raises(ServerError, match="no other server is left"):
+        with pytest.raises(ServerError, match="the last running server"):
             server.faults.down(5)
         assert server.faults.up(3)
         server.clock.advance(1)

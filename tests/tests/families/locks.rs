@@ -50,13 +50,13 @@ fn bad_arguments_are_refused_and_change_nothing() {
     let mut s = ours::manual_scenario();
     for (line, error) in [
         ("LOCK.ACQUIRE l", "-ERR wrong number of arguments for 'lock.acquire' command"),
-        ("LOCK.ACQUIRE l a PX", "-ERR syntax error: milliseconds was expected at the end"),
+        ("LOCK.ACQUIRE l a PX", "-ERR syntax error: expected milliseconds at the end"),
         ("LOCK.ACQUIRE l a PX 1 EX 1", "-ERR syntax error: 'PX' and 'EX' exclude each other"),
         (
             "LOCK.ACQUIRE l a FOO 1",
-            "-ERR syntax error: 'FOO' where SHARED, EXCLUSIVE, FAIR, EX, PX, BLOCK, PRIORITY, \
+            "-ERR syntax error: expected SHARED, EXCLUSIVE, FAIR, EX, PX, BLOCK, PRIORITY, \
              NOREENTER, MAXHOLDS, FENCED, LAYOUT, SESSION, PING, FENCE, DELAY, DATA, \
-             GETHOLDER or ASYNC was expected",
+             GETHOLDER or ASYNC, found 'FOO'",
         ),
         ("LOCK.ACQUIRE l a PX 0", "-ERR invalid expire time in 'lock.acquire' command: *"),
         ("LOCK.ACQUIRE l a PX -1", "-ERR invalid expire time in 'lock.acquire' command: *"),
@@ -70,19 +70,19 @@ fn bad_arguments_are_refused_and_change_nothing() {
         ("LOCK.ACQUIRE l ''", "-ERR invalid owner: *"),
         (
             "LOCK.RELEASE l a SOME",
-            "-ERR syntax error: 'SOME' where SHARED, EXCLUSIVE, ALL or TOKEN was expected",
+            "-ERR syntax error: expected SHARED, EXCLUSIVE, ALL or TOKEN, found 'SOME'",
         ),
         ("LOCK.RELEASE l a ALL ALL", "-ERR syntax error: 'ALL' is given twice"),
-        ("LOCK.RELEASE l a TOKEN", "-ERR syntax error: token was expected at the end"),
+        ("LOCK.RELEASE l a TOKEN", "-ERR syntax error: expected token at the end"),
         ("LOCK.RELEASE l a TOKEN 1 TOKEN 1", "-ERR syntax error: 'TOKEN' is given twice"),
         ("LOCK.RELEASE l a TOKEN x", "-ERR value is not an integer or out of range: *"),
         ("LOCK.RENEW 1 l a PX 1 GT GT", "-ERR syntax error: 'GT' is given twice"),
-        ("LOCK.RENEW 1 l a PX 1 TOKEN", "-ERR syntax error: token was expected at the end"),
+        ("LOCK.RENEW 1 l a PX 1 TOKEN", "-ERR syntax error: expected token at the end"),
         ("LOCK.RENEW 0 a b PX 1", "-ERR numkeys should be greater than 0: *"),
-        ("LOCK.RENEW 3 l a PX 1", "-ERR syntax error: EX or PX was expected at the end"),
-        ("LOCK.RENEW 1 l a FOO 1", "-ERR syntax error: 'FOO' where EX or PX was expected"),
+        ("LOCK.RENEW 3 l a PX 1", "-ERR syntax error: expected EX or PX at the end"),
+        ("LOCK.RENEW 1 l a FOO 1", "-ERR syntax error: expected EX or PX, found 'FOO'"),
         ("LOCK.RENEW 1 l a PX 0", "-ERR invalid expire time in 'lock.renew' command: *"),
-        ("LOCK.RENEW 1 l a PX 1 LT", "-ERR syntax error: 'LT' where GT or TOKEN was expected"),
+        ("LOCK.RENEW 1 l a PX 1 LT", "-ERR syntax error: expected GT or TOKEN, found 'LT'"),
     ] {
         s.check(line, error);
     }
@@ -260,9 +260,9 @@ fn an_owner_holds_a_lock_no_more_often_than_it_allows() {
     s.check("LOCK.ACQUIRE l b NOREENTER", "(nil)");
     for (options, error) in [
         ("NOREENTER MAXHOLDS 2", "'NOREENTER' and 'MAXHOLDS' exclude each other"),
-        ("MAXHOLDS", "count was expected at the end"),
-        ("LAYOUT LIST", "'LIST' where HASH or STRING was expected"),
-        ("LAYOUT", "HASH or STRING was expected at the end"),
+        ("MAXHOLDS", "expected count at the end"),
+        ("LAYOUT LIST", "expected HASH or STRING, found 'LIST'"),
+        ("LAYOUT", "expected HASH or STRING at the end"),
     ] {
         s.check(&format!("LOCK.ACQUIRE l a {options}"), &format!("-ERR syntax error: {error}"));
     }

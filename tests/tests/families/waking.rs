@@ -65,7 +65,7 @@ fn with_nowake_nobody_is_told() {
         check_told(&mut s, CHANNEL, None);
     }
     let mut s = listening(CHANNEL, 30_000);
-    let expected = "-ERR syntax error: 'WAKE' where NOWAKE or SETTLE was expected. Did you mean 'NOWAKE'?";
+    let expected = "-ERR syntax error: expected NOWAKE or SETTLE, found 'WAKE'. Did you mean 'NOWAKE'?";
     s.check("CLOCK.ADVANCE 1 WAKE", expected)
         .check("CLOCK.NEXT NOWAKE NOWAKE", "-ERR syntax error: 'NOWAKE' is given twice");
     s.run("CLOCK.ADVANCE 1 NOWAKE");

@@ -101,7 +101,7 @@ fn exempt_clients_and_commands_that_control_are_not_seen() {
     scene.check(client, "PING", "+PONG");
     scene.check(client, "FAULT.EXEMPT OFF", "+OK");
     scene.check(client, "PING", "-hit");
-    let maybe = "-ERR syntax error: 'MAYBE' where ON or OFF was expected";
+    let maybe = "-ERR syntax error: expected ON or OFF, found 'MAYBE'";
     scene.check(client, "FAULT.EXEMPT MAYBE", maybe);
 }
 

@@ -267,7 +267,7 @@ fn a_small_ring_keeps_the_last_and_says_so() {
     assert_eq!(history["truncated"], true);
     assert_eq!(history["entries"].as_array().unwrap().len(), 3);
     server.ask("CONFIG SET lock-history no");
-    let off = "-ERR the history of locks is off: use CONFIG SET lock-history yes\r\n";
+    let off = "-ERR the history of locks is off: CONFIG SET lock-history yes turns it on\r\n";
     for request in ["LOCK.HISTORY", "LOCK.MARK x", "AWAIT.EVENT acquired"] {
         assert_eq!(server.ask(request), off, "{request}");
     }

@@ -120,7 +120,7 @@ fn the_far_ends_of_a_delay() {
     for ms in ["0", "-1", "9223372036854775807", "9223372036849775808"] {
         s.check(&format!("LOCK.ACQUIRE l a DELAY {ms}"), range);
     }
-    s.check("LOCK.ACQUIRE l a DELAY", "-ERR syntax error: milliseconds was expected at the end")
+    s.check("LOCK.ACQUIRE l a DELAY", "-ERR syntax error: expected milliseconds at the end")
         .check("LOCK.ACQUIRE l lockwheel:delay", "-ERR invalid owner: *");
     s.check("LOCK.ACQUIRE l a DELAY 1 DELAY 1", "-ERR syntax error: 'DELAY' is given twice")
         .check("DBSIZE", ":0");

@@ -123,7 +123,7 @@ fn a_grant_raises_a_resource_s_highest_token_before_its_holder_has_written() {
     s.check3("LOCK.FENCEINFO disk", disk, &as_map(disk));
     // A client that does not get the lock raises no fence.
     s.check("LOCK.ACQUIRE l c FENCE other", "(nil)").check("LOCK.FENCEINFO other", "(nil)");
-    s.check("LOCK.ACQUIRE l c FENCE", "-ERR syntax error: resource was expected at the end");
+    s.check("LOCK.ACQUIRE l c FENCE", "-ERR syntax error: expected resource at the end");
 }
 
 #[test]

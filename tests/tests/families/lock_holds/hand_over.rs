@@ -27,8 +27,8 @@ fn a_hold_is_transferred_with_its_count_and_lease_and_a_new_token() {
     );
     s.check("LOCK.TRANSFER l b mode", "-ERR invalid owner: *")
         .check("LOCK.TRANSFER l b c PX 0", INVALID_LEASE);
-    s.check("LOCK.TRANSFER l b c PX", "-ERR syntax error: milliseconds was expected at the end")
-        .check("LOCK.TRANSFER l b c FOO 1", "-ERR syntax error: 'FOO' where PX or TOKEN was expected");
+    s.check("LOCK.TRANSFER l b c PX", "-ERR syntax error: expected milliseconds at the end")
+        .check("LOCK.TRANSFER l b c FOO 1", "-ERR syntax error: expected PX or TOKEN, found 'FOO'");
     s.check("LOCK.TRANSFER l b c PX 1 PX 1", "-ERR syntax error: 'PX' is given twice");
     s.check(&format!("LOCK.TRANSFER l b {T1} PX 9000"), ":3").check("PTTL l", ":9000");
     // Redisson's own thread can now unlock it.
@@ -106,7 +106,7 @@ fn a_lock_is_taken_from_its_holders() {
     s.check("LOCK.FORCEUNLOCK l", ":0");
     s.run("LOCK.ACQUIRE l a");
     s.check("LOCK.FORCEUNLOCK l TOKEN 2", ":0").check("LOCK.FORCEUNLOCK l OWNER b", ":0");
-    s.check("LOCK.FORCEUNLOCK l OWNER", "-ERR syntax error: owner was expected at the end");
+    s.check("LOCK.FORCEUNLOCK l OWNER", "-ERR syntax error: expected owner at the end");
     s.check(
         "LOCK.FORCEUNLOCK l OWNER a TOKEN 1",
         "-ERR syntax error: 'OWNER' and 'TOKEN' exclude each other",
@@ -147,10 +147,10 @@ fn several_locks_are_released_together_or_not_at_all() {
     }
     s.check("LOCK.MRELEASE 3 x y z a", "-NOTHELD this owner does not hold the lock").check("DBSIZE", ":2");
     s.check("LOCK.MRELEASE 2 x x a", "-NOTHELD this owner does not hold the lock").check("DBSIZE", ":2");
-    s.check("LOCK.MRELEASE 2 x a", "-ERR syntax error: owner was expected at the end")
+    s.check("LOCK.MRELEASE 2 x a", "-ERR syntax error: expected owner at the end")
         .check("LOCK.MRELEASE 1 x y a", "-ERR syntax error: 'a' is one word too many");
     s.check("LOCK.MRELEASE 0 x a", "-ERR numkeys should be greater than 0: *");
-    s.check("LOCK.MRELEASE 9223372036854775807 x a", "-ERR syntax error: key was expected at the end");
+    s.check("LOCK.MRELEASE 9223372036854775807 x a", "-ERR syntax error: expected key at the end");
     s.check("LOCK.MRELEASE 3 y x y a", "[:1, :0, :0]").check("DBSIZE", ":0");
 }
 

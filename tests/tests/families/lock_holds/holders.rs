@@ -98,7 +98,7 @@ fn what_a_holder_says_of_itself_goes_with_its_hold_and_is_no_key() {
         reply.to_string().contains("token")
     });
     for (options, error) in [
-        ("DATA", "data was expected at the end"),
+        ("DATA", "expected data at the end"),
         ("DATA x DATA y", "'DATA' is given twice"),
         ("GETHOLDER GETHOLDER", "'GETHOLDER' is given twice"),
     ] {

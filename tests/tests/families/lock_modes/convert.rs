@@ -71,11 +71,11 @@ fn who_does_not_hold_the_lock_any_more_is_told() {
     s.check("LOCK.CONVERT plain a SHARED", "-LOCKMODE the key holds a plain lock");
     s.check("LOCK.CONVERT l a", "-ERR wrong number of arguments for 'lock.convert' command");
     for (tail, error) in [
-        ("UP", "'UP' where SHARED or EXCLUSIVE was expected"),
-        ("SHARED PX", "milliseconds was expected at the end"),
+        ("UP", "expected SHARED or EXCLUSIVE, found 'UP'"),
+        ("SHARED PX", "expected milliseconds at the end"),
         ("SHARED EX 1 PX 1", "'EX' and 'PX' exclude each other"),
         ("SHARED BLOCK 1 BLOCK 1", "'BLOCK' is given twice"),
-        ("SHARED TOKEN", "token was expected at the end"),
+        ("SHARED TOKEN", "expected token at the end"),
     ] {
         s.check(&format!("LOCK.CONVERT l a {tail}"), &format!("-ERR syntax error: {error}"));
     }

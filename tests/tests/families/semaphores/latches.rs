@@ -30,7 +30,7 @@ fn bad_requests_are_refused_and_change_nothing() {
         ("LATCH.SET l 0", "-ERR value is out of range, must be positive: *"),
         ("LATCH.SET l -1", "-ERR value is out of range, must be positive: *"),
         ("LATCH.SET l 9223372036854775808", "-ERR value is not an integer or out of range: *"),
-        ("LATCH.SET l 1 XX", "-ERR syntax error: 'XX' where NX was expected"),
+        ("LATCH.SET l 1 XX", "-ERR syntax error: expected NX, found 'XX'"),
         ("LATCH.SET l 1 NX NX", "-ERR syntax error: 'NX' is given twice"),
         ("LATCH.SET list 1", wrong_type),
         ("LATCH.SET list 1 NX", wrong_type),
@@ -42,12 +42,12 @@ fn bad_requests_are_refused_and_change_nothing() {
         ("LATCH.GET list", wrong_type),
         ("LATCH.AWAIT list BLOCK 0", wrong_type),
         ("LATCH.AWAIT text BLOCK 0", "-ERR value is not an integer or out of range: *"),
-        ("LATCH.AWAIT l BLOCK", "-ERR syntax error: milliseconds was expected at the end"),
+        ("LATCH.AWAIT l BLOCK", "-ERR syntax error: expected milliseconds at the end"),
         ("LATCH.AWAIT l BLOCK -1", "-ERR timeout is negative: *"),
         ("LATCH.AWAIT l BLOCK x", "-ERR timeout is not an integer or out of range: *"),
         ("LATCH.AWAIT l BLOCK 1 BLOCK 1", "-ERR syntax error: 'BLOCK' is given twice"),
         ("LATCH.AWAIT l ARMED ARMED", "-ERR syntax error: 'ARMED' is given twice"),
-        ("LATCH.AWAIT l SOON", "-ERR syntax error: 'SOON' where BLOCK or ARMED was expected"),
+        ("LATCH.AWAIT l SOON", "-ERR syntax error: expected BLOCK or ARMED, found 'SOON'"),
     ] {
         s.check(line, error);
     }

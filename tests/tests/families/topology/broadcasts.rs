@@ -15,7 +15,7 @@ const ASKED: [(&str, &str); 10] = [
     ("FAULT.UP 9", "-ERR there is no such server"),
     ("FAULT.LAG 0", "+OK"),
     ("LOCK.HISTORY COUNT 1", "\"entries\""),
-    ("FAULT.FAILOVER 0", "-ERR that server is no replica"),
+    ("FAULT.FAILOVER 0", "-ERR the server is not a replica"),
     ("LOCK.VERIFY LEVEL LINT", "\"verdict\""),
     ("PING", "+PONG"),
 ];

@@ -246,6 +246,6 @@ fn a_server_whose_own_history_is_off_tells_of_the_others() {
     for client in &mut clients {
         assert_eq!(text(client, "CONFIG SET lock-history no"), "+OK");
     }
-    let off = "-ERR the history of locks is off: use CONFIG SET lock-history yes";
+    let off = "-ERR the history of locks is off: CONFIG SET lock-history yes turns it on";
     assert_eq!(text(&mut clients[1], "LOCK.HISTORY"), off);
 }

@@ -63,8 +63,8 @@ impl CommandGrammar {
         let list = listed(&words);
         match args.get(at) {
             Some(word) if words.is_empty() => format!("'{}' is one word too many", Shown(word)),
-            Some(word) => format!("'{}' where {list} was expected{}", Shown(word), hint(word, &words)),
-            None => format!("{list} was expected at the end"),
+            Some(word) => format!("expected {list}, found '{}'{}", Shown(word), hint(word, &words)),
+            None => format!("expected {list} at the end"),
         }
     }
 }

@@ -72,26 +72,26 @@ fn a_symbol_is_found_behind_others() {
 
 #[test]
 fn the_first_wrong_word_is_named_with_what_was_expected() {
-    check(SET, "k v TTL 5", "'TTL' where NX, XX, EX or GET was expected");
-    check(SET, "k v NX 5", "'5' where NX, XX, EX or GET was expected");
-    check(SET, "k v EX", "seconds was expected at the end");
-    check(SET, "k", "value was expected at the end");
+    check(SET, "k v TTL 5", "expected NX, XX, EX or GET, found 'TTL'");
+    check(SET, "k v NX 5", "expected NX, XX, EX or GET, found '5'");
+    check(SET, "k v EX", "expected seconds at the end");
+    check(SET, "k", "expected value at the end");
     check(SET, "k v nx EX 5 Nx", "'Nx' is given twice");
     check(SET, "k v nx XX", "'nx' and 'XX' exclude each other");
     check(PLAIN, "k 1 2", "'2' is one word too many");
     check(NOTHING, "a", "'a' is one word too many");
-    check(ADD, "r ON get", "DO was expected at the end");
-    check(ADD, "r ON get HOLD", "'HOLD' where ON, ARG or DO was expected");
-    check(ADD, "r DO", "HOLD, DELAY, REPLY or ARG was expected at the end");
+    check(ADD, "r ON get", "expected DO at the end");
+    check(ADD, "r ON get HOLD", "expected ON, ARG or DO, found 'HOLD'");
+    check(ADD, "r DO", "expected HOLD, DELAY, REPLY or ARG at the end");
     check(ADD, "r DO HOLD on", "'on' is one word too many");
-    check(ADD, "r DO REPLY", "OK or INT was expected at the end");
+    check(ADD, "r DO REPLY", "expected OK or INT at the end");
     check(PERMITS, "k o ID a b PERMITS 1", "'ID' and 'PERMITS' exclude each other");
 }
 
 #[test]
 fn the_nearest_token_is_named_for_a_mistyped_one() {
     check(FREEZE, "5 6 x", "'x' is one word too many");
-    check(FREEZE, "NMAE x 5", "'NMAE' where id or NAME was expected. Did you mean 'NAME'?");
+    check(FREEZE, "NMAE x 5", "expected id or NAME, found 'NMAE'. Did you mean 'NAME'?");
     let expected = "ERR value is not an integer or out of range: \
                     permits must be an integer from 1 to 9, not 'blok'. Did you mean 'BLOCK'?";
     assert_eq!(error(RATE, "k blok 5"), expected);
@@ -99,9 +99,9 @@ fn the_nearest_token_is_named_for_a_mistyped_one() {
 
 #[test]
 fn keys_are_as_many_as_are_announced() {
-    check(SEVERAL, "2 a b me TTL 5", "'TTL' where PX or SHARED was expected");
-    check(SEVERAL, "2 a b", "owner was expected at the end");
-    check(SEVERAL, "9 a b", "key was expected at the end");
+    check(SEVERAL, "2 a b me TTL 5", "expected PX or SHARED, found 'TTL'");
+    check(SEVERAL, "2 a b", "expected owner at the end");
+    check(SEVERAL, "9 a b", "expected key at the end");
     for (count, expected) in [
         ("0", "ERR numkeys should be greater than 0"),
         ("-1", "ERR numkeys should be greater than 0"),

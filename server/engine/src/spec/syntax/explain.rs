@@ -26,9 +26,9 @@ impl Syntax<'_> {
             Some(word) if list.is_empty() => format!("'{}' is one word too many", Shown(word)),
             Some(word) => {
                 let hint = hint(word, expected.iter().map(|(_, text)| text.as_str()));
-                format!("'{}' where {list} was expected{hint}", Shown(word))
+                format!("expected {list}, found '{}'{hint}", Shown(word))
             }
-            None => format!("{list} was expected at the end"),
+            None => format!("expected {list} at the end"),
         }
         .into_bytes()
     }
@@ -219,11 +219,11 @@ mod tests {
     #[test]
     fn the_first_wrong_word_is_named_with_what_was_expected() {
         let set = "key value [NX | XX] [EX seconds] [GET]";
-        check(set, "k v TTL 5", "'TTL' where NX, XX, EX or GET was expected");
-        check(set, "k v NX 5", "'5' where NX, XX, EX or GET was expected");
-        check(set, "k v EX", "seconds was expected at the end");
-        check(set, "k v EX soon", "'soon' where seconds was expected");
-        check(set, "k", "value was expected at the end");
+        check(set, "k v TTL 5", "expected NX, XX, EX or GET, found 'TTL'");
+        check(set, "k v NX 5", "expected NX, XX, EX or GET, found '5'");
+        check(set, "k v EX", "expected seconds at the end");
+        check(set, "k v EX soon", "expected seconds, found 'soon'");
+        check(set, "k", "expected value at the end");
         check(set, "k v nx EX 5 Nx", "'Nx' is given twice");
         check(set, "k v nx XX", "'nx' and 'XX' exclude each other");
         check("key [count]", "k 1 2", "'2' is one word too many");
@@ -237,14 +237,10 @@ mod tests {
         check(
             freeze,
             "5 FORVER",
-            "'FORVER' where milliseconds or FOREVER was expected. Did you mean 'FOREVER'?",
+            "expected milliseconds or FOREVER, found 'FORVER'. Did you mean 'FOREVER'?",
         );
-        check(
-            "key [BLOCK milliseconds]",
-            "k blok 5",
-            "'blok' where BLOCK was expected. Did you mean 'BLOCK'?",
-        );
-        check("key [BLOCK milliseconds]", "k millisecond", "'millisecond' where BLOCK was expected");
+        check("key [BLOCK milliseconds]", "k blok 5", "expected BLOCK, found 'blok'. Did you mean 'BLOCK'?");
+        check("key [BLOCK milliseconds]", "k millisecond", "expected BLOCK, found 'millisecond'");
     }
 
     #[track_caller]
@@ -286,17 +282,17 @@ mod tests {
     #[test]
     fn what_may_not_be_left_out_is_named_at_the_end() {
         let add = "name [ON command] [SKIP count] DO (HOLD | DELAY ms)";
-        check(add, "r ON get", "DO was expected at the end");
-        check(add, "r ON get HOLD", "'HOLD' where ON, SKIP or DO was expected");
-        check(add, "r DO", "HOLD or DELAY was expected at the end");
+        check(add, "r ON get", "expected DO at the end");
+        check(add, "r ON get HOLD", "expected ON, SKIP or DO, found 'HOLD'");
+        check(add, "r DO", "expected HOLD or DELAY at the end");
         check(add, "r DO HOLD on", "'on' is one word too many");
     }
 
     #[test]
     fn keys_are_as_many_as_are_announced() {
         let several = "numkeys key [key ...] owner [PX milliseconds]";
-        check(several, "2 a b me TTL 5", "'TTL' where PX was expected");
-        check(several, "2 a b", "owner was expected at the end");
-        check(several, "9 a b", "key was expected at the end");
+        check(several, "2 a b me TTL 5", "expected PX, found 'TTL'");
+        check(several, "2 a b", "expected owner at the end");
+        check(several, "9 a b", "expected key at the end");
     }
 }
