@@ -301,8 +301,8 @@ fn bad_arguments_are_refused() {
         ("AWAIT.KEY k MAYBE", "-ERR syntax error: expected EXISTS, GONE or TYPE, found 'MAYBE'"),
         (
             "AWAIT.KEY k TYPE exist LIMIT 1",
-            "-ERR no such type 'exist': it is string, list, set, zset, hash or stream; without TYPE a key \
-             EXISTS or is GONE",
+            "-ERR no such type 'exist': the types are string, list, set, zset, hash and stream; without TYPE, use \
+             EXISTS or GONE",
         ),
     ] {
         s.check(line, error);

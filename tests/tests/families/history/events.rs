@@ -314,7 +314,10 @@ fn an_event_can_be_waited_for() {
     server.pass(31);
     assert_eq!(server.simulation.read(server.asker), "$-1\r\n");
     let refused = server.ask("AWAIT.EVENT eaten");
-    assert!(refused.starts_with("-ERR no such event 'eaten': there are acquired, reentered, "), "{refused}");
+    assert!(
+        refused.starts_with("-ERR no such event 'eaten': the events are acquired, reentered, "),
+        "{refused}"
+    );
     let number = server.ask("AWAIT.EVENT lost COUNT 0");
     assert!(number.starts_with("-ERR value is out of range, must be positive: COUNT count"), "{number}");
     for request in ["AWAIT.EVENT lost KEY", "AWAIT.EVENT lost COUNT 1 COUNT 2", "AWAIT.EVENT lost NAME x"] {

@@ -26,8 +26,8 @@ fn an_owner_that_is_not_answered_takes_the_lock_again() {
         let (found_now, text) = verify(&mut server, "LOCK.VERIFY");
         assert_eq!(found_now, ["suspect", UNANSWERED], "{action}");
         let told = format!(
-            "alice was given l by a request whose answer was kept back ({action}), and took it again, and has not \
-             given back all of it"
+            "alice was given l by a request whose reply was withheld ({action}), and took it again, and has not \
+             released all its holds"
         );
         assert!(text.contains(&told), "{text}");
         server.send(again, "LOCK.RELEASE l alice");
@@ -42,7 +42,7 @@ fn an_owner_that_is_not_answered_leaves_the_lock_behind() {
     server.advance(10_000);
     let (found, text) = verify(&mut server, "LOCK.VERIFY");
     assert_eq!(found, ["suspect", UNANSWERED]);
-    assert!(text.contains("held it until its lease ran out"), "{text}");
+    assert!(text.contains("held it until the lease expired"), "{text}");
 }
 
 #[test]
@@ -199,7 +199,7 @@ fn a_hand_off_that_wakes_many() {
     let mut server = one_hand_off(12, true);
     let (found_now, text) = verify(&mut server, "LOCK.VERIFY");
     assert_eq!(found_now, ["ok", "lint thundering-herd"]);
-    let told = "a hand-off of l woke 11 who asked in vain; all hand-offs: 1, with 11 such requests";
+    let told = "a hand-off of l woke 11 clients in vain; clients woken in vain by all hand-offs (1): 11";
     assert!(text.contains(told), "{text}");
     server.ask("CONFIG SET lock-herd-limit 11");
     assert_eq!(found(&mut server), ["ok"]);
@@ -508,7 +508,7 @@ fn a_deadlock_out_of_which_one_waits_no_longer() {
         };
         let (found_now, text) = verify(&mut server, "LOCK.VERIFY");
         assert_eq!(found_now, ["ok", "lint deadlock"], "{gives_up}");
-        assert!(text.contains(&format!("waited for each other, until {one} waited no longer")), "{text}");
+        assert!(text.contains(&format!("waited for each other, until {one} stopped waiting")), "{text}");
         // The cycle closes again, until a lease ends.
         server.give_back(client, "a", &one);
         server.take(client, "a", &one, 10_000);
@@ -677,7 +677,7 @@ fn an_owner_is_answered_something_else() {
     let mut server = with_fault("REPLY NULL");
     let (found_now, text) = verify(&mut server, "LOCK.VERIFY");
     assert_eq!(found_now, ["suspect", UNANSWERED]);
-    assert!(text.contains("kept back (REPLY NULL)"), "{text}");
+    assert!(text.contains("withheld (REPLY NULL)"), "{text}");
     let edn = server.ask("LOCK.HISTORY FORMAT EDN");
     assert!(edn.contains(":type :info :f :acquire") && !edn.contains(":type :ok :f :acquire"), "{edn}");
     let again = server.client();

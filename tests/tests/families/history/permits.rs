@@ -228,7 +228,7 @@ fn whoever_gives_back_what_it_does_not_hold_is_found() {
     client.give(1);
     let (found, text) = verify(client.server, "LOCK.VERIFY");
     assert_eq!(found, ["violated", "violation permits-bound"]);
-    assert!(text.contains("of s 2 permits are left and 0 held, which are not 1"), "{text}");
+    assert!(text.contains("s: 2 permits are available and 0 are held, but the total is 1"), "{text}");
     client.take(2);
     client.give(2);
     assert_eq!(verify(client.server, "LOCK.VERIFY").0.len(), 2, "it is told once");
@@ -248,12 +248,12 @@ fn a_semaphore_that_begins_with_none_is_a_signal() {
 #[test]
 fn permits_that_bare_commands_break() {
     for (breaks, expected) in [
-        ("DECRBY s 3", "2 permits that were not left have been taken"),
-        ("SET s 2", "2 permits are left and 1 held, which are not 2"),
-        ("ZREM {s}:timeout a", "1 permits are left and 0 held, which are not 2"),
-        ("ZADD {s}:timeout 500 x", "1 permits are left and 2 held, which are not 2"),
-        ("DEL {s}:timeout", "1 permits are left and 0 held, which are not 2"),
-        ("INCR s", "2 permits are left and 1 held, which are not 2"),
+        ("DECRBY s 3", "2 permits were taken that were not available"),
+        ("SET s 2", "2 permits are available and 1 are held, but the total is 2"),
+        ("ZREM {s}:timeout a", "1 permits are available and 0 are held, but the total is 2"),
+        ("ZADD {s}:timeout 500 x", "1 permits are available and 2 are held, but the total is 2"),
+        ("DEL {s}:timeout", "1 permits are available and 0 are held, but the total is 2"),
+        ("INCR s", "2 permits are available and 1 are held, but the total is 2"),
     ] {
         let mut server = Server::new();
         let mut client = redisson(&mut server);

@@ -59,7 +59,7 @@ fn without_all_of_the_history_it_is_inconclusive() {
         server.send(one, "LOCK.RELEASE l a");
     }
     assert_eq!(found(&mut server), ["inconclusive"]);
-    let truncated = "the oldest entries of the history have gone: lock-history-max sets how many it keeps";
+    let truncated = "the oldest entries of the history were dropped: lock-history-max sets how many are kept";
     assert_eq!(reason(&mut server), truncated);
     server.send(one, "LOCK.ENTER s a");
     server.send(one, "LOCK.ENTER s b");

@@ -101,7 +101,7 @@ fn is_found_with(jvm: Option<&Jvm>) {
     // There were more than eight vain requests for eight hand-offs: one of these has cost two at least.
     stage.says("CONFIG SET lock-herd-limit 1", "+OK");
     stage.is_found(&["lint thundering-herd"]);
-    stage.tells("who asked in vain");
+    stage.tells("clients in vain");
 }
 
 #[test]

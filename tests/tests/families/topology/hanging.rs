@@ -234,7 +234,7 @@ fn the_history_is_read_without_a_server_that_hangs() {
             await_hang_on_turned_clock(&mut clients);
             let verdict = text(&mut clients[1], "LOCK.VERIFY");
             let address = topology.servers()[2].addr();
-            assert!(verdict.contains(&format!("servers that hang is left out: {address}\"")), "{verdict}");
+            assert!(verdict.contains(&format!("servers that hang is missing: {address}\"")), "{verdict}");
             assert!(verdict.contains("\"inconclusive\""), "{verdict}");
             assert!(text(&mut clients[1], "LOCK.HISTORY").contains("acquired"));
             assert_eq!(text(&mut clients[0], "FAULT.DOWN 2 KEEP"), "+OK");

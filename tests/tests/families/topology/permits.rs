@@ -77,7 +77,10 @@ fn what_two_masters_give_of_one_semaphore_is_more_than_there_is() {
     servers.take(1, "SEM.ACQUIRE s second");
     servers.check(&[]);
     servers.take(0, "SEM.ACQUIRE s third");
-    servers.check(&[(&["first", "second", "third"], "of s 1 more than all permits have been given: 1 on ")]);
+    servers.check(&[(
+        &["first", "second", "third"],
+        "s: 1 more permits than the total have been given out: 1 on ",
+    )]);
 }
 
 #[test]
@@ -92,7 +95,7 @@ fn what_a_lost_master_gave_for_a_time_is_out_until_then() {
             servers.ask(1, &format!("CLOCK.ADVANCE {elapsed_ms}"));
             servers.take(1, "SEM.ACQUIRE s second");
             let expected: &[(&[&str], &str)] =
-                if is_out { &[(&["first", "second"], "1 more than all")] } else { &[] };
+                if is_out { &[(&["first", "second"], "1 more permits than the total")] } else { &[] };
             servers.check(expected);
         }
     }
@@ -127,12 +130,12 @@ fn what_a_master_gave_that_is_a_replica_now_is_still_out() {
     let port = servers.topology.servers()[1].port();
     servers.ask(0, &format!("REPLICAOF 127.0.0.1 {port}"));
     servers.take(1, "SEM.ACQUIRE s second");
-    servers.check(&[(&["first", "second"], "1 more than all")]);
+    servers.check(&[(&["first", "second"], "1 more permits than the total")]);
     // The master role moves back.
     servers.ask(0, "REPLICAOF NO ONE");
     servers.clients[0] = Client::connect(servers.topology.servers()[0].addr());
     assert_eq!(servers.ask(0, "SEM.ACQUIRE s third"), "(nil)");
-    servers.check(&[(&["first", "second"], "1 more than all")]);
+    servers.check(&[(&["first", "second"], "1 more permits than the total")]);
 }
 
 #[test]
@@ -143,11 +146,11 @@ fn what_redisson_takes_of_two_masters_is_found_too() {
     for server in [0, 1] {
         assert_eq!(servers.run(server, TAKE, &["1", "s", "1"]), ":1");
     }
-    servers.check(&[(&[], "1 more than all")]);
+    servers.check(&[(&[], "1 more permits than the total")]);
     // One server's client returns the permit, and another takes it there.
     servers.run(0, GIVE, &["2", "s", CHANNEL, "1"]);
     servers.ask(1, "SEM.INIT s 1");
-    servers.check(&[(&[], "1 more than all")]);
+    servers.check(&[(&[], "1 more permits than the total")]);
 }
 
 #[test]
@@ -166,7 +169,7 @@ fn permits_with_leases_of_redisson_s_are_out_as_long_as_these_last() {
         servers.ask(1, "FAULT.DOWN 0");
         servers.ask(1, &format!("CLOCK.ADVANCE {elapsed_ms}"));
         take(&mut servers, 1, "other");
-        servers.check(if is_out { &[(&[], "1 more than all")] } else { &[] });
+        servers.check(if is_out { &[(&[], "1 more permits than the total")] } else { &[] });
         let entries = servers.topology.servers()[1].history().entries(&lockwheel::Filter::all().key("s"));
         let leases: Vec<Option<i64>> =
             entries.expect("it is on").entries.iter().map(|entry| entry.ttl_ms).collect();

@@ -292,10 +292,10 @@ fn a_mistyped_name_is_answered_the_nearest_one() {
     let client = server.connect();
     server.ask(client, "FAULT.ADD slow ON get DO HOLD");
     for (line, expected) in [
-        ("AWAIT.EVENT renewd", "no such event 'renewd': there are "),
+        ("AWAIT.EVENT renewd", "no such event 'renewd': the events are "),
         ("AWAIT.EVENT renewd", ". Did you mean 'renewed'?"),
-        ("AWAIT.EVENT fish", "'fish': there are "),
-        ("AWAIT.KEY k TYPE lsit", "no such type 'lsit': it is string, list, "),
+        ("AWAIT.EVENT fish", "'fish': the events are "),
+        ("AWAIT.KEY k TYPE lsit", "no such type 'lsit': the types are string, list, "),
         ("AWAIT.KEY k TYPE lsit", ". Did you mean 'list'?"),
         ("AWAIT.CALLS gte 1", "unknown command 'gte'. Did you mean 'get'?"),
         ("AWAIT.CALLS config|ste 1", "unknown command 'config|ste'. Did you mean 'config|set'?"),

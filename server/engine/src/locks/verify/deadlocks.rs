@@ -153,7 +153,7 @@ impl Deadlocks {
             let Some(how) = opened(&self.waits, view, &found.steps, entry) else { continue };
             if let (Opened::By(owner), Level::Suspect) = (how, found.level) {
                 found.level = Level::Lint;
-                found.text = format!("{}, until {} waited no longer", found.text, words(view.ring, owner));
+                found.text = format!("{}, until {} stopped waiting", found.text, words(view.ring, owner));
             }
             for name in found.steps.iter().flat_map(|step| [step.owner, step.key]) {
                 self.closed.remove(&(name, place));

@@ -92,7 +92,7 @@ fn is_eternal(entry: &Entry) -> bool {
 
 fn without_lease(view: View<'_>, seq: u64, entry: &Entry) -> Finding {
     let [lock, owner] = [entry.key, entry.owner].map(|name| words(view.ring, name));
-    let text = format!("{owner} holds {lock} without a lease: for ever, if it dies");
+    let text = format!("{owner} holds {lock} without a lease: if the owner dies, the lock stays taken");
     finding(Level::Violation, seq, entry, text)
 }
 
@@ -104,7 +104,7 @@ fn of_text(view: View<'_>, seq: u64, entry: &Entry) -> Finding {
     }
     let [lock, owner] = [entry.key, entry.owner].map(|name| words(view.ring, name));
     let text = format!(
-        "{lock} was set to {owner} by NX without a lease: if it is a lock, it is held for ever once its owner dies"
+        "{lock} was set to {owner} by NX without a lease: if the key is a lock, it stays taken after its owner dies"
     );
     finding(Level::Suspect, seq, entry, text)
 }

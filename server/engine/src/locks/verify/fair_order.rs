@@ -50,7 +50,7 @@ impl Invariant for FairOrder {
             let leaked = fair.filter(|one| self.channels.is_left(key, one.owner, one.client));
             for waiting in leaked {
                 let [name, owner] = [key, waiting.owner].map(|name| words(view.ring, name));
-                let text = format!("{owner} stands in the queue of {name}, and its connection is gone");
+                let text = format!("{owner} is still in the queue of {name}, but its connection is closed");
                 let (of, seqs) = ((key, waiting.owner), vec![waiting.seq]);
                 findings.push(view.ring, Finding::new(Level::Lint, "queue-leak", of, seqs, text));
             }

@@ -178,7 +178,7 @@ impl Invariant for GivenPermits {
                 key: entry.key,
                 seqs: given.iter().map(|(seq, _)| *seq).collect(),
                 owners,
-                text: format!("of {name} {excess} more than all permits have been given: {told}"),
+                text: format!("{name}: {excess} more permits than the total have been given out: {told}"),
             },
         );
     }

@@ -30,7 +30,7 @@ fn habit(of: (Name, Name), seqs: Vec<u64>, text: String) -> Finding {
 /// Returns the finding on a lock that was taken without a lease. A later request set the lease, as `entry` records.
 pub(super) fn late_lease(view: View<'_>, seqs: Vec<u64>, entry: &Entry, advice: &str) -> Finding {
     let [lock, owner] = [entry.key, entry.owner].map(|name| words(view.ring, name));
-    let text = format!("{owner} took {lock} without a lease and set that later: {advice}");
+    let text = format!("{owner} took {lock} without a lease and set the lease later: {advice}");
     habit((entry.key, entry.owner), seqs, text)
 }
 

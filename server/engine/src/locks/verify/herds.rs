@@ -143,8 +143,8 @@ impl Invariant for Herds {
                 seqs: vec![worst.freed, worst.last],
                 owners: Vec::new(),
                 text: format!(
-                    "a hand-off of {lock} woke {most} who asked in vain; all hand-offs: {hand_offs}, with {in_vain} \
-                     such requests"
+                    "a hand-off of {lock} woke {most} clients in vain; clients woken in vain by all hand-offs \
+                     ({hand_offs}): {in_vain}"
                 ),
             });
         }

@@ -33,8 +33,8 @@ impl Invariant for LateOwners {
                     seqs: vec![lost, taken, seq],
                     owners: vec![owner, other],
                     text: format!(
-                        "{who} {does} {name} after it had lost it and {other_name} had taken it: it may have \
-                         believed that it held it"
+                        "{who} {does} {name} after it had lost it and {other_name} had taken it: {who} may \
+                         have believed that it still held the lock"
                     ),
                 }
             }

@@ -20,10 +20,10 @@ impl Permits {
     fn wrong(entry: &Entry, left: i64, excess: i64, before: i64) -> Option<String> {
         let held = entry.grant;
         if entry.cause == Cause::Acquire && left < 0 {
-            return Some(format!("{} permits that were not left have been taken", left.saturating_neg()));
+            return Some(format!("{} permits were taken that were not available", left.saturating_neg()));
         }
         let total = entry.total().filter(|_| excess != 0 && excess != before)?;
-        Some(format!("{left} permits are left and {held} held, which are not {total}"))
+        Some(format!("{left} permits are available and {held} are held, but the total is {total}"))
     }
 }
 
@@ -44,7 +44,7 @@ impl Invariant for Permits {
         if let Some(wrong) = Permits::wrong(entry, left, excess, before) {
             let name = words(view.ring, entry.key);
             let seqs = last.map(|(seq, _)| seq).into_iter().chain([seq]).collect();
-            let (of, text) = ((entry.key, entry.owner), format!("of {name} {wrong}"));
+            let (of, text) = ((entry.key, entry.owner), format!("{name}: {wrong}"));
             findings.push(view.ring, Finding::new(Level::Violation, "permits-bound", of, seqs, text));
         }
     }

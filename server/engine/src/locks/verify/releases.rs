@@ -59,7 +59,7 @@ impl Invariant for Releases {
             (Level::Violation, "release-by-holder", text)
         } else if hold.client == client {
             let text =
-                format!("{owner} {verb} {lock} by a bare {by}, without looking whether it still had it");
+                format!("{owner} {verb} {lock} by a bare {by}, without checking that it still held the lock");
             (Level::Lint, "bare-habits", text)
         } else {
             let text = format!(

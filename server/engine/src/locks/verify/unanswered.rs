@@ -110,10 +110,10 @@ impl UnansweredAcquires {
 fn finding(view: View<'_>, (key, owner): (Name, Name), one: Unanswered, lost: Option<u64>) -> Finding {
     let [who, lock, fault] = [owner, key, one.text].map(|name| words(view.ring, name));
     let then = match (one.again, lost) {
-        (Some(_), None) => "took it again, and has not given back all of it",
-        (Some(_), Some(_)) => "took it again, and did not give back all of it before its lease ran out",
-        (None, None) => "still holds it: it may not know",
-        (None, Some(_)) => "held it until its lease ran out: it may not have known",
+        (Some(_), None) => "took it again, and has not released all its holds",
+        (Some(_), Some(_)) => "took it again, and did not release all its holds before the lease expired",
+        (None, None) => "still holds it, perhaps without knowing",
+        (None, Some(_)) => "held it until the lease expired, perhaps without knowing",
     };
     Finding {
         level: Level::Suspect,
@@ -121,7 +121,7 @@ fn finding(view: View<'_>, (key, owner): (Name, Name), one: Unanswered, lost: Op
         key,
         seqs: [one.acquired, one.fault].into_iter().chain(one.again).chain(lost).collect(),
         owners: vec![owner],
-        text: format!("{who} was given {lock} by a request whose answer was kept back ({fault}), and {then}"),
+        text: format!("{who} was given {lock} by a request whose reply was withheld ({fault}), and {then}"),
     }
 }
 

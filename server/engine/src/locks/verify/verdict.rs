@@ -56,14 +56,14 @@ pub(super) const HISTORY_IS_OFF: &str = "the history is off: CONFIG SET lock-his
 /// Returns the reason why a history is incomplete, if it is.
 pub(super) fn reason(ring: &Ring) -> Option<Cow<'static, str>> {
     if let Some(servers) = ring.left_out() {
-        Some(format!("what happened at servers that hang is left out: {servers}").into())
+        Some(format!("the history of servers that hang is missing: {servers}").into())
     } else if ring.has_gaps() {
         Some(
             "the history is off at another server of this process: CONFIG SET lock-history yes turns it on there"
                 .into(),
         )
     } else if ring.is_truncated() {
-        Some("the oldest entries of the history have gone: lock-history-max sets how many it keeps".into())
+        Some("the oldest entries of the history were dropped: lock-history-max sets how many are kept".into())
     } else {
         None
     }

@@ -41,7 +41,7 @@ impl Invariant for Watchdogs {
                     key: entry.key,
                     seqs: std::iter::once(released).chain(seqs.iter().copied()).collect(),
                     owners: vec![entry.owner],
-                    text: format!("{owner} still renews {name}, which it has given back"),
+                    text: format!("{owner} still renews {name}, which it has released"),
                 },
             );
         }

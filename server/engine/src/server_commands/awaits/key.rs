@@ -76,7 +76,7 @@ impl State {
 /// Returns the error for a word that is not a type.
 fn no_such_type(name: &[u8]) -> CommandError {
     const KNOWN: &str =
-        ": it is string, list, set, zset, hash or stream; without TYPE a key EXISTS or is GONE";
+        ": the types are string, list, set, zset, hash and stream; without TYPE, use EXISTS or GONE";
     unknown_word("no such type", name, KNOWN, TYPES.iter().map(|(name, _)| *name))
 }
 
