@@ -95,7 +95,7 @@ fn each_of_several_holders_has_a_grant() {
     s.run("CLOCK.ADVANCE 30000");
     s.check(
         &format!("LOCK.RELEASE l {T2}"),
-        "-LOCKLOST this owner's hold with grant 2 expired at 5030000, current grant none",
+        "-LOCKLOST this owner lost the lock: grant 2 ended (expired) at 5030000, current grant none",
     );
     s.check(&format!("LOCK.RELEASE l {T1}"), "-NOTHELD this owner does not hold the lock");
 }
@@ -153,7 +153,7 @@ fn how_a_hold_ended_is_told_by_who_ended_it() {
                     // Under its new name, the lock is held by a grant of its own.
                     let current = if line.starts_with("RENAME l ") { 3 } else { 2 };
                     format!(
-                        "-LOCKLOST this owner's hold with grant 1 {cause} at {at}, current grant {current}"
+                        "-LOCKLOST this owner lost the lock: grant 1 ended ({cause}) at {at}, current grant {current}"
                     )
                 }
             };
@@ -169,11 +169,11 @@ fn a_text_lock_ends_as_any_other() {
         (eval(unlock, "l me"), "-NOTHELD this owner does not hold the lock"),
         (
             "SET l other".to_owned(),
-            "-LOCKLOST this owner's hold with grant 1 overwritten at 5000000, current grant none",
+            "-LOCKLOST this owner lost the lock: grant 1 ended (overwritten) at 5000000, current grant none",
         ),
         (
             "DEL l".to_owned(),
-            "-LOCKLOST this owner's hold with grant 1 deleted at 5000000, current grant none",
+            "-LOCKLOST this owner lost the lock: grant 1 ended (deleted) at 5000000, current grant none",
         ),
         // The text is the same owner's, who continues to hold the lock.
         ("SET l me XX PX 500".to_owned(), ":0"),
@@ -194,7 +194,7 @@ fn a_deletion_stays_one_whatever_is_published() {
     s.run("PUBLISH redisson_lock__channel:{l} 0");
     s.check(
         "LOCK.RELEASE l a",
-        "-LOCKLOST this owner's hold with grant 1 deleted at 5000000, current grant none",
+        "-LOCKLOST this owner lost the lock: grant 1 ended (deleted) at 5000000, current grant none",
     );
 }
 
@@ -210,11 +210,11 @@ fn a_loss_is_remembered_for_each_owner_until_it_acquires_again() {
     check_token(&mut s, "LOCK.ACQUIRE l c", 4);
     s.check(
         "LOCK.RELEASE l a",
-        "-LOCKLOST this owner's hold with grant 1 expired at 5001000, current grant 4",
+        "-LOCKLOST this owner lost the lock: grant 1 ended (expired) at 5001000, current grant 4",
     );
     s.check(
         &format!("LOCK.RELEASE l {T1}"),
-        "-LOCKLOST this owner's hold with grant 3 forced at 5001000, current grant 4",
+        "-LOCKLOST this owner lost the lock: grant 3 ended (forced) at 5001000, current grant 4",
     );
     s.check("LOCK.RELEASE l b", "-NOTHELD this owner does not hold the lock");
     s.check("LOCK.RELEASE l c", ":0");
@@ -353,7 +353,7 @@ fn a_lock_that_is_renamed_or_copied_is_held_under_its_new_name_by_a_grant_of_its
     s.check("LOCK.RELEASE b me TOKEN 1", "-STALE token 1 is not the current token 2");
     s.check(
         "LOCK.RELEASE a me",
-        "-LOCKLOST this owner's hold with grant 1 deleted at 5000000, current grant none",
+        "-LOCKLOST this owner lost the lock: grant 1 ended (deleted) at 5000000, current grant none",
     );
     s.run(&eval(TAKE, &format!("c {T1}")));
     check_holder(&mut s, "c", "grant", ":3");
@@ -366,7 +366,7 @@ fn a_lock_that_is_renamed_or_copied_is_held_under_its_new_name_by_a_grant_of_its
     s.check("DEL d", ":1");
     s.check(
         &format!("LOCK.RELEASE d {T1}"),
-        "-LOCKLOST this owner's hold with grant 6 deleted at 5000000, current grant none",
+        "-LOCKLOST this owner lost the lock: grant 6 ended (deleted) at 5000000, current grant none",
     );
     // Several owners, and a text.
     s.run(&eval(READ, &format!("f {T1}")));

@@ -237,7 +237,8 @@ fn check(real: &mut Real, model: &Model, what: &str) {
                 Some((cause, at, grant)) => {
                     let current = current.map_or("none".to_owned(), |grant| grant.to_string());
                     format!(
-                        "-LOCKLOST this owner's hold with grant {grant} {cause} at {at}, current grant {current}"
+                        "-LOCKLOST this owner lost the lock: grant {grant} ended ({cause}) at {at}, \
+                         current grant {current}"
                     )
                 }
                 None if held.is_text && current.is_none() => "-WRONGTYPE".to_owned(),

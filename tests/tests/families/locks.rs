@@ -127,7 +127,7 @@ fn waiters_are_served_first_come_first_served() {
     expect_granted!(s.on("c"), 3, 1, 1000, 1010, "expired");
     s.check_that("LOCK.RELEASE l b", |reply| {
         let text = reply.to_string();
-        text.starts_with("-LOCKLOST this owner's hold with grant 2 expired at ")
+        text.starts_with("-LOCKLOST this owner lost the lock: grant 2 ended (expired) at ")
             && text.ends_with(", current grant 3")
     });
 }

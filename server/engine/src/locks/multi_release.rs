@@ -36,7 +36,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.mrelease", -4, rel
         "ERR invalid owner: *",
         "ERR hash value is not an integer",
         "NOTHELD this owner does not hold the lock",
-        "LOCKLOST this owner's hold with grant *",
+        "LOCKLOST this owner lost the lock: grant *",
         "LOCKMODE this owner holds the lock in both modes: use LOCK.RELEASE with SHARED or EXCLUSIVE",
     ])];
 

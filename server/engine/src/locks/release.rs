@@ -44,7 +44,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.release", -3, rele
         "ERR value is not an integer or out of range: *",
         "ERR hash value is not an integer",
         "NOTHELD this owner does not hold the lock",
-        "LOCKLOST this owner's hold with grant *",
+        "LOCKLOST this owner lost the lock: grant *",
         "STALE token *",
         "LOCKMODE the key holds a plain lock",
         "LOCKMODE this owner holds the lock in both modes: use LOCK.RELEASE with SHARED or EXCLUSIVE",
@@ -195,6 +195,6 @@ pub(super) fn lost(tx: &Tx<'_>, key: &[u8], owner: &[u8], writer: &[u8]) -> Opti
     let current = ownership::or_none(records::current_grant(tx, key));
     let cause = cause.name();
     Some(CommandError::new(format!(
-        "LOCKLOST this owner's hold with grant {grant} {cause} at {wall_ms}, current grant {current}"
+        "LOCKLOST this owner lost the lock: grant {grant} ended ({cause}) at {wall_ms}, current grant {current}"
     )))
 }

@@ -43,7 +43,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.transfer", -4, tra
         "ERR hash value is not an integer",
         "ERR increment or decrement would overflow",
         "NOTHELD this owner does not hold the lock",
-        "LOCKLOST this owner's hold with grant *",
+        "LOCKLOST this owner lost the lock: grant *",
         "STALE token *",
         "LOCKMODE this owner holds the lock in both modes: use LOCK.RELEASE with SHARED or EXCLUSIVE",
     ])];

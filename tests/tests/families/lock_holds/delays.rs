@@ -35,7 +35,7 @@ fn after_a_loss_nobody_gets_the_lock_for_so_long() {
         assert!(
             server
                 .ask(main, "LOCK.RELEASE l a")
-                .starts_with("-LOCKLOST this owner's hold with grant 1 expired")
+                .starts_with("-LOCKLOST this owner lost the lock: grant 1 ended (expired)")
         );
         assert_eq!(server.ask(main, "LOCK.SCAN 0 STATE HELD"), "*2\r\n$1\r\n0\r\n*0\r\n");
         server.ask(main, "CLOCK.ADVANCE 599");

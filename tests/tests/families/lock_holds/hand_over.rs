@@ -23,7 +23,7 @@ fn a_hold_is_transferred_with_its_count_and_lease_and_a_new_token() {
     s.check("LOCK.CHECK l 1", ":0").check("LOCK.CHECK l 2", ":1");
     s.check(
         "LOCK.RELEASE l a",
-        "-LOCKLOST this owner's hold with grant 1 transferred at 5000000, current grant 2",
+        "-LOCKLOST this owner lost the lock: grant 1 ended (transferred) at 5000000, current grant 2",
     );
     s.check("LOCK.TRANSFER l b mode", "-ERR invalid owner: *")
         .check("LOCK.TRANSFER l b c PX 0", INVALID_LEASE);
@@ -114,7 +114,7 @@ fn a_lock_is_taken_from_its_holders() {
     s.check("LOCK.FORCEUNLOCK l TOKEN x", "-ERR value is not an integer or out of range: *");
     s.on("redisson").run("SUBSCRIBE redisson_lock__channel:{l}");
     s.check("LOCK.FORCEUNLOCK l OWNER a REASON 'by hand'", ":1").check("EXISTS l", ":0");
-    let told = "-LOCKLOST this owner's hold with grant 1 forced at 5000000, current grant none";
+    let told = "-LOCKLOST this owner lost the lock: grant 1 ended (forced) at 5000000, current grant none";
     s.check("LOCK.RELEASE l a", told);
     s.on("redisson").expect_push(r#"["message", "redisson_lock__channel:{l}", "0"]"#);
     s.check_that("LOCK.ACQUIRE l b", |granted| granted.to_string().contains("\"forced\""));
@@ -196,7 +196,7 @@ fn a_lock_that_is_a_string_is_transferred() {
     s.run("LOCK.ACQUIRE l a LAYOUT STRING PX 5000");
     s.check("LOCK.TRANSFER l x y", "-NOTHELD this owner does not hold the lock");
     s.check("LOCK.TRANSFER l a b", ":2").check("GET l", "\"b\"").check("PTTL l", ":5000");
-    let told = "-LOCKLOST this owner's hold with grant 1 transferred at 5000000, current grant 2";
+    let told = "-LOCKLOST this owner lost the lock: grant 1 ended (transferred) at 5000000, current grant 2";
     s.check("LOCK.RELEASE l a", told).check("LOCK.CHECK l 1", ":0").check("LOCK.CHECK l 2", ":1");
     s.check("LOCK.TRANSFER l b b PX 100", ":3").check("PTTL l", ":100").check("GET l", "\"b\"");
     s.check("LOCK.CHECK l 2", ":0").check("LOCK.RELEASE l b TOKEN 3", ":0").check("EXISTS l", ":0");

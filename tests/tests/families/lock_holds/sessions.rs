@@ -39,7 +39,9 @@ fn a_hold_of_a_session_is_renewed_while_the_connection_lives_and_given_back_at_i
     close(&mut server, holder);
     assert!(server.read(waiter).contains("$11\r\npredecessor\r\n$12\r\ndisconnected\r\n"));
     assert!(
-        server.ask(main, "LOCK.RELEASE l a").contains("LOCKLOST this owner's hold with grant 1 disconnected")
+        server
+            .ask(main, "LOCK.RELEASE l a")
+            .contains("LOCKLOST this owner lost the lock: grant 1 ended (disconnected)")
     );
     assert!(server.ask(main, "CLOCK.INFO").contains("$6\r\ntimers\r\n:1\r\n"), "the waiter's lease is left");
 }
@@ -64,7 +66,7 @@ fn a_session_with_a_ping_interval_ends_when_its_client_has_said_nothing_for_so_l
     server.ask(main, "CLOCK.ADVANCE 1");
     assert!(server.read(waiter).contains("$11\r\npredecessor\r\n$12\r\ndisconnected\r\n"));
     let told = server.ask(holder, "LOCK.RELEASE l a");
-    assert!(told.contains("LOCKLOST this owner's hold with grant 1 disconnected"), "{told}");
+    assert!(told.contains("LOCKLOST this owner lost the lock: grant 1 ended (disconnected)"), "{told}");
 }
 
 #[test]

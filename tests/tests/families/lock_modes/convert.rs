@@ -66,7 +66,8 @@ fn who_does_not_hold_the_lock_any_more_is_told() {
     s.check("LOCK.CONVERT l a EXCLUSIVE TOKEN 9", "-STALE token 9 is not the current token 1");
     wait(&mut s, "a", "LOCK.CONVERT l a EXCLUSIVE BLOCK 0", 1);
     s.run("CLOCK.ADVANCE 1000");
-    s.on("a").expect("-LOCKLOST this owner's hold with grant 1 expired at 5001000, current grant 2");
+    s.on("a")
+        .expect("-LOCKLOST this owner lost the lock: grant 1 ended (expired) at 5001000, current grant 2");
     s.run("LOCK.ACQUIRE plain a");
     s.check("LOCK.CONVERT plain a SHARED", "-LOCKMODE the key holds a plain lock");
     s.check("LOCK.CONVERT l a", "-ERR wrong number of arguments for 'lock.convert' command");

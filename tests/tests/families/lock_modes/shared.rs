@@ -138,7 +138,7 @@ fn a_reader_loses_the_lock_with_its_last_lease() {
     s.check("HEXISTS l a", ":0");
     s.check(
         "LOCK.RELEASE l a",
-        "-LOCKLOST this owner's hold with grant 1 expired at 5003000, current grant 2",
+        "-LOCKLOST this owner lost the lock: grant 1 ended (expired) at 5003000, current grant 2",
     );
     s.check("LOCK.RELEASE l b", ":0");
     served(&mut s, "w", 3, 1);
@@ -154,7 +154,7 @@ fn a_reader_whose_older_leases_are_over_keeps_nothing() {
     wait(&mut s, "w", "LOCK.ACQUIRE l w EXCLUSIVE BLOCK 0", 1);
     s.run("CLOCK.ADVANCE 1000");
     s.check("LOCK.RELEASE l a", ":0").check("HEXISTS l a", ":0").check("PTTL l", ":8000");
-    let lost = "-LOCKLOST this owner's hold with grant 1 expired at 5001000, current grant 2";
+    let lost = "-LOCKLOST this owner lost the lock: grant 1 ended (expired) at 5001000, current grant 2";
     s.check("LOCK.RELEASE l a", lost).check("LOCK.RELEASE l b", ":0");
     served(&mut s, "w", 3, 1);
     // A release without other readers frees the lock, as Redisson's script does; also with duplicate names.

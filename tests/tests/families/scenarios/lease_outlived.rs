@@ -29,7 +29,7 @@ fn lease_outlived_is_found() {
 fn lease_outlived_is_told_to_who_gives_back() {
     let mut stage = bob_has_the_lock_of_alice();
     let reply = stage.director.line(&format!("LOCK.RELEASE {LOCK} alice")).to_string();
-    assert!(reply.starts_with("-LOCKLOST this owner's hold with grant 1 expired at "), "{reply}");
+    assert!(reply.starts_with("-LOCKLOST this owner lost the lock: grant 1 ended (expired) at "), "{reply}");
     assert!(reply.ends_with(", current grant 2"), "{reply}");
     // She may have believed that all the time.
     stage.is_found(&["suspect mutual-exclusion"]);
