@@ -95,7 +95,7 @@ func Expire() Action { return Action{"EXPIRE"} }
 // ArgAdd executes the request with this integer argument changed; 1 is the first behind the command.
 func ArgAdd(index int, by int64) Action { return Action{"ARG", index, "ADD", by} }
 
-// TimeShift executes the request with the instants among its arguments moved as far as the clock was turned.
+// TimeShift executes the request with every timestamp among its arguments shifted by the clock's offset.
 func TimeShift() Action { return Action{"TIMESHIFT"} }
 
 // Clients are some clients.

@@ -4,11 +4,11 @@ import (
 	"time"
 )
 
-// Clock turns the two clocks of a server: the wall clock, on which keys expire, and the monotonic one, on which
+// Clock moves the two clocks of a server: the wall clock, on which keys expire, and the monotonic one, on which
 // blocked clients wait. Times are whole milliseconds; a test fails by others.
 type Clock struct{ server *Server }
 
-// Turned says what a turn of the clock did.
+// Turned describes the effects of one advance of the clock.
 type Turned struct {
 	Wall    time.Time // where the wall clock stands
 	Fired   int64     // how many deadlines have fired
@@ -23,7 +23,7 @@ type Fired struct {
 	Client int64  // whose it is, where that is a client
 }
 
-// Option of a turn: [Settle], [NoWake].
+// Option of an advance: [Settle], [NoWake].
 type Option func([]any) []any
 
 // Settle goes on after each instant only when no command has come for so long (at most limit in all, 0: five seconds),
@@ -38,7 +38,7 @@ func Settle(quiet, limit time.Duration) Option {
 	}
 }
 
-// NoWake does not tell Redisson's waiters of leases that the turn ends.
+// NoWake does not notify Redisson's waiters of leases that the advance ends.
 func NoWake() Option {
 	return func(arguments []any) []any { return append(arguments, "NOWAKE") }
 }

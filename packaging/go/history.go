@@ -29,7 +29,7 @@ type Entry struct {
 	By         string // the command, or the digest of the script
 	Fault      string // what a fault did
 	Text       string // the line of a mark
-	From, To   *int64 // from where to where a clock was turned, in milliseconds
+	From, To   *int64 // the clock before and after it was moved, in milliseconds
 	Left, Held *int64 // how many permits of a semaphore are left, and how many are held
 }
 

@@ -39,7 +39,7 @@ func (s *Server) lastEntries() ([]any, int64, error) {
 // ofRedisson is how Redisson names the owner of a lock.
 var ofRedisson = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}:\d+(:write)?$`)
 
-// watchdogNote says which of Redisson's locks have expired by a turned clock: their watchdog may have come too late.
+// watchdogNote says which of Redisson's locks expired after an advance of the clock: their watchdog may have been late.
 func watchdogNote(entries []any) string {
 	turned := false
 	var lost []string

@@ -54,7 +54,7 @@ type TB interface {
 
 // Server is a running server.
 type Server struct {
-	// Clock turns the server's clock.
+	// Clock moves the server's clock.
 	Clock *Clock
 	// Await waits for states instead of sleeping.
 	Await *Await

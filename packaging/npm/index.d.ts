@@ -114,17 +114,17 @@ export interface Server extends AsyncDisposable {
   stop(): Promise<void>;
 }
 
-/** How the clock is turned. */
+/** Options of an advance of the clock. */
 export interface TurnOptions {
   /** After each instant goes on only when no command has come for so many milliseconds of real time. */
   settle?: number;
   /** The most that `settle` waits in all, in milliseconds; 5000 if not given. */
   limit?: number;
-  /** Does not tell Redisson's waiters of leases that the turn ends. */
+  /** Does not notify Redisson's waiters of leases that the advance ends. */
   nowake?: boolean;
 }
 
-/** What a turn of the clock did. */
+/** The effects of one advance of the clock. */
 export interface Turned {
   /** Where the wall clock stands. */
   wall: Date;

@@ -1,4 +1,4 @@
-//! Lockwheel: an in-memory, Redis-compatible server with native locks and a clock that a test can turn.
+//! Lockwheel: an in-memory, Redis-compatible server with native locks and a clock that a test can advance.
 //!
 //! A test starts its own server on a free port. Dropping the server ends it:
 //!

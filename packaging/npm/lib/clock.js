@@ -1,5 +1,5 @@
 'use strict';
-// The clock that a test turns.
+// The clock that a test advances.
 
 const { optionsAt, publish, quoted } = require('./caller.js');
 const { fields } = require('./resp.js');

@@ -60,7 +60,7 @@ export class Action {
   static expire(): Action;
   /** The request is executed with this integer argument changed; 1 is the first behind the command. */
   static argAdd(index: number, by: number | bigint): Action;
-  /** The request is executed with the instants among its arguments moved as far as the clock was turned. */
+  /** The request is executed with every timestamp among its arguments shifted by the clock's offset. */
   static timeShift(): Action;
 }
 

@@ -35,7 +35,7 @@ export interface Entry {
   fault: string | null;
   /** The line of a mark. */
   text?: string;
-  /** From where to where a clock was turned, in milliseconds. */
+  /** The clock before and after it was moved, in milliseconds. */
   from?: number;
   to?: number;
   /** How many permits of a semaphore are left, and how many are held. */

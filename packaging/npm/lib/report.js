@@ -63,7 +63,7 @@ async function foundLines(command) {
   return [...verdictLines(verdict), ...watchdogLines(entries)];
 }
 
-/** A note when turns of the clock may have ended what Redisson's watchdog would have renewed. */
+/** A note for advances that may have ended a lease which Redisson's watchdog would have renewed. */
 function watchdogLines(entries) {
   const turned = entries.slice(entries.findIndex(({ event }) => event === 'clock') + 1 || entries.length);
   const lost = turned.filter(({ event, cause, kind, owner }) => {

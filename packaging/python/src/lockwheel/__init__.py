@@ -1,4 +1,4 @@
-"""A Redis-compatible server for tests, with a clock that a test turns.
+"""A Redis-compatible server for tests, with a clock that a test advances.
 
     with lockwheel.Server() as server:
         client = redis.Redis.from_url(server.url)

@@ -101,7 +101,7 @@ def finding_lines(ask: AskReply) -> List[str]:
 
 
 def watchdog_lines(entries: Iterable[Fields]) -> List[str]:
-    """A note when turns of the clock may have ended what Redisson's watchdog would have renewed."""
+    """A note for advances that may have ended a lease which Redisson's watchdog would have renewed."""
     turned, keys = False, []
     for entry in entries:
         turned = turned or entry["event"] == "clock"

@@ -29,7 +29,7 @@ class Info:
 
 @dataclass(frozen=True)
 class Turn:
-    """What a turn of the clock did."""
+    """The effects of one advance of the clock."""
 
     wall: datetime
     """Where the wall clock stands."""
@@ -60,7 +60,7 @@ def next_deadline(
 
 
 def turning(settle: Optional[Duration], limit: Optional[Duration], nowake: bool) -> List[Argument]:
-    """The options of a turn."""
+    """The options of an advance."""
     options: List[Argument] = ["NOWAKE"] if nowake else []
     if settle is not None:
         options += ["SETTLE", milliseconds(settle), *within(limit)]

@@ -145,7 +145,7 @@ class Action:
 
     @classmethod
     def time_shift(cls) -> Action:
-        """The request is executed with the instants among its arguments moved as far as the clock was turned."""
+        """The request is executed with every timestamp among its arguments shifted by the clock's offset."""
         return cls(("TIMESHIFT",))
 
 

@@ -42,7 +42,7 @@ class Entry:
     text: Optional[str] = None
     """The line of a mark."""
     clock: Optional[Tuple[int, int]] = None
-    """From where to where a clock was turned, in milliseconds."""
+    """The clock before and after it was moved, in milliseconds."""
     permits: Optional[Tuple[int, int]] = None
     """How many permits of a semaphore are left, and how many are held."""
 

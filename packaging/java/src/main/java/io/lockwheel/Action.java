@@ -165,7 +165,7 @@ public record Action(List<Object> words) {
         return of("ARG", index, "ADD", by);
     }
 
-    /** Executes the request with the instants among its arguments moved as far as the clock was turned. */
+    /** Executes the request with every timestamp among its arguments shifted by the clock's offset. */
     public static Action timeShift() {
         return of("TIMESHIFT");
     }

@@ -26,8 +26,8 @@ import java.util.Map;
  * @param by the command, or the digest of the script
  * @param fault what a fault did
  * @param text the line of a mark
- * @param from from where a clock was turned, in milliseconds
- * @param to to where a clock was turned, in milliseconds
+ * @param from the clock before it was moved, in milliseconds
+ * @param to the clock after it was moved, in milliseconds
  * @param left how many permits of a semaphore are left
  * @param held how many permits of a semaphore are held
  */

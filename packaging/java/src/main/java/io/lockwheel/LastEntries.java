@@ -25,7 +25,7 @@ record LastEntries(List<Map<String, Object>> entries, long earlier) {
         return new LastEntries(entries.stream().map(Resp::fields).toList(), earlier);
     }
 
-    /** Says which of Redisson's locks have expired by a turned clock: their watchdog may have come too late. */
+    /** Says which of Redisson's locks expired after an advance of the clock: their watchdog may have been late. */
     Optional<String> watchdogNote() {
         List<String> lost = entries.stream()
                 .dropWhile(entry -> !"clock".equals(entry.get("event")))

@@ -5,11 +5,11 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * How the clock is turned.
+ * Options of an advance of the clock.
  *
  * @param settle after each instant goes on only when no command has come for so long, in real time; null: does not wait
  * @param limit the most that {@code settle} waits in all; null: the server's default, 5 seconds
- * @param nowake does not tell Redisson's waiters of leases that the turn ends
+ * @param nowake does not notify Redisson's waiters of leases that the advance ends
  */
 public record TurnOptions(Duration settle, Duration limit, boolean nowake) {
     /** Waits for nobody, and wakes Redisson's waiters. */

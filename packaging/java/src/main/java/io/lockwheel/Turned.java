@@ -4,7 +4,7 @@ import java.time.Instant;
 import java.util.List;
 
 /**
- * What a turn of the clock did.
+ * The effects of one advance of the clock.
  *
  * @param wall where the wall clock stands
  * @param fired how many deadlines have fired

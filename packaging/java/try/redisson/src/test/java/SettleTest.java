@@ -15,7 +15,7 @@ import org.redisson.api.RLock;
 
 @Lockwheel
 class SettleTest {
-    /** Within one turn of the clock each waiter takes the lock at the instant at which the lease before it ends. */
+    /** Within one advance of the clock each waiter takes the lock at the instant at which the lease before it ends. */
     @Test
     void leasesThatBeginOnTheWayEndOnTheWay(LockwheelServer server) throws Exception {
         var holder = Redisson.create(server.redissonConfig());
@@ -42,7 +42,7 @@ class SettleTest {
         third.shutdown();
     }
 
-    /** The server's wall clock in milliseconds, asked for beside the turn that is on its way. */
+    /** The server's wall clock in milliseconds, read while the advance is running. */
     private static long now(LockwheelServer server) {
         var time = (List<?>) server.command("TIME");
         return Long.parseLong((String) time.get(0)) * 1000 + Long.parseLong((String) time.get(1)) / 1000;
