@@ -1,4 +1,5 @@
-// Package lockwheel runs a Lockwheel server for tests: an in-memory, Redis-compatible server whose clock a test advances.
+// Package lockwheel runs a Lockwheel server for tests: an in-memory, Redis-compatible server whose clock a test
+// advances.
 //
 //	server := lockwheel.Run(t)                          // a server for this test alone
 //	client := redis.NewClient(&redis.Options{Addr: server.Addr()})

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Faults makes faults: by rules for single requests, and for whole clients or the whole server. The package's own
+// Faults injects faults: rules for single requests, and faults of clients or of the whole server. The package's own
 // connections are exempt unless [Faults.Exempt] says otherwise. A reset of the server ends every fault.
 type Faults struct{ server *Server }
 
@@ -52,7 +52,7 @@ func (d Direction) check() error {
 	return checkWord("the direction", string(d), word{"In", "IN"}, word{"Out", "OUT"}, word{"Both", "BOTH"})
 }
 
-// Add adds a rule: requests that match meet the action. Of several rules the oldest acts.
+// Add adds a rule: the action acts on matching requests. If several rules match, the oldest acts.
 func (f *Faults) Add(name string, match Match, action Action) {
 	f.server.test.Helper()
 	if err := match.check(); err != nil {
@@ -101,19 +101,19 @@ func (m Match) words() []any {
 	return words
 }
 
-// Go lets go on what a rule holds, the oldest first. How many there were.
+// Go releases the requests and replies that a rule holds, oldest first. It returns their number.
 func (f *Faults) Go(name string) int64 {
 	f.server.test.Helper()
 	return integer(f.server.must("FAULT.GO", name))
 }
 
-// GoCount lets go on so many of what a rule holds, the oldest first. How many there were.
+// GoCount releases at most count requests and replies that a rule holds, oldest first. It returns their number.
 func (f *Faults) GoCount(name string, count int) int64 {
 	f.server.test.Helper()
 	return integer(f.server.must("FAULT.GO", name, "COUNT", count))
 }
 
-// List tells the rules, the oldest first.
+// List returns the rules, oldest first.
 func (f *Faults) List() []Rule {
 	f.server.test.Helper()
 	entries, _ := f.server.must("FAULT.LIST").([]any)
@@ -133,32 +133,32 @@ func (f *Faults) List() []Rule {
 	return rules
 }
 
-// Remove removes a rule, if it is there; what it holds goes on.
+// Remove removes a rule and releases what it holds. It returns whether the rule existed.
 func (f *Faults) Remove(name string) bool {
 	f.server.test.Helper()
 	return integer(f.server.must("FAULT.DEL", name)) == 1
 }
 
-// Clear removes all rules; what they hold goes on. How many there were.
+// Clear removes all rules and releases what they hold. It returns the number of rules.
 func (f *Faults) Clear() int64 {
 	f.server.test.Helper()
 	return integer(f.server.must("FAULT.CLEAR"))
 }
 
-// Seed draws for [Match.Prob] from this seed from now on.
+// Seed sets the seed of the draws for [Match.Prob].
 func (f *Faults) Seed(seed int64) {
 	f.server.test.Helper()
 	f.server.must("FAULT.SEED", seed)
 }
 
-// Exempt says whether rules leave out what [Server.Command] sends; they do unless told.
+// Exempt sets whether rules ignore the requests of [Server.Command]. By default they do.
 func (f *Faults) Exempt(isExempt bool) {
 	f.server.test.Helper()
 	f.server.commands.setExempt(isExempt)
 }
 
-// FreezeClient reads nothing from clients and writes nothing to them, as if their processes stood still, for so long on
-// the monotonic clock; 0: until [Faults.ThawClient]. How many there are.
+// FreezeClient freezes clients for this time on the monotonic clock; 0: until [Faults.ThawClient]. The server reads
+// nothing from them and writes nothing to them. It returns the number of clients.
 func (f *Faults) FreezeClient(clients Clients, duration time.Duration) int64 {
 	f.server.test.Helper()
 	var lasts any = "FOREVER"
@@ -168,25 +168,25 @@ func (f *Faults) FreezeClient(clients Clients, duration time.Duration) int64 {
 	return integer(f.server.must(append(append([]any{"FAULT.FREEZECLIENT"}, clients.words()...), lasts)...))
 }
 
-// ThawClient lets frozen clients go on. How many there are.
+// ThawClient thaws frozen clients. It returns their number.
 func (f *Faults) ThawClient(clients Clients) int64 {
 	f.server.test.Helper()
 	return integer(f.server.must(append([]any{"FAULT.THAWCLIENT"}, clients.words()...)...))
 }
 
-// Partition cuts clients off, new connections of theirs too. How many there are now.
+// Partition cuts clients off, including their new connections. It returns the present number of clients.
 func (f *Faults) Partition(clients Clients, direction Direction) int64 {
 	f.server.test.Helper()
 	return f.partition(clients.words(), direction)
 }
 
-// Heal ends all partitions. How many there were.
+// Heal ends all partitions. It returns their number.
 func (f *Faults) Heal() int64 {
 	f.server.test.Helper()
 	return integer(f.server.must("FAULT.HEAL"))
 }
 
-// Lag lets writes, of keys like this if the pattern is not empty, reach no replica from now on.
+// Lag stops the replication of later writes, or of those to keys that match a pattern that is not empty.
 func (f *Faults) Lag(pattern string) {
 	f.server.test.Helper()
 	words := []any{"FAULT.LAG"}
@@ -196,21 +196,21 @@ func (f *Faults) Lag(pattern string) {
 	f.server.must(words...)
 }
 
-// What [Faults.Failover], [Faults.Restart] and [Faults.Down] do beside.
+// Options of [Faults.Failover], [Faults.Restart] and [Faults.Down].
 const (
 	ForgetTokens = "TOKENS" // the numbers of grants go back too, of a failover or a restart
 	KeepData     = "KEEP"   // the data stays, of a restart or of a server that was killed
 )
 
-// Failover lets a replica take over: keys are as they were at [Faults.Lag], the scripts are gone, every other connection
-// is cut.
+// Failover simulates a failover: it restores the keys as at [Faults.Lag], forgets the scripts, and cuts all other
+// connections.
 func (f *Faults) Failover(options ...string) {
 	f.server.test.Helper()
 	f.cut([]any{"FAULT.FAILOVER"}, options, forgetTokens)
 }
 
-// Restart is a restart without persistence: keys, scripts and connections are gone, and nobody is let in for so long.
-// With [KeepData] the connections alone are gone.
+// Restart simulates a restart without persistence: it drops keys, scripts and connections, and refuses connections for
+// this time. With [KeepData], it drops only the connections.
 func (f *Faults) Restart(down time.Duration, options ...string) {
 	f.server.test.Helper()
 	words := []any{"FAULT.RESTART"}
@@ -221,8 +221,8 @@ func (f *Faults) Restart(down time.Duration, options ...string) {
 	f.cut(words, options, keepData, forgetTokens)
 }
 
-// Down kills a member of a topology, named by its place from 0, as if its process had ended: its clients and links are
-// cut, its data is gone unless [KeepData] is said, and nobody is let in for so long; 0: until [Faults.Up].
+// Down kills a server of a topology, which is numbered from 0: it cuts the server's clients and links, drops its data
+// unless [KeepData] is given, and refuses connections for this time; 0: until [Faults.Up].
 func (f *Faults) Down(server int, backAfter time.Duration, options ...string) {
 	f.server.test.Helper()
 	words := []any{"FAULT.DOWN", server}
@@ -236,14 +236,14 @@ func (f *Faults) Down(server int, backAfter time.Duration, options ...string) {
 	f.server.commands.leave(server)
 }
 
-// Up lets a server that was killed come back. Whether it was down.
+// Up brings a killed server back. It returns whether the server was down.
 func (f *Faults) Up(server int) bool {
 	f.server.test.Helper()
 	return integer(f.server.must("FAULT.UP", server)) == 1
 }
 
-// Part cuts servers off from others, or from all if none are named, until [Faults.Heal]. How many connections between
-// them that holds.
+// Part cuts servers off from others, or from all others if none are given, until [Faults.Heal]. It returns the number
+// of connections that are held.
 func (f *Faults) Part(servers []int, others ...int) int64 {
 	f.server.test.Helper()
 	words := []any{"FAULT.PARTITION", "NODES", places(servers)}
@@ -253,7 +253,8 @@ func (f *Faults) Part(servers []int, others ...int) int64 {
 	return integer(f.server.must(words...))
 }
 
-// PartFromClients cuts servers off from their clients, new ones included, until [Faults.Heal]. How many there are now.
+// PartFromClients cuts servers off from their clients, including new ones, until [Faults.Heal]. It returns the number
+// of clients.
 func (f *Faults) PartFromClients(servers []int, direction Direction) int64 {
 	f.server.test.Helper()
 	return f.partition([]any{"NODES", places(servers), "FROM", "CLIENTS"}, direction)
@@ -276,13 +277,14 @@ func places(servers []int) string {
 	return strings.Join(words, ",")
 }
 
-// LagBy lets replicas be told everything so much later from now on, on the clock that all share.
+// LagBy delays replication by this time on the clock that all servers share.
 func (f *Faults) LagBy(lag time.Duration) {
 	f.server.test.Helper()
 	f.server.must("FAULT.LAG", lag)
 }
 
-// FailoverTo lets a replica take over with what it has; clients of its master are cut, and that follows it.
+// FailoverTo makes a replica the master, with the data that it has. It cuts the clients of the old master, which then
+// follows the new one.
 func (f *Faults) FailoverTo(replica int, options ...string) {
 	f.server.test.Helper()
 	f.cut([]any{"FAULT.FAILOVER", replica}, options, forgetTokens)

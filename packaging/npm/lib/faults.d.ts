@@ -121,67 +121,69 @@ export interface Rule {
 }
 
 /**
- * Makes faults: by rules for single requests, and for whole clients or the whole server. The package's own connections
- * are exempt unless `exempt` says otherwise. A reset of the server ends every fault.
+ * Injects faults: rules for single requests, and faults of clients or of the whole server. The package's own
+ * connections are exempt unless `exempt` says otherwise. A reset of the server ends every fault.
  */
 export interface Faults {
-  /** Adds a rule: requests that match meet the action. Of several rules the oldest acts. */
+  /** Adds a rule: the action acts on matching requests. If several rules match, the oldest acts. */
   add(name: string, action: Action, matchers?: Matchers): Promise<void>;
-  /** Lets go on what a rule holds, the oldest first, or so many; resolves to how many there were. */
+  /** Releases what a rule holds, oldest first, at most `count` of it. Resolves to the number released. */
   go(name: string, count?: number): Promise<number>;
-  /** The rules, the oldest first. */
+  /** Resolves to the rules, oldest first. */
   list(): Promise<Rule[]>;
-  /** Removes a rule, if it is there; what it holds goes on. */
+  /** Removes a rule and releases what it holds. Resolves to whether the rule existed. */
   remove(name: string): Promise<boolean>;
-  /** Removes all rules; what they hold goes on. Resolves to how many there were. */
+  /** Removes all rules and releases what they hold. Resolves to the number of rules. */
   clear(): Promise<number>;
-  /** Draws for `prob` from this seed from now on. */
+  /** Sets the seed of the draws for `prob`. */
   seed(seed: number | bigint): Promise<void>;
-  /** Whether rules leave out what `server.command` sends; they do unless told. */
+  /** Sets whether rules ignore the requests of `server.command`. By default they do. */
   exempt(isExempt?: boolean): Promise<void>;
   /**
-   * Reads nothing from clients and writes nothing to them, as if their processes stood still: for so many milliseconds
-   * of the monotonic clock, or until `thawClient`. Resolves to how many there are.
+   * Freezes clients: the server reads nothing from them and writes nothing to them. This lasts for `duration`
+   * milliseconds of the monotonic clock, or until `thawClient`. Resolves to the number of clients.
    */
   freezeClient(clients: Clients, duration?: number): Promise<number>;
-  /** Lets frozen clients go on; resolves to how many there are. */
+  /** Thaws frozen clients. Resolves to their number. */
   thawClient(clients: Clients): Promise<number>;
   /**
-   * Cuts clients off, new connections of theirs too: what they send (`IN`), what they are sent (`OUT`), or both. Resolves
-   * to how many there are now.
+   * Cuts clients off, including their new connections: their requests (`IN`), what the server sends them (`OUT`), or
+   * both. Resolves to the present number of clients.
    */
   partition(clients: Clients, direction?: 'IN' | 'OUT' | 'BOTH'): Promise<number>;
-  /** Ends all partitions; resolves to how many there were. */
+  /** Ends all partitions. Resolves to their number. */
   heal(): Promise<number>;
-  /** From now on writes (of keys like this) reach no replica. */
+  /** Stops the replication of later writes, or of those to keys that match `key`. */
   lag(options?: { key?: string }): Promise<void>;
   /**
-   * A replica takes over: keys are as they were at `lag`, the scripts are gone, every other connection is cut. With
-   * `tokens` the numbers of grants go back too.
+   * Simulates a failover: restores the keys as at `lag`, forgets the scripts, and cuts all other connections. With
+   * `tokens`, grant numbers start anew.
    */
   failover(options?: { tokens?: boolean }): Promise<void>;
   /**
-   * As a restart without persistence: keys, scripts and connections are gone, and nobody is let in for `down`
-   * milliseconds. With `keep` the connections alone are gone. With `tokens` the numbers of grants begin anew.
+   * Simulates a restart without persistence: drops keys, scripts and connections, and refuses connections for `down`
+   * milliseconds. With `keep`, it drops only the connections. With `tokens`, grant numbers start anew.
    */
   restart(options?: { down?: number; keep?: boolean; tokens?: boolean }): Promise<void>;
   /**
-   * Of members of a topology, each named by its place, from 0: kills a server as if its process had ended. Its clients
-   * and links are cut, its data is gone, and nobody is let in for so many milliseconds, or until `up`. With `keep` it
-   * comes back with its data.
+   * Kills a server of a topology, which is numbered from 0: cuts its clients and links, drops its data, and refuses
+   * connections for `backAfter` milliseconds, or until `up`. With `keep`, the server comes back with its data.
    */
   down(server: number, backAfter?: number | { backAfter?: number; keep?: boolean }): Promise<void>;
-  /** Lets a server that was killed come back; resolves to whether it was down. */
+  /** Brings a killed server back. Resolves to whether the server was down. */
   up(server: number): Promise<boolean>;
   /**
-   * Cuts servers off from these others, or from all, until `heal`; resolves to how many connections between them that
-   * holds.
+   * Cuts servers off from these others, or from all others, until `heal`. Resolves to the number of connections that
+   * are held.
    */
   part(servers: number[], others?: number[]): Promise<number>;
-  /** Cuts servers off from their clients, new ones included, until `heal`; resolves to how many there are now. */
+  /** Cuts servers off from their clients, including new ones, until `heal`. Resolves to the number of clients. */
   partFromClients(servers: number[], direction?: 'IN' | 'OUT' | 'BOTH'): Promise<number>;
-  /** From now on replicas are told everything so many milliseconds later, on the clock that all share. */
+  /** Delays replication by `lag` milliseconds on the clock that all servers share. */
   lagBy(lag: number): Promise<void>;
-  /** A replica takes over with what it has; clients of its master are cut, and that follows it. */
+  /**
+   * Makes a replica the master, with the data that it has. Cuts the clients of the old master, which then follows the
+   * new one.
+   */
   failoverTo(replica: number, options?: { tokens?: boolean }): Promise<void>;
 }

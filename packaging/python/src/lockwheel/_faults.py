@@ -39,7 +39,7 @@ class Faults:
         times: Optional[int] = None,
         prob: Optional[float] = None,
     ) -> None:
-        """Adds a rule: requests that match all that is named meet the action. Of several rules the oldest acts.
+        """Adds a rule: the action acts on requests that match all conditions. If several rules match, the oldest acts.
 
         A request matches by its command (`on`), its script's digest (`script`) or text (`contains`), patterns of its
         keys and channels, an argument (`arg=(2, "PX")`), its client, and for actions on the reply by its `result`:
@@ -53,90 +53,91 @@ class Faults:
         )
 
     def go(self, name: str, count: Optional[int] = None) -> int:
-        """Lets go on what a rule holds, the oldest first, or so many. How many there were."""
+        """Releases what a rule holds, oldest first, at most `count` of it. Returns the number released."""
         return self._ask(faults.go(name, count))
 
     def list(self) -> List[Rule]:
-        """The rules, the oldest first."""
+        """Returns the rules, oldest first."""
         return self._ask(faults.rules())
 
     def remove(self, name: str) -> bool:
-        """Removes a rule, if it is there; what it holds goes on."""
+        """Removes a rule and releases what it holds. Returns whether the rule existed."""
         return self._ask(faults.remove(name))
 
     def clear(self) -> int:
-        """Removes all rules; what they hold goes on. How many there were."""
+        """Removes all rules and releases what they hold. Returns the number of rules."""
         return self._ask(faults.clear())
 
     def seed(self, begin: int) -> None:
-        """Draws for `prob` from this seed from now on."""
+        """Sets the seed of the draws for `prob`."""
         self._ask(faults.seed(begin))
 
     def exempt(self, exempt: bool = True) -> None:
-        """Whether rules leave out what `Server.command` sends; they do unless told."""
+        """Sets whether rules ignore the requests of `Server.command`. By default they do."""
         self._exempt(exempt)
 
     def freeze_client(self, clients: Clients, duration: Optional[Duration] = None) -> int:
-        """Reads nothing from clients and writes nothing to them, as if their processes stood still: for so long on the
-        monotonic clock, or until `thaw_client`. How many there are."""
+        """Freezes clients: the server reads nothing from them and writes nothing to them. This lasts for `duration` on
+        the monotonic clock, or until `thaw_client`. Returns the number of clients."""
         return self._ask(faults.freeze_client(clients, duration))
 
     def thaw_client(self, clients: Clients) -> int:
-        """Lets frozen clients go on. How many there are."""
+        """Thaws frozen clients. Returns their number."""
         return self._ask(faults.thaw_client(clients))
 
     def partition(self, clients: Clients, direction: str = "BOTH") -> int:
-        """Cuts clients off, new connections of theirs too: what they send (`IN`), what they are sent (`OUT`), or both.
-        How many there are now."""
+        """Cuts clients off, including their new connections: their requests (`IN`), what the server sends them (`OUT`),
+        or both. Returns the present number of clients."""
         self._prepare()
         return self._ask(faults.partition(clients, direction))
 
     def heal(self) -> int:
-        """Ends all partitions. How many there were."""
+        """Ends all partitions. Returns their number."""
         return self._ask(faults.heal())
 
     def lag(self, key: Optional[str] = None) -> None:
-        """From now on writes, of keys like this if one is given, reach no replica."""
+        """Stops the replication of later writes, or of those to keys that match `key`."""
         self._ask(faults.lag(key))
 
     def failover(self, *, tokens: bool = False) -> None:
-        """A replica takes over: keys are as they were at `lag`, the scripts are gone, every other connection is cut.
-        With `tokens` the numbers of grants go back too."""
+        """Simulates a failover: restores the keys as at `lag`, forgets the scripts, and cuts all other connections.
+        With `tokens`, grant numbers start anew."""
         self._ask(faults.failover(tokens))
 
     def restart(
         self, down: Optional[Duration] = None, *, keep: bool = False, tokens: bool = False
     ) -> None:
-        """As a restart without persistence: keys, scripts and connections are gone, and nobody is let in for `down`.
-        With `keep` the connections alone are gone. With `tokens` the numbers of grants begin anew."""
+        """Simulates a restart without persistence: drops keys, scripts and connections, and refuses connections for
+        `down`. With `keep`, it drops only the connections. With `tokens`, grant numbers start anew."""
         self._prepare()
         self._ask(faults.restart(down, keep, tokens))
 
-    # Of members of a topology, each named by its place, from 0.
+    # Faults of the servers of a topology. The servers are numbered from 0.
 
     def down(self, server: int, back_after: Optional[Duration] = None, *, keep: bool = False) -> None:
-        """Kills a server as if its process had ended: its clients and links are cut, its data is gone, and nobody is
-        let in for so long, or until `up`. With `keep` it comes back with its data."""
+        """Kills a server: cuts its clients and links, drops its data, and refuses connections for `back_after`, or
+        until `up`. With `keep`, the server comes back with its data."""
         self._ask(faults.down(server, back_after, keep))
 
     def up(self, server: int) -> bool:
-        """Lets a server that was killed come back. Whether it was down."""
+        """Brings a killed server back. Returns whether the server was down."""
         return self._ask(faults.up(server))
 
     def part(self, servers: Sequence[int], others: Optional[Sequence[int]] = None) -> int:
-        """Cuts servers off from these others, or from all, until `heal`. How many connections between them that
-        holds."""
+        """Cuts servers off from these others, or from all others, until `heal`. Returns the number of connections
+        that are held."""
         return self._ask(faults.part(servers, others))
 
     def part_from_clients(self, servers: Sequence[int], direction: str = "BOTH") -> int:
-        """Cuts servers off from their clients, new ones included, until `heal`. How many there are now."""
+        """Cuts servers off from their clients, including new ones, until `heal`. Returns the number of clients."""
         self._prepare()
         return self._ask(faults.part_from_clients(servers, direction))
 
     def lag_by(self, lag: Duration) -> None:
-        """From now on replicas are told everything so much later, on the clock that all share."""
+        """Delays replication by `lag` on the clock that all servers share."""
         self._ask(faults.lag_by(lag))
 
     def failover_to(self, replica: int, *, tokens: bool = False) -> None:
-        """A replica takes over with what it has; clients of its master are cut, and that follows it."""
+        """Makes a replica the master, with the data that it has. Cuts the clients of the old master, which then
+        follows the new one."""
         self._ask(faults.failover_to(replica, tokens))

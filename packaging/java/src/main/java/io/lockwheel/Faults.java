@@ -7,16 +7,16 @@ import java.util.function.IntFunction;
 import java.util.stream.Collectors;
 
 /**
- * Makes faults: by rules for single requests, and for whole clients or the whole server. The package's own connections
- * are exempt unless {@link #exempt} says otherwise. A reset of the server ends every fault.
+ * Injects faults: rules for single requests, and faults of clients or of the whole server. The package's own
+ * connections are exempt unless {@link #exempt} says otherwise. A reset of the server ends every fault.
  */
 public final class Faults {
     private final Connection connection;
-    /** Of {@link LockwheelServer#command}. */
+    /** The connection of {@link LockwheelServer#command}. */
     private final Connection commands;
     /** Opens the package's connections while the server still lets them in. */
     private final Runnable prepare;
-    /** Makes a connection to another server than the one at a place. */
+    /** Connects to a server other than the one at this place. */
     private final IntFunction<Connection> beside;
 
     Faults(Connection connection, Connection commands, Runnable prepare, IntFunction<Connection> beside) {
@@ -26,22 +26,22 @@ public final class Faults {
         this.beside = beside;
     }
 
-    /** Adds a rule: requests that match meet the action. Of several rules the oldest acts. */
+    /** Adds a rule: the action acts on matching requests. If several rules match, the oldest acts. */
     public void add(String name, Match match, Action action) {
         connection.send(Words.of(List.of("FAULT.ADD", name), match.words(), List.of("DO"), action.words()));
     }
 
-    /** Lets go on what a rule holds, the oldest first. How many there were. */
+    /** Releases the requests and replies that a rule holds, oldest first. Returns their number. */
     public long go(String name) {
         return (Long) connection.send("FAULT.GO", name);
     }
 
-    /** Lets go on so many of what a rule holds, the oldest first. How many there were. */
+    /** Releases at most {@code count} requests and replies that a rule holds, oldest first. Returns their number. */
     public long go(String name, int count) {
         return (Long) connection.send("FAULT.GO", name, "COUNT", count);
     }
 
-    /** The rules, the oldest first. */
+    /** Returns the rules, oldest first. */
     public List<Rule> list() {
         return rules(connection);
     }
@@ -62,35 +62,35 @@ public final class Faults {
                 (Long) told.get("held"));
     }
 
-    /** Removes a rule, if it is there; what it holds goes on. */
+    /** Removes a rule and releases what it holds. Returns whether the rule existed. */
     public boolean remove(String name) {
         return connection.send("FAULT.DEL", name).equals(1L);
     }
 
-    /** Removes all rules; what they hold goes on. How many there were. */
+    /** Removes all rules and releases what they hold. Returns the number of rules. */
     public long clear() {
         return (Long) connection.send("FAULT.CLEAR");
     }
 
-    /** Draws for {@link Match#prob} from this seed from now on. */
+    /** Sets the seed of the draws for {@link Match#prob}. */
     public void seed(long seed) {
         connection.send("FAULT.SEED", seed);
     }
 
-    /** Whether rules leave out what {@link LockwheelServer#command} sends; they do unless told. */
+    /** Sets whether rules ignore the requests of {@link LockwheelServer#command}. By default they do. */
     public void exempt(boolean isExempt) {
         commands.setExempt(isExempt);
     }
 
     /**
-     * Reads nothing from clients and writes nothing to them, as if their processes stood still, until
-     * {@link #thawClient}. How many there are.
+     * Freezes clients until {@link #thawClient}: the server reads nothing from them and writes nothing to them. Returns
+     * the number of clients.
      */
     public long freezeClient(Clients clients) {
         return freeze(clients, "FOREVER");
     }
 
-    /** The same, for so long on the monotonic clock. */
+    /** Freezes clients for this time on the monotonic clock. Returns the number of clients. */
     public long freezeClient(Clients clients, Duration duration) {
         return freeze(clients, Milliseconds.of(duration));
     }
@@ -99,87 +99,90 @@ public final class Faults {
         return (Long) connection.send(Words.of(List.of("FAULT.FREEZECLIENT"), clients.words(), List.of(lasts)));
     }
 
-    /** Lets frozen clients go on. How many there are. */
+    /** Thaws frozen clients. Returns their number. */
     public long thawClient(Clients clients) {
         return (Long) connection.send(Words.of(List.of("FAULT.THAWCLIENT"), clients.words()));
     }
 
-    /** Cuts clients off, new connections of theirs too. How many there are now. */
+    /** Cuts clients off, including their new connections. Returns the present number of clients. */
     public long partition(Clients clients, Direction direction) {
         prepare.run();
         return (Long) connection.send(Words.of(List.of("FAULT.PARTITION"), clients.words(), List.of(direction.name())));
     }
 
-    /** Ends all partitions. How many there were. */
+    /** Ends all partitions. Returns their number. */
     public long heal() {
         return (Long) connection.send("FAULT.HEAL");
     }
 
-    /** From now on writes reach no replica. */
+    /** Stops the replication of all later writes. */
     public void lag() {
         connection.send("FAULT.LAG");
     }
 
-    /** From now on writes of keys like this reach no replica. */
+    /** Stops the replication of later writes to keys that match the pattern. */
     public void lag(String pattern) {
         connection.send("FAULT.LAG", "KEY", pattern);
     }
 
     /**
-     * A replica takes over: keys are as they were at {@link #lag()}, the scripts are gone, every other connection is
-     * cut.
+     * Simulates a failover: restores the keys as at {@link #lag()}, forgets the scripts, and cuts all other
+     * connections.
      */
     public void failover() {
         connection.send("FAULT.FAILOVER");
     }
 
-    /** The same, and the numbers of grants go back too. */
+    /** Simulates a failover as {@link #failover()} does; grant numbers start anew. */
     public void failoverWithTokens() {
         connection.send("FAULT.FAILOVER", "TOKENS");
     }
 
-    /** As a restart without persistence: keys, scripts and connections are gone, and nobody is let in for so long. */
+    /**
+     * Simulates a restart without persistence: drops keys, scripts and connections, and refuses connections for this
+     * time.
+     */
     public void restart(Duration down) {
         prepare.run();
         connection.send("FAULT.RESTART", "DOWN", Milliseconds.of(down));
     }
 
-    /** Cuts the connections alone, and lets nobody in for so long; keys, scripts and functions stay. */
+    /** Cuts all connections and refuses new ones for this time. Keys, scripts and functions stay. */
     public void restartKeepingData(Duration down) {
         prepare.run();
         connection.send("FAULT.RESTART", "DOWN", Milliseconds.of(down), "KEEP");
     }
 
-    /** As {@link #restart}, and the numbers of grants begin anew. */
+    /** Simulates a restart as {@link #restart} does; grant numbers start anew. */
     public void restartWithTokens(Duration down) {
         prepare.run();
         connection.send("FAULT.RESTART", "DOWN", Milliseconds.of(down), "TOKENS");
     }
 
     /**
-     * Kills a member of a topology, named by its place from 0, as if its process had ended: its clients and links are
-     * cut, its data is gone, and nobody is let in until {@link #up}.
+     * Kills a server of a topology, which is numbered from 0: cuts its clients and links, drops its data, and refuses
+     * connections until {@link #up}.
      */
     public void down(int server) {
         kill(server, "FAULT.DOWN", server);
     }
 
-    /** The same for so long, or until {@link #up}. */
+    /** Kills a server for this time, or until {@link #up}. */
     public void down(int server, Duration backAfter) {
         kill(server, "FAULT.DOWN", server, Milliseconds.of(backAfter));
     }
 
-    /** As {@link #down(int)}, and it comes back with its data. */
+    /** Kills a server as {@link #down(int)} does; the server comes back with its data. */
     public void downKeepingData(int server) {
         kill(server, "FAULT.DOWN", server, "KEEP");
     }
 
-    /** As {@link #down(int, Duration)}, and it comes back with its data. */
+    /** Kills a server as {@link #down(int, Duration)} does; the server comes back with its data. */
     public void downKeepingData(int server, Duration backAfter) {
         kill(server, "FAULT.DOWN", server, Milliseconds.of(backAfter), "KEEP");
     }
 
-    /** Asks another server, if there is one: this one may hang in a script. */
+    /** Sends the command to another server, if there is one, since the server itself may hang in a script. */
     private void kill(int server, Object... command) {
         try (Connection other = beside.apply(server)) {
             other.send(command);
@@ -187,39 +190,42 @@ public final class Faults {
         commands.leave(server);
     }
 
-    /** Lets a server that was killed come back. Whether it was down. */
+    /** Brings a killed server back. Returns whether the server was down. */
     public boolean up(int server) {
         return connection.send("FAULT.UP", server).equals(1L);
     }
 
-    /** Cuts servers off from all others, until {@link #heal}. How many connections between them that holds. */
+    /** Cuts servers off from all others until {@link #heal}. Returns the number of connections that are held. */
     public long part(List<Integer> servers) {
         return (Long) connection.send("FAULT.PARTITION", "NODES", places(servers));
     }
 
-    /** The same from these others alone. */
+    /** Cuts servers off from these others until {@link #heal}. Returns the number of connections that are held. */
     public long part(List<Integer> servers, List<Integer> others) {
         return (Long) connection.send("FAULT.PARTITION", "NODES", places(servers), "FROM", places(others));
     }
 
-    /** Cuts servers off from their clients, new ones included, until {@link #heal}. How many there are now. */
+    /** Cuts servers off from their clients, including new ones, until {@link #heal}. Returns the number of clients. */
     public long partFromClients(List<Integer> servers, Direction direction) {
         prepare.run();
         return (Long) connection.send(
                 "FAULT.PARTITION", "NODES", places(servers), "FROM", "CLIENTS", direction.name());
     }
 
-    /** From now on replicas are told everything so much later, on the clock that all share. */
+    /** Delays replication by this time on the clock that all servers share. */
     public void lagBy(Duration lag) {
         connection.send("FAULT.LAG", Milliseconds.of(lag));
     }
 
-    /** A replica takes over with what it has; clients of its master are cut, and that follows it. */
+    /**
+     * Makes a replica the master, with the data that it has. Cuts the clients of the old master, which then follows the
+     * new one.
+     */
     public void failoverTo(int replica) {
         connection.send("FAULT.FAILOVER", replica);
     }
 
-    /** The same, and the numbers of grants go back too. */
+    /** Makes a replica the master as {@link #failoverTo} does; grant numbers start anew. */
     public void failoverWithTokensTo(int replica) {
         connection.send("FAULT.FAILOVER", replica, "TOKENS");
     }
