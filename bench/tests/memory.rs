@@ -10,7 +10,7 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 const LOCKS: usize = 200_000;
 /// A safety net, for memory that never comes back.
-const LONGEST: Duration = Duration::from_secs(60);
+const MAX_WAIT: Duration = Duration::from_secs(60);
 
 fn resident() -> usize {
     let status = fs::read_to_string("/proc/self/status").expect("the system tells");
@@ -35,7 +35,7 @@ fn take_locks(client: &mut Client, lease_ms: &str) {
 fn wait_until_back(before: usize, after: &str) {
     let start = Instant::now();
     while resident() > before + (6 << 20) {
-        assert!(start.elapsed() < LONGEST, "{} bytes more than before, after {after}", resident() - before);
+        assert!(start.elapsed() < MAX_WAIT, "{} bytes more than before, after {after}", resident() - before);
         sleep(Duration::from_millis(20));
     }
 }

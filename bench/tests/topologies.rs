@@ -7,10 +7,10 @@ use std::path::Path;
 use std::process::Command;
 
 /// The maximum memory of a standalone server before any request, in MiB.
-const ALONE_MAX: f64 = 11.0;
+const MAX_STANDALONE_MIB: f64 = 11.0;
 
 /// The maximum memory of a cluster of three nodes, in MiB.
-const THREE_NODES_MAX: f64 = 14.0;
+const MAX_CLUSTER_MIB: f64 = 14.0;
 
 /// The number of starts of each shape.
 const STARTS: &str = "5";
@@ -35,7 +35,7 @@ fn servers_idle_in_few_mebibytes() {
     assert!(output.status.success(), "{table}{}", String::from_utf8_lossy(&output.stderr));
     // The table also shows the start-up time, which is only printed, since the machine may be slow.
     eprintln!("{table}");
-    for (shape, most) in [("a server by itself", ALONE_MAX), ("cluster 3x0", THREE_NODES_MAX)] {
+    for (shape, most) in [("a server by itself", MAX_STANDALONE_MIB), ("cluster 3x0", MAX_CLUSTER_MIB)] {
         let line = table.lines().find(|line| line.contains(shape)).expect("there is such a shape");
         let cells: Vec<&str> = line.split('|').collect();
         let idle = median(cells[4]);

@@ -15,7 +15,7 @@ const LOAD_PIPELINE: usize = 64;
 /// The time without shrinking after which memory counts as settled, the longest wait for that, and the interval of
 /// reading.
 const SETTLED: Duration = Duration::from_secs(3);
-const SETTLE_MAX: Duration = Duration::from_secs(20);
+const MAX_SETTLE_TIME: Duration = Duration::from_secs(20);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// The idle time before a server's idle memory is read.
 const IDLE: Duration = Duration::from_millis(200);
@@ -116,7 +116,7 @@ fn settled(server: &Server, client: &mut Client) -> Result<Option<u64>> {
     let begin = Instant::now();
     let Some(mut least) = server.resident() else { return Ok(None) };
     let mut since = begin;
-    while since.elapsed() < SETTLED && begin.elapsed() < SETTLE_MAX {
+    while since.elapsed() < SETTLED && begin.elapsed() < MAX_SETTLE_TIME {
         thread::sleep(LOOK_EVERY);
         client.expect(&[b"PING"], b"+PONG\r\n")?;
         let Some(now) = server.resident() else { return Ok(None) };

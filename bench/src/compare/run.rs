@@ -15,7 +15,7 @@ use std::time::Duration;
 const PREPARE_PIPELINE: usize = 64;
 /// The largest number of keys in a pass that takes each key once. A pass is repeated until the run has lasted long
 /// enough.
-const PASS_KEYS_MAX: u64 = 50_000;
+const MAX_PASS_KEYS: u64 = 50_000;
 /// The percentiles of a latency curve.
 const CURVE: &[f64] = &[0.0, 10.0, 25.0, 50.0, 75.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99, 100.0];
 
@@ -231,7 +231,7 @@ impl Measured {
 fn keys(row: &Workload, options: &Compare) -> u64 {
     match row.walk {
         Walk::Random => options.keys,
-        Walk::Each { .. } => options.keys.min(PASS_KEYS_MAX.max(options.connections)),
+        Walk::Each { .. } => options.keys.min(MAX_PASS_KEYS.max(options.connections)),
     }
 }
 

@@ -13,11 +13,11 @@ use std::ops::Range;
 use std::time::{Duration, Instant};
 
 /// The longest latency that can be recorded, in nanoseconds: a minute.
-const LATENCY_MAX: u64 = 60_000_000_000;
+const MAX_LATENCY_NS: u64 = 60_000_000_000;
 /// The number of significant digits of a latency.
 const LATENCY_DIGITS: u8 = 3;
 /// The time without replies after which a server counts as dead.
-const SILENCE_MAX: Duration = Duration::from_secs(20);
+const MAX_SILENCE: Duration = Duration::from_secs(20);
 /// The time before the next intended send from which the loop waits actively: a sleep ends up to a millisecond late.
 const SPIN: Duration = Duration::from_millis(2);
 
@@ -132,7 +132,7 @@ impl Generator {
         let cpu_before = cpu::own_thread();
         let start = Instant::now();
         let own_share = self.connections.len() as f64 / total as f64;
-        let latency = Histogram::new_with_bounds(1, LATENCY_MAX, LATENCY_DIGITS)
+        let latency = Histogram::new_with_bounds(1, MAX_LATENCY_NS, LATENCY_DIGITS)
             .map_err(|error| Error::other(format!("a histogram: {error}")))?;
         let schedule = plan.rate.map(|rate| Schedule {
             start,
@@ -177,7 +177,7 @@ impl Generator {
                 other => other.map_err(Error::io("wait for sockets"))?,
             }
             if events.is_empty() {
-                if run.busy > 0 && heard.elapsed() > SILENCE_MAX {
+                if run.busy > 0 && heard.elapsed() > MAX_SILENCE {
                     return Err(self.silence());
                 }
                 continue;
@@ -201,13 +201,13 @@ impl Generator {
     fn arrivals(&mut self, run: &mut Run) -> Result<Duration> {
         let now = Instant::now();
         let over = run.ends || run.is_over(now);
-        let Some(schedule) = &mut run.schedule else { return Ok(SILENCE_MAX) };
+        let Some(schedule) = &mut run.schedule else { return Ok(MAX_SILENCE) };
         if over {
             if !run.ends {
                 run.ends = true;
                 run.abandon(&mut self.connections, now)?;
             }
-            return Ok(SILENCE_MAX);
+            return Ok(MAX_SILENCE);
         }
         loop {
             let at = schedule.at(schedule.next);
@@ -229,7 +229,7 @@ impl Generator {
     fn silence(&self) -> Error {
         match self.connections.iter().find_map(Connection::unanswered) {
             Some(mut wrong) => {
-                wrong.expected.push_str(&format!(" within {} s", SILENCE_MAX.as_secs()));
+                wrong.expected.push_str(&format!(" within {} s", MAX_SILENCE.as_secs()));
                 Error::Reply(Box::new(wrong))
             }
             None => Error::other("no reply is expected, and none comes"),

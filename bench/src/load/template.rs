@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 /// The default number of digits of a placeholder.
 const WIDTH: usize = 12;
 /// The largest number of digits of a placeholder, in which any `u64` below 10^19 fits.
-const WIDTH_MAX: usize = 19;
+const MAX_DIGITS: usize = 19;
 
 /// One argument of a request.
 #[derive(Clone, Copy, Debug)]
@@ -138,8 +138,8 @@ fn placeholder(text: &str) -> Result<Option<(Placeholder, usize, &str)>> {
         _ => return Ok(None),
     };
     match width {
-        Some(width) if (1..=WIDTH_MAX).contains(&width) => Ok(Some((slot, width, after))),
-        _ => Err(Error::other(format!("{{{inside}}}: the digits must be 1 to {WIDTH_MAX}"))),
+        Some(width) if (1..=MAX_DIGITS).contains(&width) => Ok(Some((slot, width, after))),
+        _ => Err(Error::other(format!("{{{inside}}}: the digits must be 1 to {MAX_DIGITS}"))),
     }
 }
 

@@ -14,9 +14,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// The time after which a server that is not ready counts as failed.
-const START_MAX: Duration = Duration::from_secs(20);
+const MAX_START_TIME: Duration = Duration::from_secs(20);
 /// The number of attempts to start a server. Another process may take a port between its choice and its use.
-const START_ATTEMPTS_MAX: u32 = 10;
+const MAX_START_ATTEMPTS: u32 = 10;
 
 /// The number of the next directory.
 static STARTED: AtomicU32 = AtomicU32::new(0);
@@ -119,7 +119,7 @@ fn launch(
     layout: &Layout,
 ) -> Result<(SocketAddr, Option<Process>, Option<Duration>)> {
     let mut last = Error::other("never tried");
-    for _ in 0..START_ATTEMPTS_MAX {
+    for _ in 0..MAX_START_ATTEMPTS {
         match try_launch(program, options, layout) {
             Ok((addr, process, startup)) => return Ok((addr, Some(process), Some(startup))),
             Err(error) => last = error,
@@ -156,7 +156,7 @@ fn try_launch(
             return Ok((addr, process, begin.elapsed()));
         }
         let ended = process.child.try_wait().map_err(Error::io("look after a server"))?;
-        if ended.is_some() || begin.elapsed() > START_MAX {
+        if ended.is_some() || begin.elapsed() > MAX_START_TIME {
             let log = fs::read_to_string(process.directory.join("log")).unwrap_or_default();
             let text = format!("{} does not start:\n{log}", program.display());
             return Err(Error::other(text));

@@ -4,7 +4,7 @@ use super::{round_shift, write_to};
 use std::io::Write;
 
 /// The most decimals that this arithmetic supports: a double's 53 bits times 10¹⁷ are within 128 bits.
-const DECIMALS_MAX: usize = 17;
+const MAX_DECIMALS: usize = 17;
 /// The bits of a double's fraction, and the bias of its exponent.
 const FRACTION_BITS: u32 = 52;
 const EXPONENT_BIAS: i64 = 1075;
@@ -47,7 +47,7 @@ fn write_units(negative: bool, units: u128, decimals: usize, out: &mut Vec<u8>) 
 /// Appends `value` as Redis writes a coordinate: with seventeen decimals, without trailing zeros.
 pub fn format_decimal(value: f64, out: &mut Vec<u8>) {
     let start = out.len();
-    format_fixed(value, DECIMALS_MAX, out);
+    format_fixed(value, MAX_DECIMALS, out);
     super::trim_fraction(start, out);
     if &out[start..] == b"-0" {
         out.remove(start);
@@ -58,7 +58,7 @@ pub fn format_decimal(value: f64, out: &mut Vec<u8>) {
 fn scaled(value: f64, decimals: usize) -> Option<u128> {
     let bits = value.to_bits();
     let exponent = (bits >> FRACTION_BITS & 0x7ff) as i64;
-    if decimals > DECIMALS_MAX || exponent >= EXPONENT_BIAS {
+    if decimals > MAX_DECIMALS || exponent >= EXPONENT_BIAS {
         return None;
     }
     let fraction = bits & ((1 << FRACTION_BITS) - 1);

@@ -18,7 +18,7 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_millis(500);
 
 /// The maximum number of servers of a topology.
-const SERVERS_MAX: usize = 64;
+const MAX_SERVERS: usize = 64;
 
 /// The shape of a topology, as the first words name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,8 +33,8 @@ enum Shape {
 
 /// Parses the number of servers of a kind, which is from 1 to one less than the maximum of a topology.
 fn count_of(kind: &str, text: &str) -> Result<usize, String> {
-    let counted = text.parse().ok().filter(|count| (1..SERVERS_MAX).contains(count));
-    counted.ok_or_else(|| format!("A topology has 1 to {} {kind}, not '{text}'", SERVERS_MAX - 1))
+    let counted = text.parse().ok().filter(|count| (1..MAX_SERVERS).contains(count));
+    counted.ok_or_else(|| format!("A topology has 1 to {} {kind}, not '{text}'", MAX_SERVERS - 1))
 }
 
 impl Shape {
@@ -59,8 +59,8 @@ impl Shape {
                 let sentinels = count_of("sentinels", count)?;
                 let replicas = take(&mut rest, "--replicas")
                     .map_or(Ok(1), |count| count_of("replicas", &count.to_string_lossy()))?;
-                if 1 + replicas + sentinels > SERVERS_MAX {
-                    return Err(format!("A topology has {SERVERS_MAX} servers at the most"));
+                if 1 + replicas + sentinels > MAX_SERVERS {
+                    return Err(format!("A topology has {MAX_SERVERS} servers at the most"));
                 }
                 Ok((Shape::Sentinel { sentinels, replicas }, rest))
             }
@@ -69,11 +69,11 @@ impl Shape {
                 let (masters, replicas) = (counts.0.parse::<usize>(), counts.1.parse::<usize>());
                 let counted = masters.ok().zip(replicas.ok()).filter(|(masters, replicas)| {
                     let servers = replicas.checked_add(1).and_then(|shard| shard.checked_mul(*masters));
-                    servers.is_some_and(|servers| (1..=SERVERS_MAX).contains(&servers))
+                    servers.is_some_and(|servers| (1..=MAX_SERVERS).contains(&servers))
                 });
                 let (masters, replicas) = counted.ok_or_else(|| {
                     format!(
-                        "A cluster is masters x replicas, as 3x1, or masters alone, as 3, of 1 to {SERVERS_MAX} \
+                        "A cluster is masters x replicas, as 3x1, or masters alone, as 3, of 1 to {MAX_SERVERS} \
                          servers, not '{shape}'"
                     )
                 })?;

@@ -9,7 +9,7 @@ use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 
 /// The limit of the length of a path, in bytes. A path must be shorter.
-const PATH_MAX: usize = 108;
+const MAX_PATH_BYTES: usize = 108;
 
 /// The file of a listening socket. Dropping this value removes the file, unless another server has replaced it.
 #[derive(Debug)]
@@ -39,8 +39,8 @@ pub(super) fn listen(config: &Config) -> io::Result<Option<(UnixListener, Socket
     if len == 0 {
         return Ok(None);
     }
-    if len >= PATH_MAX {
-        let text = format!("unix socket path too long ({len}), must be under {PATH_MAX}");
+    if len >= MAX_PATH_BYTES {
+        let text = format!("unix socket path too long ({len}), must be under {MAX_PATH_BYTES}");
         return Err(io::Error::other(text));
     }
     // The next step reports the error if the file cannot be removed.

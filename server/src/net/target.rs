@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 /// The number of bytes that are sent within one time limit.
 const PART: usize = 64 * 1024;
 /// The most bytes of a line that are kept.
-const LINE_MAX: usize = 1023;
+const MAX_LINE_BYTES: usize = 1023;
 /// The longest time limit: the most milliseconds that `poll` takes. A longer limit is as good as none.
-const TIMEOUT_MAX: Duration = Duration::from_millis(i32::MAX as u64);
+const MAX_TIMEOUT: Duration = Duration::from_millis(i32::MAX as u64);
 
 /// A connection over TCP.
 pub(super) struct TcpTarget {
@@ -61,7 +61,7 @@ impl TcpTarget {
         awaited: Arc<AtomicBool>,
     ) -> Result<Self, NotConnected> {
         let awaiting = Awaiting::begin(&awaited);
-        let timeout = address.timeout.min(TIMEOUT_MAX);
+        let timeout = address.timeout.min(MAX_TIMEOUT);
         let stream = connect(address, Deadline::after(timeout)).map_err(|error| match error.kind() {
             ErrorKind::ConnectionRefused | ErrorKind::ConnectionReset => NotConnected::Refused,
             _ => NotConnected::Unreachable,
@@ -99,7 +99,7 @@ impl TcpTarget {
             };
             let end = received.iter().position(|byte| *byte == b'\n');
             let text = &received[..end.unwrap_or(received.len())];
-            line.extend(&text[..text.len().min(LINE_MAX - line.len())]);
+            line.extend(&text[..text.len().min(MAX_LINE_BYTES - line.len())]);
             let consumed = text.len() + usize::from(end.is_some());
             self.stream.consume(consumed);
             if end.is_some() {

@@ -47,7 +47,7 @@ pub(crate) struct ReplicaWishes {
 }
 
 /// The most bytes of replies that a client may leave unread before it authenticates.
-const UNAUTHENTICATED_MAX: usize = 1024;
+const MAX_UNAUTHENTICATED_BYTES: usize = 1024;
 
 /// The state of one client.
 #[derive(Debug)]
@@ -285,7 +285,7 @@ impl Session {
     /// output.
     #[inline]
     pub(crate) fn keeps_up(&mut self) -> bool {
-        let is_little = self.delivery.pending() <= UNAUTHENTICATED_MAX;
+        let is_little = self.delivery.pending() <= MAX_UNAUTHENTICATED_BYTES;
         if is_little && self.over_soft_since.is_some() {
             if self.is_replica {
                 return false;

@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use std::{fmt, io};
 
 /// The depth up to which files may include each other.
-const DEPTH_MAX: usize = 16;
+const MAX_DEPTH: usize = 16;
 
 /// The reason why a configuration cannot be loaded. The text is the report that Redis prints.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -161,7 +161,7 @@ impl<'a> Loader<'a> {
                 is_option: depth == 0,
             };
             if let Outcome::Include(path) = self.line(line).map_err(wrong)? {
-                if self.depth == DEPTH_MAX {
+                if self.depth == MAX_DEPTH {
                     return Err(wrong("Too many files include each other".into()));
                 }
                 self.include(&path)?;

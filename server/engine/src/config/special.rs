@@ -19,9 +19,9 @@ fn unless_empty<'a>(words: Words<'a>) -> Words<'a> {
 
 /// `bind`: at most 16 addresses. Whether the server can listen on them shows later, when it binds them.
 pub(super) fn bind(words: Words<'_>, _: &Context<'_>) -> Result<Value, Reason> {
-    const MOST: usize = 16;
+    const MAX_ADDRESSES: usize = 16;
     let words = unless_empty(words);
-    if words.len() > MOST {
+    if words.len() > MAX_ADDRESSES {
         return Err("Too many bind addresses specified.".into());
     }
     Ok(Value::Words(words.iter().map(|word| word.to_vec()).collect()))
@@ -115,9 +115,9 @@ pub(super) fn hz(words: Words<'_>, _: &Context<'_>) -> Result<Value, Reason> {
 
 /// `repl-backlog-size`: a smaller value becomes 16 KiB.
 pub(super) fn backlog(words: Words<'_>, _: &Context<'_>) -> Result<Value, Reason> {
-    const LEAST: u64 = 16 << 10;
+    const MIN_BYTES: u64 = 16 << 10;
     let bytes = size_in(words[0], 1, i64::MAX as u64)?;
-    Ok(Value::Size(bytes.max(LEAST)))
+    Ok(Value::Size(bytes.max(MIN_BYTES)))
 }
 
 /// `dir`: a directory. Quotes around it are dropped. The test suites of some clients start a server with quotes, and no

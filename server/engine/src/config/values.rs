@@ -114,7 +114,7 @@ fn size_or_percent(word: &[u8]) -> Result<Value, Reason> {
 /// large wraps around, as in Redis.
 pub(crate) fn size(word: &[u8]) -> Option<u64> {
     /// The most digits. A longer number is refused.
-    const DIGITS_MAX: usize = 127;
+    const MAX_DIGITS: usize = 127;
     let digits = word.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let (digits, unit) = word.split_at(digits);
     let factor: u64 = match unit.to_ascii_lowercase().as_slice() {
@@ -127,7 +127,7 @@ pub(crate) fn size(word: &[u8]) -> Option<u64> {
         b"gb" => 1 << 30,
         _ => return None,
     };
-    if digits.len() > DIGITS_MAX {
+    if digits.len() > MAX_DIGITS {
         return None;
     }
     let step = |sum: u64, digit: &u8| sum.saturating_mul(10).saturating_add(u64::from(digit - b'0'));

@@ -10,11 +10,11 @@ use crate::spec::{Args, CommandError};
 use lockwheel_resp::number;
 
 /// The maximum number of rules.
-const RULES_MAX: usize = 1000;
+const MAX_RULES: usize = 1000;
 const TOO_MANY: CommandError = CommandError::text("ERR too many rules: the maximum is 1000");
 
 /// The maximum memory of all rules, in bytes.
-const RULES_MAX_BYTES: usize = 1 << 20;
+const MAX_RULE_BYTES: usize = 1 << 20;
 const TOO_LARGE: CommandError =
     CommandError::text("ERR the rules would take more than 1048576 bytes together");
 
@@ -83,11 +83,11 @@ impl Rules {
         if self.find(name).is_some() {
             return Err(CommandError::new(format!("ERR rule '{}' already exists", Shown(name))));
         }
-        if self.rules.len() == RULES_MAX {
+        if self.rules.len() == MAX_RULES {
             return Err(TOO_MANY);
         }
         let rule = Rule::new(RuleId(self.last_id + 1), name, args.from(2), parsed, self.seed);
-        if self.memory + rule.memory() > RULES_MAX_BYTES {
+        if self.memory + rule.memory() > MAX_RULE_BYTES {
             return Err(TOO_LARGE);
         }
         self.last_id += 1;

@@ -9,7 +9,7 @@ pub(crate) use graph::draw;
 use std::collections::VecDeque;
 
 /// The maximum number of samples of an event.
-const SAMPLES_MAX: usize = 160;
+const MAX_SAMPLES: usize = 160;
 
 /// An event whose duration is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,7 +81,7 @@ impl Series {
                 last.took_ms = last.took_ms.max(sample.took_ms);
             }
             _ => {
-                if self.samples.len() == SAMPLES_MAX {
+                if self.samples.len() == MAX_SAMPLES {
                     self.samples.pop_front();
                 }
                 self.samples.push_back(sample);
@@ -177,7 +177,7 @@ mod tests {
         assert_eq!((samples, series.longest_ms), (vec![(1, 30), (2, 15)], 30));
         (3..1000).for_each(|second| latency.took(Event::Command, 10 * MS, second));
         let series = latency.find(b"command").expect("it took long");
-        assert_eq!((series.samples().len(), series.longest_ms), (SAMPLES_MAX, 30));
+        assert_eq!((series.samples().len(), series.longest_ms), (MAX_SAMPLES, 30));
     }
 
     #[test]

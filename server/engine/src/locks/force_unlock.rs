@@ -19,7 +19,7 @@ const FORCE_UNLOCK: &CommandGrammar = grammar!("key [TOKEN token | OWNER owner] 
 symbols!(FORCE_UNLOCK: TOKEN, OWNER, REASON);
 
 /// The maximum number of bytes of a reason, which is sent to each holder's connection.
-const REASON_MAX: usize = 4096;
+const MAX_REASON_BYTES: usize = 4096;
 
 const REASON_TOO_LONG: CommandError = CommandError::text("ERR REASON is longer than 4096 bytes");
 
@@ -77,7 +77,7 @@ fn force_unlock(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outco
     let key = &args[1];
     let options = FORCE_UNLOCK.parse(args)?;
     let (evicted, reason) = (Evicted::of(&options)?, options.value(REASON));
-    if reason.is_some_and(|reason| reason.len() > REASON_MAX) {
+    if reason.is_some_and(|reason| reason.len() > MAX_REASON_BYTES) {
         return Err(REASON_TOO_LONG);
     }
     let (holders, has_mode) = match tx.get(key) {

@@ -79,8 +79,8 @@ impl Touched {
 
     /// Forgets all changes, and keeps the memory for the next ones.
     pub(super) fn clear(&mut self) {
-        const KEPT_MAX: usize = 4096;
-        if self.names.capacity() > KEPT_MAX || self.changes.len() > KEPT_MAX {
+        const MAX_KEPT: usize = 4096;
+        if self.names.capacity() > MAX_KEPT || self.changes.len() > MAX_KEPT {
             *self = Touched::default();
         }
         self.names.clear();

@@ -148,9 +148,9 @@ impl Unit {
 
     /// Empties the unit and keeps its memory for the next one, unless it is much.
     pub(super) fn clear(&mut self) {
-        const KEPT_MAX: usize = 64 << 10;
+        const MAX_KEPT: usize = 64 << 10;
         let Unit { mut bytes, mut requests, mut by, .. } = std::mem::take(self);
-        if bytes.capacity() + requests.capacity() * size_of::<Request>() <= KEPT_MAX {
+        if bytes.capacity() + requests.capacity() * size_of::<Request>() <= MAX_KEPT {
             bytes.clear();
             requests.clear();
             by.clear();

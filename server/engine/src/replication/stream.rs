@@ -8,7 +8,7 @@ use lockwheel_resp::allocation::{self, OutOfMemory};
 use lockwheel_store::memory::BufferBytes;
 
 /// The most memory that is kept for encoding the next unit, in bytes.
-const ENCODED_MAX: usize = 64 << 10;
+const MAX_ENCODED_BYTES: usize = 64 << 10;
 
 impl Replication {
     /// Appends the requests of a unit to the stream and sends them. O(bytes).
@@ -26,7 +26,7 @@ impl Replication {
         let write = || unit.write(self.selected, |receivers| receivers.replicas, &mut bytes);
         self.selected = allocation::contain(write)?;
         let effects = self.send_changes((&bytes, unit.has_newer_forms()), sessions, account);
-        if bytes.capacity() <= ENCODED_MAX {
+        if bytes.capacity() <= MAX_ENCODED_BYTES {
             self.encoded = bytes;
         }
         unit.by().iter().for_each(|session| _ = self.written.insert(*session, self.offset));

@@ -8,10 +8,10 @@ use super::watched::{FailoverState, Replica, Who};
 use std::net::IpAddr;
 
 /// The most replicas that are read from one INFO.
-const LISTED_MAX: usize = 1000;
+const MAX_REPLICAS: usize = 1000;
 
 /// The most names of replicas that are resolved because of one INFO. The sentinel waits for each.
-const RESOLVED_MAX: usize = 16;
+const MAX_RESOLVED_NAMES: usize = 16;
 
 /// The lines of an INFO that a sentinel reads.
 #[derive(Debug, Default)]
@@ -66,7 +66,7 @@ impl Report {
             name => {
                 let number = name.strip_prefix("slave");
                 let is_replica = number.and_then(|number| number.bytes().next());
-                let has_room = self.replicas.len() < LISTED_MAX;
+                let has_room = self.replicas.len() < MAX_REPLICAS;
                 if has_room && is_replica.is_some_and(|digit| digit.is_ascii_digit()) {
                     self.replicas.extend(listed_replica(value));
                 }
@@ -103,7 +103,7 @@ impl Sentinel {
                     continue;
                 }
                 resolved += usize::from(host.parse::<IpAddr>().is_err());
-                if resolved <= RESOLVED_MAX {
+                if resolved <= MAX_RESOLVED_NAMES {
                     self.found_replica(master, host, *port);
                 }
             }
@@ -325,7 +325,7 @@ mod tests {
     fn no_more_replicas_are_read_than_there_may_be() {
         let lines: String =
             (0..2000).map(|n| format!("slave{n}:ip=10.0.0.1,port={},state=online\r\n", n + 1)).collect();
-        assert_eq!(Report::of(&lines).replicas.len(), LISTED_MAX);
+        assert_eq!(Report::of(&lines).replicas.len(), MAX_REPLICAS);
     }
 
     #[test]

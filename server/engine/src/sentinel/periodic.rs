@@ -8,14 +8,14 @@ use super::state::Sentinel;
 use super::watched::Who;
 
 /// The most unanswered commands at a server.
-const PENDING_MAX: usize = 100;
+const MAX_PENDING_COMMANDS: usize = 100;
 /// Milliseconds between two INFO requests to a replica during a failover or while its link or its master is down.
 const INFO_OFTEN_MS: i64 = 1000;
 
 impl Sentinel {
     pub(super) fn send_periodic(&mut self, who: Who) {
         let Some(at) = self.instance(who) else { return };
-        if at.link.disconnected || at.link.pending() >= PENDING_MAX {
+        if at.link.disconnected || at.link.pending() >= MAX_PENDING_COMMANDS {
             return;
         }
         let (now, ping_period) = (self.now, self.ping_period(who));

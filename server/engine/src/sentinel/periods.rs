@@ -34,7 +34,7 @@ const NAMES: [(&str, i64); 13] = [
 ];
 
 /// The longest period in force, in milliseconds: thousands of millennia.
-const LONGEST: i64 = i64::MAX >> 8;
+const MAX_PERIOD_MS: i64 = i64::MAX >> 8;
 
 /// The values of all periods, in milliseconds.
 #[derive(Clone, Debug)]
@@ -49,7 +49,7 @@ impl Default for Periods {
 impl Periods {
     /// A period in milliseconds. It is limited, so that sums with instants and multiples of it do not overflow.
     pub(super) fn get(&self, period: Period) -> i64 {
-        self.0[period as usize].min(LONGEST)
+        self.0[period as usize].min(MAX_PERIOD_MS)
     }
 
     /// All periods by name.

@@ -10,7 +10,7 @@ use lockwheel_store::keyspace::glob;
 use std::collections::BTreeMap;
 
 /// The most servers and sentinels that are watched for one master. Reports of more are ignored.
-const WATCHED_MAX: usize = 1000;
+const MAX_WATCHED: usize = 1000;
 
 /// The reason why a server is not watched, in Redis' words.
 pub(crate) type Refusal = &'static str;
@@ -56,7 +56,7 @@ impl Sentinel {
     /// Watches a replica. Returns its number, or `None` if it is watched already.
     pub(super) fn add_replica(&mut self, master: u64, address: Address) -> Option<u64> {
         let of = self.master(master)?;
-        if of.replicas.len() >= WATCHED_MAX || of.replicas.values().any(|known| known.at.address.is(&address))
+        if of.replicas.len() >= MAX_WATCHED || of.replicas.values().any(|known| known.at.address.is(&address))
         {
             return None;
         }
@@ -70,7 +70,7 @@ impl Sentinel {
     pub(super) fn add_peer(&mut self, master: u64, run_id: &str, address: Address) -> Option<u64> {
         let now = self.now;
         let of = self.master(master)?;
-        if of.peers.len() >= WATCHED_MAX || of.peers.values().any(|peer| peer.at.name == run_id) {
+        if of.peers.len() >= MAX_WATCHED || of.peers.values().any(|peer| peer.at.name == run_id) {
             return None;
         }
         let mut peer = Peer::new(run_id.to_owned(), address, now);

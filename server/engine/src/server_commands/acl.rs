@@ -226,14 +226,14 @@ fn dryrun(view: AclView<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Result<Us
 
 fn genpass(rng: &mut Rng, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     const BITS: i64 = 256;
-    const BITS_MAX: i64 = 4096;
+    const MAX_BITS: i64 = 4096;
     let bits = match args.len() {
         2 => BITS,
         3 => args.int(2)?,
         _ => return Err(unknown_or_arity(args)),
     };
     let digits = match bits {
-        1..=BITS_MAX => (bits as usize).div_ceil(4),
+        1..=MAX_BITS => (bits as usize).div_ceil(4),
         _ => return Err(CommandError::text(GENPASS_BITS)),
     };
     let mut password = String::new();

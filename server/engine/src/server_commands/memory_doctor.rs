@@ -6,11 +6,11 @@ use crate::core::MemoryView;
 /// The memory in bytes below which there is no diagnosis.
 const LITTLE: u64 = 5 << 20;
 /// The maximum reasonable memory per client, in bytes on average.
-const CLIENT_MAX: u64 = 200 << 10;
+const MAX_CLIENT_BYTES: u64 = 200 << 10;
 /// The maximum reasonable unread output per replica, in bytes on average.
-const REPLICA_MAX: u64 = 10 << 20;
+const MAX_REPLICA_BYTES: u64 = 10 << 20;
 /// The maximum reasonable number of cached scripts.
-const SCRIPTS_MAX: usize = 1000;
+const MAX_SCRIPTS: usize = 1000;
 
 const EMPTY: &str = "Hi Sam, this instance is empty or is using very little memory, my issues detector can't be used \
      in these conditions. Please, leave for your mission on Earth and fill it with some data. The new Sam and I will \
@@ -91,9 +91,9 @@ fn issues(view: &MemoryView<'_>, figures: &MemoryFigures) -> Vec<String> {
         (figures.allocator_fragmentation().is_over(1.1), ALLOCATOR_FRAGMENTATION),
         (figures.allocator_rss().is_over(1.1), ALLOCATOR_RSS),
         (figures.rss_overhead().is_over(1.1), PROCESS_RSS),
-        (figures.replicas / replicas.max(1) > REPLICA_MAX, REPLICA_BUFFERS),
-        (figures.normal_clients() / clients > CLIENT_MAX, CLIENT_BUFFERS),
-        (scripts > SCRIPTS_MAX, SCRIPTS),
+        (figures.replicas / replicas.max(1) > MAX_REPLICA_BYTES, REPLICA_BUFFERS),
+        (figures.normal_clients() / clients > MAX_CLIENT_BYTES, CLIENT_BUFFERS),
+        (scripts > MAX_SCRIPTS, SCRIPTS),
     ];
     found.into_iter().filter(|(is_so, _)| *is_so).map(|(_, text)| text.to_owned()).collect()
 }

@@ -3,11 +3,11 @@
 use std::collections::VecDeque;
 
 /// The maximum number of arguments in an entry. The last one then states how many are left out.
-const ARGUMENTS_MAX: usize = 32;
+const MAX_ARGUMENTS: usize = 32;
 /// The maximum length of a client's name in an entry, in bytes. The name itself may have any length.
-const NAME_BYTES_MAX: usize = 1024;
+const MAX_NAME_BYTES: usize = 1024;
 /// The maximum length of an argument in an entry, in bytes. The rest is replaced by its length.
-const ARGUMENT_BYTES_MAX: usize = 128;
+const MAX_ARGUMENT_BYTES: usize = 128;
 
 /// A slow call.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,7 +74,7 @@ impl SlowLog {
             took_us,
             arguments,
             addr: addr.to_owned(),
-            name: name[..name.len().min(NAME_BYTES_MAX)].into(),
+            name: name[..name.len().min(MAX_NAME_BYTES)].into(),
         });
         self.next_id += 1;
         self.entries.truncate(self.max_len);
@@ -98,7 +98,7 @@ impl SlowLog {
 
 /// Returns a command and its arguments in the shortened form of an entry.
 fn shortened(argv: &[&[u8]]) -> Vec<Box<[u8]>> {
-    let shown = if argv.len() > ARGUMENTS_MAX { ARGUMENTS_MAX - 1 } else { argv.len() };
+    let shown = if argv.len() > MAX_ARGUMENTS { MAX_ARGUMENTS - 1 } else { argv.len() };
     let mut arguments: Vec<Box<[u8]>> =
         argv[..shown].iter().map(|argument| shortened_argument(argument)).collect();
     if shown < argv.len() {
@@ -108,10 +108,10 @@ fn shortened(argv: &[&[u8]]) -> Vec<Box<[u8]>> {
 }
 
 fn shortened_argument(argument: &[u8]) -> Box<[u8]> {
-    match argument.len().checked_sub(ARGUMENT_BYTES_MAX) {
+    match argument.len().checked_sub(MAX_ARGUMENT_BYTES) {
         None | Some(0) => argument.into(),
         Some(more) => {
-            [&argument[..ARGUMENT_BYTES_MAX], format!("... ({more} more bytes)").as_bytes()].concat().into()
+            [&argument[..MAX_ARGUMENT_BYTES], format!("... ({more} more bytes)").as_bytes()].concat().into()
         }
     }
 }
@@ -145,7 +145,7 @@ mod tests {
         log.add(9, 12_345, &[b"GET"], "addr", b"name");
         assert_eq!((log.len(), log.iter().next().map(|entry| (entry.id, entry.took_us))), (1, Some((4, 12))));
         log.add(9, 12_345, &[b"GET"], "addr", &[b'n'; 5000]);
-        assert_eq!(log.iter().next().map(|entry| entry.name.len()), Some(NAME_BYTES_MAX));
+        assert_eq!(log.iter().next().map(|entry| entry.name.len()), Some(MAX_NAME_BYTES));
         log.configure(-1, 0);
         assert!(!log.wants(u64::MAX - 1));
         log.configure(0, 0);

@@ -4,7 +4,7 @@ use crate::spec::CommandId;
 use lockwheel_store::keyspace::glob;
 
 /// The most counts. A further one replaces the oldest.
-const MOST: usize = 256;
+const MAX_COUNTS: usize = 256;
 
 /// The count of calls of some commands on keys that match a pattern.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ impl KeyCalls {
     /// O(patterns).
     pub(crate) fn begin(&mut self, commands: &[CommandId], pattern: &[u8]) {
         if self.find(commands, pattern).is_none() {
-            if self.counted.len() == MOST {
+            if self.counted.len() == MAX_COUNTS {
                 self.counted.remove(0);
                 self.forgotten += 1;
             }
@@ -103,9 +103,9 @@ mod tests {
         assert_eq!(risen, [(b"a*".to_vec(), 1)]);
         calls.reset();
         assert_eq!((calls.calls(&[get], b"a*"), calls.counted.len()), (0, 1));
-        for n in 0..MOST {
+        for n in 0..MAX_COUNTS {
             calls.begin(&[set], n.to_string().as_bytes());
         }
-        assert_eq!((calls.counted.len(), calls.wants(get), calls.forgotten()), (MOST, false, 1));
+        assert_eq!((calls.counted.len(), calls.wants(get), calls.forgotten()), (MAX_COUNTS, false, 1));
     }
 }

@@ -4,7 +4,7 @@ use super::process::Traffic;
 use std::collections::VecDeque;
 
 /// The most samples. At ten samples a second they cover a little more than a second and a half.
-const SAMPLES_MAX: usize = 16;
+const MAX_SAMPLES: usize = 16;
 /// The greatest age, in microseconds, of a sample that is still used.
 const OLDEST_US: u64 = 2_000_000;
 
@@ -27,7 +27,7 @@ pub(crate) struct Rates {
 impl Rates {
     /// Records a sample. `at_us` is its instant on the monotonic clock, in microseconds.
     pub(crate) fn sample(&mut self, at_us: u64, totals: Totals) {
-        if self.samples.len() == SAMPLES_MAX {
+        if self.samples.len() == MAX_SAMPLES {
             self.samples.pop_front();
         }
         self.samples.push_back((at_us, totals));

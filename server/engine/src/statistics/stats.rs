@@ -6,11 +6,11 @@ use crate::spec::{CommandId, PerCommand};
 use std::collections::BTreeMap;
 
 /// The most kinds of errors that are counted separately. A script may make up any kind.
-const ERROR_KINDS_MAX: usize = 128;
+const MAX_ERROR_KINDS: usize = 128;
 /// The code under which all other kinds are counted, so that the sum has every error. The code is Valkey's.
 const OTHER_CODES: &[u8] = b"ERRORSTATS_OVERFLOW";
 /// The most bytes of an error code. A longer first word is not a code.
-const CODE_MAX: usize = 30;
+const MAX_CODE_BYTES: usize = 30;
 
 /// A counted event of a connection that happens outside of its requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -188,13 +188,13 @@ impl Stats {
     /// Counts `times` equal error replies. The code is the first word, if that is short and not the only word.
     pub(crate) fn answered_errors(&mut self, error: &[u8], times: u64) {
         self.error_replies += times;
-        let space = error.iter().take(CODE_MAX + 1).position(|&byte| byte == b' ');
+        let space = error.iter().take(MAX_CODE_BYTES + 1).position(|&byte| byte == b' ');
         let code = space.map_or(&b"ERR"[..], |space| &error[..space]);
         if let Some(count) = self.errors.get_mut(code) {
             *count += times;
             return;
         }
-        let code = if self.errors.len() < ERROR_KINDS_MAX { code } else { OTHER_CODES };
+        let code = if self.errors.len() < MAX_ERROR_KINDS { code } else { OTHER_CODES };
         *self.errors.entry(code.into()).or_default() += times;
     }
 
@@ -283,7 +283,7 @@ mod tests {
         for kind in 0..1000 {
             stats.failed(NUMBER(0), format!("K{kind} x").as_bytes());
         }
-        assert_eq!(stats.errors().count(), ERROR_KINDS_MAX + 1);
+        assert_eq!(stats.errors().count(), MAX_ERROR_KINDS + 1);
         assert!(stats.errors().any(|(code, count)| code == OTHER_CODES && count == 875));
         assert_eq!(stats.error_replies, 1010);
         assert_eq!(stats.errors().map(|(_, count)| count).sum::<u64>(), stats.error_replies);

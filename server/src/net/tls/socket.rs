@@ -11,7 +11,7 @@ use std::time::Duration;
 
 /// The number of encrypted bytes that may wait for room in the system's buffer. The socket takes no more bytes while
 /// any are waiting.
-const UNSENT_MAX: usize = 64 * 1024;
+const MAX_UNSENT_BYTES: usize = 64 * 1024;
 
 /// A connection over TLS, from its handshake on.
 ///
@@ -74,7 +74,7 @@ impl Beginning {
 impl TlsSocket {
     /// Creates a connection whose handshake is still to come. The stream must not block.
     pub(super) fn new(stream: std::net::TcpStream, mut connection: ServerConnection) -> Self {
-        connection.set_buffer_limit(Some(UNSENT_MAX));
+        connection.set_buffer_limit(Some(MAX_UNSENT_BYTES));
         let state = State {
             connection,
             may_have_more: false,

@@ -1,7 +1,7 @@
 //! Glob patterns as Redis reads them, for KEYS, SCAN, PSUBSCRIBE, CONFIG GET and ACL rules.
 
 /// The number of stars above which a pattern matches nothing, as in Redis, which refuses abusive patterns the same way.
-const MOST_STARS: usize = 1000;
+const MAX_STARS: usize = 1000;
 
 /// Whether `text` matches `pattern`.
 ///
@@ -30,7 +30,7 @@ pub fn matches(pattern: &[u8], text: &[u8], nocase: bool) -> bool {
     if p == pattern.len() {
         return t == text.len();
     }
-    for _ in 0..MOST_STARS {
+    for _ in 0..MAX_STARS {
         let from = skip_stars(pattern, p);
         if from == pattern.len() {
             return true;
@@ -260,10 +260,10 @@ mod tests {
 
     #[test]
     fn abusive_patterns_match_nothing_and_end() {
-        let most = b"*a".repeat(MOST_STARS);
-        assert!(matches(&most, &b"a".repeat(MOST_STARS), false));
-        let more = b"*a".repeat(MOST_STARS + 1);
-        assert!(!matches(&more, &b"a".repeat(MOST_STARS + 1), false));
+        let most = b"*a".repeat(MAX_STARS);
+        assert!(matches(&most, &b"a".repeat(MAX_STARS), false));
+        let more = b"*a".repeat(MAX_STARS + 1);
+        assert!(!matches(&more, &b"a".repeat(MAX_STARS + 1), false));
         assert!(!matches(&b"*?".repeat(50_000), &b"a".repeat(60_000), false));
         assert!(!matches(&[&b"a*".repeat(900)[..], b"b"].concat(), &b"a".repeat(20_000), false));
     }

@@ -7,11 +7,11 @@
 use lockwheel_resp::allocation;
 
 /// The most bytes of a literal run.
-const RUN_MAX: usize = 32;
+const MAX_RUN_BYTES: usize = 32;
 /// The most bytes of a copy.
-const COPY_MAX: usize = 264;
+const MAX_COPY_BYTES: usize = 264;
 /// The number of bytes that a copy may reach back.
-const DISTANCE_MAX: usize = 1 << 13;
+const MAX_DISTANCE: usize = 1 << 13;
 /// The most bytes of a compressed copy.
 const COPY_BYTES: usize = 3;
 /// The number of hashes.
@@ -19,7 +19,7 @@ const HASHES: usize = 1 << 16;
 
 /// The most bytes that `compressed` bytes can expand to.
 pub(super) fn largest_expansion(compressed: usize) -> usize {
-    compressed.saturating_mul(COPY_MAX.div_ceil(COPY_BYTES))
+    compressed.saturating_mul(MAX_COPY_BYTES.div_ceil(COPY_BYTES))
 }
 
 /// Decompresses `compressed`. Returns `None` unless the result has exactly `len` bytes and memory suffices. O(len),
@@ -31,7 +31,7 @@ pub(super) fn decompress(compressed: &[u8], len: usize) -> Option<Vec<u8>> {
     let mut out = allocation::try_with_capacity(len).ok()?;
     let mut rest = compressed;
     while let Some((&first, after)) = rest.split_first() {
-        rest = if usize::from(first) < RUN_MAX {
+        rest = if usize::from(first) < MAX_RUN_BYTES {
             let (run, after) = after.split_at_checked(usize::from(first) + 1)?;
             // The result must not exceed the announced length, which is reserved.
             if run.len() > len - out.len() {
@@ -107,7 +107,7 @@ impl Compressor {
                 if out.len() + run.len() >= end {
                     return false;
                 }
-                if run.len() == RUN_MAX {
+                if run.len() == MAX_RUN_BYTES {
                     write_run(&text[run], out);
                     run = at..at;
                 }
@@ -131,7 +131,7 @@ impl Compressor {
         if out.len() + run.len() + COPY_BYTES + 1 > end {
             return false;
         }
-        text[run.start..].chunks(RUN_MAX).for_each(|run| write_run(run, out));
+        text[run.start..].chunks(MAX_RUN_BYTES).for_each(|run| write_run(run, out));
         true
     }
 
@@ -175,7 +175,7 @@ impl Compressor {
         // Nothing is copied from the very first byte, as in Redis.
         let from = (self.remember(text, at) as usize).checked_sub(1).filter(|from| *from > 0)?;
         let distance = at - from - 1;
-        if distance >= DISTANCE_MAX || text[from..from + 3] != text[at..at + 3] {
+        if distance >= MAX_DISTANCE || text[from..from + 3] != text[at..at + 3] {
             return None;
         }
         let most = longest_copy(text.len() - at);
@@ -193,7 +193,7 @@ fn common_prefix(one: &[u8], other: &[u8]) -> usize {
 /// The longest copy that Redis tries with `left` bytes left, at least three. It leaves two bytes over, unless its
 /// unrolled loop has compared them already.
 fn longest_copy(left: usize) -> usize {
-    let most = COPY_MAX.min(left - 2);
+    let most = MAX_COPY_BYTES.min(left - 2);
     most.max(if most > 16 { 19 } else { 3 })
 }
 

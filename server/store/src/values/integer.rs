@@ -4,14 +4,14 @@ use std::fmt;
 use std::ops::Deref;
 
 /// The length of the longest text of an `i64`: a sign and 19 digits.
-const LONGEST: usize = 20;
+const MAX_TEXT_BYTES: usize = 20;
 
 /// The integer with this canonical text: an optional `-`, no leading zero, no `-0`, nothing else, within `i64`.
 ///
 /// Redis stores exactly these texts as integers.
 #[must_use]
 pub fn parse(text: &[u8]) -> Option<i64> {
-    if text.is_empty() || text.len() > LONGEST {
+    if text.is_empty() || text.len() > MAX_TEXT_BYTES {
         return None;
     }
     let (negative, digits) = match text.split_first()? {
@@ -37,7 +37,7 @@ pub fn parse(text: &[u8]) -> Option<i64> {
 /// The canonical text of an integer, held in place.
 #[derive(Clone, Copy)]
 pub struct IntText {
-    bytes: [u8; LONGEST],
+    bytes: [u8; MAX_TEXT_BYTES],
     start: u8,
 }
 
@@ -45,11 +45,11 @@ impl IntText {
     /// The text of `value`. No allocation.
     #[must_use]
     pub fn new(value: i64) -> Self {
-        let mut bytes = [0; LONGEST];
-        let mut start = LONGEST;
+        let mut bytes = [0; MAX_TEXT_BYTES];
+        let mut start = MAX_TEXT_BYTES;
         if (0..10).contains(&value) {
-            bytes[LONGEST - 1] = b'0' + value as u8;
-            return Self { bytes, start: (LONGEST - 1) as u8 };
+            bytes[MAX_TEXT_BYTES - 1] = b'0' + value as u8;
+            return Self { bytes, start: (MAX_TEXT_BYTES - 1) as u8 };
         }
         let mut rest = value.unsigned_abs();
         loop {

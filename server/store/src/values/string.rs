@@ -12,7 +12,7 @@ const INLINE: usize = 22;
 const EMBSTR: usize = 44;
 
 /// The most spare room, in bytes, that padding leaves for later growth.
-const SPARE_MAX: usize = 1 << 20;
+const MAX_SPARE_BYTES: usize = 1 << 20;
 
 /// A string: an integer, a short text in place, or one right-sized block of memory.
 #[derive(Debug)]
@@ -207,7 +207,7 @@ impl Str {
         let missing = len.saturating_sub(text.len());
         let bytes = self.grown(missing);
         if bytes.capacity() < len {
-            allocation::reserve(bytes, missing + len.min(SPARE_MAX));
+            allocation::reserve(bytes, missing + len.min(MAX_SPARE_BYTES));
         }
         bytes.resize(bytes.len().max(len), 0);
     }

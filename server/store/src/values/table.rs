@@ -13,7 +13,7 @@ const SMALLEST: usize = 32;
 const SCARCE_MIN: usize = 8 * 1024;
 
 /// The most entries for which room is reserved in advance. A command may name one member a million times.
-const EXPECTED_MAX: usize = 1024;
+const MAX_RESERVED_ENTRIES: usize = 1024;
 
 /// An entry that can be found by its key.
 pub(super) trait Keyed {
@@ -81,9 +81,9 @@ impl IndexEntry {
 }
 
 impl<E: Keyed> Table<E> {
-    /// An empty table with room for `capacity` entries, but at most [`EXPECTED_MAX`].
+    /// An empty table with room for `capacity` entries, but at most [`MAX_RESERVED_ENTRIES`].
     pub(super) fn with_capacity(capacity: usize, seed: u64) -> Self {
-        let capacity = capacity.min(EXPECTED_MAX);
+        let capacity = capacity.min(MAX_RESERVED_ENTRIES);
         let (entries, index) = (Vec::with_capacity(capacity), HashTable::with_capacity(capacity));
         Self { entries, index, seed, held: 0 }
     }
@@ -286,8 +286,8 @@ mod tests {
     #[test]
     fn what_is_expected_takes_no_more_memory_than_it_may() {
         let table: Table<Box<[u8]>> = Table::with_capacity(1 << 40, 1);
-        assert!(table.entries.capacity() <= EXPECTED_MAX, "{}", table.entries.capacity());
-        assert!(table.index.capacity() <= 2 * EXPECTED_MAX, "{}", table.index.capacity());
+        assert!(table.entries.capacity() <= MAX_RESERVED_ENTRIES, "{}", table.entries.capacity());
+        assert!(table.index.capacity() <= 2 * MAX_RESERVED_ENTRIES, "{}", table.index.capacity());
     }
 
     #[test]

@@ -37,9 +37,9 @@ impl<'a> Bytes<'a> {
         std::str::from_utf8(self.take(usize::from(len))?).ok()
     }
 
-    /// Reads an epoch. It is at most [`EPOCH_MAX`].
+    /// Reads an epoch. It is at most [`MAX_EPOCH`].
     pub(super) fn epoch(&mut self) -> Option<u64> {
-        self.number().filter(|epoch| *epoch <= EPOCH_MAX)
+        self.number().filter(|epoch| *epoch <= MAX_EPOCH)
     }
 
     /// Reads the address or the name of a host; the text may be empty.
@@ -49,7 +49,7 @@ impl<'a> Bytes<'a> {
 }
 
 /// The highest epoch that is accepted. A higher one always remains for an election.
-const EPOCH_MAX: u64 = i64::MAX as u64;
+const MAX_EPOCH: u64 = i64::MAX as u64;
 
 /// Whether a text is empty or can be the address or the name of a host.
 fn is_host(text: &str) -> bool {

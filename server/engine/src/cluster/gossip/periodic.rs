@@ -13,8 +13,8 @@ const TICKS_PER_PING: u64 = 10;
 const CHOSEN: usize = 5;
 /// The bounds, in milliseconds, of the time that a master waits after it was in a minority. The time is the node
 /// timeout, within these bounds.
-const REJOIN_MS_MIN: i64 = 500;
-const REJOIN_MS_MAX: i64 = 5000;
+const MIN_REJOIN_MS: i64 = 500;
+const MAX_REJOIN_MS: i64 = 5000;
 /// The minimum time to wait for the answer of a node in its handshake, in milliseconds.
 const HANDSHAKE_MS_MIN: i64 = 1000;
 
@@ -41,7 +41,7 @@ impl Gossip {
     /// Sets the view's present instant and the time that it waits after a minority.
     pub(crate) fn tell_time(&self, view: &mut ClusterView) {
         view.now_ms = self.now();
-        view.rejoin_ms = self.facts.node_timeout.clamp(REJOIN_MS_MIN, REJOIN_MS_MAX);
+        view.rejoin_ms = self.facts.node_timeout.clamp(MIN_REJOIN_MS, MAX_REJOIN_MS);
     }
 
     /// Finds out whether the cluster serves requests again after a minority, as that also depends on time.

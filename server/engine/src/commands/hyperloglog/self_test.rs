@@ -5,7 +5,7 @@ use lockwheel_store::values::hyperloglog::{Corrupted, REGISTERS, Sketch, SketchM
 use std::fmt;
 
 /// The most bytes of sparse registers. Longer ones become dense.
-const SPARSE_MAX: usize = 3000;
+const MAX_SPARSE_BYTES: usize = 3000;
 /// The number of times that all registers are raised to random values.
 const ROUNDS: usize = 10;
 /// The number of elements that are added. This takes about 30 ms.
@@ -103,7 +103,7 @@ fn check_estimate([sparse, dense]: &[Vec<u8>; 2], n: u64) -> Result<(), Failure>
 }
 
 fn of(bytes: &mut Vec<u8>) -> Result<SketchMut<'_>, Corrupted> {
-    SketchMut::of(bytes, SPARSE_MAX).ok_or(Corrupted)
+    SketchMut::of(bytes, MAX_SPARSE_BYTES).ok_or(Corrupted)
 }
 
 fn cardinality(bytes: &[u8]) -> Result<u64, Corrupted> {

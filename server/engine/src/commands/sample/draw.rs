@@ -9,7 +9,7 @@ use lockwheel_store::values::{Encoding, Hash, Set, Text, ZSet};
 
 /// The most elements drawn with repetition. Larger numbers are refused. Redis accepts any number, and answers for hours
 /// or until its memory is exhausted.
-const REPEATED_MAX: u64 = 1 << 22;
+const MAX_REPEATED_ELEMENTS: u64 = 1 << 22;
 
 /// The most bytes of memory that the choice of each element takes.
 const CHOICE_BYTES: usize = 80;
@@ -47,11 +47,11 @@ impl Draw {
     /// The number of elements drawn from `size` existing ones, at least one.
     ///
     /// # Errors
-    /// Returns `value is out of range` for more than [`REPEATED_MAX`] with repetition.
+    /// Returns `value is out of range` for more than [`MAX_REPEATED_ELEMENTS`] with repetition.
     pub(super) fn len(self, size: usize) -> Result<usize, CommandError> {
         match self {
             Self::Distinct(count) => Ok(usize::try_from(count).map_or(size, |count| count.min(size))),
-            Self::Repeated(count) if count > REPEATED_MAX => Err(errors::OUT_OF_RANGE),
+            Self::Repeated(count) if count > MAX_REPEATED_ELEMENTS => Err(errors::OUT_OF_RANGE),
             Self::Repeated(count) => usize::try_from(count).map_err(|_| errors::OUT_OF_RANGE),
         }
     }
@@ -246,8 +246,8 @@ mod tests {
     fn no_count_asks_for_more_than_there_is_room_for() {
         assert_eq!(Draw::Distinct(u64::MAX).len(5), Ok(5));
         assert_eq!(Draw::Distinct(2).len(5), Ok(2));
-        assert_eq!(Draw::Repeated(REPEATED_MAX).len(1), Ok(REPEATED_MAX as usize));
-        assert_eq!(Draw::Repeated(REPEATED_MAX + 1).len(1), Err(errors::OUT_OF_RANGE));
+        assert_eq!(Draw::Repeated(MAX_REPEATED_ELEMENTS).len(1), Ok(MAX_REPEATED_ELEMENTS as usize));
+        assert_eq!(Draw::Repeated(MAX_REPEATED_ELEMENTS + 1).len(1), Err(errors::OUT_OF_RANGE));
     }
 
     #[test]

@@ -18,7 +18,7 @@ const COUNT: usize = 100;
 /// The number of entries that are looked at for each entry to claim.
 const ATTEMPTS: usize = 10;
 /// The greatest COUNT. Redis bounds it because the ids of all entries must fit into memory.
-const COUNT_MAX: i64 = i64::MAX / 16;
+const MAX_COUNT: i64 = i64::MAX / 16;
 
 /// The rows of this file.
 pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[Row::new(
@@ -74,7 +74,7 @@ impl AutoClaim {
         while at < args.len() {
             if at + 1 < args.len() && args.is(at, "count") {
                 let count = args.get(at + 1).and_then(number::parse_i64);
-                let count = count.filter(|count| (1..=COUNT_MAX).contains(count));
+                let count = count.filter(|count| (1..=MAX_COUNT).contains(count));
                 let count = count.and_then(|count| usize::try_from(count).ok());
                 claim.count = count.ok_or(errors::AUTOCLAIM_COUNT)?;
                 at += 2;

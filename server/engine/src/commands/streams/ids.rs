@@ -5,7 +5,7 @@ use lockwheel_resp::number;
 use lockwheel_store::values::stream::StreamId;
 
 /// The most bytes of an id. A longer id is refused unread.
-const LONGEST: usize = 127;
+const MAX_ID_BYTES: usize = 127;
 
 /// The form of the id of a new entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,7 +78,7 @@ pub(super) fn parse_stop(text: &[u8]) -> Result<StreamId, CommandError> {
 
 /// The text up to a NUL, at which Redis stops reading. `None` if the text is too long.
 fn as_c_string(text: &[u8]) -> Option<&[u8]> {
-    if text.len() > LONGEST {
+    if text.len() > MAX_ID_BYTES {
         return None;
     }
     text.split(|&byte| byte == 0).next()

@@ -105,9 +105,9 @@ const XGROUP: &[Row<DataHandler>] = &[
 ];
 
 /// The most arguments of CREATE.
-const CREATE_MAX: usize = 8;
+const MAX_CREATE_ARGUMENTS: usize = 8;
 /// The most arguments of SETID.
-const SETID_MAX: usize = 7;
+const MAX_SETID_ARGUMENTS: usize = 7;
 
 /// The options of CREATE and SETID.
 #[derive(Debug, Default)]
@@ -161,7 +161,7 @@ fn create(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     if found.is_none() && !options.make_stream {
         return Err(errors::XGROUP_WITHOUT_KEY);
     }
-    if args.len() > CREATE_MAX {
+    if args.len() > MAX_CREATE_ARGUMENTS {
         return Err(unknown_or_arity(args));
     }
     let last_id = match &args[4] {
@@ -187,7 +187,7 @@ fn set_id(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let edit = stream(tx, args)?;
     let (log, group) = edit.value.split(&args[3]);
     let mut group = group.ok_or_else(|| no_group(args))?;
-    if args.len() > SETID_MAX {
+    if args.len() > MAX_SETID_ARGUMENTS {
         return Err(unknown_or_arity(args));
     }
     group.last_id = match &args[4] {

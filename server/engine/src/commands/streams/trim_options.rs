@@ -9,7 +9,7 @@ const NODES: usize = 100;
 /// The default most entries trimmed at once, if nodes have no limit of entries.
 const ENTRIES: usize = 10_000;
 /// The upper bound of the default number of entries trimmed at once.
-const MOST: usize = 1_000_000;
+const MAX_DEFAULT_ENTRIES: usize = 1_000_000;
 
 /// The options before the fields of XADD, or after the key of XTRIM.
 #[derive(Clone, Copy, Debug)]
@@ -114,7 +114,7 @@ impl Reading {
             Some(limit) => limit,
             None if !self.whole_nodes => 0,
             None if nodes.entries == 0 => ENTRIES,
-            None => nodes.entries.saturating_mul(NODES).min(MOST),
+            None => nodes.entries.saturating_mul(NODES).min(MAX_DEFAULT_ENTRIES),
         };
         Ok(self.keep.map(|keep| Trim { keep, whole_nodes: self.whole_nodes, limit }))
     }

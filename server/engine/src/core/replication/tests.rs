@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 /// The initial time of the wall clocks.
 const START_US: i64 = 1_000_000_000_000;
 /// The maximum time to live of a key.
-const LONGEST_MS: u64 = 50;
+const MAX_TTL_MS: u64 = 50;
 
 /// The connection between the two, held by the test.
 struct Wire {
@@ -77,13 +77,13 @@ impl World {
     /// Advances time. Each instant at which a key expires on the master is a state of its own. On the replica's wall
     /// clock no key expires, or it would hide keys that the master still has.
     fn pass(&mut self, ms: u64) {
-        for _ in 0..ms.min(LONGEST_MS + 2) {
+        for _ in 0..ms.min(MAX_TTL_MS + 2) {
             self.now.monotonic_us += 1000;
             self.now.wall_us = START_US + self.now.monotonic_us as i64;
             self.master.begin(self.now);
             self.note_state();
         }
-        self.now.monotonic_us += ms.saturating_sub(LONGEST_MS + 2) * 1000;
+        self.now.monotonic_us += ms.saturating_sub(MAX_TTL_MS + 2) * 1000;
         self.now.wall_us = START_US + self.now.monotonic_us as i64;
         self.master.begin(self.now);
         self.replica.begin(Now { wall_us: START_US, ..self.now });
@@ -178,7 +178,7 @@ fn random_line(rng: &mut Rng) -> String {
         3 => format!("LPOP l{key}"),
         4 => format!("HSET h{key} f{n} v"),
         5 => format!("ZADD z{key} {n} m{}", n % 7),
-        6 => format!("SET timed v PX {}", n % LONGEST_MS + 1),
+        6 => format!("SET timed v PX {}", n % MAX_TTL_MS + 1),
         7 => format!("SELECT {}", key % 2),
         8 => format!("EVAL \"redis.call('incr', 'n') redis.call('rpush', 'l{key}', ARGV[1])\" 0 {n}"),
         9 => format!("XADD x{key} * f {n}"),

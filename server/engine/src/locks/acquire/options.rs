@@ -40,10 +40,10 @@ symbols!(ACQUIRE: SESSION, PING, FENCE, DELAY, DATA, GETHOLDER, ASYNC);
 
 /// The longest wait in a fair queue, in milliseconds. Scores are doubles, and the waits of one queue add up: a longer
 /// time is as good as none.
-const FAIR_WAIT_MAX_MS: i64 = 1 << 40;
+const MAX_FAIR_WAIT_MS: i64 = 1 << 40;
 
 /// The largest size of a holder's data, in bytes.
-const DATA_MAX: usize = 4096;
+const MAX_DATA_BYTES: usize = 4096;
 
 const FAIR_PRIORITY: CommandError = CommandError::text(
     "ERR syntax error: FAIR and PRIORITY exclude each other, since a fair queue is in order of arrival",
@@ -170,7 +170,7 @@ fn layout(args: &ParsedArgs<'_>, block: Option<Option<u64>>) -> Result<Layout, C
 /// Returns the time for which a waiting owner stays in the queue of a fair lock.
 fn fair_wait_ms(block: Option<Option<u64>>) -> i64 {
     let block = block.flatten().and_then(|ms| i64::try_from(ms).ok());
-    block.map_or(fair::WAIT_MS, |ms| ms.min(FAIR_WAIT_MAX_MS))
+    block.map_or(fair::WAIT_MS, |ms| ms.min(MAX_FAIR_WAIT_MS))
 }
 
 fn limit(args: &ParsedArgs<'_>) -> Result<Limit, CommandError> {
@@ -222,5 +222,5 @@ impl Options {
 
 /// Checks the data that a holder gives about itself.
 fn data(data: &[u8]) -> Result<&[u8], CommandError> {
-    if data.len() > DATA_MAX { Err(DATA_TOO_LONG) } else { Ok(data) }
+    if data.len() > MAX_DATA_BYTES { Err(DATA_TOO_LONG) } else { Ok(data) }
 }

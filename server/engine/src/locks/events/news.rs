@@ -24,7 +24,7 @@ pub(in crate::locks) struct HoldNews<'n> {
 }
 
 /// The largest number of connections that are notified of one hold.
-const FOLLOWERS_MAX: usize = 64;
+const MAX_FOLLOWERS: usize = 64;
 
 /// The news to send at the end of the present step, and the connections to notify of losses.
 #[derive(Debug, Default)]
@@ -143,7 +143,7 @@ impl News {
         let which = (grant, connection.session);
         self.unfollow(which);
         let first = self.connections(grant).next().map(|earliest| earliest.session);
-        if let Some(first) = first.filter(|_| self.connections(grant).count() == FOLLOWERS_MAX) {
+        if let Some(first) = first.filter(|_| self.connections(grant).count() == MAX_FOLLOWERS) {
             self.unfollow((grant, first));
         }
         self.name_bytes += 2 * connection.key.len() + connection.owner.len();

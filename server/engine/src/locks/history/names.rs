@@ -12,7 +12,7 @@ use std::hash::BuildHasher;
 /// The inverse of the growth of a full list of names: it grows by an eighth.
 const ROOM: usize = 8;
 /// The least growth of the list, in names.
-const LEAST_ROOM: usize = 16;
+const MIN_GROWTH: usize = 16;
 
 /// The maximum number of bytes of a name that is kept whole. A longer name is kept as its beginning and its hash.
 const MAX_BYTES: usize = 1024;
@@ -214,7 +214,7 @@ impl Names {
 /// text.
 fn make_room(known: &mut Vec<Known>) {
     if known.len() == known.capacity() {
-        known.reserve_exact((known.len() / ROOM).max(LEAST_ROOM));
+        known.reserve_exact((known.len() / ROOM).max(MIN_GROWTH));
     }
 }
 

@@ -10,7 +10,7 @@ use lockwheel_store::time::Now;
 /// The maximum number of entries of a request before its last one that are examined.
 const SEVERAL: u64 = 64;
 /// The maximum number of bytes of the text of a mark or a fault. A longer text is cut.
-const TEXT_MAX: usize = 1024;
+const MAX_TEXT_BYTES: usize = 1024;
 
 /// The history while it is on.
 #[derive(Debug)]
@@ -270,7 +270,7 @@ impl History {
             owner: named(likely.owner, 0, what.owner),
             client_name: if by_request { named(Name::NONE, 0, &running.client_name) } else { Name::NONE },
             by,
-            text: named(Name::NONE, 0, &what.text[..what.text.len().min(TEXT_MAX)]),
+            text: named(Name::NONE, 0, &what.text[..what.text.len().min(MAX_TEXT_BYTES)]),
             event: what.event,
             cause: what.cause,
             mode: what.mode,

@@ -5,11 +5,11 @@ use lockwheel_store::memory::{block, of_trees};
 use std::collections::BTreeMap;
 
 /// The maximum number of sections that are open at once.
-const MOST: usize = 65_536;
+const MAX_SECTIONS: usize = 65_536;
 
 /// The maximum number of bytes of the keys and owners of open sections. This is also the limit for the texts of the
 /// history.
-const MOST_NAME_BYTES: usize = 8 << 20;
+const MAX_NAME_BYTES: usize = 8 << 20;
 
 /// The open sections, each with the number of times that its owner has entered it.
 #[derive(Debug, Default)]
@@ -28,7 +28,7 @@ impl Sections {
             return true;
         }
         let names = self.names.saturating_add(block(key.len()) + block(owner.len()));
-        let has_room = self.open.len() < MOST && names <= MOST_NAME_BYTES;
+        let has_room = self.open.len() < MAX_SECTIONS && names <= MAX_NAME_BYTES;
         if has_room {
             self.names = names;
             self.open.insert(section, 1);

@@ -4,7 +4,7 @@ use lockwheel_store::keyspace::glob;
 use lockwheel_store::memory::{block, of_vec};
 
 /// The largest number of patterns.
-const MOST: usize = 1024;
+const MAX_PATTERNS: usize = 1024;
 
 /// The patterns of LOCK.OBSERVE.
 #[derive(Debug, Default)]
@@ -24,7 +24,7 @@ impl Observed {
     /// O(patterns).
     pub(in crate::locks) fn add(&mut self, pattern: &[u8]) -> bool {
         let is_known = self.patterns.iter().any(|known| **known == *pattern);
-        let has_room = is_known || self.patterns.len() < MOST;
+        let has_room = is_known || self.patterns.len() < MAX_PATTERNS;
         if has_room && !is_known {
             self.patterns.push(pattern.into());
             self.pattern_bytes += block(pattern.len());

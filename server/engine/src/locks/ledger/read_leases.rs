@@ -41,13 +41,13 @@ struct Others {
 
 /// The largest number of other owners whose leases are looked up again and again. The leases of more owners are listed
 /// with the native ones.
-const OTHERS_MAX: usize = 64;
+const MAX_OTHER_OWNERS: usize = 64;
 
 impl Others {
     /// Returns all owners of a lock except the one whose holds are known.
     fn beside(hash: &Hash, known: Option<&[u8]>) -> Self {
         // Besides the owners, the hash has the field of the mode.
-        if hash.len() > OTHERS_MAX + 2 {
+        if hash.len() > MAX_OTHER_OWNERS + 2 {
             return Others { are_all: true, ..Others::default() };
         }
         let owners = hash.iter().map(|(field, _)| field);
@@ -63,7 +63,7 @@ impl Others {
 
     /// Whether the owners are too many to look up their leases again and again.
     fn are_many(&self) -> bool {
-        self.are_all || self.names.len() > OTHERS_MAX
+        self.are_all || self.names.len() > MAX_OTHER_OWNERS
     }
 
     /// Returns the bytes of the names. O(names).

@@ -360,7 +360,7 @@ fn shown<'a>(permits: Permits, what: Happening<'a>) -> Happening<'a> {
 
 /// The smallest number among the arguments of Redisson's scripts that counts as an instant and not as a number of
 /// permits. It is in the year 2001.
-const LEAST_INSTANT: i64 = 1_000_000_000_000;
+const MIN_INSTANT: i64 = 1_000_000_000_000;
 
 /// Returns the lease of a permit that a script gives an id. The script writes the end of the lease itself, by the clock
 /// of its client, whose time it may name, too.
@@ -368,7 +368,7 @@ fn lease_given(change: &Change<'_>) -> Option<i64> {
     let &Change { actor, now, .. } = change;
     let [name, _, score, ..] = actor.command else { return None };
     let until_ms = number::parse_i64(score).filter(|_| name.eq_ignore_ascii_case(b"zadd"))?;
-    let instants = numbers(actor).into_iter().filter(|of| (LEAST_INSTANT..until_ms).contains(of));
+    let instants = numbers(actor).into_iter().filter(|of| (MIN_INSTANT..until_ms).contains(of));
     Some(until_ms.saturating_sub(instants.max().unwrap_or(now.wall_ms())))
 }
 

@@ -13,7 +13,7 @@ use lockwheel_resp::{Reply, number};
 use lockwheel_store::keyspace::Tx;
 
 /// The largest number of permits with ids that are given out at once.
-const IDS_MAX: i64 = 10_000;
+const MAX_PERMITS_WITH_IDS: i64 = 10_000;
 
 const ACQUIRE: &CommandGrammar = grammar!(
     "key owner [PERMITS count:1..] [SESSION] [PING milliseconds:100..] [PX milliseconds:1..] [IDS] \
@@ -85,12 +85,12 @@ fn parse(tx: &Tx<'_>, args: Args<'_>) -> Result<(Acquire, Option<Option<u64>>), 
     let options: ParsedArgs<'_> = ACQUIRE.parse(args)?;
     let (ids, session) = (options.has(IDS), options.has(SESSION));
     let least_ms = sessions::least_ms(session);
-    let most = if ids { IDS_MAX } else { i64::MAX };
+    let most = if ids { MAX_PERMITS_WITH_IDS } else { i64::MAX };
     if let Some(permits) =
         options.value(PERMITS).and_then(number::parse_i64).filter(|&permits| permits > most)
     {
         return Err(CommandError::new(format!(
-            "ERR PERMITS must be at most {IDS_MAX} with IDS, not {permits}"
+            "ERR PERMITS must be at most {MAX_PERMITS_WITH_IDS} with IDS, not {permits}"
         )));
     }
     let permits = options.integer(PERMITS.at_most(most))?.unwrap_or(1);

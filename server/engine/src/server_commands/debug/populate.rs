@@ -6,9 +6,9 @@ use lockwheel_store::keyspace::Tx;
 use lockwheel_store::values::{Str, Value};
 
 /// The maximum number of keys per call, about a few seconds' work.
-const KEYS_MAX: usize = 1 << 24;
+const MAX_KEYS: usize = 1 << 24;
 /// The maximum total size of the values, in bytes.
-const BYTES_MAX: usize = 4 << 30;
+const MAX_BYTES: usize = 4 << 30;
 
 /// Creates numbered keys, except those that exist already. Refuses a call for too many.
 pub(super) fn populate(mut tx: Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
@@ -16,7 +16,7 @@ pub(super) fn populate(mut tx: Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) ->
     let prefix = args.get(3).unwrap_or(b"key");
     let size = if args.len() == 5 { args.count(4)? } else { 0 };
     let bytes = count.checked_mul(size.max(prefix.len()));
-    if count > KEYS_MAX || bytes.is_none_or(|bytes| bytes > BYTES_MAX) {
+    if count > MAX_KEYS || bytes.is_none_or(|bytes| bytes > MAX_BYTES) {
         return Err(errors::OUT_OF_RANGE);
     }
     allocation::check(size)?;

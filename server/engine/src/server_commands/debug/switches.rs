@@ -7,7 +7,7 @@ use lockwheel_resp::{Reply, number};
 
 const WRONG_THRESHOLD: &str = "ERR argument must be a memory value bigger than 1 and smaller than 4gb";
 /// Redis uses the same distance from 4 GiB.
-const THRESHOLD_MAX: u64 = (1 << 32) - (1 << 20);
+const MAX_THRESHOLD: u64 = (1 << 32) - (1 << 20);
 
 /// Runs the subcommand, or replies that it is unknown.
 pub(super) fn switch(
@@ -20,7 +20,7 @@ pub(super) fn switch(
         (b"set-disable-deny-scripts", 3) => switches.restricts_scripts = !is_on(&args[2]),
         (b"change-repl-id", 2) => return Ok(DebugEffect::ChangeHistoryId),
         (b"quicklist-packed-threshold", 3) => {
-            let threshold = config::size(&args[2]).filter(|bytes| *bytes <= THRESHOLD_MAX);
+            let threshold = config::size(&args[2]).filter(|bytes| *bytes <= MAX_THRESHOLD);
             threshold.ok_or(CommandError::text(WRONG_THRESHOLD))?;
         }
         // Switches of parts that this server lacks have no effect.

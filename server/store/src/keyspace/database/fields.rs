@@ -9,7 +9,7 @@ use crate::time::{IndexedWheel, TimerId};
 use crate::values::{Hash, Value};
 
 /// The number of entries that may be changed before their timers are set again.
-const MOST_EDITED: usize = 64;
+const MAX_EDITED: usize = 64;
 
 /// A timer for each hash whose fields have deadlines.
 #[derive(Debug, Default)]
@@ -47,7 +47,7 @@ impl Database {
         if self.fields.edited.contains(&id) {
             return;
         }
-        if self.fields.edited.len() >= MOST_EDITED {
+        if self.fields.edited.len() >= MAX_EDITED {
             self.set_field_timers();
         }
         self.fields.edited.push(id);

@@ -1,7 +1,7 @@
 //! The best candidates of all samples so far: a key that one sample misses, another has seen.
 
 /// The number of candidates that are kept, as in Redis.
-const MOST: usize = 16;
+const MAX_CANDIDATES: usize = 16;
 
 /// A key that may go next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub(super) struct Pool(Vec<Candidate>);
 impl Pool {
     /// Adds a candidate, unless it is in the pool already, or the pool is full of better ones.
     pub(super) fn offer(&mut self, new: Candidate) {
-        let is_full = self.0.len() == MOST;
+        let is_full = self.0.len() == MAX_CANDIDATES;
         if is_full && self.0[0].rank >= new.rank {
             return;
         }

@@ -6,7 +6,7 @@ use crate::pages::Store;
 
 /// The length up to which the list of a ring's only slot is folded into the slot that holds the ring. Half of the
 /// maximum, so that a slot does not open and fold alternately.
-const FOLD_MAX: u8 = LIST_MAX / 2;
+const MAX_FOLDED_LENGTH: u8 = LIST_MAX / 2;
 
 /// The slot above all rings.
 pub(super) const ROOT: Position = Position { ring: 0, digit: 0 };
@@ -160,8 +160,8 @@ impl<T: Copy, S: Store<Node<T>>> Wheel<T, S> {
         match self.rings.get(ring).content(last) {
             Content::Ring(finer) => self.hold(home, finer),
             Content::List(tail) => {
-                let length = self.list(tail).take(usize::from(FOLD_MAX) + 1).count() as u8;
-                if length > FOLD_MAX {
+                let length = self.list(tail).take(usize::from(MAX_FOLDED_LENGTH) + 1).count() as u8;
+                if length > MAX_FOLDED_LENGTH {
                     return;
                 }
                 self.rings.get_mut(home.ring).put_list(home.digit, tail, length);

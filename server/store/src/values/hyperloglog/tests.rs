@@ -3,7 +3,7 @@
 use super::*;
 use proptest::prelude::*;
 
-const SPARSE_MAX: usize = 3000;
+const MAX_SPARSE_BYTES: usize = 3000;
 
 /// The registers of a string, read one by one.
 fn registers(bytes: &[u8]) -> Result<Registers, Corrupted> {
@@ -72,7 +72,7 @@ proptest! {
         let is_cut = Runs::new(&bytes[16..]).map(Run::bytes).sum::<usize>() > bytes.len() - 16;
         for element in elements {
             let before = bytes.clone();
-            let mut sketch = SketchMut::of(&mut bytes, SPARSE_MAX).unwrap();
+            let mut sketch = SketchMut::of(&mut bytes, MAX_SPARSE_BYTES).unwrap();
             match sketch.add(&element) {
                 Ok(_) => {}
                 Err(Corrupted) => prop_assert!(!is_whole && bytes == before),
@@ -92,7 +92,7 @@ fn cve_2025_32023_runs_of_too_many_registers_are_corrupted() {
     let sketch = Sketch::of(&bytes).unwrap();
     assert_eq!(sketch.histogram(), Err(Corrupted));
     assert_eq!(sketch.raise(&mut no_registers()), Err(Corrupted));
-    let mut sketch = SketchMut::of(&mut bytes, SPARSE_MAX).unwrap();
+    let mut sketch = SketchMut::of(&mut bytes, MAX_SPARSE_BYTES).unwrap();
     assert_eq!(sketch.make_dense(), Err(Corrupted));
     assert_eq!(sketch.raise(0, 51), Err(Corrupted));
 }
@@ -102,7 +102,7 @@ fn estimates_are_near_the_truth_at_every_size() {
     let mut bytes = SketchMut::empty();
     let (mut next, error) = (1_u64, 1.04 / (REGISTERS as f64).sqrt());
     for n in 1..=300_000_u64 {
-        SketchMut::of(&mut bytes, SPARSE_MAX).unwrap().add(&n.to_le_bytes()).unwrap();
+        SketchMut::of(&mut bytes, MAX_SPARSE_BYTES).unwrap().add(&n.to_le_bytes()).unwrap();
         if n == next {
             let estimate = Sketch::of(&bytes).unwrap().histogram().unwrap().cardinality();
             assert!(estimate.abs_diff(n) as f64 <= (6.0 * error * n as f64).ceil(), "{estimate} of {n}");

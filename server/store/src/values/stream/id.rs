@@ -47,7 +47,7 @@ impl StreamId {
     /// The text of the id, `ms-seq`. No allocation.
     #[must_use]
     pub fn text(self) -> IdText {
-        let mut text = IdText { bytes: [0; LONGEST], start: LONGEST as u8 };
+        let mut text = IdText { bytes: [0; MAX_TEXT_BYTES], start: MAX_TEXT_BYTES as u8 };
         text.prepend(self.seq);
         text.start -= 1;
         text.bytes[usize::from(text.start)] = b'-';
@@ -63,12 +63,12 @@ impl fmt::Display for StreamId {
 }
 
 /// The most bytes of the text: the digits of two `u64`, and a dash.
-const LONGEST: usize = 41;
+const MAX_TEXT_BYTES: usize = 41;
 
 /// The text of an id, held in place.
 #[derive(Clone, Copy, Debug)]
 pub struct IdText {
-    bytes: [u8; LONGEST],
+    bytes: [u8; MAX_TEXT_BYTES],
     start: u8,
 }
 

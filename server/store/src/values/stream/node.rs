@@ -23,7 +23,7 @@ const SEQ_IS_ZERO: u8 = 1 << 2;
 /// The bytes of an empty listpack: its header and its end.
 const LISTPACK: usize = 7;
 /// The least capacity of a new block, in bytes.
-const LEAST_ROOM: usize = 48;
+const MIN_ROOM_BYTES: usize = 48;
 
 /// Entries, of which at least one is not deleted.
 #[derive(Clone, Debug)]
@@ -58,7 +58,7 @@ impl Head {
 impl Node {
     /// A node without entries, for entries with these fields. `fields` are the field names alone.
     pub(super) fn new<'t>(fields: impl ExactSizeIterator<Item = &'t [u8]>) -> Self {
-        let mut bytes = Vec::with_capacity(LEAST_ROOM);
+        let mut bytes = Vec::with_capacity(MIN_ROOM_BYTES);
         let mut listpack = LISTPACK + listpack_integer(fields.len() as i64) + listpack_integer(0);
         push_number(&mut bytes, fields.len() as u64);
         for field in fields {

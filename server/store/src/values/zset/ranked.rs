@@ -45,10 +45,10 @@ const NO_SHIFT: f64 = -0.0;
 /// Whether sums of such numbers are not rounded. False for minus zero, which a sum would not preserve.
 #[inline]
 fn is_whole(score: f64) -> bool {
-    const MOST: f64 = (1_u64 << 50) as f64;
+    const MAX_EXACT: f64 = (1_u64 << 50) as f64;
     // All numbers between these two are whole numbers, so that the sum is rounded to one.
     const LARGE: f64 = (3_u64 << 51) as f64;
-    score.abs() <= MOST && (score + LARGE) - LARGE == score && score.to_bits() != (-0.0_f64).to_bits()
+    score.abs() <= MAX_EXACT && (score + LARGE) - LARGE == score && score.to_bits() != (-0.0_f64).to_bits()
 }
 
 impl Ranked {

@@ -3,7 +3,7 @@
 use crate::memory::of_vec;
 
 /// The most steps that are kept. Small in tests, so that they reach it.
-const MOST: usize = if cfg!(test) { 4 } else { 256 };
+const MAX_STEPS: usize = if cfg!(test) { 4 } else { 256 };
 
 /// The shift of stored scores above `above`, exclusively. `total` includes all earlier steps.
 #[derive(Clone, Copy, Debug)]
@@ -42,7 +42,7 @@ impl Steps {
 
     /// Whether there is no room for another step.
     pub(super) fn is_full(&self) -> bool {
-        self.0.len() >= MOST
+        self.0.len() >= MAX_STEPS
     }
 
     /// The shift of the highest scores.
