@@ -44,7 +44,7 @@ const OPTIONAL_PERCENT: usize = 35;
 /// The percentage of commands that are made wrong.
 const MUTATION_PERCENT: usize = 20;
 /// The most repetitions of a repeated part; most parts have few.
-const REPETITIONS_MAX: usize = 5;
+const MAX_REPETITIONS: usize = 5;
 
 /// A seeded source of commands: the same seed and calls give the same lines.
 #[derive(Clone, Debug)]
@@ -201,7 +201,7 @@ impl Line<'_> {
 
     fn repeat(&mut self, part: &Syntax<'_>) {
         let mut times = 1;
-        while times < REPETITIONS_MAX && self.rng.chance(45) {
+        while times < MAX_REPETITIONS && self.rng.chance(45) {
             times += 1;
         }
         // There is a weight for each key.

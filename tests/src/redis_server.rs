@@ -10,11 +10,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The number of lines of the server's log that are kept for a failure report.
-const LOG_LINES_MAX: usize = 200;
+const MAX_LOG_LINES: usize = 200;
 
 /// The number of starts to attempt. A start is repeated if another process took the port between its choice and its
 /// use.
-const START_ATTEMPTS_MAX: u32 = 20;
+const MAX_START_ATTEMPTS: u32 = 20;
 
 /// The kind of real server to run for comparison with ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -77,14 +77,14 @@ impl RealServer {
             skip(&[kind.program()], &line);
             return None;
         };
-        for _ in 0..START_ATTEMPTS_MAX {
+        for _ in 0..MAX_START_ATTEMPTS {
             match try_start(kind, &program, extra_args) {
                 Ok(server) => return Some(server),
                 Err(Refusal::PortTaken) => {}
                 Err(Refusal::Other(log)) => panic!("{} did not start:\n{log}", kind.program()),
             }
         }
-        panic!("{}: no free port in {START_ATTEMPTS_MAX} attempts", kind.program());
+        panic!("{}: no free port in {MAX_START_ATTEMPTS} attempts", kind.program());
     }
 
     /// The kind of this server.
@@ -206,7 +206,7 @@ fn read_line(reader: &mut impl BufRead, log: &Mutex<VecDeque<String>>) -> Option
     }
     let line = String::from_utf8_lossy(&bytes).trim_end().to_string();
     let mut kept = locked(log);
-    if kept.len() == LOG_LINES_MAX {
+    if kept.len() == MAX_LOG_LINES {
         kept.pop_front();
     }
     kept.push_back(line.clone());

@@ -21,10 +21,10 @@ const JVM_FLAGS: [&str; 5] = [
 ];
 
 /// The number of attempts before Maven's failure counts: the network to its registry is not the subject of the tests.
-const MAVEN_ATTEMPTS_MAX: u32 = 3;
+const MAX_MAVEN_ATTEMPTS: u32 = 3;
 
 /// The number of lines of the JVM's standard error that a failure shows.
-const LOG_LINES_MAX: usize = 60;
+const MAX_LOG_LINES: usize = 60;
 
 /// A version of the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -359,7 +359,7 @@ impl Tools {
             return jars;
         }
         let mut said = String::new();
-        for _ in 0..MAVEN_ATTEMPTS_MAX {
+        for _ in 0..MAX_MAVEN_ATTEMPTS {
             let output = Command::new(&self.maven)
                 .args(["-q", "-B", "-f"])
                 .arg(&pom)
@@ -373,7 +373,7 @@ impl Tools {
             }
             said = spoken(&output);
         }
-        panic!("Maven did not find Redisson {version} in {MAVEN_ATTEMPTS_MAX} attempts:\n{said}");
+        panic!("Maven did not find Redisson {version} in {MAX_MAVEN_ATTEMPTS} attempts:\n{said}");
     }
 
     /// Returns the directory with the compiled classes. Its name depends on the sources.
@@ -451,7 +451,7 @@ fn spoken(output: &Output) -> String {
 /// Returns the end of a log.
 fn last_lines(log: &str) -> String {
     let lines: Vec<&str> = log.lines().collect();
-    lines[lines.len().saturating_sub(LOG_LINES_MAX)..].join("\n")
+    lines[lines.len().saturating_sub(MAX_LOG_LINES)..].join("\n")
 }
 
 #[cfg(test)]

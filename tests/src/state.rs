@@ -85,7 +85,7 @@ pub struct Snapshot {
 }
 
 /// The milliseconds by which deadlines of relative times may differ between servers that are asked one after the other.
-pub const DEADLINE_APART_MS_MAX: u64 = 300_000;
+pub const MAX_DEADLINE_GAP_MS: u64 = 300_000;
 
 impl Snapshot {
     /// Reads the state through the given connection. Takes time linear in the data.
@@ -119,9 +119,9 @@ impl Snapshot {
     }
 
     /// Lists the differences of two states, a line for each key. Empty if they agree. Deadlines may lie
-    /// [`DEADLINE_APART_MS_MAX`] apart.
+    /// [`MAX_DEADLINE_GAP_MS`] apart.
     pub fn differences(&self, ours: &Snapshot) -> Vec<String> {
-        self.differences_within(ours, DEADLINE_APART_MS_MAX)
+        self.differences_within(ours, MAX_DEADLINE_GAP_MS)
     }
 
     /// Works as [`Snapshot::differences`], with deadlines at most this number of milliseconds apart.

@@ -8,7 +8,7 @@ use std::process::Command;
 
 /// The number of attempts before a package tool's failure counts: the network to its registry is not the subject of the
 /// tests.
-const ATTEMPTS_MAX: u32 = 3;
+const MAX_ATTEMPTS: u32 = 3;
 
 /// A program of the system, or a line that says how to get it.
 pub fn find_tool(name: &str, how: &str) -> Option<PathBuf> {
@@ -79,7 +79,7 @@ fn copy_files(from: &Path, to: &Path) {
 /// Panics if the tool has failed several times, with its output.
 pub fn install(command: &mut Command) {
     let mut said = String::new();
-    for _ in 0..ATTEMPTS_MAX {
+    for _ in 0..MAX_ATTEMPTS {
         let output = command.output().expect("the package tool starts");
         if output.status.success() {
             return;
@@ -87,7 +87,7 @@ pub fn install(command: &mut Command) {
         said =
             [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
     }
-    panic!("{command:?} failed {ATTEMPTS_MAX} times:\n{said}");
+    panic!("{command:?} failed {MAX_ATTEMPTS} times:\n{said}");
 }
 
 /// Runs `npm install` of the packages that `package.json` names.

@@ -15,10 +15,10 @@ use crate::redis_server::Kind;
 const SEQUENCE: usize = 25;
 
 /// The factor by which a run may grow if not everything has been produced.
-const ROUNDS_MAX: u64 = 10;
+const MAX_ROUNDS: u64 = 10;
 
 /// The number of different failures after which a run ends.
-const FAILURES_MAX: usize = 8;
+const MAX_FAILURES: usize = 8;
 
 /// The ways in which random commands are sent.
 const WAYS: &[Way] =
@@ -132,11 +132,11 @@ pub fn differ(commands: &Commands, family: &Family<'_>, measure: Measure) {
     assert!(missing.is_empty(), "never produced, by the seed {}:\n{}", seed(), missing.join("\n"));
 }
 
-/// Runs more sequences until all of the family's rows are covered, at most [`ROUNDS_MAX`] times the given number. Each
+/// Runs more sequences until all of the family's rows are covered, at most [`MAX_ROUNDS`] times the given number. Each
 /// new row changes all sequences, and a seed that misses a case early meets it later.
 fn go_on(family: &Family<'_>, kind: Kind, coverage: &mut Coverage, sequences: usize) -> Vec<String> {
     let mut failures = Vec::new();
-    for round in 0..ROUNDS_MAX {
+    for round in 0..MAX_ROUNDS {
         if !failures.is_empty() || missing(family, coverage).is_empty() {
             break;
         }
@@ -200,7 +200,7 @@ impl Run<'_> {
         };
         let mut generator = Generator::new(seed);
         for _ in 0..sequences {
-            if self.failures.len() >= FAILURES_MAX {
+            if self.failures.len() >= MAX_FAILURES {
                 return;
             }
             let steps = mix.sequence(&mut generator, SEQUENCE);

@@ -83,7 +83,7 @@ impl Step {
 }
 
 /// The most commands of a random transaction.
-const TRANSACTION_MAX: usize = 5;
+const MAX_TRANSACTION: usize = 5;
 
 /// The commands that create a key of each kind; a sequence begins with them.
 const MAKERS: &[&str] = &["set", "hset", "rpush", "sadd", "zadd", "geoadd", "xadd", "xgroup|create"];
@@ -134,7 +134,7 @@ impl Mix<'_> {
     fn step(&self, generator: &mut Generator, deck: &mut Vec<&Subject>) -> Step {
         let session = generator.rng().below(self.sessions);
         let mut way = *generator.rng().pick(self.ways);
-        let mut count = if way == Way::Transaction { generator.rng().below(TRANSACTION_MAX + 1) } else { 1 };
+        let mut count = if way == Way::Transaction { generator.rng().below(MAX_TRANSACTION + 1) } else { 1 };
         let mut commands = Vec::new();
         while count > 0 {
             count -= 1;

@@ -11,7 +11,7 @@ use std::process::Command;
 const UNPACK: &str = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:unpack";
 
 /// The number of attempts before Maven's failure counts.
-const MAVEN_ATTEMPTS_MAX: u32 = 3;
+const MAX_MAVEN_ATTEMPTS: u32 = 3;
 
 /// A script and its origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,7 +71,7 @@ fn unpacked(version: &str, maven: &Path, directory: &Path) -> PathBuf {
         return whole;
     }
     let mut said = String::new();
-    for _ in 0..MAVEN_ATTEMPTS_MAX {
+    for _ in 0..MAX_MAVEN_ATTEMPTS {
         let output = Command::new(maven)
             .args(["-q", "-B", UNPACK, "-Dmdep.unpack.includes=**/*.java"])
             .arg(format!("-Dartifact=org.redisson:redisson:{version}:jar:sources"))
@@ -86,7 +86,7 @@ fn unpacked(version: &str, maven: &Path, directory: &Path) -> PathBuf {
         said = String::from_utf8_lossy(&output.stdout).into_owned();
     }
     panic!(
-        "Maven did not unpack the sources of Redisson {version} in {MAVEN_ATTEMPTS_MAX} attempts:\n{said}"
+        "Maven did not unpack the sources of Redisson {version} in {MAX_MAVEN_ATTEMPTS} attempts:\n{said}"
     );
 }
 

@@ -17,13 +17,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// The states from which each script runs, in each protocol.
 const ROUNDS: usize = 3;
 /// The most states from which a script runs while it has only failed.
-const ROUNDS_MAX: usize = 40;
+const MAX_ROUNDS: usize = 40;
 /// The number of runs from a state, each with other arguments.
 const RUNS: usize = 3;
 /// A key that expires within this number of milliseconds may expire on one side only.
 const ENDS_SOON_MS: i64 = 10_000;
 /// The number of failing scripts after which the comparison ends.
-const FAILURES_MAX: usize = 12;
+const MAX_FAILURES: usize = 12;
 /// The number of digits that exceeds a double's precision.
 const HUGE_DIGITS: usize = 17;
 /// The end mark of a subscriber's messages.
@@ -87,7 +87,7 @@ pub fn compare(scripts: &[Script], seed: u64) -> Option<Outcome> {
             Ok(Some(error)) => outcome.only_failed.push((script.class.clone(), error)),
             Err(text) => failures.push(format!("{}\n{}\n{text}", script.class, script.text)),
         }
-        if failures.len() >= FAILURES_MAX {
+        if failures.len() >= MAX_FAILURES {
             break;
         }
     }
@@ -111,11 +111,11 @@ fn run_script(
     friends: &[(&str, &Shape)],
 ) -> Result<Option<String>, String> {
     let mut last_error = Some("never run".to_string());
-    for round in 0..ROUNDS_MAX {
+    for round in 0..MAX_ROUNDS {
         if round >= 2 * ROUNDS && last_error.is_none() {
             break;
         }
-        let mut rng = Rng::new(seed.wrapping_mul(ROUNDS_MAX as u64).wrapping_add(round as u64));
+        let mut rng = Rng::new(seed.wrapping_mul(MAX_ROUNDS as u64).wrapping_add(round as u64));
         match trials[round % 2].round(&mut rng, script, friends)? {
             Reached::Success => last_error = None,
             Reached::Error(text) if last_error.is_some() => last_error = Some(text),

@@ -11,10 +11,10 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// The number of attempts to start a shape. A start is repeated if another process took one of its ports.
-const START_ATTEMPTS_MAX: u32 = 20;
+const MAX_START_ATTEMPTS: u32 = 20;
 
 /// The highest port for clients. It leaves room for the port for nodes, 10000 above.
-const PORT_MAX: u16 = 55_000;
+const MAX_PORT: u16 = 55_000;
 
 /// The file of a server's log, in its directory.
 pub(super) const LOG: &str = "server.log";
@@ -75,7 +75,7 @@ pub(super) fn free_ports(count: usize) -> Vec<u16> {
     let mut ports = Vec::new();
     while ports.len() < count {
         let port = free_port();
-        if port < PORT_MAX && !ports.contains(&port) {
+        if port < MAX_PORT && !ports.contains(&port) {
             ports.push(port);
         }
     }
@@ -84,7 +84,7 @@ pub(super) fn free_ports(count: usize) -> Vec<u16> {
 
 /// Starts a shape, again and again until no other process has taken one of its ports meanwhile.
 pub(super) fn attempts<T>(start: impl FnMut() -> Option<T>) -> T {
-    let mut attempts = std::iter::repeat_with(start).take(START_ATTEMPTS_MAX as usize);
+    let mut attempts = std::iter::repeat_with(start).take(MAX_START_ATTEMPTS as usize);
     attempts.find_map(|started| started).expect("the machine has free ports")
 }
 

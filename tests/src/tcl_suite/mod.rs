@@ -12,7 +12,7 @@ use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The number of attempts for a run that does not begin.
-const ATTEMPTS_MAX: u32 = 5;
+const MAX_ATTEMPTS: u32 = 5;
 
 /// The number of ports of a run in which the suite starts servers, and of those that its own parts use.
 const PORTS: u32 = 128;
@@ -64,7 +64,7 @@ impl Suite {
     /// Panics if the suite cannot be run.
     pub fn run(&self, mode: Mode, unit: &str, target: Target<'_>, skipped: &[&str]) -> Outcome {
         let mut said = String::new();
-        for _ in 0..ATTEMPTS_MAX {
+        for _ in 0..MAX_ATTEMPTS {
             let output = self.attempt(mode, unit, target, skipped);
             if output.status.success() {
                 return Outcome::parse(unit, &String::from_utf8_lossy(&output.stdout));

@@ -101,7 +101,7 @@ fn follow(client: &mut Client, script: Script<'_>) {
 #[cfg(target_os = "linux")]
 fn memory_grows_with_what_arrives_and_not_with_what_is_announced() {
     /// The most memory that a process may use for a few received megabytes.
-    const MOST: usize = 64 << 20;
+    const MAX_BYTES: usize = 64 << 20;
     if !own_process::is_of("hostile_master::memory_grows_with_what_arrives_and_not_with_what_is_announced") {
         return;
     }
@@ -148,9 +148,9 @@ fn memory_grows_with_what_arrives_and_not_with_what_is_announced() {
         follow(&mut client, &[FULL, &announced, &empty, stream, &megabyte]);
     }
     let (most, most_reserved) = (peak("VmHWM:"), peak("VmPeak:"));
-    assert!(most < resident + MOST, "{resident} bytes before, {most} at most");
+    assert!(most < resident + MAX_BYTES, "{resident} bytes before, {most} at most");
     assert!(
-        most_reserved < reserved + 16 * MOST,
+        most_reserved < reserved + 16 * MAX_BYTES,
         "{reserved} bytes reserved before, {most_reserved} at most"
     );
     assert_eq!(client.line("REPLICAOF NO ONE").to_string(), "+OK");

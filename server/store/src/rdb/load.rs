@@ -14,7 +14,7 @@ use super::{Corrupt, Reader, types};
 use crate::values::{Encodings, Str, Value};
 
 /// The bytes of elements from which on a value does not get a small form.
-const SMALL_MAX: usize = 1 << 28;
+const MAX_SMALL_BYTES: usize = 1 << 28;
 
 /// Reads a value, which begins with the number of its form, and gives it the encoding that Redis 7.2 would choose.
 /// O(bytes); O(bytes log members) for sorted sets. Allocates in proportion to the bytes that exist, not to announced

@@ -259,8 +259,8 @@ fn fired(turned: &str) -> u64 {
 /// Each renewal of a lease counts. One renewal for two leases of a client at once is one deadline.
 #[test]
 fn a_turn_renews_leases_one_by_one_up_to_its_bound() {
-    const MOST: u64 = 65_536;
-    for (leases, instants) in [(1, MOST), (2, MOST / 2)] {
+    const MAX_RENEWALS: u64 = 65_536;
+    for (leases, instants) in [(1, MAX_RENEWALS), (2, MAX_RENEWALS / 2)] {
         let (mut server, main) = server();
         let holder = server.connect();
         (0..leases).for_each(|n| drop(server.ask(holder, &format!("LOCK.ACQUIRE l{n} a SESSION PX 300"))));

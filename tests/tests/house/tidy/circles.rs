@@ -77,7 +77,7 @@ impl<'a> Modules<'a> {
     /// Follows names downwards as far as they are modules, then a module's re-exports.
     fn descend(&self, krate: &str, at: Vec<&str>, rest: &[String], passed_on: usize) -> Option<&'a Source> {
         /// Longer chains of re-exports do not exist.
-        const PASSED_ON_MAX: usize = 4;
+        const MAX_PASSED_ON: usize = 4;
         let mut at: Vec<String> = at.into_iter().map(str::to_owned).collect();
         let mut rest = rest;
         while let Some(next) = rest.first() {
@@ -91,7 +91,7 @@ impl<'a> Modules<'a> {
         let module = format!("{krate}{ROOT}{}", at.join("::"));
         let source = *self.files.get(&module)?;
         if let Some(name) = rest.first()
-            && passed_on < PASSED_ON_MAX
+            && passed_on < MAX_PASSED_ON
             && let Some(path) = paths_passed_on(&source.shipped).remove(name.as_str())
         {
             let from: Vec<&str> = match path[0].as_str() {

@@ -4,11 +4,11 @@ use crate::tidy::Finding;
 use crate::tidy::source::{Source, behind_closing, body_or_end, occurrences};
 
 /// The longest file, in lines.
-const FILE_LINES_MAX: usize = 900;
+const MAX_FILE_LINES: usize = 900;
 /// The longest function, in lines, from its `fn` to its closing brace.
-const FUNCTION_LINES_MAX: usize = 70;
+const MAX_FUNCTION_LINES: usize = 70;
 /// The widest line of Rust, in characters.
-const COLUMNS_MAX: usize = 120;
+const MAX_COLUMNS: usize = 120;
 
 /// Functions that are longer for now: file, name, lines. An entry may only shrink, and is removed when the function is
 /// short enough.
@@ -22,8 +22,8 @@ pub(crate) fn files(sources: &[Source]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for source in sources.iter().filter(|source| source.is_rust()) {
         let lines = source.text.lines().count();
-        if lines > FILE_LINES_MAX {
-            findings.push(source.finding(0, format!("{lines} lines, at most {FILE_LINES_MAX}")));
+        if lines > MAX_FILE_LINES {
+            findings.push(source.finding(0, format!("{lines} lines, at most {MAX_FILE_LINES}")));
         }
         if !source.text.starts_with("//! ") {
             findings.push(source.finding(0, "does not begin with a `//!` that says what it is".to_string()));
@@ -43,8 +43,8 @@ fn functions_beside(sources: &[Source], listed: &[(&str, &str, usize)]) -> Vec<F
     for source in sources.iter().filter(|source| source.is_rust()) {
         for (at, name, lines) in function_lengths(source) {
             let entry = listed.iter().find(|(path, function, _)| *path == source.path && *function == name);
-            let limit = entry.map_or(FUNCTION_LINES_MAX, |(_, _, limit)| *limit);
-            met.extend(entry.filter(|_| lines > FUNCTION_LINES_MAX && lines == limit));
+            let limit = entry.map_or(MAX_FUNCTION_LINES, |(_, _, limit)| *limit);
+            met.extend(entry.filter(|_| lines > MAX_FUNCTION_LINES && lines == limit));
             if lines > limit {
                 findings.push(source.finding(at, format!("`{name}` has {lines} lines, at most {limit}")));
             }
@@ -85,8 +85,8 @@ pub(crate) fn lines(sources: &[Source]) -> Vec<Finding> {
         let comments: Vec<&str> = source.comments.split('\n').collect();
         for (index, line) in source.text.split('\n').enumerate() {
             let columns = line.chars().count();
-            if source.is_rust() && columns > COLUMNS_MAX {
-                note(index + 1, format!("{columns} columns, at most {COLUMNS_MAX}"));
+            if source.is_rust() && columns > MAX_COLUMNS {
+                note(index + 1, format!("{columns} columns, at most {MAX_COLUMNS}"));
             }
             // Tabs inside a Rust string may belong to another language.
             let written = if source.is_rust() {
@@ -138,7 +138,7 @@ fn begins_path(text: &str, at: usize) -> bool {
 
 #[test]
 fn long_and_nameless_files_are_found() {
-    let long = format!("//! x\n{}", "\n".repeat(FILE_LINES_MAX));
+    let long = format!("//! x\n{}", "\n".repeat(MAX_FILE_LINES));
     assert_eq!(crate::tidy::findings(files, "resp/src/x.rs", &long), ["1: 901 lines, at most 900"]);
     let found = crate::tidy::findings(files, "resp/src/x.rs", "// x\n");
     assert_eq!(found, ["1: does not begin with a `//!` that says what it is"]);

@@ -11,7 +11,7 @@ const MUTABLE_INSIDE: &[&str] = &["Atomic", "Cell", "Mutex", "Lock", "Once", "La
 const UNSAFE_LEAVES: &[&str] = &["scripting/"];
 
 /// The greatest distance of an `unsafe` from its reason above, in lines.
-const REASON_LINES_MAX: usize = 8;
+const MAX_REASON_LINES: usize = 8;
 
 /// Whether a file must not use ambient state: the engine and all below it, and the crates on which it depends. Clippy
 /// finds clocks, threads, locks, files and randomness there, by `server/engine/clippy.toml`.
@@ -64,7 +64,7 @@ pub(crate) fn unsafe_code(sources: &[Source]) -> Vec<Finding> {
                 continue;
             }
             let line = source.line_at(at);
-            let above = &lines[line.saturating_sub(REASON_LINES_MAX + 1)..line];
+            let above = &lines[line.saturating_sub(MAX_REASON_LINES + 1)..line];
             if !allowed {
                 findings.push(source.finding(at, "`unsafe` outside its leaves".to_string()));
             } else if !above.iter().any(|text| text.contains("SAFETY:") || text.contains("# Safety")) {

@@ -7,7 +7,7 @@ use super::effect::Effect;
 use super::message::{Address, Body, Header, Message, Rumour};
 use super::peer::Peer;
 use super::rumours::set_address;
-use super::state::{Gossip, NODES_MAX};
+use super::state::{Gossip, MAX_NODES};
 
 /// The sender of a request: the session of its connection, and its address.
 #[derive(Clone, Copy, Debug)]
@@ -114,7 +114,7 @@ impl Gossip {
         let is_same = |node: &Node| {
             node.flags.contains(NodeFlags::HANDSHAKE) && node.ip == ip && node.port == header.address.port
         };
-        if ip.is_empty() || view.nodes().len() >= NODES_MAX || view.nodes().any(|(_, node)| is_same(node)) {
+        if ip.is_empty() || view.nodes().len() >= MAX_NODES || view.nodes().any(|(_, node)| is_same(node)) {
             return;
         }
         // Until its answer arrives, its real name is unknown; this one is a placeholder.

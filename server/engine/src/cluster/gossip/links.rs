@@ -6,7 +6,7 @@ use super::super::view::ClusterView;
 use super::answer::{Answer, LIMITS};
 use super::effect::{Effect, LinkId};
 use super::message::{Body, Message};
-use super::peer::{Awaited, Link, Peer, UNANSWERED_MAX};
+use super::peer::{Awaited, Link, MAX_UNANSWERED_BYTES, Peer};
 use super::state::{Candidacy, Gossip};
 use crate::outbound::OutboundEvent;
 use lockwheel_resp::{ReplyStream, write_request};
@@ -121,7 +121,7 @@ impl Gossip {
         write_request(&[b"CLUSTER", b"GOSSIP", &bytes], &mut request);
         self.counts.note_sent(&message.body);
         self.effect(Effect::Send { link: id, bytes: request });
-        if unanswered > UNANSWERED_MAX {
+        if unanswered > MAX_UNANSWERED_BYTES {
             self.close(view, number);
         }
         true

@@ -6,7 +6,7 @@ use lockwheel_resp::ReplyStream;
 use std::collections::{BTreeMap, VecDeque};
 
 /// The maximum number of bytes of unanswered messages, above which a connection is closed.
-pub(super) const UNANSWERED_MAX: usize = 64 << 20;
+pub(super) const MAX_UNANSWERED_BYTES: usize = 64 << 20;
 
 /// The request that an outstanding reply answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

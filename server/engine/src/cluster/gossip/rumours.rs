@@ -5,7 +5,7 @@ use super::super::node_flags::NodeFlags;
 use super::super::view::ClusterView;
 use super::message::{Address, Rumour};
 use super::peer::Peer;
-use super::state::{Gossip, NODES_MAX, is_known};
+use super::state::{Gossip, MAX_NODES, is_known};
 
 /// The minimum number of nodes that a message reports on, if there are as many.
 const RUMOURS_MIN: usize = 3;
@@ -57,7 +57,7 @@ impl Gossip {
     fn add_by_rumour(&mut self, view: &mut ClusterView, rumour: Rumour) {
         let lacks_address = rumour.address.ip.is_empty() || rumour.flags.contains(NodeFlags::NO_ADDRESS);
         let is_forgotten = view.is_forgotten(rumour.id.as_bytes(), self.facts.wall_ms);
-        if lacks_address || is_forgotten || view.nodes().len() >= NODES_MAX {
+        if lacks_address || is_forgotten || view.nodes().len() >= MAX_NODES {
             return;
         }
         let told = NodeFlags::MASTER | NodeFlags::REPLICA | NodeFlags::NO_FAILOVER;

@@ -12,7 +12,7 @@ use lockwheel_store::keyspace::Rng;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// The maximum number of nodes in a view. Reports of other nodes do not make it grow beyond that.
-pub(crate) const NODES_MAX: usize = 1000;
+pub(crate) const MAX_NODES: usize = 1000;
 
 /// The credentials with which a node logs in to another one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

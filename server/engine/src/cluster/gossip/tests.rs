@@ -476,7 +476,7 @@ fn a_hostile_node_does_no_harm() {
                 gossip.forget_session(round);
             });
         }
-        assert!(world.members[0].view.nodes().len() <= super::state::NODES_MAX);
+        assert!(world.members[0].view.nodes().len() <= super::state::MAX_NODES);
         world.parcels.clear();
     }
     world.now += 100;

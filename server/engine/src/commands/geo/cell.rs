@@ -7,7 +7,7 @@
 use super::earth::Point;
 
 /// Steps of the finest grid: 52 bits, all of which a double holds.
-pub(super) const STEPS_MAX: u32 = 26;
+pub(super) const MAX_STEPS: u32 = 26;
 
 /// The ranges of coordinates that a grid divides.
 #[derive(Clone, Copy, Debug)]
@@ -43,7 +43,7 @@ pub(super) struct Edges {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Cell {
     bits: u64,
-    /// The number of times that the world was halved in either direction, from 1 to [`STEPS_MAX`].
+    /// The number of times that the world was halved in either direction, from 1 to [`MAX_STEPS`].
     steps: u32,
 }
 
@@ -64,7 +64,7 @@ impl Cell {
         const HALF: f64 = 9_223_372_036_854_775_808.0;
         let bits =
             if score < HALF { truncated(score) as u64 } else { truncated(score - HALF) as u64 ^ 1 << 63 };
-        Cell { bits, steps: STEPS_MAX }
+        Cell { bits, steps: MAX_STEPS }
     }
 
     /// The score of a member in this cell of the finest grid.
@@ -74,7 +74,7 @@ impl Cell {
 
     /// The lowest score of a member in this cell, and the lowest score above the cell.
     pub(super) fn scores(self) -> (f64, f64) {
-        let finer = 2 * (STEPS_MAX - self.steps);
+        let finer = 2 * (MAX_STEPS - self.steps);
         ((self.bits << finer) as f64, ((self.bits + 1) << finer) as f64)
     }
 
@@ -115,11 +115,11 @@ impl Cell {
     /// The geohash of the cell's middle: eleven letters and digits, the last of which is always `0`.
     pub(super) fn geohash(self) -> [u8; 11] {
         const DIGITS: &[u8; 32] = b"0123456789bcdefghjkmnpqrstuvwxyz";
-        let bits = Cell::of(self.middle(), WHOLE, STEPS_MAX).bits;
+        let bits = Cell::of(self.middle(), WHOLE, MAX_STEPS).bits;
         let mut text = [b'0'; 11];
         // Ten digits of 5 bits are taken from the 52 bits.
         for (place, digit) in text.iter_mut().take(10).enumerate() {
-            let shift = 2 * STEPS_MAX as usize - 5 * (place + 1);
+            let shift = 2 * MAX_STEPS as usize - 5 * (place + 1);
             *digit = DIGITS[(bits >> shift & 0x1f) as usize];
         }
         text
@@ -187,7 +187,7 @@ mod tests {
             (-180.0, -85.051_128_78, 0.0, b"00bh0hbj200"),
             (180.0, 85.051_128_78, 13_510_798_882_111_488.0, b"bp05b5048p0"),
         ] {
-            let cell = Cell::of(point(longitude, latitude), MERCATOR, STEPS_MAX);
+            let cell = Cell::of(point(longitude, latitude), MERCATOR, MAX_STEPS);
             assert_eq!(cell.score(), score);
             assert_eq!(Cell::of_score(score), cell);
             assert_eq!(&cell.geohash(), geohash);
@@ -237,14 +237,14 @@ mod tests {
         }
 
         #[test]
-        fn a_cell_has_its_point(longitude in -180.0..180.0_f64, latitude in -85.0..85.0_f64, steps in 1..=STEPS_MAX) {
+        fn a_cell_has_its_point(longitude in -180.0..180.0_f64, latitude in -85.0..85.0_f64, steps in 1..=MAX_STEPS) {
             let cell = Cell::of(point(longitude, latitude), MERCATOR, steps);
             let Edges { west, south, east, north } = cell.edges();
             let hair = 1e-12;
             prop_assert!(west - hair <= longitude && longitude <= east + hair);
             prop_assert!(south - hair <= latitude && latitude <= north + hair);
             let (low, beyond) = cell.scores();
-            let score = Cell::of(point(longitude, latitude), MERCATOR, STEPS_MAX).score();
+            let score = Cell::of(point(longitude, latitude), MERCATOR, MAX_STEPS).score();
             prop_assert!(low <= score && score < beyond);
             let next = cell.neighbour(1, 0);
             prop_assert!(next.edges().west == east || next.edges().west == -180.0);

@@ -1,6 +1,6 @@
 //! The cells that are searched for an area. The module knows no command.
 
-use super::cell::{Cell, MERCATOR, STEPS_MAX};
+use super::cell::{Cell, MAX_STEPS, MERCATOR};
 use super::earth::Point;
 use super::shape::{Bounds, Shape};
 
@@ -30,11 +30,11 @@ pub(super) fn covering(center: Point, shape: Shape) -> impl Iterator<Item = Cell
 /// The number of steps of a grid in which a cell with its neighbours mostly covers `reach_m` meters around a center.
 fn steps_for(reach_m: f64, latitude: f64) -> u32 {
     if reach_m == 0.0 {
-        return STEPS_MAX;
+        return MAX_STEPS;
     }
     let (mut steps, mut reach) = (-1, reach_m);
     // More steps would be beyond the finest grid anyway.
-    while reach < HALF_WORLD_M && steps <= STEPS_MAX as i32 + 2 {
+    while reach < HALF_WORLD_M && steps <= MAX_STEPS as i32 + 2 {
         reach *= 2.0;
         steps += 1;
     }
@@ -45,7 +45,7 @@ fn steps_for(reach_m: f64, latitude: f64) -> u32 {
     if latitude.abs() > 80.0 {
         steps -= 1;
     }
-    steps.clamp(1, STEPS_MAX as i32) as u32
+    steps.clamp(1, MAX_STEPS as i32) as u32
 }
 
 /// Whether a cell's neighbours reach all edges of the shape.
@@ -116,7 +116,7 @@ mod tests {
                 latitude: center.latitude + degrees * direction.cos(),
             };
             prop_assume!(Area::new(center, shape).distance(point).is_some());
-            let score = Cell::of(point, MERCATOR, STEPS_MAX).score();
+            let score = Cell::of(point, MERCATOR, MAX_STEPS).score();
             let covers = |cell: Cell| (cell.scores().0..cell.scores().1).contains(&score);
             prop_assert_eq!(covering(center, shape).filter(|cell| covers(*cell)).count(), 1);
         }

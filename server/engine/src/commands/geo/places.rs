@@ -1,6 +1,6 @@
 //! The commands on single places, which add, locate and measure them.
 
-use super::cell::{Cell, MERCATOR, STEPS_MAX};
+use super::cell::{Cell, MAX_STEPS, MERCATOR};
 use super::earth::{Place, Point};
 use super::request::{point, unit};
 use super::units_before_7;
@@ -70,7 +70,7 @@ fn geoadd(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
         return Err(errors::SYNTAX);
     }
     // All places must be valid before the first one is added.
-    let scored = |at| Ok((Cell::of(point(args, at)?, MERCATOR, STEPS_MAX).score(), args.all()[at + 2]));
+    let scored = |at| Ok((Cell::of(point(args, at)?, MERCATOR, MAX_STEPS).score(), args.all()[at + 2]));
     let places: Vec<(f64, &[u8])> =
         (at..args.len()).step_by(3).map(scored).collect::<Result<_, CommandError>>()?;
     let changed = add(tx, &args[1], places.iter().copied(), policy)?;

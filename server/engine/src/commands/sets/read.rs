@@ -42,7 +42,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .about("set", "1.0.0", "O(1)")
         .summary("The number of members of a set.")
         .syntax("key"),
-    // The count has an additional bound (`REPEATED_MAX` of `sample/`), for which Redis has no error text.
+    // The count has an additional bound (`MAX_REPEATED_ELEMENTS` of `sample/`), for which Redis has no error text.
     Row::new("srandmember", -2, srandmember as DataHandler)
         .flags(&[Flags::READONLY])
         .categories(&["set"])

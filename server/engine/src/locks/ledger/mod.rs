@@ -21,5 +21,5 @@ pub(super) use grant::{Grant, Marked};
 pub(super) use hold_events::{BegunHold, EndedHold, LedgerSubscriber};
 pub(super) use lock_ledger::{LockLedger, Noted};
 pub(super) use lock_names::names_lock;
-pub(super) use recent_releases::{MOST as MAX_RELEASES, RecentReleases};
+pub(super) use recent_releases::{MAX_RELEASES, RecentReleases};
 pub(super) use release::{Release, ReleaseCause};

@@ -6,7 +6,7 @@ use hashbrown::hash_table::Entry;
 use std::hash::BuildHasher;
 
 /// The largest number of releases that are remembered.
-pub(in crate::locks) const MOST: usize = 4096;
+pub(in crate::locks) const MAX_RELEASES: usize = 4096;
 
 /// The largest number of bytes of keys and owners that are remembered.
 pub(in crate::locks) const MAX_NAME_BYTES: usize = 1 << 20;
@@ -25,7 +25,7 @@ struct Memory<T> {
 #[derive(Debug)]
 pub(in crate::locks) struct RecentReleases<T> {
     hasher: FixedState,
-    /// Up to [`MOST`] releases. `None`: the release is forgotten, or a later one of the same key and owner is stored
+    /// Up to [`MAX_RELEASES`] releases. `None`: the release is forgotten, or a later one of the same key and owner is stored
     /// elsewhere.
     ring: Vec<Option<Memory<T>>>,
     /// The slot of the next release.
@@ -74,7 +74,7 @@ impl<T> RecentReleases<T> {
     /// Remembers a release of a key and owner. It replaces their former release, or the oldest of all. O(1).
     pub(in crate::locks) fn remember(&mut self, db: usize, key: &[u8], owner: &[u8], what: T) {
         let at = self.next;
-        self.next = (at + 1) % MOST;
+        self.next = (at + 1) % MAX_RELEASES;
         if at == self.ring.len() {
             self.ring.push(None);
         } else {
@@ -112,7 +112,7 @@ impl<T> RecentReleases<T> {
             if self.names <= MAX_NAME_BYTES || at >= self.ring.len() {
                 break;
             }
-            self.oldest = (at + 1) % MOST;
+            self.oldest = (at + 1) % MAX_RELEASES;
             if let Some(memory) = self.ring[at].take() {
                 self.take_place(&memory, at);
             }
@@ -194,13 +194,13 @@ mod tests {
     #[test]
     fn the_oldest_makes_room() {
         let mut recent = RecentReleases::new(7);
-        for n in 0..MOST + 10 {
+        for n in 0..MAX_RELEASES + 10 {
             recent.remember(0, format!("k{n}").as_bytes(), b"", n);
         }
         assert_eq!(recent.get(0, b"k9", b""), None);
         assert_eq!(recent.get(0, b"k10", b""), Some(&10));
         assert_eq!((recent.get(1, b"k10", b""), recent.get(0, b"k10", b"o")), (None, None));
-        assert_eq!(recent.places.len(), MOST);
+        assert_eq!(recent.places.len(), MAX_RELEASES);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The nodes of the cluster and their roles: MEET, FORGET, REPLICATE, FAILOVER, RESET, and epochs.
 
 use crate::cluster::{
-    BUS_PORT_DISTANCE, ClusterControl, ClusterOutcome, ClusterReport, ClusterRequest, ClusterView, NODES_MAX,
+    BUS_PORT_DISTANCE, ClusterControl, ClusterOutcome, ClusterReport, ClusterRequest, ClusterView, MAX_NODES,
     Node, NodeFlags, NodeId, NodeNumber,
 };
 use crate::spec::{Args, CommandError, Outcome, errors, quotable};
@@ -35,7 +35,7 @@ pub(super) fn meet(control: &mut ClusterControl<'_>, args: Args<'_>) -> ClusterO
     let ip = ip.to_string();
     let is_met =
         |node: &Node| node.flags.contains(NodeFlags::HANDSHAKE) && node.ip == ip && node.bus_port == bus_port;
-    if !view.nodes().any(|(_, node)| is_met(node)) && view.nodes().len() < NODES_MAX {
+    if !view.nodes().any(|(_, node)| is_met(node)) && view.nodes().len() < MAX_NODES {
         let tls = view.me().port == 0;
         let (port, tls_port) = if tls { (0, port) } else { (port, 0) };
         view.add_node(Node { ip, port, tls_port, bus_port, flags: NodeFlags::HANDSHAKE, ..Node::new(id) });

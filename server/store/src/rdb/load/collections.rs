@@ -1,6 +1,6 @@
 //! Sets and hashes.
 
-use super::{SMALL_MAX, read_count};
+use super::{MAX_SMALL_BYTES, read_count};
 use crate::rdb::listpack::Listpack;
 use crate::rdb::ziplist::Ziplist;
 use crate::rdb::zipmap::Zipmap;
@@ -19,7 +19,7 @@ fn read_strings<'a>(reader: &mut Reader<'a>, count: usize) -> Result<Vec<Cow<'a,
 /// Whether elements are short enough for a small value.
 fn are_short<T: Deref<Target = [u8]>>(elements: &[T], longest: usize) -> bool {
     let bytes: usize = elements.iter().map(|element| element.len()).sum();
-    bytes < SMALL_MAX && elements.iter().all(|element| element.len() <= longest)
+    bytes < MAX_SMALL_BYTES && elements.iter().all(|element| element.len() <= longest)
 }
 
 /// Reads a set that is stored string by string. A few integers become a set of integers. A few short members become a
@@ -94,7 +94,7 @@ pub(super) fn read_set_listpack(bytes: &[u8], enc: &Encodings) -> Result<Set, Co
     if members.len() == 0 {
         return Err(Corrupt);
     }
-    if members.len() <= enc.set_max_listpack_entries && bytes.len() < SMALL_MAX {
+    if members.len() <= enc.set_max_listpack_entries && bytes.len() < MAX_SMALL_BYTES {
         return Set::small(members.iter(), enc).ok_or(Corrupt);
     }
     large_set(members.len(), members.iter().map(Ok), enc)
@@ -135,15 +135,15 @@ pub(super) fn read_small_hash(form: u8, bytes: &[u8], enc: &Encodings) -> Result
         types::HASH_ZIPMAP => {
             let pairs = Zipmap::parse(bytes)?;
             let is_short = pairs.iter().all(|word| word.len() <= enc.hash_max_listpack_value);
-            hash_of(pairs.len() * 2, pairs.iter(), is_short && bytes.len() < SMALL_MAX, enc)
+            hash_of(pairs.len() * 2, pairs.iter(), is_short && bytes.len() < MAX_SMALL_BYTES, enc)
         }
         types::HASH_ZIPLIST => {
             let words = Ziplist::parse(bytes)?;
-            hash_of(words.len(), words.iter(), bytes.len() < SMALL_MAX, enc)
+            hash_of(words.len(), words.iter(), bytes.len() < MAX_SMALL_BYTES, enc)
         }
         _ => {
             let words = Listpack::parse(bytes)?;
-            hash_of(words.len(), words.iter(), bytes.len() < SMALL_MAX, enc)
+            hash_of(words.len(), words.iter(), bytes.len() < MAX_SMALL_BYTES, enc)
         }
     }
 }

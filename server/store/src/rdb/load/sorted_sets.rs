@@ -1,6 +1,6 @@
 //! Sorted sets.
 
-use super::{SMALL_MAX, read_count};
+use super::{MAX_SMALL_BYTES, read_count};
 use crate::rdb::listpack::Listpack;
 use crate::rdb::ziplist::Ziplist;
 use crate::rdb::{Corrupt, Reader, types};
@@ -29,7 +29,7 @@ pub(super) fn read(form: u8, reader: &mut Reader<'_>, enc: &Encodings) -> Result
     let mut pairs: Vec<(Cow<'_, [u8]>, f64)> = (0..count).map(|_| pair()).collect::<Result<_, _>>()?;
     let bytes: usize = pairs.iter().map(|(member, _)| member.len()).sum();
     let are_short = pairs.iter().all(|(member, _)| member.len() <= enc.zset_max_listpack_value);
-    if !are_short || bytes >= SMALL_MAX {
+    if !are_short || bytes >= MAX_SMALL_BYTES {
         return large(count, pairs.into_iter().map(Ok), enc);
     }
     // No score is NaN, and plus and minus zero count as equal.
@@ -88,7 +88,7 @@ fn of_words<'a>(
         let (member, score) = (words.next()?, words.next()?);
         Some((member, score_of(&score)?))
     });
-    if count / 2 <= enc.zset_max_listpack_entries && bytes.len() < SMALL_MAX {
+    if count / 2 <= enc.zset_max_listpack_entries && bytes.len() < MAX_SMALL_BYTES {
         return ZSet::small(pairs, enc).ok_or(Corrupt);
     }
     large(count / 2, pairs.by_ref().map(Ok), enc)

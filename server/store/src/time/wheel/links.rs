@@ -1,12 +1,12 @@
 //! Links of the wheel: timers in lists, lists in slots, and slots in rings.
 
-use super::ring::{Content, LIST_MAX, Position, ROOT_LEVEL, Ring, digit, level_apart};
+use super::ring::{Content, MAX_LIST_LENGTH, Position, ROOT_LEVEL, Ring, digit, level_apart};
 use super::{HEAD, Node, Wheel};
 use crate::pages::Store;
 
 /// The length up to which the list of a ring's only slot is folded into the slot that holds the ring. Half of the
 /// maximum, so that a slot does not open and fold alternately.
-const MAX_FOLDED_LENGTH: u8 = LIST_MAX / 2;
+const MAX_FOLDED_LENGTH: u8 = MAX_LIST_LENGTH / 2;
 
 /// The slot above all rings.
 pub(super) const ROOT: Position = Position { ring: 0, digit: 0 };

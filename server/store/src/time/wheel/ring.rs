@@ -5,7 +5,7 @@ const DIGIT_BITS: u32 = 6;
 
 /// The longest list of a slot wider than 1 ms. With one more timer, the slot opens into a finer ring. The limit bounds
 /// the search for the earliest timer in a list, and spreads a ring's 344 bytes over that many timers.
-pub(super) const LIST_MAX: u8 = 32;
+pub(super) const MAX_LIST_LENGTH: u8 = 32;
 
 /// The level of the single slot above all rings: 11 levels of 6 bits cover all 64 bits of a deadline.
 pub(super) const ROOT_LEVEL: u8 = 11;
@@ -97,7 +97,7 @@ impl Ring {
         self.occupied = (self.occupied & !bit) | mask;
     }
 
-    /// Puts a list of at most [`LIST_MAX`] timers, given by its tail, into a slot.
+    /// Puts a list of at most [`MAX_LIST_LENGTH`] timers, given by its tail, into a slot.
     pub(super) fn put_list(&mut self, digit: u8, tail: u32, length: u8) {
         self.put(digit, Content::List(tail));
         self.lengths[digit as usize] = length;
@@ -123,7 +123,7 @@ impl Ring {
     /// Whether the list of a slot wider than 1 ms has no room.
     #[inline]
     pub(super) fn is_full(&self, digit: u8) -> bool {
-        self.level > 0 && self.length(digit) >= LIST_MAX
+        self.level > 0 && self.length(digit) >= MAX_LIST_LENGTH
     }
 
     /// The length of the list in a slot. At level 0, where lists have no limit, it is modulo 256 and never used.

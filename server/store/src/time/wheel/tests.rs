@@ -6,7 +6,7 @@ use std::ops::Range;
 use proptest::prelude::*;
 
 use super::links::ROOT;
-use super::ring::{Content, LIST_MAX, Position, digit};
+use super::ring::{Content, MAX_LIST_LENGTH, Position, digit};
 use super::*;
 
 /// Walks the whole wheel and checks the invariants of every operation.
@@ -39,7 +39,7 @@ fn check<T: Copy + Default>(wheel: &Wheel<T>) {
                 timers += list.len();
                 if ring.level > 0 {
                     assert_eq!(list.len(), usize::from(ring.length(place.digit)));
-                    assert!(list.len() <= LIST_MAX as usize);
+                    assert!(list.len() <= MAX_LIST_LENGTH as usize);
                 }
                 for &(key, id) in &list {
                     assert!(place == ROOT || (ring.covers(key) && ring.digit(key) == place.digit));

@@ -6,9 +6,9 @@ use super::{Corrupted, REGISTERS};
 /// The most zeros of a run of one byte.
 const SHORT_ZEROS: usize = 64;
 /// The largest value of a run.
-pub(super) const VALUE_MAX: u8 = 32;
+pub(super) const MAX_VALUE: u8 = 32;
 /// The most registers of a run of a value other than 0.
-pub(super) const VALUES_MAX: usize = 4;
+pub(super) const MAX_VALUES: usize = 4;
 
 /// A run of registers with the same value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

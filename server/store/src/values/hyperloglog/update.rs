@@ -2,7 +2,7 @@
 
 use super::dense::{self, BYTES};
 use super::header::{CACHE, ENCODING, HEADER, Kept, MAGIC, stale};
-use super::sparse::{self, Place, Run, VALUE_MAX, VALUES_MAX};
+use super::sparse::{self, MAX_VALUE, MAX_VALUES, Place, Run};
 use super::{Corrupted, Layout, REGISTERS, Sketch, element};
 use smallvec::SmallVec;
 
@@ -109,7 +109,7 @@ impl<'a> SketchMut<'a> {
     }
 
     fn raise_sparse(&mut self, register: usize, value: u8) -> Result<bool, Corrupted> {
-        if value > VALUE_MAX {
+        if value > MAX_VALUE {
             return self.promote(register, value);
         }
         let place = sparse::find(&self.bytes[HEADER..], register)?;
@@ -139,7 +139,7 @@ impl<'a> SketchMut<'a> {
                 continue;
             };
             match runs.next() {
-                Some(Run::Values { value: next, len: more }) if next == value && len + more <= VALUES_MAX => {
+                Some(Run::Values { value: next, len: more }) if next == value && len + more <= MAX_VALUES => {
                     let both = Run::Values { value, len: len + more };
                     self.bytes.remove(at);
                     let mut written: SmallVec<[u8; 2]> = SmallVec::new();
