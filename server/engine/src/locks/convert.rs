@@ -2,7 +2,7 @@
 
 use super::acquire::grant::Granted;
 use super::acquire::refusal::{check_pushes, may_wait};
-use super::acquire::{conversion, counter, told};
+use super::acquire::{conversion, counter, grant_notices};
 use super::events::announce;
 use super::graph;
 use super::layouts::read_write::{self, Hands};
@@ -157,7 +157,7 @@ impl Attempt for Convert {
             let field = if becomes_writer { &writer[..] } else { owner };
             let grant = records::grant(tx, key, field).map_or(granted.token, |grant| grant.number);
             announce_converted(tx, key, owner, grant, mode);
-            told::tell(tx, (key, owner, field), waited_ms, reply.protocol());
+            grant_notices::notify_grant(tx, (key, owner, field), waited_ms, reply.protocol());
         }
         granted.write(waited_ms.unwrap_or(0), reply);
         Ok(true)

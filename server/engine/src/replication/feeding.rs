@@ -10,14 +10,14 @@ use lockwheel_resp::allocation;
 use lockwheel_store::memory::BufferBytes;
 
 /// The maximum unread output of a replica that keeps up, in bytes.
-const BEHIND_MIN: usize = 64 * 1024;
+const MAX_UNREAD_BYTES: usize = 64 * 1024;
 /// The request that asks replicas for their offsets.
 const GETACK: &[u8] = b"*3\r\n$8\r\nREPLCONF\r\n$6\r\nGETACK\r\n$1\r\n*\r\n";
 /// The request that keeps connections alive.
 const PING: &[u8] = b"*1\r\n$4\r\nPING\r\n";
 
 /// The result of sending a part of the stream to a replica.
-enum Fed {
+enum SendResult {
     /// Nothing was sent: the connection is closing.
     Closing,
     /// The part was sent. `is_much`: the output must be checked against its limits.
@@ -41,11 +41,11 @@ impl Replication {
     ) -> Vec<ReplicationEffect> {
         self.append(bytes);
         let mut effects = Vec::new();
-        let fallen_behind = match self.replicas.len() > self.behind.len() {
+        let fallen_behind = match self.replicas.len() > self.slow_replicas.len() {
             true => self.send_to_those_keeping_up(bytes, sessions, account, &mut effects),
             false => Vec::new(),
         };
-        if !self.behind.is_empty() {
+        if !self.slow_replicas.is_empty() {
             self.keep_for_those_behind(bytes, sessions, account, &mut effects);
             effects.extend(fallen_behind.into_iter().map(ReplicationEffect::CheckOutput));
         }
@@ -61,21 +61,21 @@ impl Replication {
         effects: &mut Vec<ReplicationEffect>,
     ) -> Vec<Slot> {
         let mut fallen_behind = Vec::new();
-        let Replication { replicas, behind, .. } = self;
+        let Replication { replicas, slow_replicas, .. } = self;
         for (&id, replica) in &*replicas {
-            if behind.has(id) || replica.state.awaits_snapshot() {
+            if slow_replicas.has(id) || replica.state.awaits_snapshot() {
                 continue;
             }
             let Some(slot) = sessions.find(id) else { continue };
             match feed(sessions.get_mut(slot), bytes) {
-                Fed::Closing => continue,
-                Fed::Sent { is_much: false } => {}
-                Fed::Sent { is_much: true } => effects.push(ReplicationEffect::CheckOutput(slot)),
-                Fed::Behind => {
-                    behind.add(id, account);
+                SendResult::Closing => continue,
+                SendResult::Sent { is_much: false } => {}
+                SendResult::Sent { is_much: true } => effects.push(ReplicationEffect::CheckOutput(slot)),
+                SendResult::Behind => {
+                    slow_replicas.add(id, account);
                     fallen_behind.push(slot);
                 }
-                Fed::NoMemory => {
+                SendResult::NoMemory => {
                     effects.push(cut_for_lack_of_memory(slot));
                     continue;
                 }
@@ -94,12 +94,12 @@ impl Replication {
         account: &BufferBytes,
         effects: &mut Vec<ReplicationEffect>,
     ) {
-        let behind = &mut self.behind;
-        let kept = allocation::contain(|| behind.append(bytes, account));
+        let slow_replicas = &mut self.slow_replicas;
+        let kept = allocation::contain(|| slow_replicas.append(bytes, account));
         if kept == Ok(false) {
             return;
         }
-        for id in behind.sessions() {
+        for id in slow_replicas.sessions() {
             match (sessions.find(id), &kept) {
                 (Some(slot), Ok(_)) => {
                     effects.push(ReplicationEffect::CheckOutput(slot));
@@ -107,7 +107,7 @@ impl Replication {
                 }
                 (Some(slot), Err(_)) => effects.push(cut_for_lack_of_memory(slot)),
                 // No part of the stream is kept for a forgotten session.
-                (None, _) => behind.remove(id),
+                (None, _) => slow_replicas.remove(id),
             }
         }
     }
@@ -149,11 +149,11 @@ impl Replication {
     /// gets nothing, since it has lost some of that output. A replica that waits for its snapshot gets that first.
     /// Returns false if there is no memory: the replica must be disconnected.
     pub(crate) fn feed_lacked(&mut self, session: &mut Session, account: &BufferBytes) -> bool {
-        let is_behind = self.behind.has(session.id);
+        let is_behind = self.slow_replicas.has(session.id);
         if !is_behind || session.closing == Some(Closing::Now) || self.awaits_snapshot(session.id) {
             return true;
         }
-        let lacked = self.behind.take(session.id, account);
+        let lacked = self.slow_replicas.take(session.id, account);
         let delivery = &mut session.delivery;
         let pushed = allocation::contain(|| lacked.iter().for_each(|block| delivery.push_shared(block)));
         if pushed.is_err() {
@@ -164,17 +164,17 @@ impl Replication {
 
     /// Returns the bytes that a client has not been sent, including those of the stream if it is a replica. O(log n).
     pub(crate) fn unsent(&self, session: &Session) -> usize {
-        session.delivery.pending() + self.behind.unsent(session.id)
+        session.delivery.pending() + self.slow_replicas.unsent(session.id)
     }
 
     /// Returns the bytes and the blocks of the stream that are kept for a slow replica. O(log n).
     pub(crate) fn lacked(&self, session: u64) -> (usize, usize) {
-        (self.behind.unsent(session), self.behind.unsent_blocks(session))
+        (self.slow_replicas.unsent(session), self.slow_replicas.unsent_blocks(session))
     }
 
     /// Drops the kept part of the stream for a replica that is being disconnected.
     pub(crate) fn forget_lacked(&mut self, session: u64) {
-        self.behind.remove(session);
+        self.slow_replicas.remove(session);
     }
 
     /// Checks the replicas. Silent ones and those that do not read are cut. The output of other slow replicas is
@@ -193,7 +193,7 @@ impl Replication {
                 continue;
             }
             let session = sessions.get(slot);
-            let unsent = session.delivery.pending() + self.behind.unsent(id);
+            let unsent = session.delivery.pending() + self.slow_replicas.unsent(id);
             let lacks_snapshot = !replica.answers && replica.unread_snapshot(unsent, stream) > 0;
             let is_sent_snapshot = replica.state == ReplicaState::SendBulk || lacks_snapshot;
             let moves =
@@ -209,24 +209,24 @@ impl Replication {
                 effects.push(ReplicationEffect::Cut(slot));
             }
         }
-        let behind = self.behind.sessions().into_iter().filter_map(|id| sessions.find(id));
-        effects.extend(behind.map(ReplicationEffect::CheckOutput));
+        let slow = self.slow_replicas.sessions().into_iter().filter_map(|id| sessions.find(id));
+        effects.extend(slow.map(ReplicationEffect::CheckOutput));
         effects
     }
 }
 
 /// Sends a part of the stream to a replica that has kept up, unless its unread output would become too large.
-fn feed(session: &mut Session, bytes: &[u8]) -> Fed {
+fn feed(session: &mut Session, bytes: &[u8]) -> SendResult {
     if session.closing == Some(Closing::Now) {
-        return Fed::Closing;
+        return SendResult::Closing;
     }
-    if session.delivery.pending() + bytes.len() > BEHIND_MIN {
-        return Fed::Behind;
+    if session.delivery.pending() + bytes.len() > MAX_UNREAD_BYTES {
+        return SendResult::Behind;
     }
     if allocation::contain(|| session.delivery.push_bytes(bytes)).is_err() {
-        return Fed::NoMemory;
+        return SendResult::NoMemory;
     }
-    Fed::Sent { is_much: !session.keeps_up() }
+    SendResult::Sent { is_much: !session.keeps_up() }
 }
 
 /// Returns the effect on a replica for which a part of the stream found no memory.

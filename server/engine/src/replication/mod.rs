@@ -7,7 +7,6 @@
 //! [`core`](crate::core) applies these.
 
 mod backlog;
-mod behind;
 mod catch_up;
 mod control;
 mod copies;
@@ -23,6 +22,7 @@ mod replica_link;
 mod replica_wait;
 mod replid;
 mod request;
+mod slow_replicas;
 mod snapshots;
 mod state;
 mod stream;
@@ -50,4 +50,4 @@ pub(crate) use state::Replication;
 pub(crate) use streamed::{is_streamed, to_be_run};
 pub(crate) use sync::SyncPlan;
 pub(crate) use timer::ReplicationTimer;
-pub(crate) use view::{Fed, ReplicationView};
+pub(crate) use view::{ReplicationView, SentHistory};

@@ -27,7 +27,7 @@ impl Replication {
     /// Returns the replicas that wait for the end of the snapshot that is being made.
     fn awaits_end(&self) -> impl Iterator<Item = u64> {
         // The stream is no longer kept for a replica that is being disconnected.
-        self.in_state(ReplicaState::AwaitsEnd).filter(|id| self.behind.has(*id))
+        self.in_state(ReplicaState::AwaitsEnd).filter(|id| self.slow_replicas.has(*id))
     }
 
     fn in_state(&self, state: ReplicaState) -> impl Iterator<Item = u64> {
@@ -69,7 +69,7 @@ impl Replication {
                 continue;
             }
             replica.state = ReplicaState::AwaitsEnd;
-            self.behind.add(id, account);
+            self.slow_replicas.add(id, account);
             let head = if replica.answers { place.announcement() } else { String::new() };
             push(id, sessions, &mut effects, |delivery| delivery.push_bytes(head.as_bytes()));
         }
@@ -127,7 +127,7 @@ impl Replication {
     pub(super) fn join_pending(&mut self, session: u64) {
         let other = self.awaits_end().next();
         if let Some(other) = other {
-            self.behind.add_beside(session, other);
+            self.slow_replicas.add_beside(session, other);
         }
     }
 
@@ -175,13 +175,13 @@ impl Replication {
     /// Records that a replica is being sent a snapshot. The replica counts as slow while it lacks a part of the stream.
     fn send_snapshot(&mut self, session: u64, snapshot: &SharedBytes, now: LinkClocks) {
         let Some(replica) = self.replicas.get_mut(&session) else { return };
-        let lacked = self.behind.unsent(session);
+        let lacked = self.slow_replicas.unsent(session);
         replica.state = if replica.answers { ReplicaState::SendBulk } else { ReplicaState::Online };
         replica.snapshot = snapshot.bytes().len() + lacked;
         replica.came_at = self.offset;
         replica.heard.hear(now);
         if lacked == 0 {
-            self.behind.remove(session);
+            self.slow_replicas.remove(session);
         }
     }
 

@@ -1,7 +1,6 @@
 //! The state of replication: the history, the stream, and the replicas.
 
 use super::backlog::Backlog;
-use super::behind::Behind;
 use super::catch_up::{CatchUp, Chunks};
 use super::copies::Copies;
 use super::failover::CoordinatedFailover;
@@ -9,6 +8,7 @@ use super::last_heard::LinkClocks;
 use super::replica::{Announced, Replica, ReplicaState};
 use super::replid::ReplicationId;
 use super::request::Acknowledgement;
+use super::slow_replicas::SlowReplicas;
 use super::snapshots::{SnapshotPlace, Snapshots};
 use crate::clients::Session;
 use lockwheel_resp::allocation;
@@ -63,7 +63,7 @@ pub(crate) struct Replication {
     /// The replicas, by session.
     pub(super) replicas: BTreeMap<u64, Replica>,
     /// The part of the stream that slow replicas lack.
-    pub(super) behind: Behind,
+    pub(super) slow_replicas: SlowReplicas,
     /// The selected database of the stream. `None`: the stream must select one.
     pub(super) selected: Option<usize>,
     /// The memory in which the next unit is encoded.
@@ -105,7 +105,7 @@ impl Replication {
             copies: Copies::default(),
             pending: None,
             replicas: BTreeMap::new(),
-            behind: Behind::default(),
+            slow_replicas: SlowReplicas::default(),
             selected: None,
             encoded: Vec::new(),
             resumes_in: 0,
@@ -252,7 +252,7 @@ impl Replication {
     fn forget(&mut self, session: u64) -> bool {
         self.written.remove(&session);
         self.announced.remove(&session);
-        self.behind.remove(session);
+        self.slow_replicas.remove(session);
         self.copies.remove(session);
         self.replicas.remove(&session).is_some()
     }

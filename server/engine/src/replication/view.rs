@@ -9,7 +9,7 @@ use crate::config::Config;
 
 /// The extent to which a master has sent a replica its data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fed {
+pub(crate) enum SentHistory {
     /// The server was not the replica's master.
     Nothing,
     /// The history up to this offset.
@@ -90,14 +90,14 @@ impl<'e> ReplicationView<'e> {
 
     /// Returns the extent to which this server, as a master, has sent its data to a replica. The replica's data belong
     /// to a history up to an offset.
-    pub(crate) fn has_fed(self, id: ReplicationId, offset: i64) -> Fed {
+    pub(crate) fn sent_history(self, id: ReplicationId, offset: i64) -> SentHistory {
         // During a FAILOVER, the old master already follows its successor.
         if !self.feeds_replicas() && !self.history.fails_over() {
-            return Fed::Nothing;
+            return SentHistory::Nothing;
         }
         match self.history.knows(id, offset) {
-            true => Fed::UpTo(offset),
-            false => Fed::OfAnother,
+            true => SentHistory::UpTo(offset),
+            false => SentHistory::OfAnother,
         }
     }
 

@@ -8,7 +8,7 @@ use crate::clients::Slot;
 use crate::core::{Engine, Stop, merged_history};
 use crate::faults::{Apart, DataFate, FaultControl, GrantNumbers, Link, NodeFault};
 use crate::member::{BroadcastAnswer, LAST, Promotion};
-use crate::replication::Fed;
+use crate::replication::SentHistory;
 use crate::spec::CommandError;
 
 const NO_REPLICA: CommandError =
@@ -398,11 +398,11 @@ impl Network {
     pub(super) fn note_lost_to(&self, nodes: &mut Nodes<'_, '_>, replica: usize, promotion: &Promotion) {
         let master = self.node_at(&promotion.host, promotion.port);
         let Some(master) = master.filter(|master| nodes.has(*master)) else { return };
-        match nodes[master].replication().has_fed(promotion.id, promotion.offset) {
-            Fed::Nothing => {}
-            Fed::UpTo(offset) => nodes[master].note_lost_writes(replica, offset),
-            Fed::OfAnother if nodes.has(replica) => note_lost_keys(nodes, master, replica),
-            Fed::OfAnother => {}
+        match nodes[master].replication().sent_history(promotion.id, promotion.offset) {
+            SentHistory::Nothing => {}
+            SentHistory::UpTo(offset) => nodes[master].note_lost_writes(replica, offset),
+            SentHistory::OfAnother if nodes.has(replica) => note_lost_keys(nodes, master, replica),
+            SentHistory::OfAnother => {}
         }
     }
 

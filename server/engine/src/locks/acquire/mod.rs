@@ -2,12 +2,12 @@
 
 pub(super) mod counter;
 pub(super) mod grant;
+pub(super) mod grant_notices;
 mod holder;
 mod limit;
 mod options;
 pub(super) mod refusal;
 mod several;
-pub(super) mod told;
 mod wait_classes;
 
 use self::grant::grant;
@@ -132,7 +132,12 @@ impl Attempt for Acquire {
         }
         let granted = grant(tx, key, owner, &self.options, precedence == Precedence::WhileFree)?;
         if let Some(granted) = &granted {
-            told::tell(tx, (key, owner, &self.options.layout.field(owner)), waited_ms, reply.protocol());
+            grant_notices::notify_grant(
+                tx,
+                (key, owner, &self.options.layout.field(owner)),
+                waited_ms,
+                reply.protocol(),
+            );
             granted.write(waited_ms.unwrap_or(0), reply);
         }
         if waited_ms.is_some() {

@@ -12,7 +12,7 @@ use super::grant::{check_fence, grant};
 use super::options::{MACQUIRE, MACQUIRE_IN_ANY_MODE, Options};
 use super::refusal::{may_wait, refuse};
 use super::wait_classes::class_of_several;
-use super::{holder, told};
+use super::{grant_notices, holder};
 use crate::spec::syntax::Shown;
 use crate::spec::{
     Answer, Args, Argument, Attempt, BlockingHandler, BlockingOutcome, CommandError, Flags, Flow, KeySpec,
@@ -188,7 +188,12 @@ impl Attempt for AcquireSeveral {
         let mut tokens = Vec::with_capacity(self.count);
         for key in keys {
             let Some(granted) = grant(tx, key, owner, &self.options, false)? else { continue };
-            told::tell(tx, (key, owner, &self.options.layout.field(owner)), waited_ms, reply.protocol());
+            grant_notices::notify_grant(
+                tx,
+                (key, owner, &self.options.layout.field(owner)),
+                waited_ms,
+                reply.protocol(),
+            );
             tokens.push(granted.token);
         }
         reply.map(2);

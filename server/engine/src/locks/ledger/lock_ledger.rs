@@ -4,11 +4,11 @@ use super::super::redisson::{self, DELAY_FIELD};
 use super::details::{Detail, Details};
 use super::grant::{Grant, Marked};
 use super::hold_events::{BegunHold, EndedHold, LedgerSubscriber};
-use super::joint_owners::JointOwners;
 use super::observed::Observed;
 use super::read_leases::ReadLeases;
 use super::recent_releases::RecentReleases;
 use super::release::{LastEnd, Release, ReleaseCause};
+use super::shared_holders::SharedHolders;
 use lockwheel_store::keyspace::{Cause, Change, Context, EntryId, Mark, Removal};
 use lockwheel_store::time::Now;
 use lockwheel_store::values::Value;
@@ -17,7 +17,7 @@ use lockwheel_store::values::Value;
 #[derive(Debug)]
 pub(in crate::locks) struct LockLedger {
     /// The owners of locks with several.
-    owners: JointOwners,
+    owners: SharedHolders,
     /// Further facts about holds.
     pub(in crate::locks) details: Details,
     /// The leases of read holds.
@@ -39,7 +39,7 @@ impl LockLedger {
     /// Creates an empty ledger. The seed decides the hash of keys.
     pub(in crate::locks) fn new(seed: u64) -> Self {
         LockLedger {
-            owners: JointOwners::new(seed),
+            owners: SharedHolders::new(seed),
             details: Details::default(),
             read_leases: ReadLeases::new(seed),
             causes: RecentReleases::new(seed),

@@ -8,13 +8,13 @@
 mod details;
 mod grant;
 mod hold_events;
-mod joint_owners;
 mod lock_ledger;
 mod lock_names;
 mod observed;
 mod read_leases;
 mod recent_releases;
 mod release;
+mod shared_holders;
 
 pub(super) use details::{Delay, Detail};
 pub(super) use grant::{Grant, Marked};

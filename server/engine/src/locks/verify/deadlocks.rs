@@ -66,7 +66,7 @@ const MAX_CYCLES: usize = 64;
 const MAX_STEPS: usize = 32;
 
 /// Returns the text of a cycle for a finding.
-fn told(ring: &Ring, cycle: &Cycle) -> String {
+fn cycle_text(ring: &Ring, cycle: &Cycle) -> String {
     let steps = cycle.steps.iter().take(MAX_STEPS);
     let names = steps.flat_map(|step| [step.owner, step.key]).map(|name| words(ring, name));
     let more = cycle.steps.len().saturating_sub(MAX_STEPS);
@@ -91,7 +91,7 @@ impl Deadlocks {
             return false;
         };
         if let Some(cycle) = cycle {
-            let text = format!("deadlock: {} waited for each other", told(view.ring, &cycle));
+            let text = format!("deadlock: {} waited for each other", cycle_text(view.ring, &cycle));
             self.add(view.ring, &cycle.steps, (Level::Suspect, seq, entry), text, findings);
         }
         true
@@ -113,7 +113,7 @@ impl Deadlocks {
         let (who, lock) = (words(view.ring, entry.owner), words(view.ring, entry.key));
         let cycle = self.of_refused.take().flatten();
         let named = match (words(view.ring, entry.text), &cycle) {
-            (text, Some(cycle)) if text.is_empty() => told(view.ring, cycle),
+            (text, Some(cycle)) if text.is_empty() => cycle_text(view.ring, cycle),
             (text, _) => text,
         };
         let text = format!("{who} was refused {lock}: DEADLOCK {named}");

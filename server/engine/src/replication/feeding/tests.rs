@@ -56,15 +56,15 @@ fn the_output_of_a_replica_is_checked_when_it_has_some_unread() {
 #[test]
 fn a_replica_that_falls_behind_gets_what_it_lacks_once_it_has_read_the_rest() {
     let mut master = Master::new(2);
-    master.sessions.get_mut(master.slots[0]).delivery.push_bytes(&[b'x'; BEHIND_MIN]);
+    master.sessions.get_mut(master.slots[0]).delivery.push_bytes(&[b'x'; MAX_UNREAD_BYTES]);
     let slow = master.slots[0];
     assert_eq!(master.send(10), [ReplicationEffect::CheckOutput(slow)]);
-    assert_eq!((master.pending(0), master.pending(1)), (BEHIND_MIN, 10));
+    assert_eq!((master.pending(0), master.pending(1)), (MAX_UNREAD_BYTES, 10));
     assert_eq!(master.send(20), [], "what it lacks is counted once a block");
     assert_eq!(master.history.lacked(1).0, 30);
     let Master { history, sessions, account, .. } = &mut master;
     assert!(history.feed_lacked(sessions.get_mut(slow), account));
-    assert_eq!((master.pending(0), master.history.lacked(1)), (BEHIND_MIN + 30, (0, 0)));
+    assert_eq!((master.pending(0), master.history.lacked(1)), (MAX_UNREAD_BYTES + 30, (0, 0)));
 }
 
 #[test]

@@ -11,7 +11,7 @@ pub(super) type LockOwners = BTreeMap<Box<[u8]>, Grant>;
 
 /// The owners of all locks that have had several, by lock.
 #[derive(Debug)]
-pub(super) struct JointOwners {
+pub(super) struct SharedHolders {
     by_lock: HashMap<DbKey, LockOwners, FixedState>,
     /// Bytes of the names of locks and owners.
     names: usize,
@@ -19,10 +19,10 @@ pub(super) struct JointOwners {
     owners: usize,
 }
 
-impl JointOwners {
+impl SharedHolders {
     /// Creates an empty table. The seed decides the hash of keys, because clients choose their names.
     pub(super) fn new(seed: u64) -> Self {
-        JointOwners { by_lock: HashMap::with_hasher(FixedState::with_seed(seed)), names: 0, owners: 0 }
+        SharedHolders { by_lock: HashMap::with_hasher(FixedState::with_seed(seed)), names: 0, owners: 0 }
     }
 
     /// Returns the owners of a lock. O(1).
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn what_owners_take_goes_with_them() {
-        let mut all = JointOwners::new(7);
+        let mut all = SharedHolders::new(7);
         let grant = |number| Grant { number, native: true };
         for (number, (db, owner)) in
             [(0, b"a"), (0, b"b"), (0, b"a"), (1, b"a"), (2, b"a")].into_iter().enumerate()

@@ -9,7 +9,7 @@ const BLOCK_BYTES: usize = 64 * 1024;
 
 /// The stream from the first byte that one of the slow replicas lacks.
 #[derive(Debug, Default)]
-pub(crate) struct Behind {
+pub(crate) struct SlowReplicas {
     /// The complete blocks, oldest first. Each has the length of the stream up to its end.
     blocks: VecDeque<(u64, SharedBytes)>,
     /// The block that is being filled.
@@ -23,7 +23,7 @@ pub(crate) struct Behind {
     replicas: BTreeMap<u64, u64>,
 }
 
-impl Behind {
+impl SlowReplicas {
     /// Returns the number of slow replicas. O(1).
     pub(crate) fn len(&self) -> usize {
         self.replicas.len()
@@ -124,7 +124,7 @@ impl Behind {
             return;
         }
         match self.replicas.values().min() {
-            None => *self = Behind::default(),
+            None => *self = SlowReplicas::default(),
             Some(&has) => {
                 let sent = self.first_lacked(has);
                 self.begin = self.blocks.drain(..sent).next_back().map_or(self.begin, |(end, _)| end);
@@ -158,13 +158,13 @@ mod tests {
     #[test]
     fn the_limits_are_due_once_a_block_whoever_completes_it() {
         const BYTES: usize = BLOCK_BYTES / 8;
-        let (mut behind, account) = (Behind::default(), BufferBytes::default());
-        behind.add(1, &account);
+        let (mut slow, account) = (SlowReplicas::default(), BufferBytes::default());
+        slow.add(1, &account);
         let mut due = 0;
         for _ in 0..80 {
-            due += usize::from(behind.append(&[0; BYTES], &account));
-            behind.add(2, &account);
-            behind.take(2, &account);
+            due += usize::from(slow.append(&[0; BYTES], &account));
+            slow.add(2, &account);
+            slow.take(2, &account);
         }
         assert_eq!(due, 10);
     }
@@ -174,38 +174,38 @@ mod tests {
         fn each_replica_gets_what_it_lacks_and_the_rest_is_forgotten(
             steps in prop::collection::vec(step(), 1..40),
         ) {
-            let (mut behind, account) = (Behind::default(), BufferBytes::default());
+            let (mut slow, account) = (SlowReplicas::default(), BufferBytes::default());
             let (mut stream, mut places) = (Vec::new(), BTreeMap::new());
             for (at, step) in steps.into_iter().enumerate() {
                 match step {
-                    Step::Append(len) if !behind.is_empty() => {
+                    Step::Append(len) if !slow.is_empty() => {
                         let bytes: Vec<u8> = (0..len).map(|byte| (byte + at) as u8).collect();
-                        behind.append(&bytes, &account);
+                        slow.append(&bytes, &account);
                         stream.extend(bytes);
                     }
                     Step::Append(_) => {}
-                    Step::Add(replica) if !behind.has(replica) => {
-                        behind.add(replica, &account);
+                    Step::Add(replica) if !slow.has(replica) => {
+                        slow.add(replica, &account);
                         places.insert(replica, stream.len());
                     }
                     Step::Add(_) => {}
                     Step::Take(replica) => {
                         let lacked = places.remove(&replica).map_or(&[][..], |place| &stream[place..]);
-                        prop_assert_eq!(behind.unsent(replica), lacked.len());
-                        let taken = behind.take(replica, &account);
+                        prop_assert_eq!(slow.unsent(replica), lacked.len());
+                        let taken = slow.take(replica, &account);
                         let taken: Vec<u8> = taken.iter().flat_map(|block| block.bytes()).copied().collect();
                         prop_assert!(taken == lacked);
                     }
                     Step::Remove(replica) => {
-                        behind.remove(replica);
+                        slow.remove(replica);
                         places.remove(&replica);
                     }
                 }
-                prop_assert_eq!(behind.sessions(), places.keys().copied().collect::<Vec<_>>());
+                prop_assert_eq!(slow.sessions(), places.keys().copied().collect::<Vec<_>>());
                 // Apart from its first block, no more is kept than the slowest replica lacks.
                 let lacked = places.values().min().map_or(0, |place| stream.len() - place);
-                let kept: usize = behind.blocks.iter().map(|(_, block)| block.bytes().len()).sum();
-                prop_assert!(kept + behind.open.len() <= lacked);
+                let kept: usize = slow.blocks.iter().map(|(_, block)| block.bytes().len()).sum();
+                prop_assert!(kept + slow.open.len() <= lacked);
             }
         }
     }

@@ -9,18 +9,18 @@ use lockwheel_store::keyspace::Tx;
 /// grant came after one. From now on, a RESP3 connection is notified of what happens to the hold. A hold without a
 /// known grant causes no notice.
 #[inline]
-pub(in crate::locks) fn tell(
+pub(in crate::locks) fn notify_grant(
     tx: &mut Tx<'_>,
     (key, owner, field): (&[u8], &[u8], &[u8]),
     waited_ms: Option<u64>,
     protocol: Protocol,
 ) {
     if waited_ms.is_some() || protocol == Protocol::Resp3 {
-        tell_of_grant(tx, (key, owner, field), waited_ms, protocol);
+        notify(tx, (key, owner, field), waited_ms, protocol);
     }
 }
 
-fn tell_of_grant(
+fn notify(
     tx: &mut Tx<'_>,
     (key, owner, field): (&[u8], &[u8], &[u8]),
     waited_ms: Option<u64>,
