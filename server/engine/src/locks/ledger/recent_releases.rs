@@ -25,8 +25,8 @@ struct Memory<T> {
 #[derive(Debug)]
 pub(in crate::locks) struct RecentReleases<T> {
     hasher: FixedState,
-    /// Up to [`MAX_RELEASES`] releases. `None`: the release is forgotten, or a later one of the same key and owner is stored
-    /// elsewhere.
+    /// Up to [`MAX_RELEASES`] releases. `None`: the release is forgotten, or a later one of the same key and owner is
+    /// stored elsewhere.
     ring: Vec<Option<Memory<T>>>,
     /// The slot of the next release.
     next: usize,
