@@ -297,7 +297,7 @@ mod tests {
     use crate::redis_server::{Kind, RealServer};
 
     #[test]
-    fn a_frame_ends_where_it_ends_and_not_one_byte_before() {
+    fn a_frame_is_complete_only_with_its_last_byte() {
         let frames: [&[u8]; 8] = [
             b"+OK\r\n",
             b":12\r\n",
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn a_published_message_is_lost_and_nothing_else() {
+    fn only_published_messages_are_lost() {
         let Some((real, broken)) = real_behind(Fault::LosePublish) else { return };
         let mut subscriber = Client::connect((Ipv4Addr::LOCALHOST, broken.port()));
         let mut sound = Client::connect(real.addr());
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn it_ends_when_dropped() {
+    fn the_proxy_ends_when_it_is_dropped() {
         let Some((_real, broken)) = real_behind(Fault::LosePublish) else { return };
         let shared = Arc::downgrade(&broken.shared);
         let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, broken.port())).unwrap();

@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn sessions_block_and_are_pushed_to() {
+    fn sessions_can_block_and_receive_pushes() {
         let Some(mut scenario) = redis() else { return };
         scenario.on("listener").check3(
             "SUBSCRIBE c",

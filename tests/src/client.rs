@@ -496,7 +496,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_connection_is_seen() {
+    fn the_end_of_a_connection_is_noticed() {
         with_redis(|server| {
             let mut client = Client::connect(server.addr());
             client.send_raw(b"*1\r\n:1\r\n");

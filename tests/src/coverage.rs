@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_never_produced_is_told() {
+    fn missing_coverage_is_reported() {
         let syntax = Syntax::parse("key [NX | XX] [GET]").unwrap();
         let errors = ["ERR syntax error", "ERR invalid *"];
         let mut coverage = Coverage::new();
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_between_quotes_may_be_anything() {
+    fn any_text_between_quotes_matches() {
         assert!(matches("ERR unknown 'a'. Try", "ERR unknown 'name'. Try"));
         assert!(matches("ERR 'a' of 'b': no", "ERR 'x' of 'y'*"));
         assert!(!matches("ERR unknown 'a'", "ERR unknown 'name'. Try"));

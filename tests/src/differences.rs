@@ -606,7 +606,7 @@ mod tests {
     }
 
     #[test]
-    fn every_difference_of_7_2_is_one() {
+    fn every_declared_difference_of_7_2_exists() {
         for difference in REDIS_7_0.iter().filter(|difference| difference.claim == Claim::Redis72) {
             let name = difference.name;
             if let Some(verdict) = shown(Kind::Redis, difference.example) {
@@ -619,7 +619,7 @@ mod tests {
     }
 
     #[test]
-    fn every_other_difference_is_still_there() {
+    fn every_other_declared_difference_exists() {
         let of = |kind| against(kind).iter().map(move |difference| (kind, difference));
         for (kind, difference) in of(Kind::Redis).chain(of(Kind::Valkey)) {
             if difference.claim != Claim::Redis72

@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn words_and_quotes() {
+    fn a_line_is_split_into_words_and_quotes() {
         assert_eq!(words("  SET  k\tv "), Some(vec!["SET".into(), "k".into(), "v".into()]));
         assert_eq!(words(""), Some(vec![]));
         assert_eq!(words(r#""a b" 'c d'"#), Some(vec!["a b".into(), "c d".into()]));
@@ -129,7 +129,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_quoted_is_read_back(arguments: Vec<Vec<u8>>) {
+        fn a_quoted_word_is_read_back(arguments: Vec<Vec<u8>>) {
             let line: Vec<String> = arguments.iter().map(|bytes| quoted(bytes)).collect();
             prop_assert_eq!(split(&line.join(" ")), Some(arguments));
         }

@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn what_agrees_is_equal_and_what_may_vary_may() {
+    fn equal_replies_agree_and_variable_ones_may_differ() {
         with_pair(|pair| {
             pair.check("SADD s a b c d e f g").check("SMEMBERS s").check("SRANDMEMBER s").check("GET s");
             pair.check("SET k v EX 100000").check("PTTL k").check("SCAN 0").check("TIME");

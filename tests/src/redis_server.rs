@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn a_taken_port_is_told_apart_from_a_refused_argument() {
+    fn a_taken_port_is_distinguished_from_a_refused_argument() {
         let Some(program) = Kind::Redis.find() else {
             return skip(&["redis-server"], "redis-server is not installed");
         };

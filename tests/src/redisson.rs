@@ -469,7 +469,7 @@ mod tests {
     }
 
     #[test]
-    fn a_report_that_is_cut_or_miscounts_is_none() {
+    fn a_truncated_or_miscounted_report_is_refused() {
         for text in ["", "ok a 1\n", "ok a 1\ndone 2 0\n", "ok a 1\ndone 1 1\n", "| x\ndone 0 0\n", "what\n"]
         {
             assert!(Report::parse(text).is_err(), "{text:?}");
@@ -477,7 +477,7 @@ mod tests {
     }
 
     #[test]
-    fn a_version_is_compiled_with_what_it_has() {
+    fn each_version_is_compiled_with_its_own_sources() {
         let java = Path::new(env!("CARGO_MANIFEST_DIR")).join("java");
         let names = |version: Version| -> Vec<String> {
             let sources = version.sources(&java);

@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_that_is_not_whole_is_waited_for() {
+    fn an_incomplete_frame_is_awaited() {
         let wire = b"*2\r\n$1\r\na\r\n:1\r\n";
         for end in 0..wire.len() {
             assert_eq!(decode2(&wire[..end]).unwrap(), None);
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn quoting_is_that_of_redis_cli() {
+    fn quoting_equals_that_of_redis_cli() {
         assert_eq!(quoted(b"\x00\x07\x08\t\n\r\\\"~\x7f\xff"), r#""\x00\a\b\t\n\r\\\"~\x7f\xff""#);
     }
 

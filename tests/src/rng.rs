@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_is_reached() {
+    fn every_number_in_the_range_is_drawn() {
         let mut rng = Rng::new(7);
         let mut seen = [false; 10];
         for _ in 0..1000 {

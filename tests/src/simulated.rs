@@ -32,7 +32,7 @@ impl Simulated {
 
     /// Returns the replies to a client since the last call, or an empty text while the client waits. `granted`
     /// describes a reply from its lines.
-    pub fn told(&mut self, client: usize, granted: impl FnOnce(&[&str]) -> String) -> String {
+    pub fn reply_to(&mut self, client: usize, granted: impl FnOnce(&[&str]) -> String) -> String {
         let answer = self.server.read(self.clients[client]);
         match answer.as_str() {
             "" => answer,

@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_of_difference_is_seen() {
+    fn every_kind_of_difference_is_reported() {
         let Some(server) = RealServer::start(Kind::Redis, &[]) else { return };
         let real = snapshot(&server, &[]);
         assert_eq!(real.keys.len(), SETUP.len());

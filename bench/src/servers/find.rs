@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_is_not_there_is_told() {
+    fn a_missing_server_is_reported() {
         let error = find(None, &[], &["oracle".to_string()]).unwrap_err().to_string();
         assert_eq!(error, "there is no server `oracle` on this machine");
         let url = "redis://127.0.0.1:7000".to_string();

@@ -147,7 +147,7 @@ fn settings_of_a_library_stay_until_the_scripts_are_flushed() {
 }
 
 #[test]
-fn a_library_made_anew_has_settings_of_its_own() {
+fn each_cjson_instance_has_separate_settings() {
     let mut bench = Bench::default();
     let script = "local a, b = cjson.new(), cjson.new() a.encode_number_precision(2) a.x = 1 collectgarbage()
         return {a.encode(1 / 3), b.encode(1 / 3), cjson.encode(1 / 3), tostring(b.x), tostring(a.null == b.null)}";

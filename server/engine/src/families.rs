@@ -64,7 +64,7 @@ mod tests {
     use crate::spec::{Command, Flags};
 
     #[test]
-    fn a_command_has_a_handler_or_is_answered_by_rows() {
+    fn every_command_has_a_handler_or_subcommands() {
         let (table, handlers) = all(Version::Newest).finish(&[]).expect("no new names");
         for command in table.iter_all() {
             let is_run = handlers[command.id].is_some();
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn what_controls_the_server_has_the_flag_and_the_category() {
+    fn control_commands_have_their_flag_and_category() {
         for command in command_table().iter_all() {
             let is_listed = command.spec.categories.contains(&"control");
             assert_eq!(command.has(Flags::CONTROL), is_listed, "{}", command.name);
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn help_tells_of_each_of_its_rows_once() {
+    fn help_lists_each_command_under_its_name() {
         let table = command_table();
         for help in table.iter_all().filter(|command| is_help(command)) {
             let mates: Vec<_> = match help.name.split_once('|') {

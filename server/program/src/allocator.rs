@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_given_out_is_told_of_and_given_back_at_once() {
+    fn allocated_bytes_are_counted_and_purge_returns_freed_memory() {
         let taken = vec![1_u8; 64 << 20];
         let before = usage();
         assert!(before.allocated >= taken.len() as u64, "{before:?}");

@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn clap_finds_no_fault_with_it() {
+    fn the_command_line_passes_the_checks_of_clap() {
         program().args(parameters()).debug_assert();
     }
 

@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_server_is_told_from_another_command() {
+    fn a_server_command_is_distinguished_from_other_commands() {
         let server = |name: &'static str, from: usize| (name, from, true);
         let command = |name: &'static str| (name, 1, false);
         for (line, (name, from, is_server)) in [
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn it_listens_on_all_addresses() {
+    fn the_entrypoint_listens_on_all_addresses() {
         let hosts: Vec<String> =
             reachable().bind_addresses().iter().map(|it| format!("{:?}", it.host)).collect();
         assert_eq!(hosts, ["Ip(0.0.0.0)", "Ip(::)"]);

@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_word_that_is_no_url_is_named_without_its_password() {
+    fn an_invalid_url_is_reported_without_its_password() {
         for (url, shown) in [
             ("foo", "'foo' is no URL of a server (Invalid URI scheme): it is redis://"),
             ("http://me:secret@x", "'…@x' is no URL of a server (Invalid URI scheme): it is redis://"),

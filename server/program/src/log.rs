@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_of_the_log_begins_with_the_local_time() {
+    fn a_log_line_begins_with_the_local_time() {
         let time = |text: &str| text.parse::<Zoned>().expect("a time with its zone");
         assert_eq!(stamp(&time("2026-11-21T10:24:16.301+00:00[+00:00]")), "21 Nov 2026 10:24:16.301");
         assert_eq!(stamp(&time("1970-01-01T01:00:00+01:00[+01:00]")), "01 Jan 1970 01:00:00.000");

@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_count_is_named_instead_of_the_next_option() {
+    fn a_missing_count_is_reported_instead_of_the_next_option() {
         let missing = |kind: &str, example: &str| {
             Err(format!("The count behind 'topology {kind}' is missing: it is as in 'topology {example}'"))
         };
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shape_that_there_is_not_is_named_with_the_nearest() {
+    fn an_unknown_shape_is_reported_with_the_nearest_one() {
         let shapes = "it is 'replicas N', 'sentinel N' or 'cluster M[xN]'.";
         for (line, expected) in [
             (
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn what_concerns_one_server_alone_is_refused() {
+    fn options_for_a_single_server_are_refused() {
         assert_eq!(refuse(&Config::default()), Ok(()));
         let mut config = Config::default();
         config.ready_fd = 3;

@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_argument_is_named_with_the_nearest_one() {
+    fn an_unknown_argument_is_reported_with_the_nearest_one() {
         for (line, expected) in [
             ("--prot 7000", "There is no option '--prot'. Did you mean '--port'?"),
             (
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn by_the_name_of_redis_server_it_is_said_in_its_words() {
+    fn as_redis_server_errors_have_the_words_of_redis() {
         for (line, expected) in [
             ("--prot 7000", "at line 2\n>>> 'prot \"7000\"'\nBad directive or wrong number of arguments"),
             ("rnu", "Fatal error, can't open config file 'rnu': No such file or directory"),

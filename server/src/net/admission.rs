@@ -78,7 +78,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn connections_are_kept_alive_as_the_parameter_says() {
+    fn tcp_keepalive_sets_the_keepalive_of_connections() {
         use lockwheel_engine::config::Config;
         use lockwheel_store::time::Now;
         use std::net::TcpListener;

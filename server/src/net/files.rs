@@ -153,7 +153,7 @@ mod tests {
     }
     #[cfg(unix)]
     #[test]
-    fn a_file_is_kept_by_one_also_when_it_is_replaced() {
+    fn a_file_lock_holds_when_the_file_is_replaced() {
         let directory = std::env::temp_dir().join(format!("lockwheel-claims-{}", process::id()));
         fs::create_dir_all(&directory).expect("it can be made");
         let root = directory.to_str().expect("it is text");

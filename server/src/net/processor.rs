@@ -44,7 +44,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_has_its_own_time_in_microseconds() {
+    fn each_thread_has_its_own_processor_time() {
         let before = of_thread();
         let mut seen = Vec::new();
         while seen.len() < 20 {

@@ -159,7 +159,7 @@ mod tests {
     use std::os::unix::net::UnixStream;
 
     #[test]
-    fn either_stream_reads_writes_and_ends() {
+    fn tcp_and_unix_streams_read_write_and_end() {
         let (unix, unix_peer) = UnixStream::pair().expect("the system has unix sockets");
         unix.set_nonblocking(true).expect("it is open");
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback has a free port");

@@ -24,22 +24,19 @@ pub const BESIDE: &[Beside] = &[
         name: "FLUSHALL does not end a BGSAVE",
         reason: "Redis kills the saving process to free memory. In Lockwheel, a snapshot keeps the old data, \
                  and BGSAVE writes the file as promised",
-        held_by: (
-            "tests/tests/families/rdb_files.rs",
-            "a_save_in_the_background_has_what_there_was_when_it_began",
-        ),
+        held_by: ("tests/tests/families/rdb_files.rs", "a_background_save_has_the_data_of_its_start"),
     },
     Beside {
         name: "a failed DEBUG RELOAD changes nothing",
         reason: "Redis flushes first, and exits if the file is damaged. In Lockwheel, a refused file changes \
                  nothing",
-        held_by: ("tests/tests/families/rdb_files.rs", "a_file_that_is_broken_is_refused_as_a_whole"),
+        held_by: ("tests/tests/families/rdb_files.rs", "a_broken_file_is_refused_as_a_whole"),
     },
     Beside {
         name: "`lockwheel run` and embedded servers load no file by default",
         reason: "a test starts with no data, whatever file an earlier server has left in the directory. \
                  `--load` and `Builder::load` name a file to load",
-        held_by: ("tests/tests/families/rdb_files.rs", "who_serves_a_test_begins_empty"),
+        held_by: ("tests/tests/families/rdb_files.rs", "a_test_server_starts_without_data"),
     },
     Beside {
         name: "save points and the append-only file write nothing",
@@ -49,7 +46,7 @@ pub const BESIDE: &[Beside] = &[
                  word save",
         held_by: (
             "tests/tests/families/rdb_files.rs",
-            "save_points_are_told_and_no_end_writes_unless_it_is_told_to",
+            "save_points_are_reported_and_shutdown_saves_only_on_request",
         ),
     },
     Beside {
@@ -62,24 +59,24 @@ pub const BESIDE: &[Beside] = &[
         name: "CONFIG REWRITE keeps the permissions of the file",
         reason: "Redis writes a new file that other users may read. In Lockwheel, a password that others \
                  could not read stays protected",
-        held_by: ("tests/tests/alone/limits/rewrite.rs", "the_file_keeps_its_permissions"),
+        held_by: ("tests/tests/alone/limits/rewrite.rs", "config_rewrite_keeps_the_permissions_of_the_file"),
     },
     Beside {
         name: "CONFIG REWRITE sorts the lines that it adds",
         reason: "in Redis, the order is that of a hash table with a new seed at each start",
-        held_by: ("tests/tests/alone/limits/rewrite.rs", "what_is_added_is_what_is_not_at_its_default"),
+        held_by: ("tests/tests/alone/limits/rewrite.rs", "config_rewrite_adds_only_changed_parameters"),
     },
     Beside {
         name: "overlapping prefixes cause one error",
         reason: "if the second or a later new prefix overlaps with another new one, Redis sends an error and \
                  then OK. The client then takes later replies for those of other requests",
-        held_by: ("tests/tests/families/tracking/bounds.rs", "prefixes_that_overlap_are_answered_once"),
+        held_by: ("tests/tests/families/tracking/bounds.rs", "overlapping_prefixes_get_one_error"),
     },
     Beside {
         name: "connections between servers are not encrypted",
         reason: "Lockwheel refuses tls-cluster and tls-replication with the error of Redis for a setting \
                  that cannot be applied",
-        held_by: ("tests/tests/alone/limits/parameters.rs", "what_cannot_be_had_is_refused_as_by_redis"),
+        held_by: ("tests/tests/alone/limits/parameters.rs", "unsupported_values_are_refused_as_by_redis"),
     },
     Beside {
         name: "scripts stay isolated with lua-enable-deprecated-api",
@@ -87,26 +84,29 @@ pub const BESIDE: &[Beside] = &[
                  does not change the globals that the server itself uses",
         held_by: (
             "tests/tests/alone/limits/parameters.rs",
-            "what_is_deprecated_changes_nothing_for_later_scripts",
+            "the_deprecated_lua_api_does_not_affect_later_scripts",
         ),
     },
     Beside {
         name: "commands that may run during a slow script are not paused",
         reason: "in Redis, no pause ends while a script runs. A script that began in a transaction with \
                  CLIENT PAUSE could therefore never be killed",
-        held_by: ("tests/tests/families/busy.rs", "a_script_that_began_in_a_pause_can_be_killed"),
+        held_by: ("tests/tests/families/busy.rs", "a_script_that_starts_during_a_pause_can_be_killed"),
     },
     Beside {
         name: "INFO has additional fields",
         reason: "`lockwheel_version`, `mem_locks_fences`, `mem_locks_past` and `total_unblocked_clients` do \
                  not exist in any Redis",
-        held_by: ("tests/tests/families/info.rs", "the_fields_are_those_of_redis_in_its_order"),
+        held_by: ("tests/tests/families/info.rs", "info_has_the_fields_of_redis_in_its_order"),
     },
     Beside {
         name: "a paused client cannot be unblocked",
         reason: "CLIENT UNBLOCK of a client that CLIENT PAUSE holds makes redis-server 7.0 exit with a \
                  failed assertion",
-        held_by: ("tests/tests/families/tracking/pauses.rs", "who_is_paused_can_be_killed_and_not_unblocked"),
+        held_by: (
+            "tests/tests/families/tracking/pauses.rs",
+            "a_paused_client_can_be_killed_but_not_unblocked",
+        ),
     },
 ];
 
@@ -118,7 +118,7 @@ mod tests {
     use std::path::Path;
 
     #[test]
-    fn each_is_held_by_a_test() {
+    fn each_difference_has_a_test() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         for Beside { name, reason, held_by: (file, test) } in BESIDE.iter().chain(TOGETHER).chain(AS_IN_7_2) {
             let source = std::fs::read_to_string(root.join(file)).expect("the file is there");

@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_scan_s_order_is_no_matter() {
+    fn the_order_of_a_scan_is_ignored() {
         let real = in_order(&scan(&["a", "0", "b", "1"]));
         assert!(same_doubles(&real, &in_order(&scan(&["b", "1", "a", "-0"]))));
         assert!(!same_doubles(&real, &in_order(&scan(&["b", "0", "a", "1"]))));

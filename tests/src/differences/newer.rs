@@ -11,7 +11,7 @@ pub const AS_IN_7_2: &[Beside] = &[
         name: "keys are checked in the order of the command",
         reason: "after a transaction that has filled several keys, BLPOP and similar commands are served \
                  from the first key that they name. 7.0 serves them from the key that was filled first",
-        held_by: ("tests/tests/families/lists.rs", "keys_are_looked_at_in_the_order_of_the_command"),
+        held_by: ("tests/tests/families/lists.rs", "keys_are_checked_in_the_order_of_the_command"),
     },
     Beside {
         name: "a blocked XREAD gets entries of all its streams",
@@ -19,50 +19,59 @@ pub const AS_IN_7_2: &[Beside] = &[
                  7.0 it contains only the stream that was added to first",
         held_by: (
             "tests/tests/families/streams/waiting.rs",
-            "all_streams_that_have_something_are_told_at_once",
+            "a_blocked_xread_gets_entries_of_all_its_streams",
         ),
     },
     Beside {
         name: "blocked readers of a removed group get a specific error",
         reason: "if the stream or the group is removed, a blocked XREADGROUP gets NOGROUP or WRONGTYPE, as \
                  if it were sent again. 7.0 replies UNBLOCKED, or NOGROUP with a different text",
-        held_by: ("tests/tests/families/streams/waiting.rs", "waiters_of_a_group_are_told_when_it_is_gone"),
+        held_by: (
+            "tests/tests/families/streams/waiting.rs",
+            "blocked_readers_get_an_error_when_their_group_is_removed",
+        ),
     },
     Beside {
         name: "a client's own messages come after the reply",
         reason: "a RESP3 subscriber that publishes to itself first gets the reply to PUBLISH or EXEC. 7.0 \
                  writes the message before the reply, or in the middle of EXEC's reply",
-        held_by: ("tests/tests/families/server.rs", "who_publishes_to_itself_gets_the_reply_first"),
+        held_by: ("tests/tests/families/server.rs", "a_publisher_gets_the_reply_before_its_own_message"),
     },
     Beside {
         name: "scripts have `os.clock`",
         reason: "7.0 has no table `os`",
-        held_by: ("tests/tests/families/libraries/globals.rs", "scripts_find_what_they_find_in_redis"),
+        held_by: ("tests/tests/families/libraries/globals.rs", "scripts_have_the_globals_of_redis"),
     },
     Beside {
         name: "TIME does not advance within a script",
         reason: "a script sees one instant from its start to its end. In 7.0, TIME returns the system's \
                  time. In a slow script, TIME does advance in Lockwheel, so that loops that wait for it end",
-        held_by: ("tests/tests/families/slow_scripts.rs", "time_stands_within_a_script_that_is_not_slow"),
+        held_by: (
+            "tests/tests/families/slow_scripts.rs",
+            "the_time_does_not_advance_in_a_script_that_is_not_slow",
+        ),
     },
     Beside {
         name: "HELLO without a login names `HELLO <proto> AUTH`",
         reason: "since 7.2, the NOAUTH error of HELLO contains `<proto>`",
-        held_by: ("tests/tests/families/server.rs", "hello_without_a_login_says_how_to_log_in"),
+        held_by: ("tests/tests/families/server.rs", "hello_without_a_login_explains_authentication"),
     },
     Beside {
         name: "a SHUTDOWN that waits for replicas cannot be unblocked",
         reason: "CLIENT UNBLOCK replies 0. In 7.0, CLIENT UNBLOCK ends the wait",
         held_by: (
             "tests/tests/families/replication/shutdown.rs",
-            "it_goes_on_without_a_client_that_has_asked_for_it",
+            "shutdown_continues_after_its_client_has_gone",
         ),
     },
     Beside {
         name: "INFO has the fields of 7.2",
         reason: "INFO also has Valkey's counts of expired fields and of disconnected clients, which 7.2 does \
                  not have",
-        held_by: ("tests/tests/families/info.rs", "what_is_newer_stands_where_the_newer_server_has_it"),
+        held_by: (
+            "tests/tests/families/info.rs",
+            "newer_fields_of_info_have_the_position_of_the_newer_server",
+        ),
     },
     Beside {
         name: "the log has a line for each kind of listener",
@@ -72,7 +81,7 @@ pub const AS_IN_7_2: &[Beside] = &[
     Beside {
         name: "HELP says `Print this help`",
         reason: "7.0 says `Prints`",
-        held_by: ("tests/tests/house/table/help.rs", "of_itself_help_speaks_as_in_7_2"),
+        held_by: ("tests/tests/house/table/help.rs", "help_describes_itself_as_in_7_2"),
     },
 ];
 

@@ -14,7 +14,10 @@ pub const TOGETHER: &[Beside] = &[
     Beside {
         name: "keyspace events of native commands are `restore` and `del` on a replica",
         reason: "the events of a replica are those of the replication stream",
-        held_by: ("tests/tests/families/topology/differences.rs", "a_replica_tells_the_events_of_the_stream"),
+        held_by: (
+            "tests/tests/families/topology/differences.rs",
+            "a_replica_publishes_keyspace_events_of_replicated_writes",
+        ),
     },
     Beside {
         name: "a new consumer is replicated by XGROUP CREATECONSUMER",
@@ -28,7 +31,7 @@ pub const TOGETHER: &[Beside] = &[
                  the data that has arrived",
         held_by: (
             "tests/tests/alone/hostile_master.rs",
-            "memory_grows_with_what_arrives_and_not_with_what_is_announced",
+            "memory_grows_with_received_and_not_with_announced_data",
         ),
     },
     Beside {
@@ -45,20 +48,23 @@ pub const TOGETHER: &[Beside] = &[
         reason: "a sentinel has separate connections to the other sentinels for each monitored master",
         held_by: (
             "tests/tests/families/topology/differences.rs",
-            "each_master_has_connections_of_its_own_to_other_sentinels",
+            "each_master_has_its_own_connections_to_other_sentinels",
         ),
     },
     Beside {
         name: "a clock that a test advances does not cause TILT",
         reason: "a sentinel trusts a clock that a test advances step by step. It distrusts a clock that \
                  jumps by itself, as in Redis",
-        held_by: ("server/engine/src/sentinel/tests.rs", "a_clock_that_is_turned_is_trusted"),
+        held_by: (
+            "server/engine/src/sentinel/tests.rs",
+            "an_advance_of_the_manual_clock_starts_no_tilt_mode",
+        ),
     },
     Beside {
         name: "nodes communicate by CLUSTER GOSSIP",
         reason: "there is no cluster bus port. Nodes connect to the ports for clients, and log in like any \
                  client",
-        held_by: ("tests/tests/families/cluster/together.rs", "what_is_no_message_is_refused"),
+        held_by: ("tests/tests/families/cluster/together.rs", "malformed_gossip_messages_are_refused"),
     },
     Beside {
         name: "replicas do not migrate to orphaned masters",
@@ -72,7 +78,7 @@ pub const TOGETHER: &[Beside] = &[
                  client has to wait",
         held_by: (
             "tests/tests/families/cluster/at_start.rs",
-            "a_node_begins_with_the_file_that_redissons_tests_write",
+            "a_node_starts_with_the_file_that_redissons_tests_write",
         ),
     },
     Beside {
@@ -81,7 +87,7 @@ pub const TOGETHER: &[Beside] = &[
                  result",
         held_by: (
             "tests/tests/families/topology/history.rs",
-            "a_lock_that_two_masters_granted_is_a_violation_that_names_them",
+            "a_lock_granted_by_two_masters_is_a_violation_that_names_them",
         ),
     },
 ];

@@ -198,7 +198,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_left_out_exists_or_is_yet_to_come() {
+    fn commands_excluded_from_random_requests_exist() {
         let commands = Commands::all();
         assert!(commands.iter().any(|subject| subject.name() == "set" && subject.at_random()));
         let evals: Vec<&Subject> = commands.of_group("scripting").filter(|each| !each.at_random()).collect();

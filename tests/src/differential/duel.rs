@@ -153,7 +153,7 @@ impl Duel {
                 return Ok(false);
             }
         }
-        self.mend(step);
+        self.delete_random_differences(step);
         Ok(true)
     }
 
@@ -178,7 +178,7 @@ impl Duel {
     }
 
     /// Deletes on both sides the keys that a random choice made different.
-    fn mend(&mut self, step: &Step) {
+    fn delete_random_differences(&mut self, step: &Step) {
         for sent in &step.commands {
             let arguments = &sent.generated.arguments;
             let chooses = |subject: &&Subject| subject.chooses(arguments);

@@ -58,7 +58,7 @@ pub fn compare_messages(kind: Kind, protocol: Protocol, seed: u64, lines: usize)
         let session = rng.below(SESSIONS);
         let arguments = line(&mut rng);
         sent.push_str(&format!("{session}> {}\n", typed(&arguments)));
-        let told = servers.each_mut().map(|clients| told(kind, clients, session, &arguments));
+        let told = servers.each_mut().map(|clients| received_frames(kind, clients, session, &arguments));
         let [real, ours] =
             told.map(|frames| if leaves_all(&arguments) { in_any_order(frames) } else { frames });
         assert!(real == ours, "{protocol:?}, seed {seed}\n{sent} real: {real:?}\n ours: {ours:?}");
@@ -88,7 +88,7 @@ fn line(rng: &mut Rng) -> Vec<Vec<u8>> {
 }
 
 /// Returns the frames that each connection receives because of a command of one of them.
-fn told(
+fn received_frames(
     kind: Kind,
     clients: &mut [Client; SESSIONS],
     session: usize,

@@ -34,7 +34,7 @@ mod tests {
     use super::shrink;
 
     #[test]
-    fn what_does_not_matter_goes() {
+    fn irrelevant_commands_are_removed() {
         let items: Vec<u32> = (0..100).collect();
         assert_eq!(shrink(&items, |kept| kept.contains(&17) && kept.contains(&80)), [17, 80]);
         assert_eq!(shrink(&items, |kept| kept.contains(&99)), [99]);

@@ -161,7 +161,7 @@ mod tests {
     use super::literals;
 
     #[test]
-    fn concatenations_are_joined_and_what_is_mixed_is_told() {
+    fn concatenated_literals_are_joined_and_mixed_ones_are_listed() {
         let source = r#"
             // "not this"
             f(a, "one " + /* "nor this" */

@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn real_servers_have_what_the_reasons_say() {
+    fn real_servers_have_the_commands_named_in_the_reasons() {
         for kind in [Kind::Redis, Kind::Valkey] {
             let Some(server) = RealServer::start(kind, &[]) else { continue };
             let mut client = Client::connect(server.addr());

@@ -226,13 +226,13 @@ impl Trial {
         let same = agree(&real, &ours, shape, skew);
         let huge = lines.iter().any(|line| has_huge_number(line));
         if shape.chooses() || !same && (shape.scans_sets() || huge) {
-            self.listeners.iter_mut().for_each(|listener| drop(told(listener)));
+            self.listeners.iter_mut().for_each(|listener| drop(take_messages(listener)));
             return Ok((real, false));
         }
         if !same {
             return differ("answers otherwise", &real, &ours);
         }
-        let [real_told, our_told] = self.listeners.each_mut().map(told);
+        let [real_told, our_told] = self.listeners.each_mut().map(take_messages);
         if !all_agree(&real_told, &our_told, shape, skew) {
             return differ("publishes otherwise", &real_told, &our_told);
         }
@@ -279,7 +279,7 @@ fn request(rng: &mut Rng, script: &str, shape: &Shape) -> Vec<Vec<u8>> {
 }
 
 /// Returns the messages of a subscriber since the last call.
-fn told(listener: &mut Client) -> Vec<Reply> {
+fn take_messages(listener: &mut Client) -> Vec<Reply> {
     listener.send(&[b"PING".as_slice(), MARKER]);
     let mut frames = Vec::new();
     loop {

@@ -210,14 +210,14 @@ mod tests {
     }
 
     #[test]
-    fn who_starts_servers_itself_reads_no_stream_of_replication() {
+    fn each_mode_has_its_own_numbers_of_tests() {
         let not_yet = "[debug: why]\nunit/x: a\n[full: why]\nunit/x: b\n[spawn: why]\nunit/x: c\n";
         let left = |mode| Expected::parse(mode, UNITS, not_yet).unwrap().numbers("unit/x");
         assert_eq!(Mode::ALL.map(left), [(3, 3), (3, 3), (3, 4), (3, 5), (4, 6)]);
     }
 
     #[test]
-    fn what_changes_is_told() {
+    fn differences_from_the_expected_results_are_reported() {
         let new = complaints(Mode::Plain, "ok unit/x: a\nfailed unit/x: b\nfailed unit/x: a\n");
         assert_eq!(new, ["fails, and is not listed: unit/x: a"]);
         let mended = complaints(Mode::Plain, "ok unit/x: a\nok unit/x: b\nok unit/x: a\n");
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_wait_for_ever_is_not_run() {
+    fn tests_listed_as_not_run_are_excluded() {
         let units = "unit/x 3 3 3 3\nunit/y 4 4 4 0\n";
         let not_yet = "[plain, not run: why]\nunit/x: a\nunit/y: *\n[plain: why]\nunit/x: b\n";
         let expected = Expected::parse(Mode::Plain, units, not_yet).unwrap();
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_list_cannot_mean_is_refused() {
+    fn invalid_lists_are_refused() {
         for (units, not_yet) in [
             ("unit/x", ""),
             (UNITS, "unit/x: b"),

@@ -7,7 +7,7 @@ use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
 
 #[test]
-fn several_servers_know_nothing_of_each_other() {
+fn several_servers_are_independent() {
     let servers: Vec<Server> = (0..5).map(|_| ours::manual_server()).collect();
     for (n, server) in servers.iter().enumerate() {
         let mut client = Client::connect(server.addr());
@@ -39,7 +39,7 @@ fn dropping_a_server_closes_its_connections_and_its_port() {
 }
 
 #[test]
-fn the_clock_is_turned_by_method_as_by_command() {
+fn the_methods_change_the_clock_as_the_commands_do() {
     let server = Server::builder().port(0).time(Time::Manual).seed(7).start().expect("a server starts");
     let mut client = Client::connect(server.addr());
     client.line("CLOCK.SET 5000");
@@ -142,7 +142,7 @@ mod steering {
     }
 
     #[test]
-    fn the_clock_is_set_and_tells_what_has_fired() -> Tried {
+    fn the_clock_is_set_and_advanced_and_returns_the_fired_deadlines() -> Tried {
         let server = ours::manual_server();
         let clock = server.clock();
         assert_eq!(clock.set(5_000)?, 5_000);
@@ -170,7 +170,7 @@ mod steering {
 
     /// A subscriber to a lock's channel is notified of the end of its lease, unless the advance wakes nobody.
     #[test]
-    fn a_turn_wakes_redisson_s_waiters_unless_it_is_told_not_to() -> Tried {
+    fn an_advance_notifies_waiters_of_redisson_unless_no_wake_is_set() -> Tried {
         let heard = |turn: &Turn| -> Result<bool, Box<dyn Error>> {
             let server = ours::manual_server();
             let mut waiter = Client::connect(server.addr());
@@ -187,7 +187,7 @@ mod steering {
     }
 
     #[test]
-    fn an_interleaving_in_a_wished_order() -> Tried {
+    fn rules_force_an_interleaving_of_requests() -> Tried {
         let server = ours::manual_server();
         server.faults().add("writes", &Match::any().on("SET"), &Action::hold())?;
         let mut clients = [Client::connect(server.addr()), Client::connect(server.addr())];
@@ -206,7 +206,7 @@ mod steering {
     }
 
     #[test]
-    fn whole_clients_and_the_whole_server_fail() -> Tried {
+    fn faults_affect_clients_and_the_whole_server() -> Tried {
         let server = ours::manual_server();
         let mut client = Client::connect(server.addr());
         client.line("CLIENT SETNAME frozen");
@@ -232,7 +232,7 @@ mod steering {
     }
 
     #[test]
-    fn a_server_that_is_killed_can_keep_its_data() -> Tried {
+    fn a_killed_server_can_keep_its_data() -> Tried {
         let topology = Server::builder().port(0).time(Time::Manual).replicas(1).start()?;
         let [master, replica] = topology.servers() else { unreachable!() };
         master.command(&["SET", "k", "v"])?;
@@ -243,7 +243,7 @@ mod steering {
     }
 
     #[test]
-    fn states_are_awaited() -> Tried {
+    fn the_rust_interface_awaits_states() -> Tried {
         let server = with_history();
         let waits = server.handle();
         let waiting = thread::spawn(move || waits.command(&["BLPOP", "list", "0"]));
@@ -272,7 +272,7 @@ mod steering {
     }
 
     #[test]
-    fn the_history_is_told_and_verified() -> Tried {
+    fn the_history_is_returned_and_verified() -> Tried {
         let server = with_history();
         server.command(&["LOCK.ACQUIRE", "order:42", "first", "PX", "8000"])?;
         server.advance(Duration::from_secs(8))?;
@@ -306,7 +306,7 @@ mod steering {
 
     /// An owner releases a lock that another owner has had since its lease ended: that is suspect, and no violation.
     #[test]
-    fn what_is_only_suspect_fails_a_test_that_minds_it() {
+    fn a_suspect_finding_fails_a_test_with_that_level() {
         let ends = |level: Level| {
             catch_unwind(AssertUnwindSafe(|| {
                 let server = Server::builder().port(0).time(Time::Manual).verify(level).start();
@@ -338,7 +338,7 @@ mod steering {
     }
 
     #[test]
-    fn a_server_that_verifies_panics_when_it_is_dropped() {
+    fn a_verifying_server_panics_on_drop_after_a_violation() {
         let ends = |level: Level, overlaps: bool| {
             catch_unwind(AssertUnwindSafe(|| {
                 let server = Server::builder().port(0).verify(level).start().expect("it starts");

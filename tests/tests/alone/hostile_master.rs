@@ -99,10 +99,10 @@ fn follow(client: &mut Client, script: Script<'_>) {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn memory_grows_with_what_arrives_and_not_with_what_is_announced() {
+fn memory_grows_with_received_and_not_with_announced_data() {
     /// The most memory that a process may use for a few received megabytes.
     const MAX_BYTES: usize = 64 << 20;
-    if !own_process::is_of("hostile_master::memory_grows_with_what_arrives_and_not_with_what_is_announced") {
+    if !own_process::is_of("hostile_master::memory_grows_with_received_and_not_with_announced_data") {
         return;
     }
     let server = ours::manual_server();

@@ -49,7 +49,7 @@ fn until(mut is_so: impl FnMut() -> bool) {
 }
 
 #[test]
-fn a_key_tells_what_it_takes() {
+fn memory_usage_returns_the_bytes_of_a_key() {
     family::same_everywhere(|s| {
         s.check("MEMORY USAGE nosuch", "(nil)")
             .check("MEMORY USAGE nosuch SAMPLES x", "-ERR value is not an integer or out of range")
@@ -76,7 +76,7 @@ fn a_key_tells_what_it_takes() {
 }
 
 #[test]
-fn what_is_freed_after_its_command_is_counted() {
+fn lazily_freed_objects_are_counted() {
     let server = server();
     let mut client = Client::connect(server.addr());
     for (members, freed) in [(10, 0), (500, 1), (20_000, 2)] {
@@ -92,7 +92,7 @@ fn what_is_freed_after_its_command_is_counted() {
 }
 
 #[test]
-fn what_is_stored_is_counted_and_given_back() {
+fn stored_values_are_counted_until_they_are_deleted() {
     let server = server();
     let mut client = Client::connect(server.addr());
     let start = used(&mut client);
@@ -119,7 +119,7 @@ fn what_is_stored_is_counted_and_given_back() {
 }
 
 #[test]
-fn servers_of_one_process_know_their_own_memory_alone() {
+fn each_server_of_a_process_counts_its_own_memory() {
     let [one, other] = [server(), server()];
     let [mut one, mut other] = [&one, &other].map(|server| Client::connect(server.addr()));
     let start = used(&mut other);
@@ -130,7 +130,7 @@ fn servers_of_one_process_know_their_own_memory_alone() {
 }
 
 #[test]
-fn output_that_nobody_reads_is_counted_until_its_client_is_cut_off() {
+fn unread_output_is_counted_until_its_client_is_disconnected() {
     let server = server();
     let mut client = Client::connect(server.addr());
     client.cmd(&[&b"SET"[..], b"big", &vec![b'x'; MIB]]);
@@ -149,7 +149,7 @@ fn output_that_nobody_reads_is_counted_until_its_client_is_cut_off() {
 }
 
 #[test]
-fn a_message_to_many_who_do_not_read_is_counted_once() {
+fn an_unread_message_to_many_subscribers_is_counted_once() {
     let mut config = Config::default();
     config.client_output_buffer_limit.pubsub = config.client_output_buffer_limit.normal;
     let server = Server::builder().config(config).port(0).start().expect("loopback has a free port");
@@ -171,7 +171,7 @@ fn a_message_to_many_who_do_not_read_is_counted_once() {
 }
 
 #[test]
-fn half_an_argument_is_counted_until_its_client_goes() {
+fn a_partial_argument_is_counted_until_its_client_disconnects() {
     let server = server();
     let mut client = Client::connect(server.addr());
     let start = used(&mut client);
@@ -193,7 +193,7 @@ fn half_an_argument_is_counted_until_its_client_goes() {
 }
 
 #[test]
-fn what_a_transaction_has_queued_and_who_waits_is_counted() {
+fn queued_commands_of_a_transaction_are_counted_as_memory() {
     let server = server();
     let mut client = Client::connect(server.addr());
     let mut other = Client::connect(server.addr());
@@ -232,7 +232,7 @@ fn each_queued_request_counts_with_its_place_in_the_queue() {
 }
 
 #[test]
-fn clients_take_together_what_each_takes_in_its_line() {
+fn the_memory_of_all_clients_is_the_sum_of_client_list() {
     let server = server();
     let mut client = Client::connect(server.addr());
     let mut others: Vec<Client> = (0..6).map(|_| Client::connect(server.addr())).collect();
@@ -293,7 +293,7 @@ fn takes_for_each_name(
 }
 
 #[test]
-fn names_that_are_listened_to_are_counted_until_nobody_listens() {
+fn subscribed_channels_are_counted_until_the_subscription_ends() {
     for (command, end) in [("SUBSCRIBE", "UNSUBSCRIBE"), ("PSUBSCRIBE", "PUNSUBSCRIBE")] {
         let ends = |mut other: Client| {
             other.send_raw(&encode(&[end]));
@@ -305,7 +305,7 @@ fn names_that_are_listened_to_are_counted_until_nobody_listens() {
 }
 
 #[test]
-fn keys_that_are_watched_are_counted_until_they_are_forgotten() {
+fn watched_keys_are_counted_until_unwatch() {
     for end in ["UNWATCH", "RESET"] {
         let ends = |mut other: Client| {
             other.line(end);
@@ -317,12 +317,12 @@ fn keys_that_are_watched_are_counted_until_they_are_forgotten() {
 }
 
 #[test]
-fn keys_that_are_waited_for_are_counted_until_nobody_waits() {
+fn awaited_keys_are_counted_until_nobody_waits() {
     takes_for_each_name("BLPOP", Some("0"), drop, 700..1300);
 }
 
 #[test]
-fn releases_that_are_remembered_are_counted_and_are_no_more_than_fit() {
+fn remembered_releases_are_counted_and_limited() {
     let server = server();
     let mut client = Client::connect(server.addr());
     let pass = |client: &mut Client, from: usize| {
@@ -351,7 +351,7 @@ fn leading_number(text: &str) -> usize {
 }
 
 #[test]
-fn scripts_see_the_account_too() {
+fn scripts_see_the_counted_memory() {
     let server = server();
     let mut client = Client::connect(server.addr());
     let outside = used(&mut client);
@@ -362,7 +362,7 @@ fn scripts_see_the_account_too() {
 }
 
 #[test]
-fn info_tells_of_the_account_and_the_allocator_in_the_order_of_redis() {
+fn info_memory_has_the_fields_of_redis_in_order() {
     let server = server();
     let mut client = Client::connect(server.addr());
     let text = client.line("INFO memory").to_string();
@@ -399,7 +399,7 @@ fn figure_names(reply: &Reply) -> Vec<String> {
 }
 
 #[test]
-fn the_figures_have_the_names_that_redis_gives_them() {
+fn memory_stats_has_the_field_names_of_redis() {
     let Some(real) = RealServer::start(Kind::Redis, &[]) else { return };
     let server = server();
     let [theirs, ours] = [real.addr(), server.addr()].map(|address| {
@@ -424,7 +424,7 @@ fn the_figures_have_the_names_that_redis_gives_them() {
 }
 
 #[test]
-fn the_figures_agree_with_each_other() {
+fn figures_of_memory_stats_and_info_agree() {
     let server = server();
     let mut client = Client::connect(server.addr());
     for n in 0..1000 {
@@ -444,7 +444,7 @@ fn the_figures_agree_with_each_other() {
 }
 
 #[test]
-fn the_doctor_finds_what_is_too_much() {
+fn memory_doctor_reports_excessive_memory() {
     let server = server();
     let mut client = Client::connect(server.addr());
     let told = |client: &mut Client| client.line("MEMORY DOCTOR").to_string();

@@ -215,8 +215,8 @@ fn soak(threads: usize) {
 }
 
 #[test]
-fn a_thousand_clients_come_and_go_on_one_two_and_four_threads() {
-    if !own_process::is_of("soak::a_thousand_clients_come_and_go_on_one_two_and_four_threads") {
+fn a_thousand_short_clients_leak_no_memory_on_one_two_and_four_threads() {
+    if !own_process::is_of("soak::a_thousand_short_clients_leak_no_memory_on_one_two_and_four_threads") {
         return;
     }
     for threads in [1, 2, 4] {

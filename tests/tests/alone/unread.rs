@@ -49,7 +49,7 @@ fn is_cut_off_on_the_way(what: &str, config: &str, run: impl FnOnce(&mut Client)
 }
 
 #[test]
-fn what_scripts_and_transactions_send_is_bounded_while_they_send_it() {
+fn messages_of_scripts_and_transactions_are_bounded_as_they_are_sent() {
     let loops = "local m = string.rep('x', 10000) for i = 1, 60000 do redis.call('publish', 'channel', m) end return 1";
     is_cut_off_on_the_way("a script's messages", "", |client| {
         assert_eq!(client.cmd(&["EVAL", loops, "0"]).to_string(), ":1");
@@ -89,7 +89,7 @@ fn a_message_to_many_is_kept_once_for_all_of_them() {
 }
 
 #[test]
-fn messages_and_replies_that_wait_take_little_more_than_their_bytes() {
+fn unread_output_takes_little_more_than_its_bytes() {
     for size in [20, 1000, 10_000] {
         let server = Process::start(&[]);
         let mut client = Client::connect(server.addr());
@@ -145,7 +145,7 @@ fn is_about(server: &Process, client: &mut Client, what: &str, before: usize, le
 /// A connection with very many locks is pushed `lock-lost` for each. Its unread output is bounded while the pushes are
 /// produced, whether one command ends all holds or their leases expire together.
 #[test]
-fn a_connection_that_does_not_read_of_its_lost_holds_is_cut_off() {
+fn a_connection_that_does_not_read_loss_pushes_is_disconnected() {
     const HOLDS: usize = 10_000;
     for end in ["FLUSHALL", "CLOCK.ADVANCE 60000"] {
         let server = Process::start(&[]);

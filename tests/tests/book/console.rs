@@ -75,7 +75,7 @@ fn settled(shown: &str) -> String {
 }
 
 #[test]
-fn a_console_shows_what_a_reader_will_see() {
+fn console_blocks_show_the_actual_output() {
     let Some(program) = redis_cli() else { return };
     let blocks = blocks("console");
     assert!(!blocks.is_empty(), "the pages show a console");
@@ -89,7 +89,7 @@ fn a_console_shows_what_a_reader_will_see() {
 }
 
 #[test]
-fn what_is_to_be_pasted_runs_as_it_stands() {
+fn redis_blocks_run_without_an_error() {
     let Some(program) = redis_cli() else { return };
     for block in blocks("redis") {
         let lines: Vec<&str> = block.text.lines().collect();
@@ -100,7 +100,7 @@ fn what_is_to_be_pasted_runs_as_it_stands() {
 }
 
 #[test]
-fn only_the_numbers_that_vary_may_differ() {
+fn only_varying_numbers_may_differ_in_a_console() {
     let settled = |line| settled(line).trim_end().to_owned();
     assert_eq!(settled("3# \"ttl\" => (integer) 29988"), "3# \"ttl\" => (integer) 0");
     assert_eq!(settled("(integer) 1795366314051"), "(integer) 0");

@@ -51,7 +51,7 @@ fn problem(page: &Page, link: &Link) -> Option<String> {
 }
 
 #[test]
-fn no_link_is_dead() {
+fn every_link_has_a_target() {
     let for_developers = FOR_DEVELOPERS.iter().map(|path| Page::read(path));
     for page in Page::all().into_iter().chain(for_developers).chain([Page::read(SUMMARY)]) {
         for link in page.links() {
@@ -97,7 +97,7 @@ fn the_table_of_contents_has_each_page_once() {
 
 /// If mdBook is installed, it builds the book without a complaint.
 #[test]
-fn the_book_is_made() {
+fn mdbook_builds_the_book() {
     let Some(mdbook) = find_in_path("mdbook") else { return };
     let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("book/html");
     let said = crate::run(Command::new(mdbook).arg("build").arg(file(BOOK)).arg("--dest-dir").arg(&out));

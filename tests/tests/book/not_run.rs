@@ -38,7 +38,7 @@ pub(crate) fn reason(block: &Block) -> Option<&'static str> {
 }
 
 #[test]
-fn what_is_not_run_is_there_and_told() {
+fn blocks_that_are_not_run_exist_and_are_listed() {
     let blocks: Vec<Block> = Page::all().iter().flat_map(Page::blocks).collect();
     for entry in NOT_RUN {
         let meant: Vec<&Block> = blocks.iter().filter(|block| is_meant(block, entry)).collect();

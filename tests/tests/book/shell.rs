@@ -26,7 +26,7 @@ fn has_tools() -> bool {
 }
 
 #[test]
-fn what_is_shown_for_a_shell_succeeds() {
+fn blocks_for_a_shell_succeed() {
     if has_tools() {
         blocks("sh").iter().for_each(|block| run_in_shell(&name(block), &block.text));
     }

@@ -80,7 +80,7 @@ fn not_run(suite: &Suite, mode: Mode, unit: &str, outcome: &Outcome) -> Vec<Stri
 }
 
 #[test]
-fn what_passes_on_redis_passes_here_but_for_what_is_listed() {
+fn tests_that_pass_on_redis_pass_here_except_listed_ones() {
     let Some(suite) = Suite::fetch() else { return };
     let complaints: Vec<String> = modes().into_iter().flat_map(|mode| complaints(&suite, mode)).collect();
     assert!(

@@ -147,7 +147,7 @@ fn every_number_is_taken_or_refused_as_redis_does() {
 }
 
 #[test]
-fn cve_2016_8339_limits_of_output_are_whole_or_refused() {
+fn cve_2016_8339_invalid_output_buffer_limits_are_refused() {
     compare_lines(
         Kind::Redis,
         r#"CONFIG SET client-output-buffer-limit "replica 1 2"
@@ -225,7 +225,7 @@ fn cve_2024_31228_patterns_of_many_stars_take_no_stack() {
 }
 
 #[test]
-fn cve_2022_33105_reading_the_ends_of_a_stream_leaves_nothing_behind() {
+fn cve_2022_33105_reading_the_ends_of_a_stream_leaks_no_memory() {
     let server = ours::manual_server();
     let mut client = lockwheel_tests::client::Client::connect(server.addr());
     // The records of latency grow with each new maximum.
@@ -282,7 +282,7 @@ fn cve_2023_28856_infinity_is_added_to_no_field() {
 }
 
 #[test]
-fn cve_2026_23479_who_is_killed_while_waiting_is_served_nothing() {
+fn cve_2026_23479_a_client_killed_while_waiting_is_not_served() {
     let mut s = ours::scenario();
     s.on("first").send("BLPOP l 0");
     lockwheel_tests::family::await_blocked(&mut s, 1);

@@ -88,7 +88,7 @@ fn tape(server: &Server) -> Vec<String> {
 }
 
 /// Equal inputs give equal bytes, on a server that has just started and on one that was reset.
-fn begins_anew_as_if_just_started(threads: usize) {
+fn is_reset_to_the_initial_state(threads: usize) {
     let (server, another) = (server(threads), server(threads));
     let mut control = [&server, &another].map(|server| Client::connect(server.addr()));
     let first = tape(&another);
@@ -103,13 +103,13 @@ fn begins_anew_as_if_just_started(threads: usize) {
 }
 
 #[test]
-fn what_follows_is_the_same_as_after_a_start() {
-    let runs = [1, 2, 4].map(|threads| thread::spawn(move || begins_anew_as_if_just_started(threads)));
+fn a_reset_server_behaves_like_a_new_one() {
+    let runs = [1, 2, 4].map(|threads| thread::spawn(move || is_reset_to_the_initial_state(threads)));
     runs.into_iter().for_each(|run| run.join().expect("a thread that ends"));
 }
 
 #[test]
-fn nothing_is_left_of_the_test_before() {
+fn a_reset_leaves_nothing_of_the_previous_test() {
     let server = server(2);
     let mut client = Client::connect(server.addr());
     let start: Vec<String> =
@@ -219,7 +219,7 @@ fn other_clients_are_disconnected_or_kept() {
 }
 
 #[test]
-fn time_runs_again_if_it_ran_at_the_start() {
+fn a_reset_resumes_a_clock_that_ran_at_the_start() {
     let server = ours::server();
     let mut client = Client::connect(server.addr());
     for line in ["CLOCK.ADVANCE 3600000", "CLOCK.FREEZE", "CLOCK.STEP -5000", "CONTROL.RESET"] {
@@ -232,7 +232,7 @@ fn time_runs_again_if_it_ran_at_the_start() {
 }
 
 #[test]
-fn it_is_refused_in_transactions() {
+fn control_reset_is_refused_in_transactions() {
     let mut s = ours::manual_scenario();
     s.check("MULTI", "+OK").check("CONTROL.RESET", "-ERR Command not allowed inside a transaction");
     s.check("DISCARD", "+OK").check("CONTROL.RESET", "+OK").check("CONTROL.RESET KEEPCLIENTS", "+OK");

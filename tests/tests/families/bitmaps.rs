@@ -7,7 +7,7 @@ const WRONG_TYPE: &str = "-WRONGTYPE Operation against a key holding the wrong k
 const BAD_OFFSET: &str = "-ERR bit offset is not an integer or out of range";
 
 #[test]
-fn bits_are_set_and_asked_for() {
+fn bits_are_set_and_read() {
     family::same_everywhere(|s| {
         s.check("SETBIT b 1 1", ":0")
             .check("SETBIT b 1 0", ":1")
@@ -34,7 +34,7 @@ fn bits_are_set_and_asked_for() {
 }
 
 #[test]
-fn the_first_zero_of_ones_is_behind_them_unless_there_is_an_end() {
+fn bitpos_finds_a_zero_behind_a_string_of_ones_unless_an_end_is_given() {
     family::same_everywhere(|s| {
         s.check(r#"SET b "\xff\xff""#, "+OK")
             .check("BITPOS b 0", ":16")
@@ -115,7 +115,7 @@ fn fields_wrap_saturate_or_fail() {
 }
 
 #[test]
-fn what_has_changed_is_told() {
+fn changes_and_misses_are_published() {
     family::same_everywhere(|s| {
         s.check("CONFIG SET notify-keyspace-events EAm", "+OK");
         family::listen(s);
@@ -133,7 +133,7 @@ fn what_has_changed_is_told() {
 }
 
 #[test]
-fn the_width_of_a_field_ends_at_a_nul() {
+fn the_type_of_a_bit_field_ends_at_a_nul() {
     family::same_on(&[Kind::Redis], |s| {
         s.check(r#"BITFIELD f SET "u8\x00x" 0 63"#, "[:0]");
     });

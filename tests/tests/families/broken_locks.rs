@@ -37,7 +37,7 @@ impl Customer {
     }
 
     /// Reads the stock: the critical section begins.
-    fn looks(&mut self) {
+    fn reads_stock(&mut self) {
         self.connection.line(&format!("LOCK.ENTER lock {}", self.name));
         let reply = self.connection.line("GET stock").to_string();
         self.seen = reply.trim_matches('"').parse().expect("the stock is a number");
@@ -104,7 +104,7 @@ fn a_lock_with_a_ttl_is_free_at_its_end_after_a_crash() {
     bob.takes("PX 30000", false);
     advance(&server, 1);
     bob.takes("PX 30000", true);
-    bob.looks();
+    bob.reads_stock();
     bob.buys();
     bob.check("MGET stock sold", r#"["0", "1"]"#);
     is_found(&server, &[]);
@@ -114,10 +114,10 @@ fn a_lock_with_a_ttl_is_free_at_its_end_after_a_crash() {
 fn a_ttl_shorter_than_the_work_sells_twice() {
     let (server, [mut alice, mut bob, _]) = shop();
     alice.takes("PX 1000", true);
-    alice.looks();
+    alice.reads_stock();
     advance(&server, 1_500);
     bob.takes("PX 1000", true);
-    bob.looks();
+    bob.reads_stock();
     bob.buys();
     alice.buys();
     bob.check("MGET stock sold", r#"["0", "2"]"#);
@@ -128,7 +128,7 @@ fn a_ttl_shorter_than_the_work_sells_twice() {
 fn a_lease_renewed_during_the_work_sells_once() {
     let (server, [mut alice, mut bob, _]) = shop();
     alice.connection.line("LOCK.ACQUIRE lock alice PX 1000");
-    alice.looks();
+    alice.reads_stock();
     for _ in 0..3 {
         advance(&server, 500);
         alice.check("LOCK.RENEW 1 lock alice PX 1000", "[:1]");
@@ -139,7 +139,7 @@ fn a_lease_renewed_during_the_work_sells_once() {
     alice.check("AWAIT.BLOCKED 1 KEY lock", ":1");
     alice.check("LOCK.RELEASE lock alice", ":0");
     bob.connection.read_reply();
-    bob.looks();
+    bob.reads_stock();
     assert_eq!(bob.seen, 0, "bob sees what alice has done");
     bob.check("MGET stock sold", r#"["0", "1"]"#);
     is_found(&server, &[]);
@@ -151,11 +151,11 @@ fn deleting_the_lock_of_another_sells_twice() {
     alice.takes("PX 1000", true);
     advance(&server, 1_000);
     bob.takes("PX 1000", true);
-    bob.looks();
+    bob.reads_stock();
     // Alice, who is late, deletes a lock that is no longer hers.
     alice.check("DEL lock", ":1");
     carol.takes("PX 1000", true);
-    carol.looks();
+    carol.reads_stock();
     carol.buys();
     bob.buys();
     bob.check("MGET stock sold", r#"["0", "2"]"#);
@@ -168,13 +168,13 @@ fn comparing_before_deleting_sells_once() {
     alice.takes("PX 1000", true);
     advance(&server, 1_000);
     bob.takes("PX 1000", true);
-    bob.looks();
+    bob.reads_stock();
     alice.compares_and_deletes(0);
     carol.takes("PX 1000", false);
     bob.buys();
     bob.compares_and_deletes(1);
     carol.takes("PX 1000", true);
-    carol.looks();
+    carol.reads_stock();
     assert_eq!(carol.seen, 0, "carol sees what bob has done");
     carol.check("MGET stock sold", r#"["0", "1"]"#);
     is_found(&server, &["suspect mutual-exclusion"]);

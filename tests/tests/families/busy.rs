@@ -67,7 +67,7 @@ fn every_shape_of_loop_is_killed_on_two_threads() {
 
 /// The thread that watches for slow scripts had been idle for a while when this script began.
 #[test]
-fn a_script_behind_what_took_long_in_the_same_batch_is_killed() {
+fn a_script_behind_a_slow_request_of_its_batch_can_be_killed() {
     let server = server(1);
     let (mut runner, mut other) = (Client::connect(server.addr()), Client::connect(server.addr()));
     // A transaction runs in one batch.
@@ -82,7 +82,7 @@ fn a_script_behind_what_took_long_in_the_same_batch_is_killed() {
 }
 
 #[test]
-fn a_script_that_has_written_is_not_killed_but_the_server_can_be_ended() {
+fn a_script_that_has_written_ends_only_with_the_server() {
     let server = server(1);
     let (mut runner, mut other) = (Client::connect(server.addr()), Client::connect(server.addr()));
     runner.send(&["EVAL", "redis.call('set', 'k', 'v') while true do end", "0"]);
@@ -160,7 +160,7 @@ fn a_new_client_can_connect_greet_and_kill_while_a_script_runs() {
 }
 
 #[test]
-fn a_script_that_began_in_a_pause_can_be_killed() {
+fn a_script_that_starts_during_a_pause_can_be_killed() {
     let server = server(1);
     let (mut runner, mut other) = (Client::connect(server.addr()), Client::connect(server.addr()));
     for line in ["MULTI", "CLIENT PAUSE 1 ALL", "EVAL \"while true do end\" 0"] {
@@ -175,7 +175,7 @@ fn a_script_that_began_in_a_pause_can_be_killed() {
 }
 
 #[test]
-fn who_is_not_authenticated_is_told_so_and_kills_nothing() {
+fn an_unauthenticated_client_gets_noauth_and_cannot_kill_a_script() {
     let server = Server::builder().port(0).password("secret").threads(1).start().expect("a server starts");
     let mut runner = Client::connect(server.addr());
     runner.line("AUTH secret");
@@ -201,7 +201,7 @@ fn dropping_the_server_stops_its_script() {
 }
 
 #[test]
-fn what_a_slow_script_has_written_wakes_nobody_before_its_end() {
+fn writes_of_a_slow_script_wake_waiters_only_at_its_end() {
     let server = server(1);
     let mut waiting = Client::connect(server.addr());
     waiting.send_line("BLPOP q 0");
@@ -220,7 +220,7 @@ fn what_a_slow_script_has_written_wakes_nobody_before_its_end() {
 }
 
 #[test]
-fn deadlines_that_pass_while_a_script_is_slow_fire_when_it_has_ended() {
+fn deadlines_passed_by_a_slow_script_fire_at_its_end() {
     let server = server(1);
     let (mut runner, mut other) = (Client::connect(server.addr()), Client::connect(server.addr()));
     let mut waiting = Client::connect(server.addr());
@@ -268,7 +268,7 @@ fn an_exec_while_a_script_is_slow_discards_the_transaction(threads: usize) {
 }
 
 #[test]
-fn an_exec_while_a_script_is_slow_discards_the_transaction_on_one_two_and_four_threads() {
+fn a_busy_exec_discards_its_transaction_on_one_two_and_four_threads() {
     [1, 2, 4].into_iter().for_each(an_exec_while_a_script_is_slow_discards_the_transaction);
 }
 
@@ -311,7 +311,7 @@ fn kills_are_counted_on_one_two_and_four_threads() {
 }
 
 #[test]
-fn what_is_refused_while_a_script_is_slow_is_counted_on_one_two_and_four_threads() {
+fn busy_refusals_are_counted_on_one_two_and_four_threads() {
     [1, 2, 4].into_iter().for_each(what_is_refused_while_a_script_is_slow_is_counted);
 }
 

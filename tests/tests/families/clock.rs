@@ -150,14 +150,14 @@ fn run(seed: u64) -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn a_thousand_deadlines_fire_in_order_at_their_own_instants_the_same_every_time() {
+fn a_thousand_deadlines_fire_in_the_same_order_every_time() {
     for seed in [1, 2, 3] {
         assert!(run(seed) == run(seed), "two runs of seed {seed} differ");
     }
 }
 
 #[test]
-fn a_wait_that_ends_when_a_key_goes_is_decided_by_which_began_first() {
+fn deadlines_at_one_instant_fire_in_the_order_of_creation() {
     let server = ours::manual_server();
     let mut main = Client::connect(server.addr());
     let mut waiter = Client::connect(server.addr());
@@ -176,7 +176,7 @@ fn a_wait_that_ends_when_a_key_goes_is_decided_by_which_began_first() {
 }
 
 #[test]
-fn the_verbs_do_what_they_say() {
+fn each_clock_command_changes_the_clock_as_documented() {
     let mut s = ours::manual_scenario();
     s.check("CLOCK.SET 1000000", ":1000000");
     s.check("CLOCK.STEP 500", ":1000500").check("CLOCK.STEP -500", ":1000000");
@@ -208,7 +208,7 @@ fn the_verbs_do_what_they_say() {
 
 /// Deadlines of one instant: keys, waits and idle clients, in the order of their creation.
 #[test]
-fn next_tells_what_fired() {
+fn clock_next_returns_the_fired_deadlines() {
     let mut s = ours::manual_scenario();
     s.run("SELECT 3");
     s.check("SET a v PX 1000", "+OK");
@@ -261,7 +261,7 @@ fn stepping_the_wall_moves_no_wait() {
 }
 
 #[test]
-fn a_running_clock_keeps_what_was_done_to_it() {
+fn a_running_clock_keeps_its_offset() {
     let server = ours::server();
     let mut client = Client::connect(server.addr());
     client.line("CLOCK.ADVANCE 3600000");
@@ -312,7 +312,7 @@ fn bad_arguments_are_refused() {
 }
 
 #[test]
-fn awaiting_ends_with_the_state_or_with_its_limit() {
+fn await_key_ends_with_the_state_or_with_its_limit() {
     let mut s = ours::manual_scenario();
     s.check("AWAIT.KEY k GONE", ":1").check("AWAIT.KEY k EXISTS LIMIT 1", "(nil)");
     s.on("w").send("AWAIT.KEY k TYPE list");

@@ -64,7 +64,7 @@ fn info_does_not_count_itself() {
 }
 
 #[test]
-fn a_transaction_and_a_script_are_counted_after_what_they_ran() {
+fn transactions_and_scripts_are_counted_after_their_commands() {
     for server in servers() {
         let mut client = Client::connect(server.addr());
         client.line("CONFIG RESETSTAT");
@@ -85,7 +85,7 @@ fn a_transaction_and_a_script_are_counted_after_what_they_ran() {
 }
 
 #[test]
-fn resetstat_in_a_transaction_leaves_what_comes_after_it() {
+fn resetstat_in_a_transaction_keeps_later_counts() {
     counted(
         &["MULTI", "SET k v", "CONFIG RESETSTAT", "GET k", "EXEC"],
         &format!("{RESETSTAT}, exec 1/0/0, get 1/0/0, total_commands_processed 3, total_error_replies 0"),
@@ -93,7 +93,7 @@ fn resetstat_in_a_transaction_leaves_what_comes_after_it() {
 }
 
 #[test]
-fn refused_requests_are_counted_for_the_command_that_was_meant() {
+fn refused_requests_are_counted_for_the_requested_command() {
     counted(
         &["GET", "NOSUCH", "CLIENT", "CLIENT NOSUCH", "CLIENT ID x", "MULTI", "GET", "EXEC"],
         "ERR 6, EXECABORT 1, client 0/1/0, client|id 0/1/0, config|resetstat 1/0/0, exec 1/0/1, get 0/2/0, \
@@ -102,7 +102,7 @@ fn refused_requests_are_counted_for_the_command_that_was_meant() {
 }
 
 #[test]
-fn what_a_script_may_not_call_is_refused_and_counted() {
+fn refused_calls_of_scripts_are_counted() {
     let script = "redis.pcall('nosuch') redis.pcall('get') redis.pcall('subscribe', 'c')";
     let line = format!("EVAL \"{script}\" 0");
     let read_only = "EVAL_RO \"redis.pcall('set', 'k', 'v')\" 0";
@@ -114,7 +114,7 @@ fn what_a_script_may_not_call_is_refused_and_counted() {
 }
 
 #[test]
-fn errors_of_the_protocol_are_errors_that_were_answered() {
+fn protocol_errors_count_as_error_replies() {
     for server in servers() {
         let mut client = Client::connect(server.addr());
         client.line("CONFIG RESETSTAT");
@@ -131,7 +131,7 @@ fn errors_of_the_protocol_are_errors_that_were_answered() {
 }
 
 #[test]
-fn a_wait_that_is_ended_with_an_error_has_failed() {
+fn a_wait_that_ends_with_an_error_counts_as_failed() {
     for server in servers() {
         let (mut client, mut waiter) = (Client::connect(server.addr()), Client::connect(server.addr()));
         let id = waiter.line("CLIENT ID").as_int().expect("a number");

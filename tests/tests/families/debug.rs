@@ -70,7 +70,7 @@ fn values_of_every_type_of_the_protocol_are_sent() {
 }
 
 #[test]
-fn a_script_sees_values_of_every_type_when_it_may() {
+fn debug_protocol_in_a_script_returns_values_of_every_type() {
     let script = |kind: &str, protocol: u8| {
         format!("EVAL \"redis.setresp({protocol}); return redis.call('debug', 'protocol', '{kind}')\" 0")
     };
@@ -87,7 +87,7 @@ fn a_script_sees_values_of_every_type_when_it_may() {
 }
 
 #[test]
-fn words_and_their_numbers_are_checked() {
+fn debug_checks_its_arguments() {
     family::compare_lines(
         Kind::Redis,
         "DEBUG
@@ -135,7 +135,7 @@ fn words_and_their_numbers_are_checked() {
 }
 
 #[test]
-fn keys_are_made_that_are_not_there() {
+fn debug_populate_creates_missing_keys() {
     family::compare_lines(
         Kind::Redis,
         "SET key:1 mine
@@ -164,7 +164,7 @@ fn keys_are_made_that_are_not_there() {
 }
 
 #[test]
-fn a_value_is_described() {
+fn debug_object_describes_a_value() {
     let mut s = ours::manual_scenario();
     let described = |of: &str| format!("+Value at:0x0 refcount:1 encoding:{of} lru:100 lru_seconds_idle:0");
     s.run("CLOCK.SET 100000");
@@ -193,7 +193,7 @@ fn a_value_is_described() {
 }
 
 #[test]
-fn keys_that_do_not_expire_by_themselves_expire_when_they_are_named() {
+fn without_active_expiry_a_key_expires_on_access() {
     let mut s = ours::manual_scenario();
     s.check("CONFIG SET notify-keyspace-events KEA", "+OK");
     family::listen(&mut s);
@@ -242,7 +242,7 @@ fn answered_keys(address: std::net::SocketAddr) -> Option<(Client, Reply)> {
 
 #[cfg(unix)]
 #[test]
-fn a_process_that_runs_anew_has_its_number_and_its_port_and_no_keys() {
+fn a_restarted_process_keeps_its_id_and_port_and_no_keys() {
     for line in ["DEBUG RESTART", "DEBUG CRASH-AND-RECOVER 1"] {
         let process = Process::start(&["--enable-debug-command", "yes"]);
         let mut client = Client::connect(process.addr());

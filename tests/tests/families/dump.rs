@@ -38,7 +38,7 @@ fn score(rng: &mut Rng) -> f64 {
 
 /// Scores keep all of their 17 digits, in a listpack and in a table.
 #[test]
-fn scores_have_the_bytes_of_redis() {
+fn scores_are_dumped_with_the_bytes_of_redis() {
     const SCORES: usize = 4000;
     let Some(real) = RealServer::start(Kind::Redis, &[]) else { return };
     let server = ours::server();
@@ -106,7 +106,7 @@ fn equal_values_have_equal_bytes() {
 }
 
 #[test]
-fn a_key_is_restored_with_the_time_it_has_left() {
+fn restore_sets_the_remaining_time_of_a_key() {
     let mut s = ours::manual_scenario();
     s.check(&format!("RESTORE k 0 {PAYLOAD}"), "+OK").check("GET k", "\"v\"").check("PTTL k", ":-1");
     s.check(&format!("RESTORE k 5000 {PAYLOAD}"), "-BUSYKEY Target key name already exists.");
@@ -123,7 +123,7 @@ fn a_key_is_restored_with_the_time_it_has_left() {
 }
 
 #[test]
-fn what_is_wrong_is_told_in_order() {
+fn errors_of_restore_are_reported_in_the_order_of_redis() {
     let lines = [
         "RESTORE k 0",
         "RESTORE k 0 bad NOSUCH",
@@ -151,7 +151,7 @@ fn what_is_wrong_is_told_in_order() {
 }
 
 #[test]
-fn events_tell_of_it() {
+fn restore_publishes_events() {
     family::same_everywhere(|s| {
         s.check("CONFIG SET notify-keyspace-events EAn", "+OK");
         family::listen(s);
@@ -171,7 +171,7 @@ fn events_tell_of_it() {
 }
 
 #[test]
-fn a_lock_that_is_restored_is_held() {
+fn a_restored_lock_is_held() {
     let mut s = ours::manual_scenario();
     let owner = "01234567-89ab-cdef-0123-456789abcdef:1";
     s.check(&format!("HSET a {owner} 1"), ":1").check("PEXPIRE a 30000", ":1");
@@ -259,7 +259,7 @@ fn lines(rng: &mut Rng) -> Vec<Vec<String>> {
 }
 
 #[test]
-fn payloads_go_from_server_to_server() {
+fn payloads_are_exchanged_with_real_servers() {
     let rounds = 6;
     let Some(redis) = RealServer::start(Kind::Redis, &[]) else { return };
     let valkey = RealServer::start(Kind::Valkey, &[]);
@@ -300,7 +300,7 @@ fn payloads_go_from_server_to_server() {
 
 /// The recorded first entry need not be true: another server may have written it, and an old one records nothing.
 #[test]
-fn what_a_payload_says_of_the_first_entry_is_kept() {
+fn restore_keeps_the_recorded_first_entry_of_a_stream() {
     const OLD: &str = r"\x0f\x00\x00\x05\x01\x00\x0a\x00\xaa\x3d\xf9\x54\x5d\x42\xb6\xf4";
     const EMPTY: &str =
         r"\x13\x00\x00\x05\x01\x03\x01\x01\x02\x08\x00\x0a\x00\xad\xee\xfc\x94\x3c\x0e\x27\x4d";
@@ -408,7 +408,7 @@ fn zipmaps_are_read_and_refused_as_in_redis() {
 
 /// Each of a hundred and fifty thousand payloads is either refused, and the key stays unchanged, or gives a whole key.
 #[test]
-fn garbage_with_a_right_checksum_leaves_no_part_of_a_key() {
+fn corrupt_payloads_with_a_valid_checksum_leave_no_partial_key() {
     const BATCH: usize = 500;
     let server = ours::server();
     let mut server = Server::of(&server);

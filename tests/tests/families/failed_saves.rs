@@ -125,7 +125,7 @@ fn after_a_failed_save_writes_are_refused_as_by_redis() {
 }
 
 #[test]
-fn a_directory_is_entered_as_by_redis() {
+fn config_set_dir_replies_as_on_redis() {
     let Some(both) = Both::start("directories") else { return };
     let mut pair = both.pair();
     both.in_both(|directory| {

@@ -8,7 +8,7 @@ const WRONG_TYPE: &str = "-WRONGTYPE Operation against a key holding the wrong k
 const SICILY: &str = "GEOADD g 13.361389 38.115556 Palermo 15.087269 37.502669 Catania";
 
 #[test]
-fn places_are_added_and_moved() {
+fn geoadd_adds_and_moves_members() {
     family::same_everywhere(|s| {
         s.check(SICILY, ":2")
             .check("GEOADD g 13.361389 38.115556 Palermo 2 3 new", ":1")
@@ -22,7 +22,7 @@ fn places_are_added_and_moved() {
 }
 
 #[test]
-fn a_long_member_that_is_refused_enlarges_nothing() {
+fn a_refused_long_member_does_not_convert_the_set() {
     let long = "m".repeat(65);
     // Valkey 9.1 enlarges the set all the same.
     family::same_on(&[Kind::Redis], |s| {
@@ -37,7 +37,7 @@ fn a_long_member_that_is_refused_enlarges_nothing() {
 }
 
 #[test]
-fn positions_hashes_and_distances_are_told() {
+fn geopos_geohash_and_geodist_return_their_values() {
     family::same_everywhere(|s| {
         s.check(SICILY, ":2")
             .check3(
@@ -234,7 +234,7 @@ fn a_key_of_another_type_is_refused() {
 
 /// Scores that no place has. The result depends on the C compiler.
 #[test]
-fn any_sorted_set_has_places() {
+fn any_sorted_set_can_be_read_as_positions() {
     let scores = "1 one -1 neg 1e20 big inf inf -inf ninf 4503599627370496 p52 4503599627370495 m52 0.5 half \
                   9007199254740993 p53 1.8446744073709552e19 p64 9223372036854775808 p63 9.3e18 p63b -9.3e18 n63";
     let names: Vec<&str> = scores.split_whitespace().skip(1).step_by(2).collect();

@@ -18,7 +18,7 @@ fn begin() -> (Server, Client, Client) {
 }
 
 /// Returns the events since the last call, each with its key.
-fn heard(client: &mut Client, listener: &mut Client) -> Vec<String> {
+fn take_events(client: &mut Client, listener: &mut Client) -> Vec<String> {
     client.line("PUBLISH end end");
     let mut events = Vec::new();
     loop {
@@ -44,7 +44,7 @@ fn check(client: &mut Client, lines: &[(&str, &str)]) {
 }
 
 #[test]
-fn a_field_goes_at_its_millisecond_touched_or_not() {
+fn a_field_expires_at_its_millisecond() {
     let (_server, mut client, mut listener) = begin();
     check(
         &mut client,
@@ -56,20 +56,20 @@ fn a_field_goes_at_its_millisecond_touched_or_not() {
             ("HPEXPIRE h 5 FIELDS 1 b", "[:1]"),
         ],
     );
-    heard(&mut client, &mut listener);
+    take_events(&mut client, &mut listener);
     client.line("CLOCK.ADVANCE 4");
     check(&mut client, &[("HLEN h", ":4"), ("HPTTL h FIELDS 4 a b c d", "[:1, :1, :3, :-1]")]);
-    assert_eq!(heard(&mut client, &mut listener), Vec::<String>::new());
+    assert_eq!(take_events(&mut client, &mut listener), Vec::<String>::new());
     client.line("CLOCK.ADVANCE 1");
-    assert_eq!(heard(&mut client, &mut listener), ["hexpired h", "expired k"]);
+    assert_eq!(take_events(&mut client, &mut listener), ["hexpired h", "expired k"]);
     check(&mut client, &[("HKEYS h", "[\"d\", \"c\"]"), ("HGET h a", "(nil)"), ("EXISTS k", ":0")]);
     client.line("CLOCK.NEXT");
-    assert_eq!(heard(&mut client, &mut listener), ["hexpired h"]);
+    assert_eq!(take_events(&mut client, &mut listener), ["hexpired h"]);
     check(&mut client, &[("HGETALL h", "[\"d\", \"4\"]"), ("OBJECT ENCODING h", "\"hashtable\"")]);
 }
 
 #[test]
-fn a_hash_ends_with_its_last_field() {
+fn a_hash_is_deleted_with_its_last_field() {
     let (_server, mut client, mut listener) = begin();
     check(
         &mut client,
@@ -79,11 +79,11 @@ fn a_hash_ends_with_its_last_field() {
             ("HSETEX other PX 6 FIELDS 2 a 1 b 1", ":1"),
         ],
     );
-    heard(&mut client, &mut listener);
+    take_events(&mut client, &mut listener);
     let advanced = client.line("CLOCK.ADVANCE 10").to_string();
     assert!(advanced.contains(":3"), "three instants of hashes: {advanced}");
     let told = ["hexpired h", "hexpired h", "del h", "hexpired other", "del other"];
-    let mut events = heard(&mut client, &mut listener);
+    let mut events = take_events(&mut client, &mut listener);
     events[1..].sort();
     let mut told = told.map(str::to_owned);
     told[1..].sort();
@@ -121,7 +121,7 @@ fn deadlines_follow_their_hash() {
 }
 
 #[test]
-fn who_watches_or_waits_for_a_hash_sees_it_change() {
+fn an_expired_field_notifies_watchers_and_waiters() {
     let (server, mut client, _) = begin();
     let mut other = Client::connect(server.addr());
     check(
@@ -156,7 +156,7 @@ fn a_hold_whose_field_expires_is_lost() {
 }
 
 #[test]
-fn what_a_dump_holds_comes_back_with_its_deadlines() {
+fn dump_and_restore_keep_the_deadlines_of_fields() {
     let (_server, mut client, _) = begin();
     client.line("HSETEX h PXAT 1000000000100 FIELDS 1 a 1");
     client.line("HSETEX h PXAT 9223372036854775807 FIELDS 1 b 2");
@@ -177,7 +177,7 @@ fn what_a_dump_holds_comes_back_with_its_deadlines() {
 }
 
 #[test]
-fn a_payload_of_valkey_is_read() {
+fn payloads_of_valkey_are_read() {
     let Some(real) = RealServer::start(Kind::Valkey, &[]) else { return };
     let server = ours::server();
     let [mut real, mut client] = [real.addr(), server.addr()].map(Client::connect);
@@ -311,7 +311,7 @@ fn no_changed_byte_does_harm() {
 }
 
 #[test]
-fn deadlines_are_counted_in_memory_and_told() {
+fn deadlines_of_fields_count_in_memory_usage() {
     let (_server, mut client, _) = begin();
     client.line("HSET h a 1 b 2");
     client.line("HEXPIRE h 100 FIELDS 1 a");
@@ -327,7 +327,7 @@ fn deadlines_are_counted_in_memory_and_told() {
 
 /// Due fields that have not been removed yet go when their hash is named. The hash then has no field with a deadline.
 #[test]
-fn what_was_left_goes_with_a_request() {
+fn a_request_removes_expired_fields_of_its_hash() {
     let (_server, mut client, _) = begin();
     client.line("DEBUG SET-ACTIVE-EXPIRE 0");
     check(&mut client, &[("HSET h a 1 b 2 c 3", ":3"), ("HPEXPIRE h 5 FIELDS 2 a b", "[:1, :1]")]);
@@ -347,7 +347,7 @@ fn what_was_left_goes_with_a_request() {
 
 /// A million deadlines, in one hash and in many.
 #[test]
-fn a_million_fields_go() {
+fn a_million_fields_expire() {
     let (_server, mut client, _) = begin();
     let count = 200_000;
     for at in (0..count).step_by(1000) {
@@ -362,7 +362,7 @@ fn a_million_fields_go() {
 }
 
 #[test]
-fn an_older_version_refuses_what_came_later() {
+fn older_versions_refuse_newer_hash_commands() {
     let server = |version| Server::builder().port(0).compat(version).start().expect("a free port");
     let unknown = |version, line: &str| {
         let [open, close, behind] = if version == Version::V6_2 { ["`", "`", ", "] } else { ["'", "'", " "] };
@@ -404,7 +404,7 @@ fn an_older_version_refuses_what_came_later() {
 
 /// With 7.0's version, every command of redis-server 7.0.15 exists, and no other one of Redis'.
 #[test]
-fn the_commands_of_a_version_are_those_of_its_server() {
+fn version_7_0_has_the_commands_of_redis_server_7_0() {
     let Some(real) = RealServer::start(Kind::Redis, &[]) else { return };
     let server = Server::builder().port(0).compat(Version::V7_0).start().expect("a free port");
     let [real, ours] = [real.addr(), server.addr()].map(|address| {

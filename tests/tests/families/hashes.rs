@@ -42,7 +42,7 @@ fn fields_are_set_read_and_removed() {
 }
 
 #[test]
-fn numbers_are_added() {
+fn hincrby_and_hincrbyfloat_add_numbers() {
     family::same_everywhere(|s| {
         s.check("HINCRBY h n 5", ":5")
             .check("HINCRBY h n -7", ":-2")
@@ -69,7 +69,7 @@ fn numbers_are_added() {
 }
 
 #[test]
-fn what_is_wrong_is_said_in_the_order_of_the_real_server() {
+fn errors_are_reported_in_the_order_of_the_real_server() {
     family::same_everywhere(|s| {
         let range =
             "-ERR value is out of range, value must between -9223372036854775807 and 9223372036854775807";
@@ -123,7 +123,7 @@ fn words(reply: Reply) -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn random_fields_of_a_large_hash_are_distinct_unless_repetition_is_asked_for() {
+fn random_fields_of_a_large_hash_are_distinct_for_positive_counts() {
     let mut s = ours::scenario();
     let pairs: Vec<String> = (0..600).map(|n| format!("f{n} v{n}")).collect();
     s.check(&format!("HSET h {}", pairs.join(" ")), ":600");
@@ -149,7 +149,7 @@ fn a_count_that_would_fill_the_memory_is_refused() {
 }
 
 #[test]
-fn a_scan_of_a_large_hash_goes_through_all_of_it() {
+fn hscan_returns_every_field_of_a_large_hash() {
     let mut s = ours::scenario();
     let pairs: Vec<String> = (0..1000).map(|n| format!("f{n} v{n}")).collect();
     s.check(&format!("HSET h {}", pairs.join(" ")), ":1000");

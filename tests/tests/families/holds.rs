@@ -47,7 +47,7 @@ fn check_token(s: &mut Scenario<Server>, line: &str, token: i64) {
 }
 
 #[test]
-fn every_acquisition_that_is_seen_takes_the_next_grant() {
+fn every_observed_acquisition_takes_the_next_grant() {
     let mut s = scenario();
     check_token(&mut s, "LOCK.ACQUIRE a me", 1);
     s.run(&eval(TAKE, &format!("b {T1}")));
@@ -123,7 +123,7 @@ fn line_of(line: &str, owner: &str) -> String {
 }
 
 #[test]
-fn how_a_hold_ended_is_told_by_who_ended_it() {
+fn each_end_of_a_hold_is_reported_with_its_cause() {
     for (line, predecessor, loss) in ENDS {
         for native in [true, false] {
             let mut s = scenario();
@@ -163,7 +163,7 @@ fn how_a_hold_ended_is_told_by_who_ended_it() {
 }
 
 #[test]
-fn a_text_lock_ends_as_any_other() {
+fn the_end_of_a_text_lock_is_reported_like_any_other() {
     let unlock = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end";
     for (line, told) in [
         (eval(unlock, "l me"), "-NOTHELD this owner does not hold the lock"),
@@ -187,7 +187,7 @@ fn a_text_lock_ends_as_any_other() {
 
 /// A later message does not change the record.
 #[test]
-fn a_deletion_stays_one_whatever_is_published() {
+fn a_deletion_stays_a_deletion_after_an_unlock_message() {
     let mut s = scenario();
     s.run("LOCK.ACQUIRE l a");
     s.run("DEL l");
@@ -224,7 +224,7 @@ fn a_loss_is_remembered_for_each_owner_until_it_acquires_again() {
 }
 
 #[test]
-fn a_token_that_is_not_the_holds_own_changes_nothing() {
+fn a_stale_token_changes_nothing() {
     let mut s = scenario();
     s.run("LOCK.ACQUIRE l a PX 1000");
     s.run("CLOCK.ADVANCE 1000");
@@ -243,7 +243,7 @@ fn a_token_that_is_not_the_holds_own_changes_nothing() {
 }
 
 #[test]
-fn a_lease_that_was_accepted_is_granted_when_its_turn_comes() {
+fn a_lease_accepted_before_the_wait_is_granted_up_to_the_maximum() {
     let mut s = scenario();
     let lease = i64::MAX - 5_000_000;
     s.run("LOCK.ACQUIRE l a PX 1000");
@@ -257,7 +257,7 @@ fn a_lease_that_was_accepted_is_granted_when_its_turn_comes() {
 }
 
 #[test]
-fn a_release_works_beside_a_read_write_lock_that_came_in() {
+fn a_plain_hold_is_released_after_the_key_became_a_read_write_lock() {
     let mut s = scenario();
     s.run("LOCK.ACQUIRE l a");
     s.run(&eval(READ, &format!("l {T1}")));
@@ -276,7 +276,7 @@ fn a_release_works_beside_a_read_write_lock_that_came_in() {
 }
 
 #[test]
-fn a_release_of_one_mode_leaves_the_other() {
+fn a_release_of_one_mode_keeps_the_hold_in_the_other() {
     let mut s = scenario();
     s.run(&eval(WRITE, &format!("l {T1}")));
     s.run(&format!("HSET l {T1} 1"));
@@ -295,7 +295,7 @@ fn a_release_of_one_mode_leaves_the_other() {
 }
 
 #[test]
-fn who_waits_by_redissons_means_is_shown_and_counted() {
+fn waiters_of_redisson_are_shown_and_counted() {
     let mut s = scenario();
     s.run("LOCK.ACQUIRE l a");
     s.on("n").send("LOCK.ACQUIRE l b BLOCK 0");
@@ -342,7 +342,7 @@ fn who_waits_by_redissons_means_is_shown_and_counted() {
 }
 
 #[test]
-fn a_lock_that_is_renamed_or_copied_is_held_under_its_new_name_by_a_grant_of_its_own() {
+fn a_renamed_or_copied_lock_is_held_by_a_new_grant() {
     let mut s = scenario();
     check_token(&mut s, "LOCK.ACQUIRE a me", 1);
     s.check("RENAME a b", "+OK");

@@ -250,7 +250,7 @@ fn check(real: &mut Real, model: &Model, what: &str) {
 }
 
 #[test]
-fn grants_and_losses_are_what_a_model_says() {
+fn grants_and_losses_match_a_model() {
     for seed in seeds(SEEDS) {
         let (mut real, mut model, mut rng) = (Real::new(), Model::default(), Rng::new(seed));
         for n in 0..STEPS {

@@ -45,7 +45,7 @@ fn the_self_test_passes() {
 }
 
 #[test]
-fn the_runs_are_told() {
+fn pfdebug_decode_shows_the_runs() {
     family::same_everywhere(|s| {
         s.check("PFADD p a b", ":1")
             .check("PFDEBUG DECODE p", r#""Z:12711 v:2,1 Z:3068 v:1,1 Z:603""#)
@@ -57,7 +57,7 @@ fn the_runs_are_told() {
 }
 
 #[test]
-fn what_is_no_hyperloglog_is_told_from_what_is_none_of_the_kind() {
+fn an_invalid_hyperloglog_is_distinguished_from_a_wrong_type() {
     family::same_everywhere(|s| {
         s.check("SET s HYLX", "+OK").check("SET n 5", "+OK").check("LPUSH l a", ":1");
         for line in
@@ -75,7 +75,7 @@ fn what_is_no_hyperloglog_is_told_from_what_is_none_of_the_kind() {
 }
 
 #[test]
-fn what_has_changed_is_told_and_breaks_transactions() {
+fn changes_are_published_and_abort_watching_transactions() {
     family::same_everywhere(|s| {
         s.check("CONFIG SET notify-keyspace-events EAm", "+OK");
         family::listen(s);
@@ -121,7 +121,7 @@ fn cve_2019_10192_and_10193_edited_strings_are_refused() {
 
 /// For Redis, a 0 follows the end of a string: it is the second byte of a run that has lost it.
 #[test]
-fn a_run_that_has_lost_its_second_byte_is_changed_as_in_redis() {
+fn a_truncated_run_is_changed_as_in_redis() {
     const HEAD: &str = r"HYLL\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x80";
     let mut lines = String::new();
     for tail in [r"\x7f", r"\x7f\xfe\x40", r"\x00\x80\x7f", r"\x3f\x7f", r"\x6f\xff\x40", r"\x5f\xff\x5f"] {
@@ -150,7 +150,7 @@ fn cve_2025_32023_runs_that_wrap_around_are_refused() {
 }
 
 #[test]
-fn sparse_ones_are_as_long_as_the_configuration_allows() {
+fn sparse_hyperloglogs_have_the_configured_maximum_length() {
     family::same_everywhere(|s| {
         s.check("CONFIG SET hll-sparse-max-bytes 23", "+OK")
             .check("PFADD p a", ":1")
@@ -204,7 +204,7 @@ fn same_bytes(kind: Kind, seed: u64) {
 }
 
 #[test]
-fn any_sequence_leaves_the_bytes_that_real_servers_have() {
+fn random_sequences_give_the_bytes_of_real_servers() {
     for seed in 1..=4 {
         same_bytes(Kind::Redis, seed);
     }

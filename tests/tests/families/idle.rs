@@ -4,7 +4,7 @@ use lockwheel_tests::client::Client;
 use lockwheel_tests::ours;
 
 #[test]
-fn connections_of_idle_clients_are_closed() {
+fn idle_connections_are_closed() {
     let server = ours::manual_server();
     let [mut main, mut idle, mut blocked, mut subscriber, mut timed] =
         std::array::from_fn(|_| Client::connect(server.addr()));
@@ -25,7 +25,7 @@ fn connections_of_idle_clients_are_closed() {
 
 /// A client that sends a request piece by piece is not idle, however long it takes.
 #[test]
-fn a_client_that_sends_parts_of_a_request_is_not_idle() {
+fn a_client_that_sends_a_request_in_pieces_is_not_idle() {
     let server = ours::manual_server();
     let [mut test, mut slow] = [0; 2].map(|_| Client::connect(server.addr()));
     let id = slow.line("CLIENT ID").as_int().expect("a number");

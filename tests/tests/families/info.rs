@@ -41,7 +41,7 @@ fn names(info: &str) -> Vec<&str> {
 }
 
 #[test]
-fn the_fields_are_those_of_redis_in_its_order() {
+fn info_has_the_fields_of_redis_in_its_order() {
     let Some(real) = RealServer::start(Kind::Redis, &[]) else { return };
     let server = ours::server();
     for words in
@@ -56,7 +56,7 @@ fn the_fields_are_those_of_redis_in_its_order() {
 }
 
 #[test]
-fn what_is_newer_stands_where_the_newer_server_has_it() {
+fn newer_fields_of_info_have_the_position_of_the_newer_server() {
     let Some(real) = RealServer::start(Kind::Valkey, &[]) else { return };
     let server = ours::server();
     let (real, ours) = (info(real.addr(), "everything"), info(server.addr(), "everything"));
@@ -133,7 +133,7 @@ fn commands_and_errors_are_counted_as_redis_counts_them() {
 }
 
 #[test]
-fn what_goes_over_connections_is_counted() {
+fn info_counts_connections_and_their_bytes() {
     let server = ours::server();
     let field = |name: &str| -> u64 {
         let info = info(server.addr(), "stats");

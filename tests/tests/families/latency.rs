@@ -22,7 +22,7 @@ fn text(reply: &Reply) -> String {
 }
 
 #[test]
-fn without_events_there_is_nothing_to_tell() {
+fn latency_replies_are_empty_without_events() {
     for server in servers() {
         let mut client = Client::connect(server.addr());
         let mut ask = |line: &str| client.line(line).to_string();
@@ -37,7 +37,7 @@ fn without_events_there_is_nothing_to_tell() {
 }
 
 #[test]
-fn every_text_is_that_of_the_real_server() {
+fn latency_texts_equal_those_of_the_real_server() {
     let mut told = servers().into_iter().map(|server| {
         let mut client = Client::connect(server.addr());
         let lines = [
@@ -87,7 +87,7 @@ fn without_numbers(text: &str) -> String {
 }
 
 #[test]
-fn what_took_long_is_kept() {
+fn slow_commands_are_recorded_as_latency_events() {
     for server in servers() {
         let mut client = Client::connect(server.addr());
         client.line("CONFIG SET latency-monitor-threshold 40");
@@ -118,7 +118,7 @@ fn histogram(client: &mut Client, command: &str) -> (i64, Vec<(i64, i64)>) {
 }
 
 #[test]
-fn calls_are_counted_by_how_long_they_took() {
+fn latency_histogram_counts_calls_by_duration() {
     for server in servers() {
         let mut client = Client::connect(server.addr());
         client.line("CONFIG RESETSTAT");
@@ -149,7 +149,7 @@ fn calls_are_counted_by_how_long_they_took() {
 }
 
 #[test]
-fn a_request_that_waits_counts_when_it_is_served() {
+fn a_blocking_request_counts_when_it_is_served() {
     for server in servers() {
         let [mut client, mut waiter] = [0; 2].map(|_| Client::connect(server.addr()));
         waiter.line("BLPOP none 0.01");
@@ -163,7 +163,7 @@ fn a_request_that_waits_counts_when_it_is_served() {
 }
 
 #[test]
-fn info_shows_the_percentiles_that_are_asked_for() {
+fn info_shows_the_configured_percentiles() {
     for server in servers() {
         let mut client = Client::connect(server.addr());
         client.line("DEBUG SLEEP 0.2");
@@ -188,7 +188,7 @@ fn info_shows_the_percentiles_that_are_asked_for() {
 }
 
 #[test]
-fn the_time_in_which_keys_expire_is_counted() {
+fn info_counts_the_time_of_expiry_cycles() {
     let server = ours::server();
     let mut client = Client::connect(server.addr());
     client.line("EVAL \"for i = 1, 50000 do redis.call('set', i, 'v', 'px', 1) end\" 0");
@@ -202,7 +202,7 @@ fn the_time_in_which_keys_expire_is_counted() {
 }
 
 #[test]
-fn keys_that_are_evicted_are_an_event() {
+fn evictions_are_recorded_as_latency_events() {
     let server = ours::server();
     let mut client = Client::connect(server.addr());
     client.line("EVAL \"for i = 1, 100000 do redis.call('set', i, 'v') end\" 0");

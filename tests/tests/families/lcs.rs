@@ -40,7 +40,7 @@ fn cve_2021_29477_and_32625_large_strings_are_refused() {
 }
 
 #[test]
-fn the_largest_table_is_made_in_no_time() {
+fn the_largest_table_is_built_quickly() {
     let mut s = ours::scenario();
     s.check("SETRANGE a 11583 x", ":11584")
         .check("SETRANGE b 11583 x", ":11584")

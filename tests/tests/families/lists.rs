@@ -90,7 +90,7 @@ fn elements_are_replaced_inserted_and_removed() {
 }
 
 #[test]
-fn a_trim_that_removes_nothing_makes_a_list_small_again() {
+fn a_trim_that_removes_nothing_converts_a_list_to_listpack() {
     family::compare_lines(
         Kind::Valkey,
         "CONFIG SET list-max-listpack-size 2
@@ -226,7 +226,7 @@ fn another_type_is_refused_before_anything_changes() {
 }
 
 #[test]
-fn blocking_commands_take_what_is_there_at_once() {
+fn blocking_commands_return_available_elements_at_once() {
     family::compare_lines(
         Kind::Valkey,
         "RPUSH l a b c d e f g
@@ -266,7 +266,7 @@ fn blocking_commands_take_what_is_there_at_once() {
 }
 
 #[test]
-fn one_push_serves_waiters_in_their_order() {
+fn one_push_serves_waiters_in_order() {
     family::same_everywhere(|scenario| {
         for (session, line) in [("first", "BLPOP k 0"), ("second", "BRPOP j k 0"), ("third", "BLPOP k j 0")] {
             scenario.on(session).send(line);
@@ -284,7 +284,7 @@ fn one_push_serves_waiters_in_their_order() {
 }
 
 #[test]
-fn keys_are_looked_at_in_the_order_of_the_command() {
+fn keys_are_checked_in_the_order_of_the_command() {
     family::same_on(as_in_7_2("keys are checked in the order of the command"), |scenario| {
         scenario.on("waiter").send("BLPOP a b c 0");
         await_blocked(scenario, 1);
@@ -296,7 +296,7 @@ fn keys_are_looked_at_in_the_order_of_the_command() {
 }
 
 #[test]
-fn a_list_that_is_gone_at_the_end_of_a_transaction_wakes_nobody() {
+fn a_list_emptied_by_the_same_transaction_wakes_no_waiter() {
     family::same_everywhere(|scenario| {
         scenario.on("waiter").send("BLPOP k 0");
         await_blocked(scenario, 1);
@@ -309,7 +309,7 @@ fn a_list_that_is_gone_at_the_end_of_a_transaction_wakes_nobody() {
 }
 
 #[test]
-fn a_chain_of_moves_ends_where_it_leads() {
+fn a_push_passes_through_a_chain_of_blocked_moves() {
     family::same_everywhere(|scenario| {
         scenario.on("end").send("BLPOP c 0");
         await_blocked(scenario, 1);
@@ -327,7 +327,7 @@ fn a_chain_of_moves_ends_where_it_leads() {
 }
 
 #[test]
-fn a_move_that_turns_out_impossible_fails_and_the_next_waiter_is_served() {
+fn a_blocked_move_to_a_wrong_type_fails_and_the_next_waiter_is_served() {
     family::same_everywhere(|scenario| {
         scenario.check("ZADD other 1 m", ":1");
         scenario.on("mover").send("BLMOVE k other LEFT LEFT 0");
@@ -343,7 +343,7 @@ fn a_move_that_turns_out_impossible_fails_and_the_next_waiter_is_served() {
 }
 
 #[test]
-fn a_waiter_is_told_null_when_its_time_is_over() {
+fn a_waiter_gets_null_at_its_timeout() {
     let mut scenario = ours::manual_scenario();
     let waits = [
         ("blpop", "BLPOP k 0.1"),
@@ -377,7 +377,7 @@ fn a_waiter_is_told_null_when_its_time_is_over() {
 }
 
 #[test]
-fn what_happens_is_told_in_the_order_of_the_real_server() {
+fn events_have_the_order_of_redis() {
     let lines = "RPUSH l a b c|LPOP l 0|LPOP l 5|RPUSH l a b c|LMOVE l l LEFT RIGHT|LMOVE l m LEFT LEFT|\
                  LMOVE l m LEFT LEFT|RPOPLPUSH m n|LTRIM l 5 6|LSET m 0 x|RPUSH q a a b|LREM q 0 a|LREM q 0 zz|\
                  LINSERT q BEFORE b c|LTRIM q 0 -1|LTRIM q 5 1|RPUSH q x y|LMPOP 1 q LEFT COUNT 5|BLPOP m 0|\
@@ -395,7 +395,7 @@ fn what_happens_is_told_in_the_order_of_the_real_server() {
 }
 
 #[test]
-fn who_is_served_is_told_behind_the_push() {
+fn the_event_of_a_served_waiter_follows_that_of_the_push() {
     family::same_everywhere(|scenario| {
         listen(scenario);
         scenario.on("waiter").send("BRPOP k 0");
@@ -407,7 +407,7 @@ fn who_is_served_is_told_behind_the_push() {
 }
 
 #[test]
-fn a_waiter_is_served_by_the_key_that_is_ready_and_not_by_another() {
+fn a_waiter_for_several_keys_is_served_by_the_ready_one() {
     let mut s = ours::manual_scenario();
     s.on("first").send("BLPOP x 0");
     s.check("AWAIT.BLOCKED 1", ":1");

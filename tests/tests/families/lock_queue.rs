@@ -120,7 +120,7 @@ impl Real {
     }
 
     /// Returns the reply to a waiter, in the model's words. Empty while it waits.
-    fn told(&mut self, client: usize) -> String {
+    fn reply_to(&mut self, client: usize) -> String {
         let answer = self.server.read(self.clients[client]);
         let lines: Vec<&str> = answer.split("\r\n").collect();
         match lines.iter().position(|line| *line == "holds") {
@@ -217,14 +217,18 @@ fn step(real: &mut Real, model: &mut Model, rng: &mut Rng) {
 }
 
 #[test]
-fn a_queue_is_served_as_a_model_of_it_says() {
+fn a_queue_is_served_as_by_a_model() {
     for seed in seeds(SEEDS) {
         let (mut real, mut model, mut rng) = (Real::new(), Model::default(), Rng::new(seed));
         for n in 0..STEPS {
             step(&mut real, &mut model, &mut rng);
             for client in 0..CLIENTS {
                 let expected = model.told.remove(&client).unwrap_or_default();
-                assert_eq!(real.told(client), expected, "seed {seed}, step {n}, client {client}: {model:?}");
+                assert_eq!(
+                    real.reply_to(client),
+                    expected,
+                    "seed {seed}, step {n}, client {client}: {model:?}"
+                );
             }
         }
     }

@@ -46,7 +46,7 @@ fn lock(server: &Server, client: &mut Client, name: &str) -> LockSnapshot {
 }
 
 #[test]
-fn the_interface_tells_of_locks_what_lock_info_tells() {
+fn the_rust_interface_shows_locks_as_lock_info_does() {
     let server = ours::manual_server();
     let mut client = Client::connect(server.addr());
     assert_eq!(lock(&server, &mut client, "native").mode, LockMode::Free);
@@ -94,7 +94,7 @@ fn the_interface_tells_of_locks_what_lock_info_tells() {
 }
 
 #[test]
-fn a_handle_turns_the_clock_from_another_thread_and_outlives_its_server() {
+fn a_handle_works_on_another_thread_and_outlives_its_server() {
     let server = ours::manual_server();
     let mut client = Client::connect(server.addr());
     client.line("LOCK.ACQUIRE l a PX 100");
@@ -122,7 +122,7 @@ fn at<'r>(reply: &'r Reply, way: &[&str]) -> &'r Reply {
 }
 
 #[test]
-fn in_full_there_is_more_of_holders_and_waiters() {
+fn lock_info_full_shows_details_of_holders_and_waiters() {
     let server = ours::manual_server();
     let mut client = Client::connect_resp3(server.addr());
     let mut full = |line: &str| {
@@ -167,7 +167,7 @@ fn in_full_there_is_more_of_holders_and_waiters() {
 
 /// The lease of the lock is the longest of the readers' leases.
 #[test]
-fn in_full_each_reader_has_its_own_lease() {
+fn lock_info_full_shows_the_lease_of_each_reader() {
     let server = ours::manual_server();
     let mut client = Client::connect_resp3(server.addr());
     for line in ["LOCK.ACQUIRE r a SHARED PX 3000", "LOCK.ACQUIRE r b SHARED PX 8000"] {
@@ -186,7 +186,7 @@ fn in_full_each_reader_has_its_own_lease() {
 }
 
 #[test]
-fn what_lock_info_takes_is_full_or_nothing() {
+fn lock_info_takes_full_or_nothing() {
     let server = ours::manual_server();
     let mut client = Client::connect(server.addr());
     for line in ["LOCK.INFO l ALL", "LOCK.INFO l FULL FULL"] {

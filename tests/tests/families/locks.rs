@@ -94,7 +94,7 @@ fn bad_arguments_are_refused_and_change_nothing() {
 }
 
 #[test]
-fn waiters_are_served_first_come_first_served() {
+fn waiters_are_served_in_order_of_arrival() {
     let mut s = ours::manual_scenario();
     s.run("LOCK.ACQUIRE l a");
     for (n, name) in ["b", "c", "d"].into_iter().enumerate() {
@@ -133,7 +133,7 @@ fn waiters_are_served_first_come_first_served() {
 }
 
 #[test]
-fn a_wait_ends_with_its_time() {
+fn a_wait_ends_at_its_timeout() {
     let mut s = ours::manual_scenario();
     s.run("LOCK.ACQUIRE l a");
     s.on("b").send("LOCK.ACQUIRE l b BLOCK 500");
@@ -146,7 +146,7 @@ fn a_wait_ends_with_its_time() {
 }
 
 #[test]
-fn whoever_makes_the_key_go_wakes_the_waiter() {
+fn every_removal_of_the_key_wakes_the_waiter() {
     let mut s = ours::manual_scenario();
     s.run("LOCK.ACQUIRE l a");
     s.on("b").send("LOCK.ACQUIRE l b BLOCK 0");
@@ -160,7 +160,7 @@ fn whoever_makes_the_key_go_wakes_the_waiter() {
 
 /// A waiter whose owner has come to hold the lock is served, whatever its place in the queue.
 #[test]
-fn who_holds_the_lock_already_is_served_wherever_it_stands() {
+fn a_waiter_that_already_holds_the_lock_is_served_at_any_place() {
     let mut s = ours::manual_scenario();
     s.run("LOCK.ACQUIRE l a PX 100");
     for (n, (name, owner)) in [("b", "x"), ("c", "z"), ("d", "x")].into_iter().enumerate() {
@@ -182,7 +182,7 @@ fn who_holds_the_lock_already_is_served_wherever_it_stands() {
 }
 
 #[test]
-fn renewing_sets_the_lease_of_what_is_held() {
+fn lock_renew_sets_the_leases_of_held_locks() {
     let mut s = ours::manual_scenario();
     s.run("LOCK.ACQUIRE l a PX 1000");
     s.run("LOCK.ACQUIRE m a PX 1000");
@@ -195,7 +195,7 @@ fn renewing_sets_the_lease_of_what_is_held() {
 }
 
 #[test]
-fn a_release_tells_redissons_waiters() {
+fn a_release_notifies_waiters_of_redisson() {
     let mut s = ours::manual_scenario();
     s.on("w")
         .send("SUBSCRIBE redisson_lock__channel:{l}")
@@ -220,7 +220,7 @@ fn other_layouts_are_not_mixed_up() {
 }
 
 #[test]
-fn in_transactions_and_scripts_nobody_waits() {
+fn block_does_not_wait_in_transactions_and_scripts() {
     let mut s = ours::manual_scenario();
     s.run("LOCK.ACQUIRE l a");
     s.check("MULTI", "+OK").check("LOCK.ACQUIRE l b BLOCK 0", "+QUEUED").check("EXEC", "[(nil)]");
@@ -229,7 +229,7 @@ fn in_transactions_and_scripts_nobody_waits() {
 
 /// A thousand waiters, and one release after another: each release wakes one client and retries at most one more.
 #[test]
-fn a_thousand_waiters_cost_one_wake_a_release() {
+fn one_release_wakes_one_of_a_thousand_waiters() {
     let server = ours::manual_server();
     let mut main = Client::connect(server.addr());
     main.line("LOCK.ACQUIRE l holder");
@@ -250,7 +250,7 @@ fn a_thousand_waiters_cost_one_wake_a_release() {
 }
 
 #[test]
-fn an_owner_holds_a_lock_no_more_often_than_it_allows() {
+fn noreenter_and_maxholds_limit_the_holds_of_an_owner() {
     let mut s = ours::manual_scenario();
     check_granted!(s, "LOCK.ACQUIRE l a NOREENTER", 1, 1, 30000, 0, "none");
     s.check("LOCK.ACQUIRE l a NOREENTER", "-REENTRANT this owner already holds the lock");
@@ -270,7 +270,7 @@ fn an_owner_holds_a_lock_no_more_often_than_it_allows() {
 }
 
 #[test]
-fn who_has_a_higher_priority_is_served_before_those_who_came_earlier() {
+fn a_higher_priority_is_served_before_earlier_arrivals() {
     let mut s = ours::manual_scenario();
     s.run("LOCK.ACQUIRE l a");
     let waiters =

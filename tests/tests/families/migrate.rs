@@ -46,7 +46,7 @@ impl Way {
 }
 
 /// Runs between two of our servers, and between ours and real ones.
-fn each_way(go: impl Fn(&mut Way)) {
+fn for_each_pair(go: impl Fn(&mut Way)) {
     let (one, other) = (ours::server(), ours::server());
     go(&mut Way::between(&one, &other));
     for kind in [Kind::Redis, Kind::Valkey] {
@@ -58,7 +58,7 @@ fn each_way(go: impl Fn(&mut Way)) {
 
 #[test]
 fn values_of_every_type_move() {
-    each_way(|way| {
+    for_each_pair(|way| {
         for line in [
             "SET string text",
             "RPUSH list a b 3",
@@ -90,8 +90,8 @@ fn values_of_every_type_move() {
 }
 
 #[test]
-fn a_key_keeps_the_time_that_it_has_left() {
-    each_way(|way| {
+fn a_migrated_key_keeps_its_remaining_time() {
+    for_each_pair(|way| {
         way.on_source("SET k v PX 5000000", "+OK").on_source("SET forever v", "+OK");
         way.migrate("\"\" 3 60000 KEYS k forever", "+OK").on_target("SELECT 3", "+OK");
         way.on_target("TTL forever", ":-1");
@@ -102,8 +102,8 @@ fn a_key_keeps_the_time_that_it_has_left() {
 }
 
 #[test]
-fn options_say_what_happens_to_keys_on_both_sides() {
-    each_way(|way| {
+fn copy_and_replace_decide_about_keys_on_both_servers() {
+    for_each_pair(|way| {
         way.on_source("MSET k v other w", "+OK").on_target("SET k old", "+OK");
         let busy = "-ERR Target instance replied with error: BUSYKEY Target key name already exists.";
         way.migrate("k 0 60000", busy).on_source("GET k", "\"v\"").on_target("GET k", "\"old\"");
@@ -122,8 +122,8 @@ fn options_say_what_happens_to_keys_on_both_sides() {
 }
 
 #[test]
-fn a_target_with_a_password_wants_it() {
-    each_way(|way| {
+fn a_target_with_a_password_needs_authentication() {
+    for_each_pair(|way| {
         way.on_source("SET k v", "+OK").on_target("CONFIG SET requirepass secret", "+OK");
         let refused = |text: &str| format!("-ERR Target instance replied with error: {text}");
         way.migrate("k 0 60000", &refused("NOAUTH Authentication required."));
@@ -138,7 +138,7 @@ fn a_target_with_a_password_wants_it() {
 
 #[test]
 fn many_keys_and_large_ones_move() {
-    each_way(|way| {
+    for_each_pair(|way| {
         way.on_source("DEBUG POPULATE 5000 key 30", "+OK")
             .on_source("DEBUG POPULATE 1 large 20000000", "+OK");
         let keys: Vec<String> = (0..5000).map(|number| format!("key:{number}")).collect();
@@ -148,8 +148,8 @@ fn many_keys_and_large_ones_move() {
 }
 
 #[test]
-fn the_source_sees_a_deletion() {
-    each_way(|way| {
+fn migrating_publishes_a_deletion_on_the_source() {
+    for_each_pair(|way| {
         let mut listener = Client::connect(way.source.peer());
         way.on_source("CONFIG SET notify-keyspace-events KEA", "+OK").on_source("SET k v", "+OK");
         listener.line("SUBSCRIBE __keyevent@0__:del");
@@ -193,7 +193,7 @@ fn each_source(go: impl Fn(&mut Client)) {
 }
 
 #[test]
-fn only_what_the_target_says_to_have_is_deleted() {
+fn only_keys_that_the_target_acknowledges_are_deleted() {
     each_source(|source| {
         let error = |text: &str| format!("-ERR Target instance replied with error: {text}");
         for (said, words, expected, left) in [
@@ -229,7 +229,7 @@ fn only_what_the_target_says_to_have_is_deleted() {
 }
 
 #[test]
-fn a_target_that_cannot_be_talked_to_gets_nothing() {
+fn an_unreachable_target_is_an_error_and_keeps_the_keys() {
     let (silent, closing) = (fake(std::mem::forget), fake(drop));
     each_source(|source| {
         source.line("SET k v");
@@ -256,7 +256,7 @@ fn a_target_that_cannot_be_talked_to_gets_nothing() {
 
 /// The server waits for itself until the timeout; the commands that it has sent by then run afterwards.
 #[test]
-fn a_server_that_is_its_own_target_goes_on_after_the_timeout() {
+fn migrating_to_the_server_itself_fails_at_the_timeout() {
     each_source(|source| {
         source.line("SET k v");
         let port = source.peer().port();
@@ -266,7 +266,7 @@ fn a_server_that_is_its_own_target_goes_on_after_the_timeout() {
 }
 
 #[test]
-fn what_is_wrong_is_told_before_anything_is_sent() {
+fn invalid_requests_are_refused_before_anything_is_sent() {
     family::same_everywhere(|s| {
         s.check("SET k v", "+OK");
         let (syntax, number) = ("-ERR syntax error", "-ERR value is not an integer or out of range");

@@ -33,7 +33,7 @@ fn next(monitor: &mut Client, own: &Client) -> String {
 
 /// Requires that every server shows the same after these requests; their replies are ignored.
 #[track_caller]
-fn shown(requests: &[&[&str]], expected: &[&str]) {
+fn check_monitored(requests: &[&[&str]], expected: &[&str]) {
     for server in servers() {
         let mut monitor = monitor(&server);
         let mut client = Client::connect(server.addr());
@@ -48,17 +48,17 @@ fn shown(requests: &[&[&str]], expected: &[&str]) {
     }
 }
 
-/// Works as [`shown`], for lines.
+/// Works as [`check_monitored`], for lines.
 #[track_caller]
-fn lines_shown(lines: &[&str], expected: &[&str]) {
+fn check_lines_monitored(lines: &[&str], expected: &[&str]) {
     let requests: Vec<Vec<&str>> = lines.iter().map(|line| line.split(' ').collect()).collect();
     let requests: Vec<&[&str]> = requests.iter().map(Vec::as_slice).collect();
-    shown(&requests, expected);
+    check_monitored(&requests, expected);
 }
 
 #[test]
 fn calls_are_shown_as_they_were_made() {
-    shown(
+    check_monitored(
         &[
             &["get", "k"],
             &["SET", "k", "a \"q\" \0\n\r\t\x07\x08\\ü\x7f"],
@@ -81,8 +81,8 @@ fn calls_are_shown_as_they_were_made() {
 }
 
 #[test]
-fn what_is_refused_or_for_administrators_is_not_shown() {
-    lines_shown(
+fn refused_and_administrative_commands_are_not_shown() {
+    check_lines_monitored(
         &[
             "nosuch x",
             "get",
@@ -94,7 +94,7 @@ fn what_is_refused_or_for_administrators_is_not_shown() {
         ],
         &[],
     );
-    lines_shown(
+    check_lines_monitored(
         &["acl whoami", "slowlog help"],
         &["[0 own] \"acl\" \"whoami\"", "[0 own] \"slowlog\" \"help\""],
     );
@@ -102,7 +102,7 @@ fn what_is_refused_or_for_administrators_is_not_shown() {
 
 #[test]
 fn secrets_are_not_shown() {
-    lines_shown(
+    check_lines_monitored(
         &[
             "auth secret",
             "AUTH name secret",
@@ -121,8 +121,8 @@ fn secrets_are_not_shown() {
 }
 
 #[test]
-fn a_transaction_is_shown_when_it_runs() {
-    lines_shown(
+fn commands_of_a_transaction_are_shown_when_it_runs() {
+    check_lines_monitored(
         &["multi", "set k 1", "get k", "exec", "multi", "get k", "discard", "multi", "monitor", "exec"],
         &[
             "[0 own] \"multi\"",
@@ -138,12 +138,12 @@ fn a_transaction_is_shown_when_it_runs() {
 }
 
 #[test]
-fn a_script_is_shown_before_what_it_calls() {
+fn a_script_is_shown_before_its_calls() {
     let script = "redis.call('set','k',1) redis.call('select',7) return redis.call('get','k')";
     let eval = format!("[0 own] \"EVAL\" \"{script}\" \"0\"");
     let library = "#!lua name=l\nredis.register_function('f', function() return redis.call('ping') end)";
     let load = format!("[0 own] \"function\" \"load\" \"{}\"", library.replace('\n', "\\n"));
-    shown(
+    check_monitored(
         &[
             &["EVAL", script, "0"],
             &["eval", "return 1", "x"],
@@ -166,7 +166,7 @@ fn a_script_is_shown_before_what_it_calls() {
 }
 
 #[test]
-fn a_request_that_waits_is_shown_once() {
+fn a_blocking_request_is_shown_once() {
     for server in servers() {
         let mut monitor = monitor(&server);
         let [mut waiter, mut pusher] = [0; 2].map(|_| Client::connect(server.addr()));
@@ -181,7 +181,7 @@ fn a_request_that_waits_is_shown_once() {
 }
 
 #[test]
-fn a_monitor_touches_no_keys_and_is_shown_its_own_calls() {
+fn a_monitor_cannot_use_keys_and_is_shown_its_own_calls() {
     for server in servers() {
         let mut monitor = monitor(&server);
         for line in ["GET k", "SET k v", "EVAL \"return 1\" 0", "PUBLISH c m", "DBSIZE"] {
@@ -207,7 +207,7 @@ fn a_monitor_touches_no_keys_and_is_shown_its_own_calls() {
 }
 
 #[test]
-fn monitors_may_be_closed_and_come_again() {
+fn monitors_can_disconnect_and_reconnect() {
     for server in servers() {
         let [gone, mut first, mut second] = [0; 3].map(|_| monitor(&server));
         drop(gone);
@@ -255,7 +255,7 @@ fn a_monitor_that_does_not_read_is_disconnected() {
 }
 
 #[test]
-fn a_monitor_is_shown_the_time_that_a_test_has_set() {
+fn a_monitor_shows_the_manual_clock() {
     let server = ours::manual_server();
     let mut monitor = monitor(&server);
     let mut client = Client::connect(server.addr());
@@ -267,7 +267,7 @@ fn a_monitor_is_shown_the_time_that_a_test_has_set() {
 
 /// The monitor's lines wait until the script has ended, but within a limit.
 #[test]
-fn a_long_script_does_not_fill_the_memory_with_what_it_shows() {
+fn a_long_script_does_not_fill_the_memory_with_monitor_lines() {
     let server = ours::server();
     let mut idle = monitor(&server);
     let mut client = Client::connect(server.addr());

@@ -81,7 +81,7 @@ fn malformed_requests_are_refused_as_redis_refuses_them() {
 }
 
 #[test]
-fn an_error_of_the_protocol_quotes_a_byte_as_it_is() {
+fn a_protocol_error_quotes_a_byte_unchanged() {
     let inputs: Vec<Vec<u8>> = (0..=255).map(|byte| [b"*1\r\n", &[byte][..], b"x\r\n"].concat()).collect();
     same_bytes("", &inputs.iter().map(Vec::as_slice).collect::<Vec<_>>());
     let server = ours::server();
@@ -122,7 +122,7 @@ fn errors_quote_words_as_they_are_up_to_a_nul() {
 }
 
 #[test]
-fn requests_that_are_none_are_passed_over() {
+fn empty_requests_are_skipped() {
     same_bytes(
         "",
         &[
@@ -171,7 +171,7 @@ fn a_web_page_cannot_command_the_server() {
 }
 
 #[test]
-fn little_is_believed_before_the_password() {
+fn only_small_requests_are_accepted_before_authentication() {
     let long = encode(&[b"PING".to_vec(), vec![b'x'; 20_000]]);
     let fits = encode(&[b"ECHO".to_vec(), vec![b'x'; 16_384]]);
     let many = encode(&["x"; 11]);
@@ -197,7 +197,7 @@ fn little_is_believed_before_the_password() {
 }
 
 #[test]
-fn a_request_may_come_in_pieces_and_many_at_once() {
+fn requests_may_arrive_in_pieces_or_pipelined() {
     let server = ours::server();
     let mut client = Client::connect(server.addr());
     for byte in encode(&["SET", "key", "va\r\nlue"]) {
@@ -222,7 +222,7 @@ fn a_header_reserves_no_memory() {
 }
 
 #[test]
-fn too_much_that_is_no_request_yet_ends_the_connection() {
+fn an_unfinished_request_over_the_limit_ends_the_connection() {
     let server = server_with(&[("client-query-buffer-limit", "1mb")]);
     let mut client = Client::connect(server.addr());
     client.send_raw(b"*2\r\n$4\r\nECHO\r\n$10000000\r\n");
@@ -236,7 +236,7 @@ fn too_much_that_is_no_request_yet_ends_the_connection() {
 }
 
 #[test]
-fn there_are_no_more_clients_than_allowed() {
+fn clients_beyond_maxclients_are_refused() {
     let server = server_with(&[("maxclients", "2")]);
     let mut first = Client::connect(server.addr());
     let mut second = Client::connect(server.addr());
@@ -253,7 +253,7 @@ fn there_are_no_more_clients_than_allowed() {
 }
 
 #[test]
-fn a_place_is_free_again_when_its_client_is_gone() {
+fn a_disconnected_client_frees_its_place_under_maxclients() {
     let server = server_with(&[("maxclients", "2")]);
     let mut first = Client::connect(server.addr());
     let mut second = Client::connect(server.addr());
@@ -288,7 +288,7 @@ fn publish_until_cut_off(server: &Server, message: &[u8]) -> usize {
 }
 
 #[test]
-fn a_subscriber_that_does_not_read_is_cut_off() {
+fn a_subscriber_that_does_not_read_is_disconnected() {
     let server = server_with(&[("client-output-buffer-limit", "pubsub 1mb 0 0")]);
     let message = vec![b'x'; 100_000];
     // The limit counts the bytes that the system has not taken yet; the system's own buffers come on top.
@@ -297,7 +297,7 @@ fn a_subscriber_that_does_not_read_is_cut_off() {
 }
 
 #[test]
-fn a_subscriber_that_reads_is_never_cut_off() {
+fn a_subscriber_that_reads_is_never_disconnected() {
     let server = server_with(&[("client-output-buffer-limit", "pubsub 1mb 0 0")]);
     let mut subscriber = Client::connect(server.addr());
     subscriber.line("SUBSCRIBE c");
@@ -310,7 +310,7 @@ fn a_subscriber_that_reads_is_never_cut_off() {
 }
 
 #[test]
-fn a_stranger_that_does_not_read_is_cut_off() {
+fn an_unauthenticated_client_that_does_not_read_is_disconnected() {
     let server = server_with(&[("requirepass", "secret")]);
     let mut deaf = Client::connect(server.addr());
     let requests = encode(&["PING"]).repeat(10_000);
@@ -322,7 +322,7 @@ fn a_stranger_that_does_not_read_is_cut_off() {
 }
 
 #[test]
-fn a_client_that_reads_late_is_sent_everything_before_it_is_let_go() {
+fn a_client_that_quits_and_reads_late_gets_all_replies() {
     let server = ours::server();
     let (mut client, mut other) = (Client::connect(server.addr()), Client::connect(server.addr()));
     let big = "x".repeat(1 << 24);
@@ -340,7 +340,7 @@ fn a_client_that_reads_late_is_sent_everything_before_it_is_let_go() {
 }
 
 #[test]
-fn an_error_of_the_protocol_comes_once_and_after_all_replies() {
+fn a_protocol_error_is_sent_once_after_all_replies() {
     const GETS: usize = 3000;
     let server = ours::server();
     let mut client = Client::connect(server.addr());
@@ -359,7 +359,7 @@ fn an_error_of_the_protocol_comes_once_and_after_all_replies() {
 }
 
 #[test]
-fn a_client_that_asks_for_much_and_closes_its_end_is_answered_in_full() {
+fn a_half_closed_client_gets_all_replies() {
     const PINGS: usize = 6000;
     let server = ours::server();
     // The bytes exceed one read. The moment at which the server sees the end varies.

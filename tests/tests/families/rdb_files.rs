@@ -114,7 +114,7 @@ fn await_saved(client: &mut Client) {
 }
 
 #[test]
-fn what_is_saved_is_there_again() {
+fn saved_data_are_loaded_by_a_reload_and_at_the_start() {
     let directory = Directory::new();
     let server = server_in(&directory);
     let mut client = Client::connect(server.addr());
@@ -183,7 +183,7 @@ fn kept_through_a_reload(master: &dyn Endpoint, replica: &dyn Endpoint) -> [Stri
 }
 
 #[test]
-fn a_reload_leaves_replicas_what_they_have() {
+fn a_reload_keeps_the_data_of_replicas() {
     let (one, other) = (Directory::new(), Directory::new());
     let ours = kept_through_a_reload(&server_in(&one), &server_in(&other));
     assert_eq!(ours, [":2", ":3"]);
@@ -230,7 +230,7 @@ fn files_go_from_server_to_server() {
 }
 
 #[test]
-fn a_save_in_the_background_has_what_there_was_when_it_began() {
+fn a_background_save_has_the_data_of_its_start() {
     let directory = Directory::new();
     let server = server_in(&directory);
     let mut client = Client::connect(server.addr());
@@ -263,7 +263,7 @@ fn a_save_in_the_background_has_what_there_was_when_it_began() {
 
 /// A server in a test's own process reads a file only if told to.
 #[test]
-fn who_serves_a_test_begins_empty() {
+fn a_test_server_starts_without_data() {
     let directory = Directory::new();
     let server = server_in(&directory);
     let mut client = Client::connect(server.addr());
@@ -290,7 +290,7 @@ fn with_save_point(directory: &Directory) -> (Child, u16) {
 
 /// A harness that stops a server leaves no file that the next server would read; a file is written only on request.
 #[test]
-fn save_points_are_told_and_no_end_writes_unless_it_is_told_to() {
+fn save_points_are_reported_and_shutdown_saves_only_on_request() {
     for (before, end, saves) in [
         ("PING", "-TERM", false),
         ("PING", "-INT", false),
@@ -340,7 +340,7 @@ fn a_save_that_fails_changes_nothing() {
 }
 
 #[test]
-fn a_file_that_is_broken_is_refused_as_a_whole() {
+fn a_broken_file_is_refused_as_a_whole() {
     let directory = Directory::new();
     let server = server_in(&directory);
     let mut client = Client::connect(server.addr());
@@ -377,7 +377,7 @@ fn a_file_that_is_broken_is_refused_as_a_whole() {
 }
 
 #[test]
-fn keys_that_are_over_are_not_read() {
+fn expired_keys_are_not_loaded() {
     let directory = Directory::new();
     let server = server_in(&directory);
     let mut client = Client::connect(server.addr());
@@ -393,7 +393,7 @@ fn keys_that_are_over_are_not_read() {
 }
 
 #[test]
-fn redis_cli_writes_what_it_is_sent() {
+fn redis_cli_writes_the_file_that_it_receives() {
     let Some(program) = find_in_path("redis-cli").filter(|_| is_wanted("redis-cli")) else { return };
     let directory = Directory::new();
     let server = ours::server();

@@ -70,7 +70,7 @@ const BLOCKED: &str = "until INFO clients => blocked_clients:1";
 const UNBLOCKED: &str = "until INFO clients => blocked_clients:0";
 
 #[test]
-fn a_waiter_that_is_served_hears_nothing_while_replies_are_off() {
+fn a_served_waiter_gets_no_reply_while_replies_are_off() {
     case(
         &[
             "a: CLIENT REPLY OFF",
@@ -86,7 +86,7 @@ fn a_waiter_that_is_served_hears_nothing_while_replies_are_off() {
 }
 
 #[test]
-fn the_reply_that_is_skipped_is_that_of_the_request_which_waited() {
+fn skip_applies_to_the_reply_of_a_blocking_request() {
     case(
         &["a: CLIENT REPLY SKIP", "a: BLPOP l 0", BLOCKED, "b: RPUSH l x", "a: PING", "a: PING"],
         "+PONG +PONG",
@@ -98,7 +98,7 @@ fn the_reply_that_is_skipped_is_that_of_the_request_which_waited() {
 }
 
 #[test]
-fn a_wait_that_is_over_says_nothing_either() {
+fn a_wait_that_times_out_sends_nothing_while_replies_are_off() {
     case(
         &["a: CLIENT REPLY OFF", "a: BLPOP l 0.01", "a: PING", "a: CLIENT REPLY ON", "a: PING"],
         "+OK +PONG",
@@ -107,7 +107,7 @@ fn a_wait_that_is_over_says_nothing_either() {
 }
 
 #[test]
-fn a_waiter_that_is_served_an_error_hears_nothing() {
+fn a_waiter_gets_no_error_while_replies_are_off() {
     let lines = |mode| {
         [
             mode,
@@ -125,7 +125,7 @@ fn a_waiter_that_is_served_an_error_hears_nothing() {
 }
 
 #[test]
-fn a_client_that_is_unblocked_hears_nothing() {
+fn an_unblocked_client_gets_no_reply_while_replies_are_off() {
     for (mode, rest) in [("OFF", ""), ("SKIP", "+PONG ")] {
         for reason in ["TIMEOUT", "ERROR"] {
             for server in servers() {
@@ -153,7 +153,7 @@ const SUBSCRIBED: &str = "*3 $9 subscribe $1 c :1";
 const MESSAGE: &str = "*3 $7 message $1 c $1 m";
 
 #[test]
-fn subscriptions_are_confirmed_and_messages_sent_whatever_the_mode() {
+fn subscriptions_and_messages_are_sent_in_every_reply_mode() {
     for mode in ["a: CLIENT REPLY OFF", "a: CLIENT REPLY SKIP"] {
         case(
             &[mode, "a: SUBSCRIBE c", "until PUBSUB NUMSUB c => :1", "b: PUBLISH c m", "a: UNSUBSCRIBE"],
@@ -171,7 +171,7 @@ fn subscriptions_are_confirmed_and_messages_sent_whatever_the_mode() {
 }
 
 #[test]
-fn a_transaction_is_silent_from_the_place_where_it_turns_replies_off() {
+fn client_reply_off_in_a_transaction_applies_from_there_on() {
     case(
         &["a: MULTI", "a: PING", "a: CLIENT REPLY OFF", "a: INCR k", "a: EXEC", "a: PING"],
         &["+OK +QUEUED +QUEUED +QUEUED", "*3 +PONG"].join(" "),
@@ -195,7 +195,7 @@ fn a_transaction_is_silent_from_the_place_where_it_turns_replies_off() {
 }
 
 #[test]
-fn a_transaction_may_end_the_silence_that_it_began_in() {
+fn client_reply_on_in_a_transaction_turns_replies_on() {
     case(
         &[
             "a: CLIENT REPLY OFF",
@@ -224,19 +224,19 @@ fn skip_within_a_transaction_skips_the_request_after_exec() {
 }
 
 #[test]
-fn errors_are_replies_too() {
+fn reply_modes_apply_to_errors() {
     case(&["a: CLIENT REPLY OFF", "a: NOSUCH", "a: GET", "a: EXEC", "a: AUTH x", "a: CLIENT REPLY x"], "");
     case(&["a: CLIENT REPLY SKIP", "a: NOSUCH", "a: PING"], "+PONG");
 }
 
 #[test]
-fn the_protocol_changes_in_silence() {
+fn hello_changes_the_protocol_while_replies_are_off() {
     case(&["a: CLIENT REPLY OFF", "a: HELLO 3", "a: CLIENT REPLY ON", "a: HGETALL h"], "+OK %0");
     case(&["a: CLIENT REPLY SKIP", "a: HELLO 3", "a: HGETALL h"], "%0");
 }
 
 #[test]
-fn modes_follow_one_another() {
+fn each_reply_mode_may_follow_another() {
     case(&["a: CLIENT REPLY OFF", "a: CLIENT REPLY SKIP", "a: CLIENT REPLY ON", "a: PING"], "+OK +PONG");
     case(&["a: CLIENT REPLY SKIP", "a: CLIENT REPLY OFF", "a: PING", "a: PING"], "");
     case(&["a: CLIENT REPLY SKIP", "a: CLIENT REPLY ON", "a: PING"], "+OK +PONG");
@@ -244,7 +244,7 @@ fn modes_follow_one_another() {
 }
 
 #[test]
-fn reset_ends_the_silence_but_its_own_reply_may_be_skipped() {
+fn reset_turns_replies_on_but_its_own_reply_may_be_skipped() {
     case(&["a: CLIENT REPLY OFF", "a: RESET", "a: PING"], "+RESET +PONG");
     case(&["a: CLIENT REPLY SKIP", "a: RESET", "a: PING"], "+PONG");
 }
@@ -252,7 +252,7 @@ fn reset_ends_the_silence_but_its_own_reply_may_be_skipped() {
 /// Redis keeps these connections open for ever, without reading from them: a connection that waits for its last reply
 /// to be written never gets one. Our server closes them.
 #[test]
-fn a_silent_connection_that_is_to_end_ends() {
+fn a_connection_without_replies_can_be_closed() {
     let server = ours::server();
     let last: [&[u8]; 3] = [b"QUIT\r\n", b"CLIENT KILL TYPE normal SKIPME no\r\n", b"*1\r\n:1\r\n"];
     for mode in ["OFF", "SKIP"] {
@@ -266,7 +266,7 @@ fn a_silent_connection_that_is_to_end_ends() {
 }
 
 #[test]
-fn a_transaction_changes_the_protocol_of_the_answers_that_follow() {
+fn hello_in_a_transaction_changes_the_protocol_of_later_replies() {
     let rest = ["a: HGETALL h", "a: GET none", "a: EXEC", "a: HGETALL h"];
     let lines =
         |hello: &'static str| ["a: HSET h f v", "a: MULTI", "a: HGETALL h", hello].into_iter().chain(rest);
@@ -294,7 +294,7 @@ fn a_transaction_changes_the_protocol_of_the_answers_that_follow() {
 }
 
 #[test]
-fn a_client_that_kills_itself_in_a_transaction_hears_nothing_of_the_rest_which_runs() {
+fn a_client_that_kills_itself_in_a_transaction_gets_no_more_replies() {
     for server in servers() {
         let mut client = Client::connect(server.addr());
         let requests =

@@ -47,7 +47,7 @@ fn kill(root: &mut Client, runner: &mut Client, changes: usize) {
 }
 
 #[test]
-fn a_right_that_has_just_gone_is_not_there_while_the_script_behind_it_is_slow() {
+fn a_right_removed_before_a_slow_script_is_gone_during_it() {
     let command = |name: &str| format!("-NOPERM this user has no permissions to run the '{name}' command");
     let key = "-NOPERM this user has no permissions to access one of the keys used as arguments";
     for server in servers() {
@@ -74,7 +74,7 @@ fn a_right_that_has_just_gone_is_not_there_while_the_script_behind_it_is_slow() 
 }
 
 #[test]
-fn a_transaction_that_takes_a_right_and_runs_a_script_has_taken_it() {
+fn a_right_removed_in_the_same_transaction_is_gone_in_its_script() {
     for server in servers() {
         let mut root = root(server.addr());
         let (mut runner, mut other) = (Client::connect(server.addr()), Client::connect(server.addr()));
@@ -92,7 +92,7 @@ fn a_transaction_that_takes_a_right_and_runs_a_script_has_taken_it() {
 }
 
 #[test]
-fn who_comes_behind_a_new_password_stops_nothing_before_it_has_given_it() {
+fn a_new_client_needs_a_new_password_to_stop_a_script() {
     for server in servers() {
         let mut root = root(server.addr());
         for (change, back) in [
@@ -118,7 +118,7 @@ fn who_comes_behind_a_new_password_stops_nothing_before_it_has_given_it() {
 }
 
 #[test]
-fn a_default_user_that_is_off_lets_nobody_in_who_could_stop_a_script() {
+fn no_new_client_can_stop_a_script_if_the_default_user_is_off() {
     for server in servers() {
         let mut root = root(server.addr());
         let mut runner = Client::connect(server.addr());
@@ -134,7 +134,7 @@ fn a_default_user_that_is_off_lets_nobody_in_who_could_stop_a_script() {
 }
 
 #[test]
-fn who_logs_in_as_less_while_a_script_is_slow_may_do_less() {
+fn a_login_during_a_slow_script_applies_at_once() {
     for server in servers() {
         let mut root = root(server.addr());
         assert_eq!(root.line("ACL SETUSER weak on nopass +get ~*").to_string(), "+OK");
@@ -157,7 +157,7 @@ fn who_logs_in_as_less_while_a_script_is_slow_may_do_less() {
 /// A client that is killed, or whose user is removed, loses its rights at once, though its connection may not show it
 /// yet.
 #[test]
-fn who_has_just_been_disconnected_stops_nothing() {
+fn a_disconnected_client_cannot_stop_a_script() {
     for server in servers() {
         let mut root = root(server.addr());
         for request in ["SCRIPT KILL", "SHUTDOWN NOSAVE"] {
@@ -185,7 +185,7 @@ fn who_has_just_been_disconnected_stops_nothing() {
 }
 
 #[test]
-fn a_threshold_that_has_just_been_set_holds_for_the_script_behind_it() {
+fn a_changed_busy_threshold_applies_to_the_next_script() {
     for server in servers() {
         let mut root = root(server.addr());
         for threshold in ["0", "100000"] {

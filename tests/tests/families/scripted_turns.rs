@@ -6,7 +6,7 @@ use lockwheel_tests::ours;
 use lockwheel_tests::reply::Reply;
 
 #[test]
-fn the_clock_moves_when_the_script_has_ended() {
+fn an_advance_in_a_script_happens_at_its_end() {
     let mut s = ours::manual_scenario();
     s.run("CLOCK.SET 1000000");
     s.check("SET k v PX 100", "+OK").check("SET l v PX 200", "+OK");
@@ -24,7 +24,7 @@ fn the_clock_moves_when_the_script_has_ended() {
 }
 
 #[test]
-fn in_a_transaction_it_moves_when_that_has_ended() {
+fn an_advance_in_a_transaction_happens_at_its_end() {
     let mut s = ours::manual_scenario();
     s.check("SET k v PX 100", "+OK").check("MULTI", "+OK");
     s.check("EVAL \"return redis.call('clock.advance', 100)\" 0", "+QUEUED").check("PTTL k", "+QUEUED");
@@ -32,7 +32,7 @@ fn in_a_transaction_it_moves_when_that_has_ended() {
 }
 
 #[test]
-fn what_the_script_did_comes_before_what_the_turn_does() {
+fn effects_of_a_script_come_before_those_of_its_advance() {
     let mut s = ours::manual_scenario();
     s.on("w").send("BLPOP list 1");
     s.check("AWAIT.BLOCKED 1", ":1");
@@ -41,7 +41,7 @@ fn what_the_script_did_comes_before_what_the_turn_does() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_within_the_script() {
+fn an_invalid_advance_is_an_error_in_the_script() {
     let mut s = ours::manual_scenario();
     s.run("CLOCK.SET 0");
     let call = |arguments: &str| format!("EVAL \"return redis.pcall({arguments}).err\" 0");
@@ -60,7 +60,7 @@ fn what_cannot_be_is_refused_within_the_script() {
 }
 
 #[test]
-fn a_script_turns_the_clock_as_often_as_it_likes_but_not_to_and_fro_for_ever() {
+fn a_script_may_advance_often_but_reverse_the_clock_a_limited_number() {
     let mut s = ours::manual_scenario();
     s.run("CLOCK.SET 0");
     s.check("EVAL \"for _ = 1, 100000 do redis.call('clock.advance', 1) end\" 0", "(nil)");
@@ -75,7 +75,7 @@ fn a_script_turns_the_clock_as_often_as_it_likes_but_not_to_and_fro_for_ever() {
 }
 
 #[test]
-fn without_control_no_script_turns_the_clock() {
+fn a_script_cannot_advance_the_clock_without_control() {
     let mut config = Config::default();
     config.control = false;
     let server = Server::builder().config(config).port(0).start().expect("loopback has a free port");

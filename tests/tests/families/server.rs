@@ -32,7 +32,7 @@ fn info(client: &mut Client, section: &str, name: &str) -> String {
 }
 
 #[test]
-fn a_client_tells_and_changes_what_it_is() {
+fn client_setname_and_related_commands_reply_as_on_redis() {
     family::same_everywhere(|s| {
         s.check("CLIENT GETNAME", "(nil)")
             .check("CLIENT SETNAME me", "+OK")
@@ -62,7 +62,7 @@ fn a_client_tells_and_changes_what_it_is() {
 }
 
 #[test]
-fn hello_without_a_login_says_how_to_log_in() {
+fn hello_without_a_login_explains_authentication() {
     let told = "-NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH \
                 <user> <pass> option can be used to authenticate the client and select the RESP protocol version at \
                 the same time";
@@ -77,7 +77,7 @@ fn hello_without_a_login_says_how_to_log_in() {
 }
 
 #[test]
-fn who_publishes_to_itself_gets_the_reply_first() {
+fn a_publisher_gets_the_reply_before_its_own_message() {
     let kinds = as_in_7_2("a client's own messages come after the reply");
     let real = kinds.iter().filter_map(|&kind| RealServer::start(kind, &[]));
     let real: Vec<RealServer> = real.collect();
@@ -100,7 +100,7 @@ fn who_publishes_to_itself_gets_the_reply_first() {
 }
 
 #[test]
-fn a_client_tells_of_its_library() {
+fn client_setinfo_sets_the_library_name_and_version() {
     family::same_on(as_in_7_2("client library names and CLIENT NO-TOUCH"), |s| {
         s.check("CLIENT SETINFO LIB-NAME name(1.2;x)", "+OK")
             .check("CLIENT SETINFO lib-ver 7.2.1", "+OK")
@@ -118,7 +118,7 @@ fn a_client_tells_of_its_library() {
 }
 
 #[test]
-fn the_list_has_the_fields_of_redis_7_2() {
+fn client_list_has_the_fields_of_redis_7_2() {
     let server = ours::server();
     let mut client = Client::connect(server.addr());
     client.line("SELECT 3");
@@ -145,7 +145,7 @@ fn the_list_has_the_fields_of_redis_7_2() {
 }
 
 #[test]
-fn the_list_tells_what_each_client_does() {
+fn client_list_shows_the_state_of_each_client() {
     let server = ours::server();
     let mut client = Client::connect(server.addr());
     let mut others: Vec<Client> = (0..4).map(|_| Client::connect(server.addr())).collect();
@@ -239,7 +239,7 @@ fn fields_of_doings(address: std::net::SocketAddr) -> Vec<String> {
 }
 
 #[test]
-fn the_list_tells_of_clients_what_redis_tells() {
+fn client_list_shows_the_fields_of_redis_for_each_state() {
     let Some(real) = RealServer::start(Kind::Redis, &[]) else { return };
     let server = ours::server();
     let [real, ours] = [real.addr(), server.addr()].map(fields_of_doings);
@@ -293,7 +293,7 @@ fn client_lines(reply: &Reply, into: &mut Vec<String>) {
 }
 
 /// The fields of clients that each of these rounds shows.
-fn fields_of_turns(address: std::net::SocketAddr) -> Vec<(usize, String)> {
+fn fields_of_rounds(address: std::net::SocketAddr) -> Vec<(usize, String)> {
     let mut clients: Vec<(&str, Client)> = Vec::new();
     for name in ["one", "looks", "waits"] {
         let mut client = Client::connect(address);
@@ -324,10 +324,10 @@ fn fields_of_turns(address: std::net::SocketAddr) -> Vec<(usize, String)> {
 }
 
 #[test]
-fn the_list_tells_of_transactions_and_ended_waits_what_redis_tells() {
+fn client_list_shows_transactions_and_ended_waits_as_redis_does() {
     let Some(real) = RealServer::start(Kind::Redis, &[]) else { return };
     let server = ours::server();
-    let [real, ours] = [real.addr(), server.addr()].map(fields_of_turns);
+    let [real, ours] = [real.addr(), server.addr()].map(fields_of_rounds);
     let of_turn = |turn: &usize| format!("after {:?}", TURNS[*turn]);
     for ((turn, real), (_, ours)) in real.iter().zip(&ours) {
         assert_eq!(ours, real, "{}", of_turn(turn));
@@ -336,7 +336,7 @@ fn the_list_tells_of_transactions_and_ended_waits_what_redis_tells() {
 }
 
 #[test]
-fn kill_refuses_what_redis_refuses() {
+fn client_kill_refuses_what_redis_refuses() {
     family::same_everywhere(|s| {
         s.check("CLIENT KILL 127.0.0.1:1", "-ERR No such client")
             .check("CLIENT KILL ID", "-ERR No such client")
@@ -356,7 +356,7 @@ fn kill_refuses_what_redis_refuses() {
 }
 
 #[test]
-fn kill_closes_the_clients_that_are_meant() {
+fn client_kill_closes_the_matching_clients() {
     let server = ours::server();
     let mut client = Client::connect(server.addr());
     let connect = || Client::connect(server.addr());
@@ -413,7 +413,7 @@ fn a_client_that_does_not_read_can_be_killed() {
 }
 
 #[test]
-fn a_wait_is_ended_from_outside() {
+fn client_unblock_ends_a_blocking_request() {
     family::same_everywhere(|s| {
         s.check("CLIENT UNBLOCK nonsense", "-ERR value is not an integer or out of range")
             .check("CLIENT UNBLOCK 999999", ":0")
@@ -435,7 +435,7 @@ fn a_wait_is_ended_from_outside() {
 }
 
 #[test]
-fn replies_are_left_out_as_asked() {
+fn client_reply_suppresses_replies() {
     let run = |address| {
         let mut client = Client::connect(address);
         for line in
@@ -456,7 +456,7 @@ fn replies_are_left_out_as_asked() {
 }
 
 #[test]
-fn keys_are_picked_out_of_requests() {
+fn command_getkeys_finds_the_keys_of_requests() {
     family::same_everywhere(|s| {
         s.check("COMMAND GETKEYS get a", r#"["a"]"#)
             .check("COMMAND GETKEYS MSET a 1 b 2", r#"["a", "b"]"#)
@@ -530,7 +530,7 @@ fn command_counts_and_lists_the_table() {
 
 /// Clients rely on this order when they publish right after they have subscribed over another connection.
 #[test]
-fn what_arrives_first_runs_first_whichever_connection_it_comes_over() {
+fn requests_run_in_order_of_arrival_across_connections() {
     let server = lockwheel::Server::builder().port(0).start().expect("loopback has a free port");
     let [mut writer, mut reader] = [0; 2].map(|_| Client::connect(server.addr()));
     for round in 0..5000 {
@@ -542,7 +542,7 @@ fn what_arrives_first_runs_first_whichever_connection_it_comes_over() {
 }
 
 #[test]
-fn the_server_is_a_master_alone() {
+fn a_standalone_server_is_a_master() {
     family::same_everywhere(|s| {
         s.check_that("ROLE", |reply| reply.to_string().starts_with("[\"master\", :"))
             .check("WAIT 0 0", ":0")
@@ -610,7 +610,7 @@ fn a_changed_parameter_takes_effect() {
 }
 
 #[test]
-fn a_password_holds_for_those_who_come_after_it() {
+fn a_new_password_applies_to_later_connections() {
     let server = ours::server();
     let mut client = Client::connect(server.addr());
     client.line("CONFIG SET requirepass secret");
@@ -626,7 +626,7 @@ fn a_password_holds_for_those_who_come_after_it() {
 }
 
 #[test]
-fn debug_is_for_local_clients_unless_refused_to_all() {
+fn debug_is_allowed_to_local_clients_unless_disabled() {
     ours::scenario().check("DEBUG SLEEP 0", "+OK");
     let refused = "-ERR DEBUG command not allowed. If the enable-debug-command option is set to \"local\", you can run \
                    it from a local connection, otherwise you need to set this option in the configuration file, and \
@@ -687,7 +687,7 @@ fn info_has_sections_and_counts() {
 }
 
 #[test]
-fn info_has_what_clients_read() {
+fn info_has_the_fields_that_clients_read() {
     let server = ours::server();
     let mut client = Client::connect(server.addr());
     let text = text(&client.line("INFO"));
@@ -712,7 +712,7 @@ fn info_has_what_clients_read() {
 }
 
 #[test]
-fn every_help_answers() {
+fn every_help_subcommand_replies() {
     let server: Server = ours::server();
     let mut client = Client::connect(server.addr());
     for command in ours::commands().iter_all() {
@@ -731,7 +731,7 @@ fn every_help_answers() {
 }
 
 #[test]
-fn who_waits_for_replicas_waits_as_long_as_it_said() {
+fn wait_ends_at_its_timeout() {
     let mut s = ours::manual_scenario();
     s.on("waiter").send("WAIT 1 700").send("PING");
     s.check("AWAIT.BLOCKED 1", ":1").run("CLOCK.ADVANCE 699");
@@ -741,7 +741,7 @@ fn who_waits_for_replicas_waits_as_long_as_it_said() {
 }
 
 #[test]
-fn a_wait_for_replicas_without_an_end_ends_when_it_is_told_to() {
+fn client_unblock_ends_a_wait_for_replicas() {
     family::same_everywhere(|s| {
         for (reason, answer) in
             [("", ":0"), ("TIMEOUT", ":0"), ("ERROR", "-UNBLOCKED client unblocked via CLIENT UNBLOCK")]

@@ -10,7 +10,7 @@ const NOT_AN_INTEGER: &str = "-ERR value is not an integer or out of range";
 const SYNTAX: &str = "-ERR syntax error";
 
 #[test]
-fn members_are_added_asked_for_and_removed() {
+fn members_are_added_tested_and_removed() {
     family::same_everywhere(|s| {
         s.check("SADD s 3 1 2 1", ":3")
             .check("SADD s 1", ":0")
@@ -33,7 +33,7 @@ fn members_are_added_asked_for_and_removed() {
 }
 
 #[test]
-fn set_algebra_tells_which_keys_are_missing_up_to_one_that_is_no_set() {
+fn keymiss_events_of_set_algebra_stop_at_a_wrong_type() {
     family::same_everywhere(|s| {
         s.check("CONFIG SET notify-keyspace-events EAm", "+OK").run("SADD s 1 2 3");
         s.run("SET x 1");
@@ -118,7 +118,7 @@ fn sets_are_combined() {
 }
 
 #[test]
-fn a_difference_is_the_same_by_either_way_to_it() {
+fn both_algorithms_give_the_same_difference() {
     family::same_everywhere(|s| {
         // Many other sets that are small: their members are removed, not looked up.
         s.check("SADD a 1 2 3 4 5 6 7 8 9", ":9").check("SADD b 2", ":1").check("SADD c 3 x", ":2");
@@ -132,7 +132,7 @@ fn a_difference_is_the_same_by_either_way_to_it() {
 }
 
 #[test]
-fn what_is_wrong_is_said_in_the_order_of_the_real_server() {
+fn errors_are_reported_in_the_order_of_the_real_server() {
     family::same_everywhere(|s| {
         let range =
             "-ERR value is out of range, value must between -9223372036854775807 and 9223372036854775807";
@@ -199,7 +199,7 @@ fn words(reply: &Reply) -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn what_is_popped_is_gone_and_the_rest_stays() {
+fn spop_removes_the_popped_members_only() {
     let mut s = ours::scenario();
     for size in [20, 1000] {
         let members: BTreeSet<Vec<u8>> = (0..size).map(|n| format!("m{n}").into_bytes()).collect();
@@ -219,7 +219,7 @@ fn what_is_popped_is_gone_and_the_rest_stays() {
 }
 
 #[test]
-fn random_members_of_a_large_set_are_distinct_unless_repetition_is_asked_for() {
+fn random_members_of_a_large_set_are_distinct_for_positive_counts() {
     let mut s = ours::scenario();
     let members: Vec<String> = (0..600).map(|n| format!("m{n}")).collect();
     s.check(&format!("SADD s {}", members.join(" ")), ":600");

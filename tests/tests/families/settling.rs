@@ -36,14 +36,14 @@ impl Trial {
     }
 
     /// The advance of the wall clock since the start, in milliseconds, as `who` sees it.
-    fn turned_ms(&mut self, who: u64) -> i64 {
+    fn elapsed_ms(&mut self, who: u64) -> i64 {
         let time = self.server.ask(who, "TIME");
         let numbers: Vec<i64> = time.split("\r\n").filter_map(|line| line.parse().ok()).collect();
         numbers[0] * 1000 + numbers[1] / 1000 - START_MS
     }
 
     /// The keys in the listener's messages since the last call.
-    fn told(&mut self) -> Vec<String> {
+    fn expired_keys(&mut self) -> Vec<String> {
         let text = self.server.read(self.listener);
         text.split("*3\r\n").skip(1).filter_map(|one| one.lines().nth(5).map(str::to_owned)).collect()
     }
@@ -59,18 +59,18 @@ impl Trial {
 }
 
 #[test]
-fn a_turn_waits_at_each_instant_until_clients_have_been_quiet_for_so_long() {
+fn an_advance_waits_at_each_instant_until_clients_are_quiet() {
     let mut trial = Trial::new();
     trial.server.ask(trial.actor, "SET lease 1 PX 1000");
     trial.server.send(trial.turner, "CLOCK.ADVANCE 3500 SETTLE 20");
     for instant in [1000, 2000, 3000] {
-        assert_eq!(trial.told(), ["lease"], "at {instant}");
+        assert_eq!(trial.expired_keys(), ["lease"], "at {instant}");
         trial.pass(15);
-        assert_eq!(trial.turned_ms(trial.actor), instant);
+        assert_eq!(trial.elapsed_ms(trial.actor), instant);
         trial.server.ask(trial.actor, "SET lease again PX 1000");
         // The clients must be quiet for 20 ms from that request on, not from the instant on.
         trial.pass(19);
-        assert_eq!((trial.told(), trial.answer()), (vec![], None), "at {instant}");
+        assert_eq!((trial.expired_keys(), trial.answer()), (vec![], None), "at {instant}");
         trial.pass(3);
     }
     assert_eq!(trial.answer(), Some([3500, 3, 1]));
@@ -78,7 +78,7 @@ fn a_turn_waits_at_each_instant_until_clients_have_been_quiet_for_so_long() {
 }
 
 #[test]
-fn an_instant_that_tells_nobody_anything_is_not_waited_at() {
+fn an_advance_does_not_wait_at_an_instant_without_output() {
     let mut trial = Trial::new();
     trial.server.ask(trial.listener, "UNSUBSCRIBE");
     for ms in 1..=200 {
@@ -90,33 +90,33 @@ fn an_instant_that_tells_nobody_anything_is_not_waited_at() {
 }
 
 #[test]
-fn many_instants_are_settled_one_after_the_other() {
+fn an_advance_settles_many_instants_in_order() {
     let mut trial = Trial::new();
     for ms in 1..=100 {
         trial.server.ask(trial.actor, &format!("SET {ms} v PX {ms}"));
     }
     trial.server.send(trial.turner, "CLOCK.ADVANCE 100 SETTLE 10 LIMIT 60000");
     for ms in 1..=100 {
-        assert_eq!((trial.told(), trial.turned_ms(trial.actor)), (vec![ms.to_string()], ms));
+        assert_eq!((trial.expired_keys(), trial.elapsed_ms(trial.actor)), (vec![ms.to_string()], ms));
         trial.pass(12);
     }
     assert_eq!(trial.answer(), Some([100, 100, 1]));
 }
 
 #[test]
-fn the_limit_cuts_the_waiting_and_not_the_turn() {
+fn the_limit_shortens_the_wait_and_not_the_advance() {
     let mut trial = Trial::new();
     for key in ["a", "b", "c"] {
         trial.server.ask(trial.actor, &format!("SET {key} v PX {}00", key.as_bytes()[0] - b'a' + 1));
     }
     trial.server.send(trial.turner, "CLOCK.ADVANCE 1000 SETTLE 20 LIMIT 50");
     for _ in 0..5 {
-        assert_eq!((trial.turned_ms(trial.actor), trial.answer()), (100, None));
+        assert_eq!((trial.elapsed_ms(trial.actor), trial.answer()), (100, None));
         trial.pass(10);
     }
     trial.pass(1);
     assert_eq!(trial.answer(), Some([1000, 3, 0]));
-    assert_eq!(trial.told(), ["a", "b", "c"]);
+    assert_eq!(trial.expired_keys(), ["a", "b", "c"]);
     // The default limit is five seconds.
     trial.server.ask(trial.actor, "SET k v PX 10");
     trial.server.send(trial.turner, "CLOCK.NEXT SETTLE 1000");
@@ -130,18 +130,18 @@ fn the_limit_cuts_the_waiting_and_not_the_turn() {
 }
 
 #[test]
-fn two_turns_at_once_each_go_as_far_as_they_were_asked_to() {
+fn two_simultaneous_advances_each_cover_their_own_time() {
     let mut trial = Trial::new();
     trial.server.ask(trial.actor, "SET a v PX 100");
     trial.server.send(trial.turner, "CLOCK.ADVANCE 150 SETTLE 20");
     trial.server.ask(trial.actor, "CLOCK.ADVANCE 1000");
-    assert_eq!(trial.turned_ms(trial.actor), 1100);
+    assert_eq!(trial.elapsed_ms(trial.actor), 1100);
     trial.pass(50);
     assert_eq!(trial.answer(), Some([1150, 1, 1]));
 }
 
 #[test]
-fn who_waits_for_a_turn_can_be_unblocked_and_is_no_blocked_client() {
+fn a_client_that_advances_can_be_unblocked_but_is_not_blocked() {
     let mut trial = Trial::new();
     let begin = |trial: &mut Trial| {
         trial.server.ask(trial.actor, "SET a v PX 100");
@@ -158,13 +158,13 @@ fn who_waits_for_a_turn_can_be_unblocked_and_is_no_blocked_client() {
     begin(&mut trial);
     assert_eq!(trial.server.ask(trial.actor, &format!("{unblock} ERROR")), ":1\r\n");
     assert!(trial.server.read(trial.turner).starts_with("-UNBLOCKED "));
-    assert_eq!(trial.turned_ms(trial.actor), 1100, "it still lets others react");
+    assert_eq!(trial.elapsed_ms(trial.actor), 1100, "it still lets others react");
     trial.pass(1000);
-    assert_eq!(trial.turned_ms(trial.actor), 2000, "the turn goes on");
+    assert_eq!(trial.elapsed_ms(trial.actor), 2000, "the turn goes on");
 }
 
 #[test]
-fn a_turn_goes_on_without_its_client_and_others_may_come_and_go() {
+fn an_advance_continues_after_its_client_has_gone() {
     let mut trial = Trial::new();
     trial.server.ask(trial.actor, "LOCK.ACQUIRE l a PX 100");
     let [first, second] = [trial.server.connect(), trial.server.connect()];
@@ -175,11 +175,11 @@ fn a_turn_goes_on_without_its_client_and_others_may_come_and_go() {
     trial.server.close(second);
     trial.server.close(trial.turner);
     trial.server.notice();
-    assert_eq!(trial.turned_ms(trial.actor), 100);
+    assert_eq!(trial.elapsed_ms(trial.actor), 100);
     trial.server.send(trial.actor, "LOCK.ACQUIRE l d PX 100 BLOCK 0");
     trial.pass(1000);
     assert!(trial.server.read(trial.actor).contains("token"), "after the lease of the first");
-    assert_eq!(trial.turned_ms(trial.actor), 1000);
+    assert_eq!(trial.elapsed_ms(trial.actor), 1000);
 }
 
 #[test]
@@ -246,7 +246,7 @@ fn waiters_over_sockets(threads: usize) {
 }
 
 #[test]
-fn clients_over_sockets_act_at_the_instant_they_were_told_at() {
+fn clients_over_sockets_act_at_the_instant_of_their_message() {
     let runs = [1, 2, 4].map(|threads| thread::spawn(move || waiters_over_sockets(threads)));
     runs.into_iter().for_each(|run| run.join().expect("a thread that ends"));
 }

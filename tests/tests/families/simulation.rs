@@ -47,7 +47,7 @@ const LEASE_RUNS_OUT: &[Step] = &[
 ];
 
 #[test]
-fn a_lease_that_runs_out_by_a_turn_of_the_clock_serves_who_waits() {
+fn a_lease_that_ends_by_an_advance_serves_the_waiter() {
     let seen = run(LEASE_RUNS_OUT, 7);
     let of = |client: usize| seen.iter().filter(move |(_, to, _)| *to == client);
     let (step, _, granted) = of(1).next().expect("it is served");

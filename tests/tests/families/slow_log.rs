@@ -60,7 +60,7 @@ fn logged(lines: &[&[&str]], expected: &[&str]) {
 }
 
 #[test]
-fn calls_are_logged_with_who_made_them() {
+fn calls_are_logged_with_their_client() {
     let long = "x".repeat(200);
     let shown = format!("set k {}... (72 more bytes) own joe", "x".repeat(128));
     let many: Vec<String> =
@@ -110,7 +110,7 @@ fn secrets_are_not_logged() {
 }
 
 #[test]
-fn a_request_that_waits_is_logged_when_it_has_been_served() {
+fn a_blocking_request_is_logged_when_it_is_served() {
     for server in servers() {
         let [mut client, mut waiter] = [0; 2].map(|_| Client::connect(server.addr()));
         let own = address(&mut waiter);
@@ -130,7 +130,7 @@ fn a_request_that_waits_is_logged_when_it_has_been_served() {
 }
 
 #[test]
-fn the_log_has_its_length_and_its_threshold() {
+fn the_slow_log_has_a_maximum_length_and_a_threshold() {
     for server in servers() {
         let mut client = Client::connect(server.addr());
         let mut ask = |line: &str| client.line(line).to_string();
@@ -164,7 +164,7 @@ fn the_log_has_its_length_and_its_threshold() {
 }
 
 #[test]
-fn a_call_has_its_time() {
+fn a_logged_call_has_its_duration() {
     for server in servers() {
         let mut client = Client::connect(server.addr());
         let busy = "local n = 0 for i = 1, 1e6 do n = n + i % 7 end return n";

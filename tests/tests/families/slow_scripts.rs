@@ -17,11 +17,11 @@ const BUSY: &str = "-BUSY Redis is busy running a script. You can only call SCRI
 /// A server that considers every script slow at once, with this number of threads.
 fn hasty_server(threads: usize) -> Server {
     let server = Server::builder().port(0).seed(7).threads(threads).start().expect("a server starts");
-    hasten(server.addr());
+    set_busy_threshold(server.addr());
     server
 }
 
-fn hasten(addr: SocketAddr) {
+fn set_busy_threshold(addr: SocketAddr) {
     assert_eq!(Client::connect(addr).line("CONFIG SET busy-reply-threshold 1").to_string(), "+OK");
 }
 
@@ -79,7 +79,7 @@ const DEAR: &[&str] = &[
     "local t = {} for i = 1, 5e6 do t[i] = i end return {t, t, t, t}",
 ];
 
-fn others_are_told_and_can_kill(threads: usize) {
+fn check_busy_and_kill(threads: usize) {
     let server = hasty_server(threads);
     let mut client = Client::connect(server.addr());
     let fill = "for i = 0, 199999, 1000 do local t = {} for j = 1, 1000 do t[j] = i + j end \
@@ -103,17 +103,17 @@ fn others_are_told_and_can_kill(threads: usize) {
 }
 
 #[test]
-fn others_are_told_of_dear_steps_and_can_kill_on_one_thread() {
-    others_are_told_and_can_kill(1);
+fn clients_get_busy_in_expensive_commands_and_can_kill_on_one_thread() {
+    check_busy_and_kill(1);
 }
 
 #[test]
-fn others_are_told_of_dear_steps_and_can_kill_on_two_threads() {
-    others_are_told_and_can_kill(2);
+fn clients_get_busy_in_expensive_commands_and_can_kill_on_two_threads() {
+    check_busy_and_kill(2);
 }
 
 #[test]
-fn who_is_told_that_a_script_is_killed_finds_nothing_written_and_no_result() {
+fn after_the_reply_to_a_kill_the_script_has_no_effect() {
     for threads in [1, 2, 4] {
         let server = hasty_server(threads);
         let mut client = Client::connect(server.addr());
@@ -134,7 +134,7 @@ fn who_is_told_that_a_script_is_killed_finds_nothing_written_and_no_result() {
 
 /// The answers of one server to a few requests, while a script is slow and after it.
 fn kills_in_transactions(addr: SocketAddr) -> Vec<String> {
-    hasten(addr);
+    set_busy_threshold(addr);
     let mut client = Client::connect(addr);
     let mut answers = Vec::new();
     let mut ask = |client: &mut Client, lines: &[&str]| {
@@ -177,21 +177,21 @@ fn waiting_for_time(us: u64) -> String {
 }
 
 #[test]
-fn a_script_that_waits_for_the_time_ends_once_it_is_slow() {
+fn a_script_that_polls_the_time_ends_once_it_is_slow() {
     let server = hasty_server(1);
     let script = format!("{} return looks > 0", waiting_for_time(50_000));
     assert_eq!(Client::connect(server.addr()).cmd(&["EVAL", &script, "0"]).to_string(), ":1");
 }
 
 #[test]
-fn a_script_that_waits_for_the_time_ends_with_the_usual_threshold() {
+fn a_script_that_polls_the_time_ends_with_the_default_threshold() {
     let server = server();
     let script = format!("{} return looks > 0", waiting_for_time(5_000));
     assert_eq!(Client::connect(server.addr()).cmd(&["EVAL", &script, "0"]).to_string(), ":1");
 }
 
 #[test]
-fn time_stands_within_a_script_that_is_not_slow() {
+fn the_time_does_not_advance_in_a_script_that_is_not_slow() {
     let script = "local a = redis.call('time') for i = 1, 1e6 do end local b = redis.call('time') \
         return a[1] == b[1] and a[2] == b[2]";
     let stands = |address| Client::connect(address).cmd(&["EVAL", script, "0"]).to_string();
@@ -204,7 +204,7 @@ fn time_stands_within_a_script_that_is_not_slow() {
 }
 
 #[test]
-fn time_alone_goes_on_in_a_slow_script() {
+fn only_the_time_advances_in_a_slow_script() {
     let server = hasty_server(1);
     let mut client = Client::connect(server.addr());
     let script = format!(
@@ -218,9 +218,9 @@ fn time_alone_goes_on_in_a_slow_script() {
 }
 
 #[test]
-fn on_frozen_hands_time_stands_in_a_slow_script_too() {
+fn a_frozen_clock_does_not_advance_in_a_slow_script() {
     let server = manual_server();
-    hasten(server.addr());
+    set_busy_threshold(server.addr());
     let mut client = Client::connect(server.addr());
     let running = Running::start(server.addr(), &waiting_for_time(1));
     assert!(running.until_busy(&mut client));

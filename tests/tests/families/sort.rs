@@ -52,7 +52,7 @@ fn keys_named_after_elements_give_weights_and_values() {
 }
 
 #[test]
-fn a_sorted_set_has_an_order_of_its_own() {
+fn by_nosort_keeps_the_order_of_a_sorted_set() {
     family::same_everywhere(|s| {
         s.check("ZADD z 3 a 1 b 2 c", ":3")
             .check("OBJECT ENCODING z", "\"listpack\"")
@@ -65,7 +65,7 @@ fn a_sorted_set_has_an_order_of_its_own() {
 }
 
 #[test]
-fn sets_without_an_order_are_sorted_where_it_must_be_the_same_every_time() {
+fn sets_are_sorted_where_the_result_must_be_deterministic() {
     family::same_everywhere(|s| {
         s.check("SADD t c b a 10 9", ":5")
             .check("SORT t BY nosort STORE d", ":5")
@@ -78,7 +78,7 @@ fn sets_without_an_order_are_sorted_where_it_must_be_the_same_every_time() {
 }
 
 #[test]
-fn nothing_is_zero_and_space_before_a_number_is_skipped() {
+fn an_empty_text_is_zero_and_leading_space_is_skipped() {
     // Valkey refuses an empty text, and space before a number.
     family::same_on(&[Kind::Redis], |s| {
         s.check("RPUSH l ' 1' '' -1 0x10 +4", ":5").check("SORT l", r#"["-1", "", " 1", "+4", "0x10"]"#);
@@ -86,7 +86,7 @@ fn nothing_is_zero_and_space_before_a_number_is_skipped() {
 }
 
 #[test]
-fn numbers_beyond_a_double_are_none() {
+fn numbers_out_of_range_of_a_double_are_refused() {
     // Real servers remember such a number for all later sorting.
     family::same_on(&[], |s| {
         let not_a_double = "-ERR One or more scores can't be converted into double";
@@ -114,7 +114,7 @@ fn cve_2022_35977_limits_do_not_wrap_around() {
 }
 
 #[test]
-fn what_is_stored_and_missed_is_told() {
+fn sort_publishes_events_for_stored_and_missing_keys() {
     family::same_everywhere(|s| {
         s.check("CONFIG SET notify-keyspace-events EAm", "+OK").check("RPUSH l 1 2", ":2");
         family::listen(s);

@@ -41,7 +41,7 @@ fn a_cluster_is_disabled() {
 }
 
 #[test]
-fn nobody_replicates() {
+fn replicaof_on_a_standalone_server_replies_as_on_redis() {
     family::compare_lines(
         Kind::Redis,
         "REPLICAOF NO ONE
@@ -84,13 +84,13 @@ fn nobody_replicates() {
 }
 
 #[test]
-fn an_acknowledgement_is_not_answered() {
+fn replconf_ack_gets_no_reply() {
     let mut s = ours::scenario();
     s.on("main").send("REPLCONF ACK 1").send("REPLCONF GETACK *").send("PING").expect("+PONG");
 }
 
 #[test]
-fn writes_are_on_no_disk() {
+fn waitaof_counts_no_local_fsync() {
     family::same_on(&[Kind::Valkey], |s| {
         s.check("SET k v", "+OK")
             .check("WAITAOF 0 0 0", "[:0, :0]")
@@ -113,7 +113,7 @@ fn writes_are_on_no_disk() {
 }
 
 #[test]
-fn a_save_moves_its_time() {
+fn save_updates_lastsave() {
     let mut s = ours::manual_scenario();
     let info = |text: &'static str| {
         move |reply: &Reply| String::from_utf8_lossy(reply.as_bytes().unwrap()).contains(text)
@@ -170,7 +170,7 @@ fn there_are_no_modules() {
 }
 
 #[test]
-fn a_version_is_all_that_is_drawn() {
+fn lolwut_shows_the_version() {
     let mut s = ours::scenario();
     s.check3("LOLWUT", "\"Redis ver. 7.2.7\\n\"", "=txt:\"Redis ver. 7.2.7\\n\"");
     s.check3("LOLWUT VERSION 5 10", "\"Redis ver. 7.2.7\\n\"", "=txt:\"Redis ver. 7.2.7\\n\"");

@@ -97,7 +97,7 @@ fn timeouts_are_read_as_by_7_2() {
 }
 
 #[test]
-fn before_7_2_a_wait_beyond_the_clock_lasts_until_it_is_served_and_such_a_pause_is_over_at_once() {
+fn before_7_2_huge_waits_last_for_ever_and_huge_pauses_end_at_once() {
     for version in [Version::V6_2, Version::V7_0] {
         let server = Server::builder().port(0).compat(version).start().expect("a free port");
         let [mut waiter, mut other] = [0; 2].map(|_| Client::connect(server.addr()));

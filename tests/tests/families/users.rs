@@ -202,17 +202,17 @@ const REFUSALS: &str = r#"
 "#;
 
 #[test]
-fn rules_are_read_and_told_word_for_word() {
+fn acl_rules_are_read_and_shown_as_by_redis() {
     compare_lines(Kind::Redis, RULES);
 }
 
 #[test]
-fn what_is_refused_is_refused_word_for_word() {
+fn invalid_acl_rules_get_the_errors_of_redis() {
     compare_lines(Kind::Redis, REFUSALS);
 }
 
 #[test]
-fn the_log_tells_who_was_refused_what_and_where() {
+fn acl_log_names_the_user_the_reason_and_the_context() {
     let field = |entry: &Reply, name: &str| {
         let Reply::Array(words) = entry else { panic!("{entry:?} is no list") };
         let at = words.iter().position(|word| *word == Reply::Bulk(name.into())).expect("it is a field");
@@ -251,7 +251,7 @@ fn the_log_tells_who_was_refused_what_and_where() {
 }
 
 #[test]
-fn who_listens_to_what_it_may_not_hear_any_more_is_disconnected() {
+fn a_subscriber_that_loses_its_channel_permission_is_disconnected() {
     same_on(&[Kind::Redis], |s| {
         for (name, rules, stays) in [
             ("literal", "resetchannels &foo &bar", true),
@@ -272,7 +272,7 @@ fn who_listens_to_what_it_may_not_hear_any_more_is_disconnected() {
 }
 
 #[test]
-fn the_clients_of_a_user_that_is_removed_are_disconnected() {
+fn clients_of_a_removed_user_are_disconnected() {
     same_on(&[Kind::Redis], |s| {
         s.check("ACL SETUSER u on nopass +@all ~*", "+OK");
         s.on("b").check("AUTH u x", "+OK").run("CLIENT SETNAME removed");
@@ -283,7 +283,7 @@ fn the_clients_of_a_user_that_is_removed_are_disconnected() {
 }
 
 #[test]
-fn a_client_without_a_login_is_the_default_user_as_soon_as_that_needs_none() {
+fn removing_the_default_password_admits_clients_without_a_login() {
     same_on(&[Kind::Redis], |s| {
         s.on("b").check("PING", "+PONG");
         s.check("ACL SETUSER default >pw", "+OK");
@@ -298,7 +298,7 @@ fn a_client_without_a_login_is_the_default_user_as_soon_as_that_needs_none() {
 }
 
 #[test]
-fn who_may_no_longer_stop_scripts_cannot_stop_the_slow_one_either() {
+fn a_right_removed_before_a_slow_script_cannot_stop_it() {
     let server = ours::server();
     let connect = || Client::connect(Endpoint::addr(&server));
     let (mut admin, mut other, mut slow) = (connect(), connect(), connect());
@@ -318,7 +318,7 @@ fn who_may_no_longer_stop_scripts_cannot_stop_the_slow_one_either() {
 }
 
 #[test]
-fn locks_and_what_steers_a_test_are_categories_of_their_own() {
+fn lock_and_control_commands_have_their_own_acl_categories() {
     let server = ours::server();
     let mut admin = Client::connect(Endpoint::addr(&server));
     let categories = format!("{:?}", admin.line("ACL CAT"));
@@ -348,7 +348,7 @@ fn locks_and_what_steers_a_test_are_categories_of_their_own() {
 }
 
 #[test]
-fn users_and_what_is_refused_to_them_are_counted_as_memory() {
+fn users_and_their_acl_log_count_as_memory() {
     let server = ours::server();
     let mut client = Client::connect(Endpoint::addr(&server));
     // The records of latency grow with each new maximum.
@@ -438,7 +438,7 @@ const WORDS: &[&str] = &[
 ];
 
 #[test]
-fn random_rules_are_read_and_told_word_for_word() {
+fn random_rules_are_read_and_shown_as_by_redis() {
     let Some(real) = RealServer::start(Kind::Redis, &[]) else { return };
     let server = ours::server();
     let connect = |address| Client::connect_with(address, Protocol::Resp2);
@@ -498,7 +498,7 @@ fn rules(rng: &mut Rng, subjects: &[&Subject], categories: &[String]) -> Vec<Vec
 }
 
 /// The arity and the categories of a command in COMMAND INFO.
-fn told(info: Reply) -> Option<(Reply, BTreeSet<String>)> {
+fn arity_and_categories(info: Reply) -> Option<(Reply, BTreeSet<String>)> {
     let Reply::Array(mut infos) = info else { panic!("{info:?} is no list") };
     let Some(Reply::Array(mut info)) = infos.pop() else { return None };
     let Reply::Array(categories) = info.swap_remove(6) else { panic!("categories are a list") };
@@ -507,7 +507,7 @@ fn told(info: Reply) -> Option<(Reply, BTreeSet<String>)> {
 }
 
 #[test]
-fn categories_list_what_they_list_in_redis() {
+fn acl_categories_list_the_commands_of_redis() {
     let Some(real) = RealServer::start(Kind::Redis, &[]) else { return };
     let server = ours::server();
     let (mut theirs, mut own) = (Client::connect(real.addr()), Client::connect(Endpoint::addr(&server)));
@@ -539,7 +539,8 @@ fn random_users_may_make_the_same_random_requests_as_on_redis() {
     // Commands with the same arity and categories on both servers.
     let mut is_the_same = |subject: &&Subject| {
         let line = format!("COMMAND INFO {}", subject.name());
-        told(theirs.line(&line)).is_some_and(|told_there| told(own.line(&line)) == Some(told_there))
+        arity_and_categories(theirs.line(&line))
+            .is_some_and(|told_there| arity_and_categories(own.line(&line)) == Some(told_there))
     };
     let commands = Commands::all();
     let subjects: Vec<&Subject> = commands.iter().filter(|subject| is_the_same(subject)).collect();
@@ -582,7 +583,7 @@ fn directory(name: &str, users: &str) -> PathBuf {
 }
 
 #[test]
-fn users_are_read_from_their_file_and_written_to_it() {
+fn users_are_read_from_and_written_to_their_file() {
     let users = "user alice on +@all ~* &* >alice\n\n  user bob on (+get ~b*) nopass\n";
     let directory = directory("kept", users);
     let options = ["--dir", directory.to_str().expect("it is text"), "--aclfile", "users.acl"];
@@ -660,7 +661,7 @@ const FILES: &[&str] = &[
 ];
 
 #[test]
-fn files_of_users_are_read_whole_or_refused_word_for_word() {
+fn users_files_are_read_whole_or_refused_with_redis_errors() {
     let kept = "user kept on nopass +get ~k*\n";
     let directory = directory("beside", kept);
     let file = directory.join("users.acl");
@@ -685,7 +686,7 @@ fn files_of_users_are_read_whole_or_refused_word_for_word() {
 }
 
 #[test]
-fn a_wrong_file_of_users_ends_the_start_with_its_lines() {
+fn an_invalid_users_file_ends_the_start_with_its_lines() {
     let directory = directory("wrong", "user a +nope ~* ~x &* &y\nuser b \"x\n");
     let run = |options: &[&str]| {
         let mut command = Command::new(program::path());
@@ -710,7 +711,7 @@ fn a_wrong_file_of_users_ends_the_start_with_its_lines() {
 }
 
 #[test]
-fn users_of_the_configuration_are_there_from_the_start_and_again_after_a_reset() {
+fn configured_users_exist_from_the_start_and_after_a_reset() {
     let server = Process::start(&[
         "--user", "worker", "on", ">pw", "+@lock", "~job:*", "--user", "default", "on", "nopass", "~*",
         "+@all",

@@ -286,7 +286,7 @@ fn shortened(mut steps: Vec<Step>) -> Vec<Step> {
 }
 
 #[test]
-fn whoever_waits_is_served_when_everything_is_given_back() {
+fn every_waiter_is_served_once_everything_is_released() {
     let failed: Vec<u64> = seeds(SEEDS).filter(|seed| play(&Author::walk(*seed)).is_err()).collect();
     if let Some(&seed) = failed.first() {
         let steps = shortened(Author::walk(seed));

@@ -25,7 +25,7 @@ fn listen(s: &mut Scenario<Server>, channel: &str) {
 
 /// Requires that the subscriber got this message once, or nothing.
 #[track_caller]
-fn check_told(s: &mut Scenario<Server>, channel: &str, message: Option<&str>) {
+fn check_message(s: &mut Scenario<Server>, channel: &str, message: Option<&str>) {
     if let Some(message) = message {
         s.on("w").expect_push(&format!("[\"message\", \"{channel}\", \"{message}\"]"));
     }
@@ -35,19 +35,19 @@ fn check_told(s: &mut Scenario<Server>, channel: &str, message: Option<&str>) {
 const CHANNEL: &str = "redisson_lock__channel:{l}";
 
 #[test]
-fn every_verb_that_turns_a_lease_to_its_end_tells_who_waits_for_it() {
+fn every_clock_command_that_ends_a_lease_publishes_its_message() {
     for verb in ["CLOCK.ADVANCE 30000", "CLOCK.ADVANCE 40000", "CLOCK.NEXT", "CLOCK.STEP 30000"] {
         let mut s = listening(CHANNEL, 30_000);
         s.run(verb);
         s.check("EXISTS l", ":0");
-        check_told(&mut s, CHANNEL, Some("0"));
+        check_message(&mut s, CHANNEL, Some("0"));
     }
     let mut s = ours::manual_scenario();
     s.run("CLOCK.SET 5000000");
     s.run("LOCK.ACQUIRE l me PX 30000");
     listen(&mut s, CHANNEL);
     s.check("CLOCK.SET 5030000", ":5030000").check("EXISTS l", ":0");
-    check_told(&mut s, CHANNEL, Some("0"));
+    check_message(&mut s, CHANNEL, Some("0"));
     let server = ours::manual_server();
     let [mut main, mut waiter] = [0; 2].map(|_| Client::connect(server.addr()));
     main.line("LOCK.ACQUIRE l me PX 30000");
@@ -57,12 +57,12 @@ fn every_verb_that_turns_a_lease_to_its_end_tells_who_waits_for_it() {
 }
 
 #[test]
-fn with_nowake_nobody_is_told() {
+fn nowake_suppresses_notifications() {
     for verb in ["CLOCK.ADVANCE 30000 NOWAKE", "CLOCK.NEXT NOWAKE", "CLOCK.NEXT NOWAKE COUNT 2"] {
         let mut s = listening(CHANNEL, 30_000);
         s.run(verb);
         s.check("EXISTS l", ":0");
-        check_told(&mut s, CHANNEL, None);
+        check_message(&mut s, CHANNEL, None);
     }
     let mut s = listening(CHANNEL, 30_000);
     let expected = "-ERR syntax error: expected NOWAKE or SETTLE, found 'WAKE'. Did you mean 'NOWAKE'?";
@@ -70,7 +70,7 @@ fn with_nowake_nobody_is_told() {
         .check("CLOCK.NEXT NOWAKE NOWAKE", "-ERR syntax error: 'NOWAKE' is given twice");
     s.run("CLOCK.ADVANCE 1 NOWAKE");
     s.run("CLOCK.ADVANCE 29999");
-    check_told(&mut s, CHANNEL, Some("0"));
+    check_message(&mut s, CHANNEL, Some("0"));
 }
 
 #[test]
@@ -79,36 +79,36 @@ fn each_kind_of_lock_has_its_channel_and_its_message() {
         let mut s = listening("redisson_rwlock:{l}", 30_000);
         s.run(&format!("HSET l mode {mode}"));
         s.run("CLOCK.ADVANCE 30000");
-        check_told(&mut s, "redisson_rwlock:{l}", Some(message));
+        check_message(&mut s, "redisson_rwlock:{l}", Some(message));
     }
     let fair = format!("{CHANNEL}:{OWNER}");
     for (head, told) in [(OWNER, Some("0")), ("another", None)] {
         let mut s = listening(&fair, 30_000);
         s.run(&format!("RPUSH redisson_lock_queue:{{l}} {head} next"));
         s.run("CLOCK.ADVANCE 30000");
-        check_told(&mut s, &fair, told);
+        check_message(&mut s, &fair, told);
     }
     // A key that is no lock has no such message.
     let mut s = listening("redisson_lock__channel:{text}", 60_000);
     s.run("SET text v PX 30000");
     s.run("CLOCK.ADVANCE 30000");
-    check_told(&mut s, CHANNEL, None);
+    check_message(&mut s, CHANNEL, None);
 }
 
 /// A native waiter's grant during the advance ends before its end, and that end is published as well.
 #[test]
-fn leases_that_begin_on_the_way_are_turned_to_their_ends_too() {
+fn leases_that_begin_during_an_advance_also_end_in_it() {
     let mut s = listening(CHANNEL, 1000);
     s.on("n").send("LOCK.ACQUIRE l n PX 1000 BLOCK 0");
     s.check("AWAIT.BLOCKED 1 KEY l", ":1");
     s.run("CLOCK.ADVANCE 3000");
     s.on("w").expect_push(&format!("[\"message\", \"{CHANNEL}\", \"0\"]"));
-    check_told(&mut s, CHANNEL, Some("0"));
+    check_message(&mut s, CHANNEL, Some("0"));
 }
 
 /// Time runs: a real lease of some milliseconds, with the clock advanced or not.
 #[test]
-fn a_lease_that_a_turn_has_shortened_is_told_of_also_when_time_ends_it() {
+fn a_lease_shortened_by_an_advance_is_published_at_its_real_end() {
     let server = ours::server();
     let [mut main, mut waiter] = [0; 2].map(|_| Client::connect(server.addr()));
     waiter.line(&format!("SUBSCRIBE {CHANNEL}"));

@@ -25,7 +25,7 @@ use loom::thread;
 fn main() {
     let models: &[(&str, fn())] = &[
         ("deferred_work_is_done_once_and_never_lost", deferred_work_is_done_once_and_never_lost),
-        ("who_asks_is_seen_by_who_unlocks", who_asks_is_seen_by_who_unlocks),
+        ("a_request_for_notification_is_seen_at_unlock", a_request_for_notification_is_seen_at_unlock),
         ("a_kill_that_was_confirmed_lets_no_write_through", a_kill_that_was_confirmed_lets_no_write_through),
         ("a_kill_that_was_confirmed_takes_the_result_back", a_kill_that_was_confirmed_takes_the_result_back),
         ("a_signal_never_hits_the_next_script", a_signal_never_hits_the_next_script),
@@ -80,7 +80,7 @@ fn deferred_work_is_done_once_and_never_lost() {
 
 /// A loop that finds the engine locked asks for a notification. Then either it finds the engine free, or it is
 /// notified.
-fn who_asks_is_seen_by_who_unlocks() {
+fn a_request_for_notification_is_seen_at_unlock() {
     let engine = Arc::new(Deferred::new(Done::new()));
     let held = engine.lock().lock();
     let asker = {

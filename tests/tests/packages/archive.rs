@@ -74,7 +74,7 @@ fn the_archive_has_the_program_and_what_belongs_to_it() {
 }
 
 #[test]
-fn what_is_no_program_is_not_packed() {
+fn a_file_that_is_no_program_is_not_packed() {
     if packed().is_none() {
         return;
     }

@@ -28,7 +28,7 @@ fn the_tests_of_the_module_pass() {
 }
 
 #[test]
-fn its_readme_works_in_a_project() {
+fn the_readme_of_the_module_works_in_a_project() {
     if !is_named("go") {
         return eprintln!("LOCKWHEEL_PACKAGES does not name go");
     }

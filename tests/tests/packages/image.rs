@@ -182,7 +182,7 @@ fn text(output: &Output) -> String {
 }
 
 #[test]
-fn the_images_are_whole_and_small() {
+fn the_images_are_complete_and_small() {
     let Some(folder) = images() else { return };
     for (variant, tags) in [("", ["0", "latest"]), ("-busybox", ["0-busybox", "busybox"])] {
         let tags = tags.map(|tag| format!("lockwheel:{}", tag.replacen('0', VERSION, 1)));
@@ -208,13 +208,13 @@ fn the_images_are_whole_and_small() {
         let program = size(&image.root.join("usr/local/bin/lockwheel"));
         // The program of a test build is larger, and includes its libraries.
         assert!(archive - program < 6_000_000, "{variant}: {archive} with a program of {program}");
-        let most = told_size(tags[1].trim_start_matches("lockwheel:"));
+        let most = documented_size(tags[1].trim_start_matches("lockwheel:"));
         assert!(archive < most || !is_named("static"), "{variant}: {archive}, README says below {most}");
     }
 }
 
 /// The upper bound of an image's size in bytes, as README states it for a tag.
-fn told_size(tag: &str) -> u64 {
+fn documented_size(tag: &str) -> u64 {
     let readme = fs::read_to_string(packaging().join("image/README.md")).expect("the file is there");
     let row = readme.lines().find(|line| line.starts_with('|') && line.contains(&format!("`{tag}`")));
     let row = row.unwrap_or_else(|| panic!("README has no row for {tag}"));

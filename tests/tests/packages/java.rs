@@ -98,7 +98,7 @@ fn tests_passed(line: &str) -> Option<u32> {
 /// The report has the seed, the client that waited at the moment of the failure, and the last command. The other test
 /// fails because of a finding in the history.
 #[track_caller]
-fn the_failure_tells_what_the_server_knows(said: &str) {
+fn check_failure_report(said: &str) {
     let waiting = |line: &str| line.contains("name=who-waits") && line.ends_with("cmd=blpop");
     assert!(said.lines().any(waiting), "{said}");
     for wanted in [
@@ -136,7 +136,7 @@ fn projects_take_the_package_from_its_repository_and_their_tests_pass() {
     give_certificates(&directory);
     let said = tests_of_all_projects(&maven, &directory, &packages);
     all_tests_were_run(&said);
-    the_failure_tells_what_the_server_knows(&said);
+    check_failure_report(&said);
     two_forks_had_two_servers(&directory);
     let unpacked =
         fs::read_dir(directory.join("cache/lockwheel")).expect("the package unpacks its program there");

@@ -81,7 +81,7 @@ const CERTIFICATES: &str = "LOCKWHEEL_TEST_CERTIFICATES";
 /// Prints the start times of a package's servers, which its tests have printed, past the test runner's capture of
 /// output.
 #[track_caller]
-fn tell_starts(package: &str, said: &str) {
+fn print_starts(package: &str, said: &str) {
     let line = said.lines().find(|line| line.contains("20 starts: median"));
     let line = line.unwrap_or_else(|| panic!("no start is measured in\n{said}"));
     let _ = writeln!(std::io::stderr(), "{package}: {}", line.trim_start_matches(['#', ' ']));

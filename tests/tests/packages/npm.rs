@@ -1,6 +1,6 @@
 //! The npm packages: installed by npm into empty projects, with Vitest and with Jest, which run the README's test.
 
-use crate::{CERTIFICATES, copy_files, package, packaging, project, run, tell_starts};
+use crate::{CERTIFICATES, copy_files, package, packaging, print_starts, project, run};
 use lockwheel_tests::program;
 use lockwheel_tests::redis_server::{find_in_path, skip};
 use lockwheel_tests::tls::Certificates;
@@ -70,7 +70,7 @@ fn failure(directory: &Path, runner: &[&str]) -> String {
 /// Another test fails because of a finding in the history. Each failure has one report, and points to a line of the
 /// test.
 #[track_caller]
-fn tells_what_the_server_knows(directory: &Path, runner: &[&str]) {
+fn check_failure_report(directory: &Path, runner: &[&str]) {
     let said = failure(directory, runner);
     let waiting = |line: &str| line.contains("name=who-waits") && line.ends_with("cmd=blpop");
     assert!(said.lines().any(waiting), "{said}");
@@ -108,7 +108,7 @@ fn the_tests_of_the_package_pass() {
         .env("LOCKWHEEL_BINARY", program::path())
         .env("NO_COLOR", "1"));
     assert!(said.contains("fail 0") && !said.contains("pass 0") && said.contains("skipped 0"), "{said}");
-    tell_starts("npm", &said);
+    print_starts("npm", &said);
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn a_vitest_project_has_a_server_from_the_package_files() {
         let said = run(within(&directory, "node_modules/.bin/vitest").args(["run", pool]));
         assert!(said.contains("4 passed"), "{pool}: {said}");
     }
-    tells_what_the_server_knows(&directory, &["vitest", "run"]);
+    check_failure_report(&directory, &["vitest", "run"]);
 }
 
 /// Vitest 4.1 warns of a module that the package imports.
@@ -132,7 +132,7 @@ fn a_project_with_vitest_4_has_a_server_from_the_package_files() {
     let directory = installed("vitest", &npm, Some("vitest@4.1.12"));
     let said = run(within(&directory, "node_modules/.bin/vitest").arg("run"));
     assert!(said.contains("4 passed"), "{said}");
-    tells_what_the_server_knows(&directory, &["vitest", "run"]);
+    check_failure_report(&directory, &["vitest", "run"]);
 }
 
 #[test]
@@ -148,5 +148,5 @@ fn a_jest_project_has_a_server_from_the_package_files() {
         let results = fs::read_to_string(directory.join("results.json")).expect("Jest writes them");
         assert!(results.contains("\"numPassedTests\":4"), "{workers}: {results}");
     }
-    tells_what_the_server_knows(&directory, &["jest"]);
+    check_failure_report(&directory, &["jest"]);
 }

@@ -1,6 +1,6 @@
 //! The wheel: pip installs it into a fresh environment, in which the package's own tests run, including the README's.
 
-use crate::{CERTIFICATES, copy_files, package, packaging, project, run, tell_starts};
+use crate::{CERTIFICATES, copy_files, package, packaging, print_starts, project, run};
 use lockwheel_tests::redis_server::{find_in_path, skip};
 use lockwheel_tests::tls::Certificates;
 use std::path::{Path, PathBuf};
@@ -48,5 +48,5 @@ fn the_wheel_is_installed_and_its_tests_pass() {
     pytest.env(CERTIFICATES, certificates.path(""));
     let said = run(pytest.args(["pytest", "-q", "-p", "pytester", "-W", "error", "tests"]));
     assert!(said.contains(" passed") && !said.contains(" failed"), "{said}");
-    tell_starts("python", &said);
+    print_starts("python", &said);
 }

@@ -167,7 +167,7 @@ fn steps(block: &Block) -> String {
 }
 
 #[test]
-fn ci_packs_the_program_that_it_has() {
+fn ci_packs_the_existing_program() {
     if find_tool("python3", "apt-get install python3 python3-venv").is_none() {
         return;
     }
@@ -195,7 +195,7 @@ fn refusal(bash: &Path, arguments: &[&str], path: &str) -> String {
 }
 
 #[test]
-fn mistakes_are_named_before_anything_is_built() {
+fn mistakes_are_reported_before_the_build() {
     let Some(bash) = find_tool("bash", "apt-get install bash") else { return };
     let path = std::env::var("PATH").expect("there is a search path");
     let folder = Folder::new("mistakes");

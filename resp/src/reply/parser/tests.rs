@@ -397,7 +397,7 @@ fn shown(value: Value<'_>) -> String {
 }
 
 #[test]
-fn attributes_stand_beside_their_value() {
+fn attributes_are_returned_with_their_value() {
     let stream = b"|1\r\n+ttl\r\n:3\r\n*2\r\n|1\r\n+k\r\n|1\r\n+x\r\n+y\r\n*1\r\n:8\r\n:1\r\n+b\r\n+next\r\n";
     let (mut parser, mut replies) = (ReplyParser::new(), Replies::new());
     assert_eq!(parser.parse(stream, &ReplyLimits::default(), &mut replies), Ok(()));
@@ -418,7 +418,7 @@ fn attributes_stand_beside_their_value() {
 }
 
 #[test]
-fn what_is_no_reply_is_told() {
+fn invalid_replies_are_reported() {
     for (stream, error) in [
         ("x", InvalidReply::Type(b'x')),
         ("HTTP/1.1 400\r\n", InvalidReply::Type(b'H')),

@@ -71,7 +71,7 @@ mod tests {
     use lockwheel_store::memory::ClientBytes;
 
     #[test]
-    fn a_client_that_is_being_disconnected_is_neither_listed_nor_found() {
+    fn a_closing_client_is_neither_listed_nor_found() {
         let mut registration = Registration::<()>::default();
         registration.add(&[], |handler| handler);
         let (commands, _) = registration.finish(&[]).expect("there are no commands");

@@ -210,7 +210,7 @@ mod tests {
     use lockwheel_resp::Protocol;
 
     #[test]
-    fn what_is_told_is_in_the_account_until_the_client_is_forgotten() {
+    fn client_buffers_are_counted_until_the_client_is_removed() {
         let all = ClientBytes::default();
         let buffers = ClientBuffers::new(all.clone());
         let mut output = Outbox::default();

@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_during_a_reply_leaves_behind_it() {
+    fn pushes_during_a_reply_are_sent_after_it() {
         let mut delivery = Delivery::new(&ClientBytes::default());
         let mut reply = delivery.begin();
         delivery.push(Protocol::Resp2, |push| push.status(b"message"));
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn replies_are_dropped_as_asked_and_messages_are_not() {
+    fn client_reply_drops_replies_and_no_messages() {
         let mut delivery = Delivery::new(&ClientBytes::default());
         delivery.mode.skip_next();
         status(&mut delivery, b"one");
@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reply_that_is_left_open_keeps_its_verdict() {
+    fn an_open_reply_keeps_its_reply_mode() {
         let mut delivery = Delivery::new(&ClientBytes::default());
         delivery.mode.skip_next();
         status(&mut delivery, b"one");
@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_off_is_forgotten() {
+    fn a_cut_off_reply_is_discarded() {
         let mut delivery = Delivery::new(&ClientBytes::default());
         status(&mut delivery, b"one");
         let _open = delivery.begin();

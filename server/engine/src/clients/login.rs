@@ -81,7 +81,7 @@ mod tests {
     use lockwheel_store::time::Now;
 
     #[test]
-    fn a_client_with_a_wrong_password_stays_what_it_was() {
+    fn a_wrong_password_leaves_the_login_unchanged() {
         let mut user = User::new(User::DEFAULT, true);
         user.enabled = true;
         let mut users = Users::new(user, []);

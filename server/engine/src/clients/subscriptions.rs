@@ -126,7 +126,7 @@ mod tests {
     use lockwheel_store::memory::ClientBytes;
 
     #[test]
-    fn subscriptions_of_each_kind_begin_and_end_at_both_ends() {
+    fn subscriptions_are_recorded_at_the_session_and_the_channel() {
         let (mut sessions, mut pubsub, mut keyspace) =
             (Sessions::default(), PubSub::new(locks::waiter_of_channel), Keyspace::new(1, 7));
         let (now, account) = (Now::default(), ClientBytes::default());

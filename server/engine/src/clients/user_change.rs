@@ -71,14 +71,14 @@ mod tests {
     }
 
     #[test]
-    fn clients_of_removed_users_have_none() {
+    fn clients_of_removed_users_lose_their_user() {
         let (users, sessions, [_, of_a, of_b]) = clients();
         let ids = [b"b", b"a"].map(|name| users.find(name).expect("there is one")).to_vec();
         assert_eq!(sessions.losing_their_user(&UserEffect::Remove(ids), &users), [of_b, of_a]);
     }
 
     #[test]
-    fn clients_of_a_changed_user_have_none_if_they_hear_what_it_may_not() {
+    fn clients_lose_a_changed_user_that_forbids_their_subscriptions() {
         let (users, mut sessions, [_, of_a, _]) = clients();
         let put = |all_channels| UserEffect::Put(Box::new(User::new(b"a", all_channels)));
         assert_eq!(sessions.losing_their_user(&put(false), &users), [], "it hears nothing");
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_keeps_its_user_by_name_or_has_none() {
+    fn after_a_reload_a_client_keeps_its_user_by_name_or_loses_it() {
         let (before, mut sessions, [of_default, of_a, of_b]) = clients();
         let after = Users::new(User::new(User::DEFAULT, true), [User::new(b"b", true)]);
         sessions.log_in_again(&before, &after);
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn only_clients_of_the_default_user_keep_it_when_users_are_read() {
+    fn loading_users_disconnects_all_but_clients_of_the_default_user() {
         let (users, sessions, [_, of_a, of_b]) = clients();
         assert_eq!(sessions.losing_their_user(&UserEffect::Load, &users), [of_a, of_b]);
         assert_eq!(sessions.losing_their_user(&UserEffect::Save, &users), []);

@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_piece_is_spent_by_deadlines_or_by_time() {
+    fn a_piece_is_used_up_by_deadlines_or_time() {
         let mut piece = PieceBudget::LIMITED;
         assert_eq!(piece.left() as u64, MAX_FIRED);
         piece.spend(MAX_FIRED - 1);
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn the_time_is_read_after_several_deadlines_or_much_work_at_one() {
+    fn a_piece_reads_the_time_after_some_deadlines_or_much_work() {
         let mut piece = PieceBudget::LIMITED;
         (1..DEADLINES_PER_READING).for_each(|_| piece.spend(1));
         assert!(!piece.is_reading_due());
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn an_advance_in_one_piece_is_never_spent() {
+    fn an_unlimited_piece_is_never_used_up() {
         let mut piece = PieceBudget::UNLIMITED;
         piece.spend(u64::MAX / 2);
         piece.last_until(u64::MAX, true);

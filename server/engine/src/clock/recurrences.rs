@@ -62,7 +62,7 @@ mod tests {
     const RETRY: Fired<'_> = Fired::KeyTimer { timer: KeyTimer::Retry, db: 3, key: b"k", shown: b"k" };
 
     #[test]
-    fn a_key_is_put_off_once_the_advance_has_leapt_and_nobody_was_served() {
+    fn a_key_is_postponed_after_a_leap_that_served_nobody() {
         let mut recurrences = Recurrences::default();
         recurrences.see(RETRY);
         assert_eq!(recurrences.put_off(false), None);

@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn after_silence_it_goes_on_and_without_settle_it_never_waits() {
+    fn an_advance_continues_after_silence_and_waits_only_with_settle() {
         let mut quiet = settling(5, 100);
         quiet.begin(0);
         quiet.await_silence(0);

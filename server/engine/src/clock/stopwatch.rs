@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_instant_grows_stale_by_readings_or_by_what_may_have_taken_long() {
+    fn an_instant_becomes_stale_by_readings_or_slow_work() {
         let mut stopwatch = Stopwatch::default();
         stopwatch.begin(1000);
         assert_eq!(stopwatch.lap(1000, 3000), 2000);

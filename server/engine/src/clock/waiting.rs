@@ -117,7 +117,7 @@ mod tests {
     const CLIENT: AdvanceOwner = AdvanceOwner::Client(7);
 
     #[test]
-    fn an_advance_goes_on_for_its_client_or_without_it() {
+    fn an_advance_continues_with_or_without_its_client() {
         let mut waiting = WaitingAdvances::default();
         waiting.begin(7, Box::default());
         assert!(waiting.get_mut(7).is_some() && !waiting.note_killed(7));
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reset_ends_detached_advances_and_no_number_comes_twice() {
+    fn a_reset_ends_detached_advances_and_numbers_are_not_reused() {
         let mut waiting = WaitingAdvances::default();
         let first = waiting.detach(Box::default());
         waiting.clear_detached();

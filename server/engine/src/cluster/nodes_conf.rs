@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_was_read_is_written_as_it_was() {
+    fn a_nodes_file_is_written_back_unchanged() {
         let text = format!(
             "{A} 127.0.0.1:7001@17001 myself,master - 0 0 3 connected 0-5 7 [3->-{B}] [9-<-{C}]\n\
              {B} 127.0.0.1:7002@17002,b.example master - 0 7 2 connected 8-16383\n\
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_may_lack_the_port_for_nodes_and_epochs_be_behind() {
+    fn a_nodes_file_may_lack_the_bus_port_and_have_old_epochs() {
         let text =
             format!("{A} 127.0.0.1:7001 myself,master - 0 0 9 connected 0-16383\nvars currentEpoch 0\n");
         let view = view(&text).unwrap().unwrap();
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_line_is_told() {
+    fn a_malformed_line_is_reported() {
         assert_eq!(view(""), Ok(None));
         let node = format!("{A} 127.0.0.1:7001 myself,master - 0 0 9 connected");
         for line in [

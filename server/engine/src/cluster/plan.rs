@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_server_announces_its_own_ports_or_those_that_it_is_told_to() {
+    fn a_server_announces_its_own_ports_unless_others_are_configured() {
         let mut config = Config::default();
         config.port = 7000;
         let ports = |config: &Config| PlannedAddress::announced_by(config).ports;
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn each_node_knows_all_at_once() {
+    fn each_node_knows_all_nodes_from_the_start() {
         let plan = ClusterPlan::new(3, &[1, 2, 3, 4, 5, 6], 7);
         for me in 0..6 {
             let view = plan.view(me);

@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slot_that_leaves_is_asked_for_at_its_new_place_where_keys_are_gone() {
+    fn missing_keys_of_a_migrating_slot_get_ask() {
         let (mut view, other) = two();
         view.set_migrating(5061, Some(other));
         let asks = Asks { keys: &[HERE, MATE], ..Asks::default() };
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slot_that_arrives_serves_those_who_ask() {
+    fn an_importing_slot_serves_clients_that_sent_asking() {
         let (mut view, other) = two();
         view.set_importing(12182, Some(other));
         let asks = Asks { keys: &[THERE], ..Asks::default() };
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cluster_that_is_down_serves_what_it_may() {
+    fn a_down_cluster_serves_what_its_configuration_allows() {
         let (mut view, other) = two();
         view.take_slots_of(other);
         view.refresh();
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn a_replica_serves_reads_to_those_who_want_them() {
+    fn a_replica_serves_only_reads_and_only_after_readonly() {
         let (mut view, other) = two();
         let me = view.my_number();
         view.take_slots_of(me);

@@ -50,7 +50,7 @@ mod tests {
 
     /// The expected values were read from redis-server 7.0.15.
     #[test]
-    fn slots_are_those_of_redis() {
+    fn slot_numbers_equal_those_of_redis() {
         assert_eq!(crc16(b"123456789"), 0x31c3);
         for (key, slot) in [
             ("", 0),

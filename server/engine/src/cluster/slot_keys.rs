@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slots_have_memory_when_they_have_keys() {
+    fn only_slots_with_keys_take_memory() {
         let mut keys = SlotKeys::new();
         let empty = keys.memory();
         assert!(empty < 8 << 10, "{empty}");

@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slots_come_and_go() {
+    fn slots_are_added_and_removed() {
         let mut set = SlotSet::default();
         for slot in [0, 7, 8, 16383] {
             set.set(slot, true);

@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn one_look_is_planned_while_there_are_other_nodes() {
+    fn one_tick_is_scheduled_while_there_are_other_nodes() {
         let (mut timers, mut keyspace) = (Timers::default(), Keyspace::new(1, 7));
         let mut alone = Cluster::new(ClusterView::alone(node('a', 1)), 7);
         alone.plan_tick(MonotonicTimers::new(0, &mut timers, &mut keyspace));
@@ -401,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn a_master_takes_free_slots_of_its_keys_and_imports_those_of_others() {
+    fn a_master_takes_free_slots_with_its_keys_and_imports_taken_ones() {
         let (mut cluster, other) = of_two();
         let mut keys = SlotKeys::new();
         ["foo", "bar"].iter().for_each(|key| keys.add(key.as_bytes()));

@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn conditions_read_none_as_later_than_all() {
+    fn conditions_treat_no_deadline_as_later_than_any() {
         let hold = |words: &[&[u8]], current, new| {
             let words = [&[&b"expire"[..], b"k", b"1"], words].concat();
             Conditions::parse(Args::new(&words), 3..words.len())
@@ -389,7 +389,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn rounding_is_that_of_wide_arithmetic(ms: i64) {
+        fn rounding_equals_that_of_wide_arithmetic(ms: i64) {
             let wide = (i128::from(ms) + 500).div_euclid(1000);
             prop_assert_eq!(i128::from(seconds(ms)), wide);
         }

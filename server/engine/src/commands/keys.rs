@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn a_large_value_is_freed_later_whatever_takes_it_away() {
+    fn every_removal_frees_a_large_value_lazily() {
         let ways = [
             "DEL big",
             "UNLINK big",
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn a_large_string_is_freed_later() {
+    fn a_large_string_is_freed_lazily() {
         let large = vec![b'x'; 5 << 20];
         for way in ["SET s x", "GETDEL s", "SET s x KEEPTTL", "GETSET s x", "EXPIRE s -1", "RENAME t s"] {
             let mut world = World::new();

@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_come_counted_and_the_count_is_optional() {
+    fn mpop_reads_numkeys_and_an_optional_count() {
         let two = PopFirst { keys: 2..4, end: 'r', count: Some(1) };
         assert_eq!(parse("lmpop 2 a b RIGHT"), Ok(two.clone()));
         let seven = PopFirst { end: 'l', count: Some(7), ..two };
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_as_the_real_server_tells_it() {
+    fn errors_equal_those_of_redis() {
         for (line, error) in [
             ("lmpop 0 a LEFT", errors::NUMKEYS_NOT_POSITIVE),
             ("lmpop x a LEFT", errors::NUMKEYS_NOT_POSITIVE),

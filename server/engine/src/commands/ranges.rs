@@ -19,7 +19,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_range_holds_what_lies_between(start in -8..8_i64, stop in -8..8_i64, len in 0..6_usize) {
+        fn a_range_contains_the_elements_between_its_ends(start in -8..8_i64, stop in -8..8_i64, len in 0..6_usize) {
             let from_front = |index: i64| if index < 0 { index + len as i64 } else { index };
             let (first, last) = (from_front(start), from_front(stop));
             let inside = (0..len).filter(|&place| (first..=last).contains(&(place as i64)));
@@ -34,7 +34,7 @@ mod tests {
     }
 
     #[test]
-    fn the_furthest_indexes_reach_everything() {
+    fn extreme_indexes_select_everything() {
         assert_eq!(index_range(i64::MIN, i64::MAX, 3), 0..3);
         assert_eq!(index_range(i64::MAX, i64::MIN, 3), 0..0);
         assert_eq!(index_range(0, -1, 0), 0..0);

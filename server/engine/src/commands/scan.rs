@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_of_an_option_counts_and_each_is_checked() {
+    fn the_last_repeated_option_counts_and_each_is_checked() {
         let found =
             options(&[b"match", b"a*", b"COUNT", b"7", b"Match", b"b*", b"TYPE", b"hash\0x"]).unwrap();
         assert_eq!(found, ScanOptions { count: 7, pattern: Some(b"b*"), type_name: Some(b"hash") });
@@ -193,14 +193,14 @@ mod tests {
     }
 
     #[test]
-    fn a_lone_star_lets_the_empty_name_through() {
+    fn the_pattern_star_matches_an_empty_name() {
         assert!(options(&[b"match", b"*"]).unwrap().wants(b""));
         assert!(!options(&[b"match", b"**"]).unwrap().wants(b""));
     }
 
     proptest! {
         #[test]
-        fn a_cursor_comes_back(value: u64, zeros in "0{0,9}") {
+        fn a_cursor_is_read_back(value: u64, zeros in "0{0,9}") {
             prop_assert_eq!(cursor(value.to_string().as_bytes()), Ok(value));
             prop_assert_eq!(cursor(format!("+{zeros}{value}").as_bytes()), Ok(value));
             prop_assert_eq!(cursor(format!("-{value}").as_bytes()), Ok(value.wrapping_neg()));

@@ -157,7 +157,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn ranges_are_those_of_the_real_server() {
+    fn ranges_equal_those_of_the_real_server() {
         for (start, end, expected) in [
             (0, -1, 0..11),
             (-3, -1, 8..11),
@@ -175,14 +175,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_range_lies_within(start: i64, end: i64, len in 0_usize..50) {
+        fn a_range_lies_within_the_string(start: i64, end: i64, len in 0_usize..50) {
             let range = byte_range(start, end, len);
             prop_assert!(range.start <= range.end && range.end <= len);
         }
 
         /// The steps of Redis, in wide numbers: convert negative positions, clamp, compare.
         #[test]
-        fn a_range_is_what_clamping_makes(start in -60_i64..60, end in -60_i64..60, len in 1_usize..50) {
+        fn a_range_equals_a_clamped_range(start in -60_i64..60, end in -60_i64..60, len in 1_usize..50) {
             let turned = |at: i64| if at < 0 { (at + len as i64).max(0) } else { at };
             let (from, to) = (turned(start), turned(end).min(len as i64 - 1));
             let crossed = start < 0 && end < 0 && start > end;

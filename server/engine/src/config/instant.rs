@@ -81,12 +81,12 @@ mod tests {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn what_is_written_is_read_back(ms in 0..253_402_207_200_000_i64) {
+        fn a_written_instant_is_read_back(ms in 0..253_402_207_200_000_i64) {
             prop_assert_eq!(parse(format(ms).as_bytes()), Some(ms));
         }
 
         #[test]
-        fn nothing_makes_it_panic(text in proptest::collection::vec(any::<u8>(), 0..40)) {
+        fn no_input_makes_parsing_panic(text in proptest::collection::vec(any::<u8>(), 0..40)) {
             parse(&text);
         }
     }

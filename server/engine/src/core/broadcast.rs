@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_late_answer_is_none_to_the_next_request_of_its_client() {
+    fn a_late_answer_is_not_delivered_to_the_next_request() {
         for (line, next) in [
             ("LOCK.VERIFY", "FAULT.HEAL"),
             ("FAULT.HEAL", "LOCK.VERIFY"),
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn what_all_servers_were_asked_before_a_reset_is_not_done_after_it() {
+    fn a_broadcast_from_before_a_reset_is_not_executed_after_it() {
         let mut engine = member();
         let [waiting, resets] = [(); 2].map(|()| engine.connect(Peer::default()));
         engine.execute(waiting, &[b"FAULT.DOWN", b"1"]);
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_of_several_servers_may_go_away_while_they_are_merged() {
+    fn a_client_may_disconnect_while_histories_are_merged() {
         let mut engines = members(4000);
         let reader = engines[0].connect(Peer::default());
         let asked = ask(&mut engines[0], reader, "LOCK.VERIFY");
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_while_it_is_muted_does_not_keep_it_so() {
+    fn a_panic_during_muted_recording_ends_the_muting() {
         let mut engine = member();
         let before = last(&engine);
         engine.as_another_did(|engine| {
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_while_another_history_is_in_its_place_brings_its_own_back() {
+    fn a_panic_restores_the_replaced_history() {
         let mut engine = member();
         let before = last(&engine);
         let merged = merged_history(&[&mut engine]).expect("it is on");

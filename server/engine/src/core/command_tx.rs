@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_command_has_changed_is_reported_though_it_unwinds() {
+    fn changes_of_a_command_are_reported_after_a_panic() {
         assert_eq!(after(&[b"RPUSH", b"a", b"x", b"y"], 1), (vec![b"a".to_vec()], Some(1)));
         assert_eq!(
             after(&[b"LMOVE", b"b", b"a", b"LEFT", b"LEFT"], 1),
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_is_left_empty_is_removed() {
+    fn a_key_left_empty_by_a_panic_is_removed() {
         assert_eq!(after(&[b"RPUSH", b"a", b"x"], 0), (vec![b"a".to_vec()], None));
     }
 }

@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_due_at_one_instant_goes_in_pieces_that_nobody_sees() {
+    fn keys_due_at_once_are_invisible_and_deleted_in_batches() {
         let (mut engine, slot) = engine(5 * PIECE / 2);
         engine.begin(at(11));
         assert_eq!(engine.keyspace.timers(), 3 * PIECE / 2);
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn while_time_runs_nothing_ends_before_the_millisecond_after_its_deadline() {
+    fn on_a_running_clock_a_deadline_ends_a_millisecond_later() {
         let (mut engine, slot) = engine(1);
         let waiter = engine.connect(Peer::default());
         assert_eq!(ask(&mut engine, waiter, "BLPOP q 0.01"), "");
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn who_turns_the_clock_by_what_is_left_reaches_the_end_running_or_frozen() {
+    fn an_advance_by_the_remaining_time_reaches_the_deadline() {
         for first in ["PING", "CLOCK.FREEZE"] {
             let (mut engine, slot) = engine(1);
             ask(&mut engine, slot, first);
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn freezing_fires_what_the_whole_millisecond_ends() {
+    fn freezing_fires_the_deadlines_of_the_current_millisecond() {
         let (mut engine, slot) = engine(1);
         engine.begin(Now { wall_us: 10_400, monotonic_us: 10_400 });
         assert_eq!(ask(&mut engine, slot, "DBSIZE"), ":1\r\n");
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_for_a_key_that_is_due_is_served_before_who_asks_for_it_later() {
+    fn a_waiter_for_an_expired_key_is_served_before_later_requests() {
         let (mut engine, holder) = engine(2 * PIECE);
         let [waiter, late] = [0; 2].map(|_| engine.connect(Peer::default()));
         assert!(ask(&mut engine, holder, "LOCK.ACQUIRE lock a PX 10").contains("token"));
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_transaction_whose_watched_key_is_due_does_not_run() {
+    fn a_transaction_with_an_expired_watched_key_does_not_run() {
         let (mut engine, slot) = engine(2 * PIECE);
         assert_eq!(ask(&mut engine, slot, "SET last v PX 10"), "+OK\r\n");
         assert_eq!(ask(&mut engine, slot, "WATCH last"), "+OK\r\n");
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn who_turns_the_clock_has_all_that_is_due_fired() {
+    fn an_advance_fires_all_due_deadlines() {
         let (mut engine, slot) = engine(3 * PIECE);
         ask(&mut engine, slot, "CLOCK.FREEZE");
         assert!(ask(&mut engine, slot, "CLOCK.ADVANCE 10").contains(&format!("fired\r\n:{}\r\n", 3 * PIECE)));

@@ -98,7 +98,7 @@ mod tests {
     use crate::core::Simulation;
 
     #[test]
-    fn the_answer_after_a_wait_is_held_against_the_limits_too() {
+    fn the_reply_after_a_wait_counts_against_the_output_limits() {
         let mut server = Simulation::new(Config::default(), 7);
         let [pusher, waiter] = [server.connect(), server.connect()];
         server.send(pusher, "CONFIG SET client-output-buffer-limit \"normal 1mb 0 0\"");

@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_comes_and_goes_by_itself() {
+    fn each_hook_is_set_and_cleared_independently() {
         let mut hooks = Hooks::default();
         hooks.set(Hook::Broadcast, true);
         hooks.set(Hook::NextBatch, true);

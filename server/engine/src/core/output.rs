@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sleep_comes_first_then_sessions_garbage_and_the_end() {
+    fn output_order_is_sleep_sessions_garbage_and_end() {
         let mut engine = Engine::new(Config::default(), 7, Now::default());
         let [main, first, second] = [0; 3].map(|_| engine.connect(Peer::default()));
         assert_eq!(drain(&mut engine), ["Idle { deadline_us: None }"]);
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn while_a_script_runs_only_the_end_of_the_server_comes() {
+    fn only_the_end_of_the_server_is_output_during_a_script() {
         let mut engine = Engine::new(Config::default(), 7, Now::default());
         let [main, listener] = [0; 2].map(|_| engine.connect(Peer::default()));
         engine.execute(listener, &[b"SUBSCRIBE", b"c"]);

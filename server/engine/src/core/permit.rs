@@ -417,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_request_is_told_in_the_words_for_its_origin() {
+    fn a_refusal_is_worded_for_the_origin_of_the_request() {
         for (request, to_client, to_script) in [
             ("PLAIN", "ok", "ok"),
             (
@@ -450,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_reasons_the_first_is_told() {
+    fn the_first_of_several_reasons_is_reported() {
         let told = [
             "BUSY ",
             "ERR Can't execute 'bound': only (P|S)SUBSCRIBE",
@@ -466,7 +466,7 @@ mod tests {
     }
 
     #[test]
-    fn a_script_that_may_not_write_has_no_effects_at_all() {
+    fn a_read_only_script_has_no_effects() {
         for request in ["write", "publish"] {
             let refused = "ERR Write commands are not allowed from read-only scripts.";
             assert_eq!(answer(&Script(true), request), refused, "{request}");

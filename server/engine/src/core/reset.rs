@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_server_without_a_host_keeps_its_port_when_it_begins_anew() {
+    fn a_reset_without_a_host_keeps_the_port() {
         let (mut at_start, mut config) = (Config::default(), Config::default());
         (at_start.port, at_start.maxclients) = (1, 7);
         (config.port, config.maxclients) = (2, 8);

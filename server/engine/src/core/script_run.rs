@@ -325,7 +325,7 @@ mod tests {
     use lockwheel_store::time::Now;
 
     #[test]
-    fn a_script_that_was_killed_does_not_write_however_late_it_learns() {
+    fn a_killed_script_does_not_write_even_if_it_notices_late() {
         let at = Now { wall_us: 0, monotonic_us: 0 };
         let mut engine = Engine::new(Config::default(), 7, at);
         engine.begin(at);

@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn time_passes_as_it_is_told_to_and_a_wait_ends_at_its_own_instant() {
+    fn a_wait_ends_at_its_deadline_when_the_clock_is_advanced() {
         let mut server = simulation();
         let [waiter, other] = [server.connect(), server.connect()];
         server.send(waiter, "BLPOP q 0.05");
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_given_to_a_client_that_has_closed_its_connection() {
+    fn a_closed_client_is_not_served() {
         let mut server = simulation();
         let [waiter, other] = [server.connect(), server.connect()];
         server.send(waiter, "BLPOP q 0");
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn the_server_sleeps_before_others_see_what_a_batch_has_done_and_ends_after_it() {
+    fn a_batch_sleeps_before_its_effects_and_ends_the_server_after_them() {
         let mut config = Config::default();
         config.enable_debug_command = crate::config::Permission::Yes;
         let mut server = Simulation::new(config, 7);

@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_out_of_range_leaves_the_clock_as_it_was() {
+    fn a_change_out_of_range_leaves_the_clock_unchanged() {
         let mut keyspace = Keyspace::new(1, 7);
         let mut clock = EngineClock::new(Clock::new(Mode::Manual, at(100)), at(100));
         let before = clock.now();

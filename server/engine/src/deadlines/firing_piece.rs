@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_limit_everything_fires_however_long_it_takes() {
+    fn without_a_limit_every_due_deadline_fires() {
         assert_eq!(fired(usize::MAX, 3 * PIECE, MAX_PIECE_NS), 3 * PIECE);
     }
 }

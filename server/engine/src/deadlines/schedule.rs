@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn amid_an_instant_only_a_joined_server_looks_whether_the_advance_goes_on() {
+    fn within_an_instant_only_a_joined_server_checks_the_advance() {
         let mut parts = Parts::new(Mode::Real);
         parts.set_key_timer(100);
         parts.0.stop_advance(Some(ExpiryRule::Reached));

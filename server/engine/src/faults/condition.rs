@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_container_stands_for_its_subcommands() {
+    fn a_container_command_matches_its_subcommands() {
         for (wanted, name, is_it) in [
             ("get", "get", true),
             ("get", "getex", false),

@@ -46,7 +46,7 @@ mod tests {
     }
 
     #[test]
-    fn seed_and_name_decide_and_nothing_else() {
+    fn a_draw_depends_only_on_the_seed_and_the_name() {
         assert_eq!(drawn(0.5, 7, "a"), drawn(0.5, 7, "a"));
         assert_ne!(drawn(0.5, 7, "a"), drawn(0.5, 8, "a"));
         assert_ne!(drawn(0.5, 7, "a"), drawn(0.5, 7, "b"));
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn the_chance_is_kept() {
+    fn draws_have_the_given_probability() {
         for (chance, least, most) in [(0.0, 0, 0), (0.1, 60, 140), (0.5, 440, 560), (1.0, 1000, 1000)] {
             let hits = drawn(chance, 7, "rule").into_iter().filter(|hit| *hit).count();
             assert!((least..=most).contains(&hits), "{chance}: {hits}");

@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_is_named_with_its_port_or_without() {
+    fn an_address_matches_with_or_without_its_port() {
         let client = |address| Client { id: 1, name: b"", library: b"", address };
         let group = |text: &[u8]| Group::Address(text.into());
         for (text, address, is_in) in [

@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reply_goes_in_pieces_of_one_size_but_the_last() {
+    fn a_sliced_reply_has_pieces_of_one_size_except_the_last() {
         let mut reply = SlicedReply::new(b"abcde".to_vec(), Slices { bytes: 2, every_ms: 10 });
         assert_eq!(reply.next_piece(), Piece::Next(b"ab", 10));
         assert_eq!(reply.next_piece(), Piece::Next(b"cd", 10));

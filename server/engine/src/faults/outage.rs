@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn the_outage_of_a_server_by_itself_ends_with_its_timer() {
+    fn the_outage_of_a_single_server_ends_with_its_timer() {
         let (mut outage, mut timers) = (Outage::default(), Timers::default());
         assert_eq!(change(&mut timers, |step| outage.begin(50, true, true, step)), CLOSED);
         assert_eq!((timers.next_deadline(false), outage.comes_up_at()), (Some(150), Some(150)));
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn an_outage_that_ends_early_has_no_timer_left() {
+    fn an_outage_that_ends_early_cancels_its_timer() {
         let (mut outage, mut timers) = (Outage::default(), Timers::default());
         change(&mut timers, |step| outage.begin(50, false, true, step));
         assert_eq!(change(&mut timers, |step| outage.begin(80, false, true, step)), []);
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_is_killed_for_good_does_not_come_up_by_itself() {
+    fn a_permanently_killed_server_does_not_come_up_by_itself() {
         let (mut outage, mut timers) = (Outage::default(), Timers::default());
         outage.announce_kill();
         assert!(outage.is_dying() && !outage.was_killed());

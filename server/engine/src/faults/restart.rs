@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_replica_that_restarts_without_data_follows_its_master_unless_it_stays_down() {
+    fn a_replica_restarted_without_data_follows_unless_it_stays_down() {
         let outage = Outage::default();
         let follow = RestartStep::Follow { host: "master".to_owned(), port: 7001 };
         let begin = [
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_killed_server_that_restarts_at_once_comes_back_without_its_history() {
+    fn a_killed_server_that_restarts_at_once_has_lost_its_history() {
         let outage = killed(true);
         let steps = planner(&outage, true, None).restart_without_data(0, GrantNumbers::GoOn);
         assert_eq!(
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interruption_of_a_killed_server_keeps_what_it_knew_when_it_was_killed() {
+    fn an_interruption_of_a_killed_server_keeps_its_recorded_state() {
         for has_kept_history in [false, true] {
             let outage = killed(has_kept_history);
             let steps = planner(&outage, true, None).interrupt(9, GrantNumbers::GoOn);
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_killed_server_keeps_its_history_only_with_its_data_and_without_a_script_that_dies() {
+    fn a_killed_server_keeps_its_history_only_with_its_data_and_no_script() {
         let (mut outage, kill) = (Outage::default(), |has_kept_history| RestartStep::Kill {
             until_ms: 500,
             killer: Some(3),

@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn who_watches_nothing_is_told_how_and_who_has_no_samples_that_all_is_well() {
+    fn latency_doctor_reports_a_disabled_monitor_and_an_empty_one() {
         assert!(reported(&[], Advised { threshold_ms: 0, ..SETTING }).starts_with("I'm sorry, Dave"));
         assert!(reported(&[], SETTING).starts_with("Dave, no latency spike was observed"));
     }
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_log_that_shows_too_little_is_to_be_changed() {
+    fn latency_doctor_advises_a_lower_slow_log_threshold() {
         let command = [(Event::Command, 5, 110)];
         let off = reported(&command, Advised { slow_log_us: -1, ..SETTING });
         assert!(off.contains("Try to enable") && off.contains("slower-than 50000'. If"), "{off}");

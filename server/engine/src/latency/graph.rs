@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn samples_of_one_length_are_at_the_bottom() {
+    fn equal_samples_are_drawn_at_the_bottom() {
         let drawn = graph(&[(5, 7)], 10);
         assert!(drawn.ends_with("-\n \n \n \n_\n \n5\ns\n"), "{drawn}");
     }

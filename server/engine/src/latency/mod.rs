@@ -165,7 +165,7 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     #[test]
-    fn the_longest_of_a_second_is_kept_and_so_many_seconds() {
+    fn the_maximum_of_each_second_is_kept_for_a_limited_time() {
         let mut latency = Latency::new(10);
         latency.took(Event::Command, 10 * MS - 1, 1);
         assert!(latency.series().is_empty());

@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_stops_at_a_client_over_its_limit_and_goes_on_behind_it() {
+    fn a_message_skips_a_client_over_its_limit() {
         let mut room = Room::new();
         let slots = [(); 3].map(|()| room.connect(Protocol::Resp2));
         room.sessions.get_mut(slots[1]).is_monitor = true;
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_may_be_over_the_soft_limit_for_its_time() {
+    fn a_client_may_exceed_the_soft_limit_for_its_time() {
         let mut room = Room::new();
         let slot = room.connect(Protocol::Resp3);
         let limit = &mut room.config.client_output_buffer_limit.normal;
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn events_are_pushed_to_clients_of_the_newer_protocol_up_to_the_limit_of_subscribers() {
+    fn events_are_pushed_over_resp3_up_to_the_pubsub_limit() {
         let mut room = Room::new();
         let [old, new] = [Protocol::Resp2, Protocol::Resp3].map(|protocol| room.connect(protocol));
         room.config.client_output_buffer_limit.pubsub.hard = 60;
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_that_is_being_disconnected_gets_nothing() {
+    fn a_closing_client_gets_no_output() {
         let mut room = Room::new();
         let slot = room.connect(Protocol::Resp2);
         room.sessions.get_mut(slot).close(Closing::Now);

@@ -84,7 +84,7 @@ mod tests {
     use lockwheel_store::keyspace::Rng;
 
     #[test]
-    fn what_replicas_share_is_memory_that_does_not_count() {
+    fn buffers_of_replicas_do_not_count_towards_maxmemory() {
         let keyspace = Keyspace::new(1, 7);
         let (account, sessions, limits) = (MemoryAccount::default(), Sessions::default(), Limits::default());
         let (replication, faults) = (Replication::new(&mut Rng::new(7)), Faults::new(7));

@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn what_belongs_to_a_lock_or_a_rate_is_known_by_its_name() {
+    fn companion_keys_are_recognized_by_their_name() {
         let lease = read_lease_key(b"k", b"o:1", 2);
         let rates = [None, Some(&b"c"[..])].map(|client| rate_value_key(b"k", client));
         for key in [&queue_key(b"k"), &lease, &rates[0], &rates[1]] {
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn owners_are_known_by_their_form() {
+    fn owners_of_redisson_are_recognized_by_their_form() {
         let uuid = "8743c9c0-0795-4907-87fd-6c719a6b4586";
         for tail in [":1", ":4711", ":1:write"] {
             assert!(is_owner(format!("{uuid}{tail}").as_bytes()), "{tail}");

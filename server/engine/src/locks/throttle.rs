@@ -148,7 +148,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn the_example_of_the_documentation() {
+    fn throttle_replies_equal_the_documented_example() {
         // 15 in reserve, 30 in 60 seconds: 16 at once, one more every 2 seconds.
         let quota = Quota { limit: 16, emission_ns: 2 * NS_PER_SECOND };
         let first = quota.judge(None, 0, 1);
@@ -164,7 +164,7 @@ mod tests {
     proptest! {
         /// No span of time has more cells than the burst and the rate over that span.
         #[test]
-        fn no_span_has_more_than_the_rate_and_the_burst(
+        fn no_interval_exceeds_the_rate_and_the_burst(
             limit in 1_i128..6,
             emission_ns in 1_i128..50,
             steps in prop::collection::vec((0_i128..60, 0_i128..7), 1..80),

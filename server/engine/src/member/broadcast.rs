@@ -76,7 +76,7 @@ mod tests {
     use lockwheel_store::time::Now;
 
     #[test]
-    fn a_count_is_written_at_once_and_a_history_by_its_reader() {
+    fn a_count_is_written_at_once_and_a_history_in_pieces() {
         let (clock, mut text) =
             (EngineClock::new(Config::default().clock(Now::default()), Now::default()), Vec::new());
         let mut reply = Writer::new(&mut text, Protocol::Resp2);

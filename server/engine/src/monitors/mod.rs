@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn who_leaves_is_shown_no_more() {
+    fn a_removed_monitor_is_no_longer_listed() {
         let mut monitors = Monitors::default();
         [3, 1, 2].into_iter().for_each(|client| monitors.add(client));
         monitors.remove(1);

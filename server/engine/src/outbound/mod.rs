@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sent_before_it_is_open_waits() {
+    fn output_before_the_connection_opens_is_kept() {
         let mut outbound = Outbound::default();
         let id = outbound.connect(endpoint(), Purpose::Master);
         outbound.send(id, b"PI");
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_closed_one_sends_what_it_has_and_is_forgotten() {
+    fn a_closed_connection_flushes_its_output_and_is_removed() {
         let mut outbound = Outbound::default();
         let id = outbound.connect(endpoint(), Purpose::Master);
         outbound.take(id);

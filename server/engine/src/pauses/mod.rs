@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn the_stricter_kind_and_the_later_end_of_two_pauses_count() {
+    fn two_pauses_combine_to_the_stricter_kind_and_the_later_end() {
         let (mut pauses, mut timers) = (Pauses::default(), Timers::default());
         pauses.pause(PauseKind::All, 100);
         assert_eq!(follow(&mut pauses, &mut timers), (true, Some(100)));

@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn writes_are_refused_after_a_failed_save_where_save_points_want_one() {
+    fn writes_are_refused_after_a_failed_save_with_save_points() {
         let mut parts = Parts::new();
         parts.begin();
         let refuses = [SaveEffect::RulesChanged { may_forbid: true }];
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn a_save_that_was_given_up_is_not_waited_for() {
+    fn an_abandoned_save_is_not_awaited() {
         let mut parts = Parts::new();
         parts.change(|control| control.schedule());
         parts.begin();

@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn each_key_is_there_once_in_its_last_database() {
+    fn each_touched_key_occurs_once_in_its_last_database() {
         let mut all = touched(&[(0, b"a"), (0, b"b"), (0, b"b"), (0, b"a"), (1, b"a")]);
         assert_eq!(all.distinct(), (vec![], vec![(0, &b"a"[..]), (0, b"b"), (1, b"a")]));
         assert!(all.add(Touch::Swapped(0, 1)) && all.add_key(0, b"b"));

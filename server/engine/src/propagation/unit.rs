@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn one_request_is_bare_and_several_are_a_transaction() {
+    fn several_requests_are_propagated_as_a_transaction() {
         let mut unit = Unit::default();
         assert_eq!(written(&unit, None), (String::new(), None));
         unit.add(2, &[b"SET", b"a", b"1"], Receivers::ALL);
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_goes_to_its_receivers() {
+    fn a_request_is_propagated_to_its_receivers_only() {
         let mut unit = Unit::default();
         unit.add(1, &[b"DEL", b"a"], Receivers { replicas: false, file: true });
         assert_eq!(written(&unit, None), (String::new(), None));
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn each_session_is_a_cause_once() {
+    fn each_session_is_listed_once_as_a_cause() {
         let mut unit = Unit::default();
         for session in [3, 0, 4, 3] {
             unit.is_caused_by(NonZeroU64::new(session));

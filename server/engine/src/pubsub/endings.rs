@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn channels_are_found_by_their_endings_as_long_as_they_are_there() {
+    fn channels_are_found_by_their_endings_while_they_exist() {
         let mut endings = Endings::new(after_colon);
         for name in [&b"one:a"[..], b"two:a", b"one:b", b"none", b"one:a"] {
             endings.add(name);

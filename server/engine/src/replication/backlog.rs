@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn it_gives_what_follows_an_offset_or_nothing() {
+    fn the_backlog_returns_the_stream_after_an_offset_it_has() {
         let mut backlog = Backlog::new(100, 4);
         assert_eq!(
             (since(&backlog, 101), since(&backlog, 100), since(&backlog, 102)),
@@ -103,7 +103,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_keeps_the_end_of_the_stream(
+        fn the_backlog_keeps_the_end_of_the_stream(
             pieces in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..40), 0..30),
             limit in 1_usize..100,
         ) {

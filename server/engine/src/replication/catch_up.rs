@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn replicas_that_come_at_about_the_same_time_share_all_but_the_ends() {
+    fn replicas_that_connect_together_share_most_chunks() {
         const KEPT: usize = 20 * CHUNK_BYTES as usize;
         let (mut backlog, mut chunks) = (Backlog::new(0, KEPT), Chunks::default());
         let account = BufferBytes::default();
@@ -108,7 +108,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_is_what_the_backlog_keeps(
+        fn the_catch_up_stream_equals_the_backlog(
             begin in 0..3 * CHUNK_BYTES,
             steps in prop::collection::vec((1..40_000_usize, 0..200_000_i64), 1..12),
             kept in 1..150_000_usize,

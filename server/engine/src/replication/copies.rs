@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_client_that_asks_while_a_snapshot_is_made_waits_for_the_next_one() {
+    fn a_client_that_asks_during_a_snapshot_waits_for_the_next() {
         let mut copies = Copies::default();
         copies.add(1, true);
         copies.add(2, false);
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_that_is_gone_waits_no_more() {
+    fn a_removed_client_does_not_wait_for_a_copy() {
         let mut copies = Copies::default();
         copies.add(1, false);
         copies.begin();
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_that_reads_nothing_of_its_copy_is_timed_out() {
+    fn a_client_that_does_not_read_its_copy_times_out() {
         let mut copies = Copies::default();
         copies.add(1, false);
         copies.begin();

@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn links_between_processes_go_by_real_time() {
+    fn links_between_processes_use_real_time() {
         let mut heard = LastHeard::first(false, at(5, 100));
         assert_eq!((heard.silent_ms(at(25, 9000)), heard.clock_ms(at(25, 9000))), (20, 25));
         assert!(heard.is_timed_out(at(25, 9000), 19) && !heard.is_timed_out(at(25, 9000), 20));
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn servers_of_one_process_hear_one_another_until_they_are_cut_off() {
+    fn servers_of_one_process_stay_in_contact_until_a_partition() {
         let mut heard = LastHeard::first(true, at(5, 100));
         assert_eq!(heard.silent_ms(at(9000, 9000)), 0);
         heard.set_cut(true, at(9000, 200));

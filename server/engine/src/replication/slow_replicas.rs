@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn the_limits_are_due_once_a_block_whoever_completes_it() {
+    fn limits_are_checked_once_a_block() {
         const BYTES: usize = BLOCK_BYTES / 8;
         let (mut slow, account) = (SlowReplicas::default(), BufferBytes::default());
         slow.add(1, &account);
@@ -171,7 +171,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn each_replica_gets_what_it_lacks_and_the_rest_is_forgotten(
+        fn each_replica_gets_its_missing_bytes_and_sent_bytes_are_dropped(
             steps in prop::collection::vec(step(), 1..40),
         ) {
             let (mut slow, account) = (SlowReplicas::default(), BufferBytes::default());

@@ -497,7 +497,7 @@ mod tests {
     }
 
     #[test]
-    fn who_knows_the_history_by_either_name_goes_on() {
+    fn a_replica_with_either_replication_id_continues_the_stream() {
         let mut replication = Replication::new(&mut Rng::new(7));
         assert_eq!(replication.resync(replication.id.as_bytes(), 1, false), Resync::Full);
         assert!(replication.begin_stream(100) && !replication.begin_stream(100));
@@ -515,7 +515,7 @@ mod tests {
     }
 
     #[test]
-    fn an_older_replica_goes_on_behind_what_it_cannot_read() {
+    fn an_older_replica_continues_after_forms_it_cannot_read() {
         let mut replication = Replication::new(&mut Rng::new(7));
         replication.begin_stream(100);
         replication.append(b"abc");
@@ -529,7 +529,7 @@ mod tests {
     }
 
     #[test]
-    fn an_older_replica_shares_no_snapshot_before_what_it_cannot_read() {
+    fn an_older_replica_shares_no_snapshot_before_unreadable_forms() {
         let mut replication = Replication::new(&mut Rng::new(7));
         replication.begin_stream(100);
         replication.append(b"abc");
@@ -553,7 +553,7 @@ mod tests {
     }
 
     #[test]
-    fn a_replica_that_never_answers_has_read_a_snapshot_that_was_sent() {
+    fn a_silent_replica_counts_a_sent_snapshot_as_read() {
         let answers = Replica { snapshot: 50, came_at: 100, ..online(0) };
         let silent = Replica { answers: false, ..answers.clone() };
         assert_eq!(
@@ -564,7 +564,7 @@ mod tests {
     }
 
     #[test]
-    fn only_those_count_that_have_said_that_they_have_it() {
+    fn only_replicas_that_acknowledged_the_offset_count() {
         let mut replication = Replication::new(&mut Rng::new(7));
         replication.offset = 100;
         replication.replicas.insert(1, online(10));

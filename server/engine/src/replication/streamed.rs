@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn all_else_is_as_it_came() {
+    fn other_requests_are_propagated_unchanged() {
         for line in [
             "XADD k 3-0 limit 1",
             "XADD k MAXLEN = 5 3-0 limit 1",

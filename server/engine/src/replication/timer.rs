@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn the_next_look_is_within_a_second_however_often_it_is_asked_for() {
+    fn repeated_requests_schedule_one_check_within_a_second() {
         let mut fixture = Fixture::new();
         [5000, 5500].into_iter().for_each(|now_ms| fixture.set(now_ms));
         assert_eq!(fixture.1.count(TimerKind::Replication), 1);
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn an_earlier_look_takes_the_place_of_a_later_one() {
+    fn an_earlier_check_replaces_a_later_one() {
         let mut fixture = Fixture::new();
         [5000, 3000].into_iter().for_each(|now_ms| fixture.set(now_ms));
         assert_eq!(fixture.1.count(TimerKind::Replication), 1);
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cancelled_look_does_not_come() {
+    fn a_cancelled_check_does_not_fire() {
         let mut fixture = Fixture::new();
         fixture.set(5000);
         let Fixture(timer, timers, _) = &mut fixture;

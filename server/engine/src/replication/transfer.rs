@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_snapshot_is_refused() {
+    fn input_that_is_no_snapshot_is_refused() {
         for (input, why) in [
             (&b"-ERR no\r\n"[..], "MASTER aborted replication with an error: -ERR no"),
             (b"+OK\r\n", "Bad protocol from MASTER, the first byte is not '$' (we received '+OK')"),

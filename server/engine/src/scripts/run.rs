@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_script_does_not_declare_it_may_not() {
+    fn an_undeclared_script_has_no_permissions_of_flags() {
         let rules = ScriptRules::of(Flags { allow_oom: true, allow_stale: true, ..Flags::default() }, false);
         assert!(!rules.declared && !rules.takes_any_memory && !rules.reads_stale);
         assert!(
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn a_declared_script_may_do_what_its_flags_say() {
+    fn a_declared_script_has_the_permissions_of_its_flags() {
         let flags = Flags { shebang: true, allow_oom: true, ..Flags::default() };
         let rules = ScriptRules::of(flags, false);
         assert!(rules.declared && rules.takes_any_memory && !rules.reads_stale && !rules.crosses_slots);

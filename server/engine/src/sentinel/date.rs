@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn dates_are_those_of_ctime() {
+    fn dates_are_formatted_as_by_ctime() {
         assert_eq!(date_of(0), "Thu Jan  1 00:00:00 1970");
         assert_eq!(date_of(951_782_400_999), "Tue Feb 29 00:00:00 2000");
         assert_eq!(date_of(951_868_799_000), "Tue Feb 29 23:59:59 2000");

@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_read_as_far_as_they_go() {
+    fn the_leading_digits_of_a_number_are_read() {
         let numbers = ["12", "-1", "3x", "", "x"].map(leading_number);
         assert_eq!(numbers, [12, -1, 3, 0, 0]);
     }

@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_longest_period_can_be_multiplied_and_is_shown_as_it_was_given() {
+    fn a_huge_period_does_not_overflow_and_is_shown_as_given() {
         let mut periods = Periods::default();
         *periods.named(b"ping-period").expect("it is one") = i64::MAX;
         assert!(periods.get(Period::Ping).checked_mul(5).is_some());

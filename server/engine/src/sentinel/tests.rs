@@ -173,7 +173,7 @@ fn watching(quorum: u32) -> String {
 const M: &str = "m 127.0.0.1 7001";
 
 #[test]
-fn a_master_that_is_silent_is_replaced_by_its_best_replica() {
+fn a_silent_master_is_replaced_by_its_best_replica() {
     let mut world = World::new(&watching(1));
     world.pass(2000);
     let slave = |port: u16| format!("slave 127.0.0.1:{port} 127.0.0.1 {port} @ {M}");
@@ -222,7 +222,7 @@ fn a_master_that_is_silent_is_replaced_by_its_best_replica() {
 }
 
 #[test]
-fn without_the_votes_of_most_there_is_no_failover() {
+fn a_failover_needs_the_votes_of_a_majority() {
     let mut world = World::new(&watching(2));
     let hello = format!("127.0.0.1,{PEER},{PEER_ID},0,m,127.0.0.1,{MASTER},0");
     world.sentinel.hear(hello.as_bytes());
@@ -289,7 +289,7 @@ fn a_newer_view_of_a_master_is_adopted() {
 }
 
 #[test]
-fn what_is_no_hello_changes_nothing() {
+fn an_invalid_hello_changes_nothing() {
     let mut world = World::new(&watching(2));
     for hello in [
         "",
@@ -311,7 +311,7 @@ fn what_is_no_hello_changes_nothing() {
 }
 
 #[test]
-fn garbage_from_a_server_ends_the_connection_and_nothing_else() {
+fn garbage_from_a_server_ends_only_its_connection() {
     let mut world = World::new(&watching(2));
     world.pass(200);
     let links: Vec<LinkId> = world.links.keys().copied().collect();
@@ -329,7 +329,7 @@ fn garbage_from_a_server_ends_the_connection_and_nothing_else() {
 }
 
 #[test]
-fn a_clock_that_stood_still_is_not_trusted() {
+fn a_jump_of_the_real_clock_starts_tilt_mode() {
     let mut world = World::new(&watching(1));
     world.pass(1000);
     world.take_events();
@@ -343,7 +343,7 @@ fn a_clock_that_stood_still_is_not_trusted() {
 }
 
 #[test]
-fn a_clock_that_is_turned_is_trusted() {
+fn an_advance_of_the_manual_clock_starts_no_tilt_mode() {
     let mut world = World::new(&watching(1));
     world.pass(1000);
     world.take_events();
@@ -358,7 +358,7 @@ fn a_clock_that_is_turned_is_trusted() {
 }
 
 #[test]
-fn what_is_known_is_written_and_read_back() {
+fn the_state_of_a_sentinel_is_written_and_read_back() {
     let mut world = World::new(&watching(2));
     let hello = format!("127.0.0.1,{PEER},{PEER_ID},6,m,127.0.0.1,{MASTER},4");
     world.sentinel.hear(hello.as_bytes());
@@ -377,7 +377,7 @@ fn what_is_known_is_written_and_read_back() {
 }
 
 #[test]
-fn wrong_lines_are_told_in_redis_words() {
+fn invalid_lines_get_the_errors_of_redis() {
     for (line, expected) in [
         ("monitor a 127.0.0.1 1 0", "Quorum must be 1 or greater."),
         ("monitor a 127.0.0.1 99999 1", "Invalid port number."),

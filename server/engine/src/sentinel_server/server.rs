@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sentinel_that_begins_anew_knows_its_file_and_has_no_connections() {
+    fn a_restarted_sentinel_keeps_its_id_and_masters_and_has_no_connections() {
         let (mut server, mut outbound) = (fresh(), Outbound::default());
         server.tell(Now::default(), |state| SentinelServer::watch(state, MONITOR));
         effects(&mut server, &mut outbound);
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn looks_come_ten_to_twenty_times_a_second_and_after_an_advance() {
+    fn ticks_come_ten_to_twenty_times_a_second_and_after_an_advance() {
         let (mut timers, mut keyspace) = (Timers::default(), Keyspace::new(1, 7));
         let mut server = fresh();
         for _ in 0..50 {

@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_whose_replicas_have_everything_ends_at_once() {
+    fn shutdown_is_immediate_if_replicas_have_everything() {
         let (mut shutdown, ending) = (Shutdown::default(), Ending { saves: true, ..Ending::default() });
         assert_eq!(effects(&mut shutdown, |control| control.begin(ending)), [ShutdownEffect::End(ending)]);
         assert!(!shutdown.has_begun());
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_waits_ends_with_the_time_for_replicas_or_goes_on() {
+    fn a_waiting_shutdown_ends_at_its_timeout_or_is_aborted() {
         for is_aborted in [false, true] {
             let (mut shutdown, ending) = (Shutdown::default(), Ending::default());
             effects(&mut shutdown, |control| {

@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wait_ends_once_and_its_timer_with_it() {
+    fn a_wait_for_replicas_ends_once_with_its_timer() {
         let (mut shutdown, mut timers) = (Shutdown::default(), Timers::default());
         let ending = Ending::of(&["save".to_owned(), "now".to_owned()]);
         assert_eq!(ending, Ending { saves: true, is_forced: false, now: true });

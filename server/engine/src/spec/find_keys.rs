@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_key_is_not_found() {
+    fn arguments_that_are_no_keys_are_not_found() {
         const CHANNELS: Spec =
             Row::<()>::container("x", -2, &[]).keys(&[KeySpec::range(1, -1, 1, &[KeyFlags::NOT_KEY])]).spec;
         assert!(!CHANNELS.has_keys());

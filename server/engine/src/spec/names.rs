@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn finds_each_in_any_case() {
+    fn every_name_is_found_in_any_case() {
         let names = names();
         for (n, name) in SOME.iter().enumerate() {
             for spelled in [name.to_string(), name.to_uppercase(), name[..1].to_uppercase() + &name[1..]] {
@@ -170,13 +170,17 @@ mod tests {
 
     proptest! {
         #[test]
-        fn finds_nothing_else(name in prop::collection::vec(any::<u8>(), 0..24)) {
+        fn unknown_names_are_not_found(name in prop::collection::vec(any::<u8>(), 0..24)) {
             let known = SOME.iter().position(|known| name.eq_ignore_ascii_case(known.as_bytes()));
             prop_assert_eq!(names().find(&name), known.map(CommandId::new));
         }
 
         #[test]
-        fn tells_apart_what_differs_in_one_byte(which in 0..SOME.len(), at in any::<prop::sample::Index>(), to: u8) {
+        fn names_that_differ_in_one_byte_are_distinguished(
+            which in 0..SOME.len(),
+            at in any::<prop::sample::Index>(),
+            to: u8,
+        ) {
             let mut name = SOME[which].as_bytes().to_vec();
             let at = at.index(name.len());
             name[at] = to;

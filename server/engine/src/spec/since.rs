@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_newer_is_refused_and_nothing_else() {
+    fn only_newer_commands_are_refused() {
         let synopsis = "key [NOW@7.0.0] [value@7.2.0]";
         let refused = |version, request: &str| {
             let argv: Vec<&[u8]> = request.split(' ').map(str::as_bytes).collect();

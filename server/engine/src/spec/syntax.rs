@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_told_with_their_place() {
+    fn syntax_errors_name_their_position() {
         check_error("key [NX", Problem::UnbalancedBracket, 4);
         check_error("key [NX)", Problem::UnbalancedBracket, 4);
         check_error("key NX]", Problem::UnbalancedBracket, 6);

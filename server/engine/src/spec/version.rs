@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_version_has_what_is_older() {
+    fn a_version_includes_features_of_older_versions() {
         let has = |since| Version::ALL.map(|version| version.has(since));
         assert_eq!(has("1.0.0"), [true; 5]);
         assert_eq!(has("6.2.7"), [true; 5]);

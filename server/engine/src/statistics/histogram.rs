@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_duration_is_in_the_bucket_whose_bounds_hold_it() {
+    fn every_duration_falls_within_the_bounds_of_its_bucket() {
         for power in 0..64 {
             for around in [-1, 0, 1] {
                 let ns = (1_u64 << power).wrapping_add_signed(around);

@@ -102,7 +102,7 @@ fn a_change_of_the_clock_that_servers_share_fires_in_pieces_everywhere() {
 }
 
 #[test]
-fn what_a_reset_of_one_server_passes_on_others_fires_in_pieces() {
+fn deadlines_passed_by_a_reset_fire_in_pieces_on_other_servers() {
     let mut pair = Pair::new([0, PIECE + 10]);
     pair.begin(11, None);
     assert_eq!(pair.ask(0, 0, "CONTROL.RESET"), "+OK\r\n");
@@ -115,7 +115,7 @@ fn what_a_reset_of_one_server_passes_on_others_fires_in_pieces() {
 
 /// An advance has stopped amid an instant, and its server hangs before the advance continues.
 #[test]
-fn what_a_server_that_hangs_has_left_due_amid_an_instant_fires_without_it() {
+fn an_instant_left_unfinished_by_a_hanging_server_fires_without_it() {
     let mut pair = Pair::new([PIECE, 3]);
     pair.send(1, 0, "BLPOP q 0.01");
     assert_eq!(pair.ask(0, 0, "CLOCK.ADVANCE 20"), "");
@@ -138,7 +138,7 @@ fn what_a_server_that_hangs_has_left_due_amid_an_instant_fires_without_it() {
 
 /// The advance continues after the others have moved the clock to the end of its range.
 #[test]
-fn a_turn_that_no_longer_fits_into_the_range_of_the_clock_is_refused() {
+fn an_advance_out_of_the_range_of_the_clock_is_refused() {
     let far = (1_i64 << 62) / 1000 - 1000;
     for later in [format!("CLOCK.STEP {far}"), format!("CLOCK.ADVANCE {far}")] {
         let mut pair = Pair::new([0, 0]);
@@ -154,7 +154,7 @@ fn a_turn_that_no_longer_fits_into_the_range_of_the_clock_is_refused() {
 
 /// The reset leaves the other server amid the instant of the advance that it ends.
 #[test]
-fn a_reset_ends_the_turn_of_another_server() {
+fn a_reset_ends_the_advance_of_another_server() {
     for turner in 0..2 {
         let mut pair = Pair::new([PIECE, 3 * PIECE]);
         assert_eq!(pair.ask(turner, 0, "CLOCK.ADVANCE 5000"), "");
@@ -169,7 +169,7 @@ fn a_reset_ends_the_turn_of_another_server() {
 
 /// A server that hangs amid an instant learns that the clock was set back meanwhile.
 #[test]
-fn what_a_server_that_hangs_has_hidden_stays_gone() {
+fn keys_hidden_by_a_hanging_server_stay_expired() {
     let mut pair = Pair::new([PIECE, 3]);
     assert_eq!(pair.ask(0, 0, "CLOCK.STEP 10"), "");
     assert_eq!(pair.ask(1, 1, "DBSIZE"), ":0\r\n", "what is due is hidden");
@@ -200,7 +200,7 @@ fn a_piece_ends_after_a_tenth_of_a_second_where_servers_share_the_clock() {
 
 /// A server hangs while the other one advances the clock.
 #[test]
-fn what_a_server_that_hung_has_missed_fires_in_pieces() {
+fn deadlines_missed_by_a_hanging_server_fire_in_pieces() {
     const KEYS: usize = 5000;
     let mut pair = Pair::new([0, KEYS]);
     pair.send(1, 0, "BLPOP q 0.01");
@@ -227,7 +227,7 @@ fn what_a_server_that_hung_has_missed_fires_in_pieces() {
 
 /// The clock is set back before all deadlines have fired.
 #[test]
-fn what_a_server_that_hung_has_hidden_stays_gone() {
+fn keys_hidden_by_a_formerly_hanging_server_stay_expired() {
     for hangs_again in [false, true] {
         let mut pair = Pair::new([0, 5000]);
         let mut hanging = Some(1);

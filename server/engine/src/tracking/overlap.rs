@@ -63,7 +63,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_first_overlap_is_that_of_comparing_each_with_each(
+        fn the_first_overlap_equals_that_of_a_naive_comparison(
             there in proptest::collection::vec("[ab]{0,4}", 0..4),
             new in proptest::collection::vec("[ab]{0,5}", 0..6),
         ) {

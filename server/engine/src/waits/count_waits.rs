@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_step_that_reaches_a_number_wakes_those_who_wait_for_it() {
+    fn reaching_a_count_wakes_its_waiters() {
         let [get, set] = [1, 2].map(CommandId::new);
         let (of_get, of_both) = (CountOf::Calls([get].into()), CountOf::Calls([set, get].into()));
         let mut waits = CountWaits::default();

@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_url_of_a_server_is_told() {
+    fn invalid_server_urls_are_reported() {
         for (url, reason) in [
             ("", "Invalid URI scheme"),
             ("127.0.0.1:6379", "Invalid URI scheme"),

@@ -17,7 +17,7 @@ fn await_end(port: u16) {
 }
 
 #[test]
-fn it_ends_when_no_client_has_been_there_for_long() {
+fn idle_exit_ends_a_server_without_clients() {
     // The server continues while a client is connected, and ends after the client has left.
     let mut process = Process::start(&["--idle-exit", "1"]);
     let mut client = process.client();
@@ -34,7 +34,7 @@ fn it_ends_when_no_client_has_been_there_for_long() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn it_ends_with_its_parent_even_when_that_is_killed() {
+fn exit_with_parent_ends_the_server_when_its_parent_is_killed() {
     let directory = Directory::new();
     let pid_file = directory.file("pid");
     // The shell stays, because it has another command to run.
@@ -64,7 +64,7 @@ fn it_ends_with_its_parent_even_when_that_is_killed() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn the_end_of_the_thread_that_started_it_is_not_the_end_of_its_parent() {
+fn exit_with_parent_ignores_the_end_of_the_starting_thread() {
     let start = || Process::start(&["--exit-with-parent"]);
     let mut process = std::thread::spawn(start).join().expect("the thread ends");
     assert_eq!(process.client().ask("DEBUG SLEEP 0.2"), "+OK");
@@ -97,7 +97,7 @@ fn the_port_is_written_to_a_descriptor_which_is_closed() {
 
 #[cfg(unix)]
 #[test]
-fn a_second_signal_ends_it_at_once_with_1() {
+fn a_second_signal_ends_the_server_at_once_with_1() {
     let directory = Directory::new();
     let log = directory.file("log");
     assert!(Command::new("mkfifo").arg(&log).status().expect("there is a mkfifo").success());
@@ -126,7 +126,7 @@ fn a_second_signal_ends_it_at_once_with_1() {
 }
 
 #[test]
-fn jedis_own_configuration_starts() {
+fn the_server_starts_with_the_configuration_of_jedis() {
     let directory = Directory::new();
     let file = directory.file("redis.conf");
     let text = format!(
@@ -161,7 +161,7 @@ fn with_files(limit: &str) -> (Process, String) {
 
 #[cfg(unix)]
 #[test]
-fn there_are_no_more_clients_than_the_system_has_descriptors_for() {
+fn maxclients_is_limited_by_the_descriptors_of_the_process() {
     // The soft limit may be raised up to the hard limit.
     let (soft, _) = with_files("-Sn 100; ulimit -Hn 500");
     assert!(["468", "10000"].contains(&&*soft.client().parameter("maxclients")));
@@ -204,7 +204,7 @@ fn there_are_no_more_clients_than_the_system_has_descriptors_for() {
 
 #[cfg(unix)]
 #[test]
-fn a_signal_lets_a_replica_get_what_it_lacks_and_a_second_one_does_not() {
+fn a_signal_waits_for_replicas_and_a_second_one_does_not() {
     let mut process = Process::start(&["--shutdown-timeout", "1000"]);
     let [mut client, mut replica] = [0; 2].map(|_| process.client());
     replica.send("PSYNC ? -1");
@@ -234,7 +234,7 @@ fn a_signal_lets_a_replica_get_what_it_lacks_and_a_second_one_does_not() {
 }
 
 #[test]
-fn lines_of_the_log_say_what_the_process_is() {
+fn log_lines_show_the_role_of_the_process() {
     let directory = Directory::new();
     let log = directory.file("log");
     let saved = ["--dir", directory.0.to_str().expect("it is text")];

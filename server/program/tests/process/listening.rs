@@ -39,7 +39,7 @@ fn move_to_free_port(client: &mut Client) -> u16 {
 }
 
 #[test]
-fn it_listens_where_bind_says_and_nowhere_else() {
+fn the_server_listens_only_on_the_addresses_of_bind() {
     let process = Process::start(&["--bind", "127.0.0.1"]);
     let (mut client, port) = (process.client(), process.port);
     assert!(!answers(SECOND, port));
@@ -61,7 +61,7 @@ fn it_listens_where_bind_says_and_nowhere_else() {
 }
 
 #[test]
-fn when_it_cannot_listen_there_all_stays_as_it_was() {
+fn a_failed_change_of_bind_changes_nothing() {
     let process = Process::start(&["--bind", "127.0.0.1"]);
     let (mut client, port) = (process.client(), process.port);
     let other = TcpListener::bind((SECOND, port)).expect("nobody has this port there");
@@ -105,7 +105,7 @@ fn the_port_can_be_changed_and_closed() {
 }
 
 #[test]
-fn a_transaction_may_move_the_server() {
+fn a_transaction_may_change_the_port() {
     let process = Process::start(&["--bind", "127.0.0.1"]);
     let mut client = process.client();
     client.send("MULTI\r\nCONFIG SET bind 127.0.0.2\r\nSET k v\r\nEXEC");

@@ -51,7 +51,7 @@ fn the_port_and_the_process_are_written_to_files() {
 }
 
 #[test]
-fn signals_end_it_with_0_within_a_second() {
+fn signals_end_the_server_with_0_within_a_second() {
     for signal in ["-TERM", "-INT"] {
         ends_at_once(signal, || {
             let process = Process::start(&[]);
@@ -62,7 +62,7 @@ fn signals_end_it_with_0_within_a_second() {
 }
 
 #[test]
-fn a_signal_ends_it_while_a_script_runs_or_it_sleeps() {
+fn a_signal_ends_the_server_during_a_script_or_a_sleep() {
     for request in [
         "EVAL \"while true do end\" 0",
         "EVAL \"redis.call('SET', 'k', 1) while true do end\" 0",
@@ -83,7 +83,7 @@ fn a_signal_ends_it_while_a_script_runs_or_it_sleeps() {
 }
 
 #[test]
-fn a_signal_ends_it_while_commands_run_that_take_long() {
+fn a_signal_ends_the_server_during_slow_commands() {
     ends_at_once("-TERM", || {
         let process = Process::start(&["--threads", "2"]);
         let mut client = process.client();
@@ -99,7 +99,7 @@ fn a_signal_ends_it_while_commands_run_that_take_long() {
 }
 
 #[test]
-fn shutdown_ends_it_with_0() {
+fn shutdown_ends_the_server_with_0() {
     for request in ["SHUTDOWN", "SHUTDOWN NOSAVE", "SHUTDOWN SAVE NOW FORCE"] {
         let directory = Directory::new();
         let mut process = Process::start(&["--dir", &directory.file("")]);
@@ -126,7 +126,7 @@ fn shutdown_nosave_ends_a_script_that_has_written() {
 }
 
 #[test]
-fn it_starts_again_on_the_port_that_it_had() {
+fn the_server_can_restart_on_its_port() {
     let mut process = Process::start(&[]);
     let port = process.port.to_string();
     // Connections that the server closes first stay around for a while after its end.
@@ -139,7 +139,7 @@ fn it_starts_again_on_the_port_that_it_had() {
 }
 
 #[test]
-fn a_port_in_use_is_told() {
+fn a_port_in_use_is_reported() {
     let holder = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback has a free port");
     let port = holder.local_addr().expect("it is bound").port().to_string();
     refused(
@@ -149,7 +149,7 @@ fn a_port_in_use_is_told() {
 }
 
 #[test]
-fn wrong_parameters_are_told() {
+fn invalid_parameters_are_reported() {
     refused(&["--nonsense", "1"], &["There is no option '--nonsense'.\n"]);
     refused(&["--prot", "1"], &["There is no option '--prot'. Did you mean '--port'?\n"]);
     refused(&["helthcheck"], &["There is no subcommand 'helthcheck'", "Did you mean 'healthcheck'?"]);
@@ -167,7 +167,7 @@ fn wrong_parameters_are_told() {
 }
 
 #[test]
-fn it_has_as_many_databases_as_it_may() {
+fn the_server_has_the_configured_number_of_databases() {
     let process = Process::start(&["--databases", "100000"]);
     let mut client = process.client();
     client.send("SELECT 99999\r\nSET k v\r\nDBSIZE\r\nSELECT 100000");
@@ -176,7 +176,7 @@ fn it_has_as_many_databases_as_it_may() {
 }
 
 #[test]
-fn it_tells_its_version() {
+fn version_and_help_are_printed() {
     for argument in ["--version", "-v"] {
         let output = run(&[argument]);
         assert_eq!(output.status.code(), Some(0));
@@ -234,7 +234,7 @@ fn arguments_are_read_as_redis_server_reads_them() {
 }
 
 #[test]
-fn what_test_harnesses_pass_is_accepted() {
+fn arguments_of_test_harnesses_are_accepted() {
     let directory = Directory::new();
     let log = directory.file("log");
     let process = Process::start(&[
@@ -289,7 +289,7 @@ fn parameters_come_from_a_file_and_from_standard_input() {
 }
 
 #[test]
-fn time_stands_and_chance_repeats_when_asked() {
+fn a_manual_clock_is_frozen_and_a_seed_repeats_random_replies() {
     let numbers = |seed: &str| {
         let process = Process::start(&["--time", "manual", "--seed", seed]);
         let mut client = process.client();
@@ -304,7 +304,7 @@ fn time_stands_and_chance_repeats_when_asked() {
 }
 
 #[test]
-fn it_serves_with_any_number_of_threads() {
+fn the_server_works_with_any_number_of_threads() {
     for threads in ["1", "2", "8"] {
         let process = Process::start(&["--threads", threads]);
         let mut clients: Vec<Client> = (0..20).map(|_| process.client()).collect();
@@ -315,13 +315,13 @@ fn it_serves_with_any_number_of_threads() {
 }
 
 #[test]
-fn control_can_be_left_out() {
+fn control_commands_can_be_disabled() {
     let process = Process::start(&["--control", "no"]);
     assert!(process.client().ask("CLOCK.INFO").starts_with("-ERR unknown command 'CLOCK.INFO'"));
 }
 
 #[test]
-fn it_is_quiet() {
+fn the_server_prints_nothing_on_standard_error() {
     let mut process = Process::from(program().args(["--port", "0"]).stdout(Stdio::piped()));
     process.client().ask("nonsense");
     process.signal("-TERM");
@@ -333,7 +333,7 @@ fn it_is_quiet() {
 }
 
 #[test]
-fn a_signal_finds_it_ready_as_soon_as_it_listens() {
+fn a_signal_right_after_listening_ends_the_server_properly() {
     for _ in 0..20 {
         let directory = Directory::new();
         let socket = directory.file("s");
@@ -348,7 +348,7 @@ fn a_signal_finds_it_ready_as_soon_as_it_listens() {
 }
 
 #[test]
-fn the_end_of_its_terminal_does_not_end_it() {
+fn a_hangup_does_not_end_the_server() {
     let mut process = Process::start(&[]);
     process.signal("-HUP");
     assert_eq!(process.client().ask("PING"), "+PONG");

@@ -97,7 +97,7 @@ pub(crate) const NO_MEMORY: &str = "-OOM Insufficient memory";
 pub(crate) const CLOSED: &str = "";
 
 #[test]
-fn a_payload_that_unpacks_to_more_than_there_is_is_refused() {
+fn restore_refuses_a_payload_larger_than_the_memory() {
     let process = short_of_memory();
     let (small, large) = (bomb(LARGE), bomb(6_900_000_000 / 4));
     assert_eq!(outcome(&process, &[b"RESTORE", b"large", b"0", &large]), NO_MEMORY);
@@ -110,7 +110,7 @@ fn a_payload_that_unpacks_to_more_than_there_is_is_refused() {
 }
 
 #[test]
-fn a_string_does_not_grow_beyond_the_memory_and_stays_what_it_was() {
+fn a_string_that_cannot_grow_for_lack_of_memory_stays_unchanged() {
     let process = short_of_memory();
     for line in [
         "SETRANGE new 3000000000 x",
@@ -136,7 +136,7 @@ fn a_string_does_not_grow_beyond_the_memory_and_stays_what_it_was() {
 }
 
 #[test]
-fn a_reply_that_there_is_no_memory_for_ends_its_connection() {
+fn a_reply_without_memory_ends_its_connection() {
     let process = short_of_memory();
     check(&process, "SETRANGE k 100000000 x", ":100000001");
     check(&process, &format!("MGET{}", " k".repeat(30)), CLOSED);
@@ -170,7 +170,7 @@ const LONG_MEMBER: usize = 20 << 20;
 const MEMBERS: usize = 30;
 
 #[test]
-fn a_list_of_clients_that_there_is_no_memory_for_ends_its_connection() {
+fn a_client_list_without_memory_ends_its_connection() {
     let process = short_of_memory();
     let mut named = process.client();
     let id = named.ask("CLIENT ID");
@@ -181,7 +181,7 @@ fn a_list_of_clients_that_there_is_no_memory_for_ends_its_connection() {
 }
 
 #[test]
-fn a_long_name_that_there_is_no_memory_to_copy_is_refused() {
+fn a_long_name_without_memory_for_its_copy_is_refused() {
     let (process, name) = (short_of_memory(), vec![b'n'; 100 << 20]);
     check(&process, "SETRANGE k 500000000 x", ":500000001");
     for line in [
@@ -201,7 +201,7 @@ fn a_long_name_that_there_is_no_memory_to_copy_is_refused() {
 }
 
 #[test]
-fn a_set_that_there_is_no_memory_to_store_is_not_stored() {
+fn a_store_command_without_memory_stores_nothing() {
     let process = short_of_memory();
     for number in 0..MEMBERS {
         let score = number.to_string();
@@ -216,7 +216,7 @@ fn a_set_that_there_is_no_memory_to_store_is_not_stored() {
 }
 
 #[test]
-fn nothing_is_popped_if_there_is_no_memory_to_reply_it() {
+fn nothing_is_popped_without_memory_for_the_reply() {
     let process = short_of_memory();
     for number in 0..MEMBERS {
         assert_eq!(outcome(&process, &[b"SADD", b"s", &long_member(number)]), ":1");
@@ -228,7 +228,7 @@ fn nothing_is_popped_if_there_is_no_memory_to_reply_it() {
 }
 
 #[test]
-fn a_script_ends_where_the_memory_does_and_the_next_one_runs() {
+fn a_script_without_memory_ends_and_the_next_one_runs() {
     let process = short_of_memory();
     check(&process, "SETRANGE k 100000000 x", ":100000001");
     let many = "local v = redis.call('GET', 'k') local t = {} for i = 1, 30 do t[i] = v end ";
@@ -246,7 +246,7 @@ fn a_script_ends_where_the_memory_does_and_the_next_one_runs() {
 }
 
 #[test]
-fn a_request_that_there_is_no_memory_for_is_given_up() {
+fn a_request_without_memory_is_refused() {
     let process = short_of_memory();
     let large = vec![b'x'; LARGE];
     let outcomes: Vec<String> =

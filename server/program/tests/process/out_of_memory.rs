@@ -27,7 +27,7 @@ fn words<'a>(line: &'a str, large: &'a [u8]) -> Vec<&'a [u8]> {
 }
 
 #[test]
-fn a_write_that_there_is_no_memory_for_makes_no_key() {
+fn a_write_without_memory_creates_no_key() {
     let (process, large) = (full(), vec![b'x'; LARGE]);
     for line in [
         "SET k V",
@@ -56,7 +56,7 @@ fn a_write_that_there_is_no_memory_for_makes_no_key() {
 }
 
 #[test]
-fn a_write_that_there_is_no_memory_for_leaves_a_key_as_it_was() {
+fn a_write_without_memory_leaves_its_key_unchanged() {
     let (process, large) = (full(), vec![b'x'; LARGE]);
     let mut client = process.client();
     let made =
@@ -92,7 +92,7 @@ fn a_write_that_there_is_no_memory_for_leaves_a_key_as_it_was() {
 }
 
 #[test]
-fn a_transaction_that_there_is_no_memory_for_does_nothing() {
+fn a_transaction_without_memory_does_nothing() {
     let process = full();
     // Queueing does not check the memory, so the transaction as a whole is refused rather than one of its requests.
     let part = vec![b'x'; 256 << 10];
@@ -164,7 +164,7 @@ const COMBINING: &[(&str, char)] = &[
 ];
 
 #[test]
-fn small_members_that_there_is_no_memory_to_combine_are_not_combined() {
+fn a_combination_of_sets_without_memory_stores_nothing() {
     const SETS: usize = 8;
     /// The numbers of pieces that are freed before the rounds.
     const FREED: [usize; 4] = [0, 2, 3, 5];
@@ -200,19 +200,19 @@ fn small_members_that_there_is_no_memory_to_combine_are_not_combined() {
 }
 
 #[test]
-fn a_replica_misses_nothing_that_its_master_had_no_memory_to_tell() {
-    check_told(&random(1 << 20));
+fn a_replica_misses_no_change_when_its_master_runs_out_of_memory() {
+    check_change_without_memory(&random(1 << 20));
 }
 
 #[test]
-fn a_replica_misses_nothing_of_compressed_texts_that_its_master_had_no_memory_to_tell() {
+fn a_replica_misses_no_compressed_text_when_its_master_runs_out_of_memory() {
     let mut text = random(1 << 20);
     text.chunks_mut(64).for_each(|chunk| chunk[48..].fill(b'x'));
-    check_told(&text);
+    check_change_without_memory(&text);
 }
 
 /// Changes a hash of 32 such texts when there is no memory to propagate the hash to a replica.
-fn check_told(part: &[u8]) {
+fn check_change_without_memory(part: &[u8]) {
     let (master, replica) = (limited_to(SMALL_KIB), Process::start(&["--enable-debug-command", "yes"]));
     for field in 0..32 {
         assert_eq!(outcome(&master, &[b"HSET", b"large", &[field], part]), ":1");
@@ -251,7 +251,7 @@ fn a_replica_without_memory_for_a_change_asks_for_a_snapshot() {
 }
 
 #[test]
-fn members_are_removed_though_there_is_no_memory_for_a_smaller_table() {
+fn members_are_removed_without_memory_for_a_smaller_table() {
     const MEMBERS: usize = 1_100_000;
     const BATCH: usize = 500;
     let process = limited_to(SMALL_KIB);
@@ -269,7 +269,7 @@ fn members_are_removed_though_there_is_no_memory_for_a_smaller_table() {
 }
 
 #[test]
-fn a_script_whose_error_there_is_no_memory_for_ends_alone() {
+fn a_server_survives_scripts_without_memory_for_their_errors() {
     let process = short_of_memory();
     // Each round leaves less memory than the one before, and each script runs with both lengths.
     for round in 0..4 {
@@ -303,7 +303,7 @@ fn pending(process: &Process) -> Vec<(String, String)> {
 }
 
 #[test]
-fn an_entry_whose_delivery_there_is_no_memory_for_is_not_delivered() {
+fn an_entry_without_memory_for_its_delivery_is_not_delivered() {
     let (master, replica) = (limited_to(SMALL_KIB), Process::start(&["--enable-debug-command", "yes"]));
     let large = random(48 << 20);
     let add = |id: &[u8], value: &[u8]| outcome(&master, &[b"XADD", b"x", id, b"f", value]);

@@ -47,7 +47,7 @@ fn texts(log: &str) -> Vec<String> {
 }
 
 #[test]
-fn debians_own_configuration_starts() {
+fn the_server_starts_with_the_configuration_of_debian() {
     if !fs::exists(DEBIAN).is_ok_and(|there| there) {
         assert_ne!(std::env::var("CI").as_deref(), Ok("true"), "{DEBIAN} is required");
         return println!("skipped: there is no {DEBIAN}");
@@ -75,7 +75,7 @@ fn debians_own_configuration_starts() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn it_goes_into_the_background() {
+fn daemonize_runs_the_server_in_the_background() {
     for stdin in [false, true] {
         let directory = Directory::new();
         let (log, pid, port) = (directory.file("log"), directory.file("pid"), directory.file("port"));
@@ -108,7 +108,7 @@ fn it_goes_into_the_background() {
 }
 
 #[test]
-fn the_log_file_tells_of_its_life() {
+fn the_log_file_records_start_and_end() {
     let directory = Directory::new();
     let (log, pid) = (directory.file("log"), directory.file("pid"));
     let mut process = Process::start(&["--logfile", &log, "--pidfile", &pid]);
@@ -154,7 +154,7 @@ fn the_log_file_tells_of_its_life() {
 
 /// Without a file the log goes to standard output. The ready line appears at every level.
 #[test]
-fn the_level_decides_how_much_standard_output_tells() {
+fn loglevel_limits_the_lines_on_standard_output() {
     for (level, is_told) in [("warning", false), ("notice", true)] {
         let mut child =
             program().args(["--port", "0", "--loglevel", level]).spawn().expect("the program starts");
@@ -170,7 +170,7 @@ fn the_level_decides_how_much_standard_output_tells() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_backlog_that_the_system_does_not_keep_is_told_in_the_log() {
+fn a_reduced_tcp_backlog_is_logged() {
     let directory = Directory::new();
     let log = directory.file("log");
     let _process = Process::start(&["--logfile", &log, "--tcp-backlog", "2147483647"]);
@@ -184,7 +184,7 @@ fn a_backlog_that_the_system_does_not_keep_is_told_in_the_log() {
 }
 
 #[test]
-fn a_file_for_the_process_id_that_cannot_be_written_is_a_warning() {
+fn a_pid_file_that_cannot_be_written_is_a_warning() {
     let directory = Directory::new();
     let (pid, log) = (directory.file("no/pid"), directory.file("log"));
     let mut process = Process::start(&["--pidfile", &pid, "--logfile", &log]);
@@ -202,7 +202,7 @@ fn a_file_for_the_process_id_that_cannot_be_written_is_a_warning() {
 }
 
 #[test]
-fn directories_and_logs_that_are_not_there_are_told_as_redis_tells_them() {
+fn missing_directories_and_logs_are_reported_as_by_redis() {
     let directory = Directory::new();
     let (nowhere, file) = (directory.file("no"), directory.file("file"));
     fs::write(&file, "").expect("it can be written");
@@ -214,7 +214,7 @@ fn directories_and_logs_that_are_not_there_are_told_as_redis_tells_them() {
 }
 
 #[test]
-fn a_port_in_use_is_told_on_standard_error_and_in_the_log() {
+fn a_port_in_use_is_reported_on_standard_error_and_in_the_log() {
     let directory = Directory::new();
     let log = directory.file("log");
     let holder = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback has a free port");
@@ -234,7 +234,7 @@ fn a_port_in_use_is_told_on_standard_error_and_in_the_log() {
 }
 
 #[test]
-fn commands_are_renamed_and_taken_away() {
+fn rename_command_renames_and_disables_commands() {
     let arguments = ["--rename-command", "GET", "fetch", "--rename-command", "KEYS", ""];
     let process = Process::start(
         &[&arguments[..], &["--rename-command", "CONFIG", "b840fc02d524045429941cc15f59e41c"]].concat(),
@@ -270,7 +270,7 @@ fn files_are_included_by_patterns_relative_to_the_directory() {
 
 #[cfg(unix)]
 #[test]
-fn systemd_is_told_that_it_is_ready_and_that_it_stops() {
+fn systemd_is_notified_of_readiness_and_shutdown() {
     use std::os::unix::net::UnixDatagram;
     let directory = Directory::new();
     let path = directory.file("notify");
@@ -293,7 +293,7 @@ fn systemd_is_told_that_it_is_ready_and_that_it_stops() {
 }
 
 #[test]
-fn a_supervisor_that_is_not_there_is_not_needed() {
+fn a_missing_supervisor_is_reported_and_not_needed() {
     for supervised in ["no", "auto"] {
         let process = Process::from(program().args(["--port", "0", "--supervised", supervised]));
         assert_eq!(process.client().ask("PING"), "+PONG", "{supervised}");
@@ -320,7 +320,7 @@ fn a_supervisor_that_is_not_there_is_not_needed() {
 
 #[cfg(unix)]
 #[test]
-fn odd_arguments_end_it_with_1_and_a_reason() {
+fn invalid_arguments_end_the_server_with_1_and_a_reason() {
     use std::ffi::OsString;
     use std::os::unix::ffi::OsStringExt;
     let mut strange: Vec<Vec<u8>> = vec![

@@ -28,7 +28,7 @@ fn named(directory: &Directory, name: &str) -> Command {
 }
 
 #[test]
-fn a_command_runs_with_a_server_of_its_own() {
+fn run_starts_a_command_with_its_own_server() {
     let script = "\"$0\" healthcheck; echo $REDIS_URL; echo redis://$REDIS_HOST:$REDIS_PORT; exit 7";
     let output = run(&["run", "--", "sh", "-c", script, env!("CARGO_BIN_EXE_lockwheel")]);
     assert_eq!(output.status.code(), Some(7), "{output:?}");
@@ -44,7 +44,7 @@ fn a_command_runs_with_a_server_of_its_own() {
 }
 
 #[test]
-fn a_commands_server_has_options_and_a_password() {
+fn run_passes_options_and_a_password_to_its_server() {
     let directory = Directory::new();
     let file = directory.file("redis.conf");
     // The port of the file belongs to another server.
@@ -61,7 +61,7 @@ fn a_commands_server_has_options_and_a_password() {
 }
 
 #[test]
-fn a_commands_end_is_told_as_shells_tell_it() {
+fn run_exits_with_the_code_that_a_shell_would_return() {
     for (command, code) in [
         (&["sh", "-c", "kill -KILL $$"][..], 137),
         (&["sh", "-c", "kill -TERM $$"], 143),
@@ -80,7 +80,7 @@ fn a_commands_end_is_told_as_shells_tell_it() {
 }
 
 #[test]
-fn signals_are_the_commands() {
+fn run_forwards_signals_to_its_command() {
     for (signal, name) in [("-TERM", "TERM"), ("-INT", "INT"), ("-HUP", "HUP")] {
         let script = format!("trap 'echo told; exit 5' {name}; echo ready; while :; do sleep 0.05; done");
         let mut child =
@@ -95,7 +95,7 @@ fn signals_are_the_commands() {
 }
 
 #[test]
-fn a_health_check_tells_whether_a_server_answers() {
+fn a_health_check_reports_whether_the_server_replies() {
     let directory = Directory::new();
     let process = Process::start(&["--requirepass", "pw"]);
     let at = format!("127.0.0.1:{}", process.port);
@@ -115,7 +115,7 @@ fn a_health_check_tells_whether_a_server_answers() {
 }
 
 #[test]
-fn a_password_is_an_answer_where_that_is_enough() {
+fn healthcheck_unauthenticated_accepts_a_server_with_a_password() {
     let process = Process::start(&["--requirepass", "pw"]);
     let at = format!("127.0.0.1:{}", process.port);
     let output = run(&["healthcheck", "--unauthenticated", &format!("redis://{at}/3")]);
@@ -127,7 +127,7 @@ fn a_password_is_an_answer_where_that_is_enough() {
 }
 
 #[test]
-fn a_container_starts_as_that_of_redis_does() {
+fn the_entrypoint_starts_as_the_container_of_redis_does() {
     let directory = Directory::new();
     let file = directory.file("redis.conf");
     fs::write(&file, "bind 127.0.0.1\nprotected-mode yes\ndatabases 3\n").expect("it can be written");
@@ -201,7 +201,7 @@ fn completions_and_the_man_page_are_printed() {
 }
 
 #[test]
-fn by_the_name_of_redis_server_it_is_one() {
+fn a_program_named_redis_server_acts_as_redis_server() {
     let directory = Directory::new();
     let output = named(&directory, "redis-server").arg("run").output().expect("it starts");
     assert!(error(&output).contains("can't open config file 'run'"), "{output:?}");
@@ -226,7 +226,7 @@ fn by_the_name_of_redis_server_it_is_one() {
 }
 
 /// Runs a program with this input. Returns its output, its errors and its exit code.
-fn told(command: &mut Command, input: &str) -> (String, String, Option<i32>) {
+fn run_with_input(command: &mut Command, input: &str) -> (String, String, Option<i32>) {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("it starts");
     // A program that refuses its arguments reads nothing.
@@ -236,7 +236,7 @@ fn told(command: &mut Command, input: &str) -> (String, String, Option<i32>) {
 }
 
 #[test]
-fn by_the_name_of_redis_cli_it_prints_what_redis_cli_prints() {
+fn as_redis_cli_the_program_prints_what_redis_cli_prints() {
     let real = PathBuf::from("/usr/bin/redis-cli");
     if !real.exists() {
         assert_ne!(std::env::var("CI").as_deref(), Ok("true"), "redis-cli is required");
@@ -282,7 +282,7 @@ fn by_the_name_of_redis_cli_it_prints_what_redis_cli_prints() {
     for (arguments, input) in cases {
         let all = |command: &mut Command| {
             let start = ["-p", &port].map(OsString::from);
-            told(command.args(start).args(*arguments), input)
+            run_with_input(command.args(start).args(*arguments), input)
         };
         let theirs = all(Command::new(&real).env_remove("REDISCLI_AUTH"));
         let ours = all(&mut named(&directory, "redis-cli"));
@@ -293,11 +293,12 @@ fn by_the_name_of_redis_cli_it_prints_what_redis_cli_prints() {
         };
         assert_eq!(plain(ours), plain(theirs), "{arguments:?}");
     }
-    let with_word =
-        |command: &mut Command| told(command.env("REDISCLI_AUTH", "pw").args(["-p", &port, "ping"]), "");
+    let with_word = |command: &mut Command| {
+        run_with_input(command.env("REDISCLI_AUTH", "pw").args(["-p", &port, "ping"]), "")
+    };
     let theirs = with_word(&mut Command::new(&real));
     assert_eq!(with_word(&mut named(&directory, "redis-cli")), theirs);
     assert!(theirs.1.starts_with("AUTH failed: "), "{theirs:?}");
-    let ended = told(named(&directory, "redis-cli").args(["-p", &port, "shutdown", "nosave"]), "");
+    let ended = run_with_input(named(&directory, "redis-cli").args(["-p", &port, "shutdown", "nosave"]), "");
     assert_eq!(ended, (String::new(), String::new(), Some(0)));
 }

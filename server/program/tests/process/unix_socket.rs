@@ -22,7 +22,7 @@ fn end(process: &mut Process) {
 }
 
 #[test]
-fn with_port_0_it_listens_on_the_unix_socket_alone() {
+fn with_port_0_the_server_listens_only_on_the_unix_socket() {
     let directory = Directory::new();
     let path = directory.file("redis.sock");
     let mut process = Process::start(&["--unixsocket", &path]);
@@ -38,7 +38,7 @@ fn with_port_0_it_listens_on_the_unix_socket_alone() {
 }
 
 #[test]
-fn it_listens_on_a_port_too_when_there_is_one_or_it_is_asked_for() {
+fn the_server_listens_on_a_unix_socket_and_a_requested_port() {
     let directory = Directory::new();
     let (path, port) = (directory.file("redis.sock"), directory.file("port"));
     let process = Process::start(&["--unixsocket", &path, "--port-file", &port]);
@@ -56,7 +56,7 @@ fn it_listens_on_a_port_too_when_there_is_one_or_it_is_asked_for() {
 }
 
 #[test]
-fn its_clients_are_shown_and_allowed_as_those_of_this_machine() {
+fn unix_socket_clients_count_as_local_clients() {
     let directory = Directory::new();
     let path = directory.file("redis.sock");
     let _process = Process::start(&[
@@ -78,7 +78,7 @@ fn its_clients_are_shown_and_allowed_as_those_of_this_machine() {
 }
 
 #[test]
-fn the_permissions_of_its_file_are_those_asked_for() {
+fn the_socket_file_has_the_configured_permissions() {
     let directory = Directory::new();
     for (asked, mode) in [("700", 0o700), ("777", 0o777), ("0600", 0o600)] {
         let path = directory.file(asked);
@@ -90,7 +90,7 @@ fn the_permissions_of_its_file_are_those_asked_for() {
 }
 
 #[test]
-fn what_a_killed_server_left_is_replaced() {
+fn the_socket_file_of_a_killed_server_is_replaced() {
     let directory = Directory::new();
     let path = directory.file("redis.sock");
     let mut process = Process::start(&["--unixsocket", &path]);
@@ -102,7 +102,7 @@ fn what_a_killed_server_left_is_replaced() {
 }
 
 #[test]
-fn a_server_that_ends_leaves_the_file_of_its_successor() {
+fn a_server_that_ends_keeps_the_socket_file_of_its_successor() {
     let directory = Directory::new();
     let path = directory.file("redis.sock");
     let mut first = Process::start(&["--unixsocket", &path]);
@@ -112,7 +112,7 @@ fn a_server_that_ends_leaves_the_file_of_its_successor() {
 }
 
 #[test]
-fn a_path_that_cannot_be_listened_on_is_told() {
+fn an_unusable_socket_path_is_reported() {
     let directory = Directory::new();
     refused(
         &["--port", "0", "--unixsocket", &directory.file("no/redis.sock")],
@@ -150,7 +150,7 @@ fn long_pipelines_and_large_replies_pass() {
 }
 
 #[test]
-fn more_clients_than_may_be_are_told_so() {
+fn clients_beyond_maxclients_get_an_error() {
     let directory = Directory::new();
     let path = directory.file("redis.sock");
     let _process = Process::start(&["--unixsocket", &path, "--maxclients", "1"]);

@@ -15,7 +15,7 @@ const WAITS: &[[&str; 4]] = &[
 
 #[test]
 #[cfg_attr(not(target_os = "linux"), ignore = "there a close shows only when it is read")]
-fn a_waiter_whose_close_has_reached_the_host_is_not_served() {
+fn a_waiter_that_has_closed_its_connection_is_not_served() {
     for [wait, before, serve, left] in WAITS {
         let server = server(2);
         let (mut client, mut waiter) = (Client::connect(&server), Client::connect(&server));

@@ -58,7 +58,7 @@ fn shared(server: &Server) -> &Arc<Shared> {
 }
 
 /// Stops injecting panics.
-fn mend(server: &Server) {
+fn clear_hooks(server: &Server) {
     shared(server).hooks.set(|_| ());
 }
 

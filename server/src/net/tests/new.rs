@@ -4,7 +4,7 @@ use super::*;
 use lockwheel_engine::clients::Peer;
 
 #[test]
-fn what_changes_for_a_client_before_it_can_be_found_reaches_it_all_the_same() {
+fn changes_during_the_accept_of_a_client_reach_it() {
     for threads in [1, 2, 4] {
         let server = server(threads);
         let mut first = Client::connect(&server);
@@ -23,6 +23,6 @@ fn what_changes_for_a_client_before_it_can_be_found_reaches_it_all_the_same() {
         });
         let mut new = Client::connect(&server);
         assert_eq!(new.ask("PING"), "+PONG", "{threads} threads");
-        mend(&server);
+        clear_hooks(&server);
     }
 }

@@ -17,7 +17,7 @@ fn works(server: &Server, threads: usize) {
 }
 
 #[test]
-fn a_panic_where_a_batch_begins_ends_nothing() {
+fn a_panic_at_the_start_of_a_batch_ends_nothing() {
     for threads in [1, 2, 4] {
         let server = server(threads);
         let mut client = Client::connect(&server);
@@ -28,7 +28,7 @@ fn a_panic_where_a_batch_begins_ends_nothing() {
 }
 
 #[test]
-fn a_panic_where_a_connection_closes_ends_nothing_and_leaves_no_session() {
+fn a_panic_at_a_close_ends_nothing_and_leaves_no_session() {
     for threads in [1, 2, 4] {
         let server = server(threads);
         let mut client = Client::connect(&server);
@@ -73,14 +73,14 @@ fn a_panic_with_status_message_or_writing_ends_nothing() {
                 client.ask("PING") == "+PONG"
             };
             while !(0..4 * threads).all(|_| alive()) {}
-            mend(&server);
+            clear_hooks(&server);
             works(&server, threads);
         }
     }
 }
 
 #[test]
-fn a_panic_in_work_that_was_left_ends_neither_the_script_nor_a_loop() {
+fn a_panic_in_deferred_work_ends_neither_the_script_nor_a_loop() {
     for threads in [1, 2, 4] {
         let server = server(threads);
         let (mut runner, mut other) = (Client::connect(&server), Client::connect(&server));
@@ -99,7 +99,7 @@ fn a_panic_in_work_that_was_left_ends_neither_the_script_nor_a_loop() {
         assert!((0..5).any(|_| kills()), "{threads} threads");
         let end = runner.line();
         assert!(end.contains("Script killed by user"), "{threads} threads: {end}");
-        mend(&server);
+        clear_hooks(&server);
         works(&server, threads);
     }
 }

@@ -6,7 +6,7 @@ use lockwheel_engine::clients::Peer;
 use lockwheel_scripting::EntryKind;
 
 #[test]
-fn work_left_for_a_session_that_has_gone_is_not_done_for_the_next_in_its_place() {
+fn deferred_work_of_a_closed_session_is_not_done_for_its_successor() {
     let server = server(1);
     let shared = shared(&server);
     let ran = Arc::new(AtomicUsize::new(0));
@@ -33,7 +33,7 @@ fn work_left_for_a_session_that_has_gone_is_not_done_for_the_next_in_its_place()
 }
 
 #[test]
-fn what_was_left_is_done_before_what_comes_later() {
+fn deferred_work_is_done_before_later_requests() {
     let server = server(1);
     let shared = shared(&server);
     let mut engine = shared.lock().lock();
@@ -50,7 +50,7 @@ fn what_was_left_is_done_before_what_comes_later() {
 
 /// A deferred request runs a script, and its client ends meanwhile, on another thread.
 #[test]
-fn a_client_that_ends_while_its_own_script_is_slow_is_there_until_that_has_ended() {
+fn a_client_that_closes_during_its_slow_script_outlives_it() {
     let server = server(2);
     let shared = shared(&server);
     let outlived = Arc::new(AtomicUsize::new(0));
@@ -117,7 +117,7 @@ fn a_request_behind_a_slow_one_begins_at_its_own_instant() {
 }
 
 #[test]
-fn while_a_script_runs_new_clients_come_to_the_other_loops() {
+fn new_clients_are_served_by_other_loops_during_a_script() {
     for threads in [2, 4] {
         let server = server(threads);
         let (mut runner, mut other) = (Client::connect(&server), Client::connect(&server));
@@ -142,7 +142,7 @@ fn while_a_script_runs_new_clients_come_to_the_other_loops() {
 }
 
 #[test]
-fn a_transaction_does_not_run_without_what_was_refused_though_the_script_ends_before_its_exec() {
+fn a_transaction_with_a_busy_refusal_does_not_run_after_the_script() {
     for threads in [2, 4] {
         let server = server(threads);
         let (mut runner, mut other) = (Client::connect(&server), Client::connect(&server));
@@ -172,7 +172,7 @@ fn a_transaction_does_not_run_without_what_was_refused_though_the_script_ends_be
 }
 
 #[test]
-fn a_refusal_that_the_scripts_own_thread_did_not_see_is_told_by_the_next_batch() {
+fn the_next_batch_reports_a_refusal_that_the_script_thread_missed() {
     let server = server(1);
     let get = shared(&server).table.find(b"get").expect("a command").id;
     (0..3).for_each(|_| shared(&server).refuse(get));
@@ -188,7 +188,7 @@ fn a_refusal_that_the_scripts_own_thread_did_not_see_is_told_by_the_next_batch()
 /// An endless script of a paused client begins. Other clients are told, whichever comes first and however the pause
 /// ends.
 #[test]
-fn who_comes_first_after_a_pause_is_told_that_a_paused_script_is_slow() {
+fn other_clients_get_busy_while_a_script_after_a_pause_is_slow() {
     for threads in [1, 2, 4] {
         let server = server(threads);
         let (mut paused, mut other) = (Client::connect(&server), Client::connect(&server));
@@ -212,14 +212,14 @@ fn who_comes_first_after_a_pause_is_told_that_a_paused_script_is_slow() {
             other.until_busy();
             assert_eq!(other.ask("SCRIPT KILL"), "+OK", "{threads} threads, {pause}");
             assert!(paused.line().contains("Script killed"));
-            mend(&server);
+            clear_hooks(&server);
         }
     }
 }
 
 /// Does the same with a request that a fault delays.
 #[test]
-fn who_comes_first_after_a_delay_is_told_that_a_delayed_script_is_slow() {
+fn other_clients_get_busy_while_a_delayed_script_is_slow() {
     for threads in [1, 2, 4] {
         let server = server(threads);
         let (mut delayed, mut other) = (Client::connect(&server), Client::connect(&server));
@@ -236,7 +236,7 @@ fn who_comes_first_after_a_delay_is_told_that_a_delayed_script_is_slow() {
 
 /// A loop learns of a request and of a due delayed script at the same time.
 #[test]
-fn who_comes_with_a_deadline_is_told_that_its_script_is_slow() {
+fn other_clients_get_busy_when_a_delayed_script_is_due_with_a_request() {
     let server = server(1);
     let (mut delayed, mut first) = (Client::connect(&server), Client::connect(&server));
     let mut other = Client::connect(&server);

@@ -141,7 +141,7 @@ mod tests {
 
     /// The expected ciphers are the output of `openssl ciphers -s -tls1_2`, restricted to the ciphers supported here.
     #[test]
-    fn lists_are_read_as_openssl_does() {
+    fn cipher_lists_are_read_as_by_openssl() {
         for (list, expected) in [
             ("DEFAULT", "E2 R2 Ec Rc E1 R1"),
             ("ECDHE+AESGCM:!aNULL", "E2 R2 E1 R1"),
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_that_chooses_nothing_is_refused() {
+    fn a_cipher_list_without_a_match_is_refused() {
         assert_eq!(chosen("", "").expect("these are the defaults").len(), 9);
         let suites =
             chosen("ECDHE-RSA-AES128-GCM-SHA256", "NOPE:TLS_AES_128_GCM_SHA256").expect("both choose one");

@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_is_taken_is_gone() {
+    fn a_taken_session_is_removed() {
         let (cache, now) = (SessionCache::new(0, LIFETIME), Instant::now());
         cache.put_at(now, key(1), b"a".to_vec());
         assert_eq!(cache.take_at(now, &key(1)).as_deref(), Some(&b"a"[..]));
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_make_room() {
+    fn the_oldest_sessions_are_evicted() {
         let (cache, now) = (SessionCache::new(2, LIFETIME), Instant::now());
         for number in 0..9 {
             cache.put_at(now, key(number), b"a".to_vec());
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_is_stored_again_counts_from_then() {
+    fn a_session_stored_again_has_a_new_lifetime() {
         let (cache, now) = (SessionCache::new(2, LIFETIME), Instant::now());
         cache.put_at(now, key(1), b"a".to_vec());
         cache.put_at(now + Duration::from_secs(1), key(1), b"b".to_vec());

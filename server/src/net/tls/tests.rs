@@ -122,7 +122,7 @@ fn keys_are_read_in_every_form() {
 }
 
 #[test]
-fn other_files_may_stand_beside_certificates_in_a_directory() {
+fn a_certificate_directory_may_contain_other_files() {
     let directory = Directory::new();
     directory.file("a.pem", CERTIFICATE);
     directory.file("b.key", KEY);

@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_runs_on_when_its_bits_begin_anew() {
+    fn the_access_clock_survives_a_wrap_around() {
         let before = AccessClock::in_second((7 << 24) - 10);
         assert_eq!(before.idle_seconds((7 << 24) - 1), 9);
         // One second is lost, in Redis too.
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_decay_by_the_minutes_that_pass() {
+    fn counts_decay_with_the_passed_minutes() {
         let clock = AccessClock::counted(100, 0x1_2345);
         assert_eq!(clock.bits(), 0x23_4564);
         for (minutes, period, expected) in
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn the_higher_a_count_the_fewer_accesses_add_to_it() {
+    fn a_higher_count_grows_with_fewer_accesses() {
         assert_eq!([0, 5, 6, 100, 255].map(|count| AccessClock::one_in(count, 10)), [1, 1, 11, 951, 2501]);
         assert_eq!(AccessClock::one_in(200, 0), 1);
         assert_eq!(AccessClock::one_in(255, u32::MAX), 250 * u64::from(u32::MAX) + 1);

@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_count_goes_down_before_it_grows() {
+    fn a_count_decays_before_it_grows() {
         let mut accesses = counting(0);
         let clock = Cell::new(accesses.fresh());
         (0..20).for_each(|_| accesses.note(&clock));
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn other_rules_leave_who_is_ignored() {
+    fn changed_rules_keep_the_ignored_clients() {
         let mut accesses = Accesses::new(7);
         accesses.ignore(true);
         accesses.set_rules(AccessRules { measure: Measure::Frequency, ..AccessRules::default() });

@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_freed_later_is_counted_until_then_and_after() {
+    fn lazily_freed_values_are_counted_before_and_after() {
         let counts = Arc::new(LazyFree::default());
         let mut garbage = Garbage::counted_by(&counts);
         garbage.add(set(PARTS_LATER as u32));
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn much_that_is_quick_by_itself_takes_long_together() {
+    fn many_small_values_take_long_to_free_together() {
         let mut garbage = Garbage::default();
         for _ in 0..=PARTS_LONG / PARTS_LATER {
             assert!(!garbage.takes_long());

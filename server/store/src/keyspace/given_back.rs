@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_given_back_is_known_until_it_ends_otherwise() {
+    fn a_released_key_is_remembered_until_it_is_forgotten() {
         let mut given_back = GivenBack::default();
         let (key, other) = (7, 8 << 20);
         assert!(!given_back.has(0, key));

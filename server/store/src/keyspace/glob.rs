@@ -206,7 +206,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn matches_what_redis_matches() {
+    fn a_pattern_matches_what_redis_matches() {
         let rows: &[(&str, &str, bool)] = &[
             ("*", "a", true),
             ("*", "", false),
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn abusive_patterns_match_nothing_and_end() {
+    fn abusive_patterns_end_without_a_match() {
         let most = b"*a".repeat(MAX_STARS);
         assert!(matches(&most, &b"a".repeat(MAX_STARS), false));
         let more = b"*a".repeat(MAX_STARS + 1);
@@ -270,7 +270,7 @@ mod tests {
 
     /// Each pattern took seconds when every place of the text was tried.
     #[test]
-    fn long_parts_take_no_longer_than_the_text() {
+    fn long_parts_are_searched_in_linear_time() {
         let (text, part) = (b"a".repeat(3_000_000), b"a".repeat(1_500_000));
         for (end, expected) in
             [(&b"b"[..], false), (b"b*", false), (b"*", true), (b"", true), (b"?*b*", false)]
@@ -305,7 +305,11 @@ mod tests {
         }
 
         #[test]
-        fn plain_text_is_found_where_it_is_first(plain in "[ab]{1,6}", text in "[ab]{1,40}", from in 0_usize..40) {
+        fn plain_text_is_found_at_its_first_occurrence(
+            plain in "[ab]{1,6}",
+            text in "[ab]{1,40}",
+            from in 0_usize..40,
+        ) {
             let glob = Glob { pattern: b"", text: text.as_bytes(), nocase: false };
             let first = text.get(from..).and_then(|rest| rest.find(&plain)).map(|at| from + at);
             prop_assert_eq!(glob.find_plain(plain.as_bytes(), from), first);

@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn marks_of_threads_are_told_from_others() {
+    fn thread_marks_are_distinguished_from_other_marks() {
         for number in [1, 2, 300, (1 << 46) - 1] {
             assert!(is_of_thread(mark_of_thread(number)), "{number}");
         }

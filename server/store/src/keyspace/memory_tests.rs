@@ -142,7 +142,7 @@ fn bytes_after_keys(keyspace: &mut Keyspace, databases: usize) -> DatabaseBytes 
 
 proptest! {
     #[test]
-    fn what_is_counted_is_what_is_there(steps in prop::collection::vec((0_usize..2, 0_u8..40, step()), 0..400)) {
+    fn the_counted_bytes_equal_a_recount(steps in prop::collection::vec((0_usize..2, 0_u8..40, step()), 0..400)) {
         let enc = Encodings {
             hash_max_listpack_entries: 4,
             set_max_intset_entries: 4,
@@ -162,7 +162,7 @@ proptest! {
             }
             apply(&mut keyspace.tx(db, at(now)), &name(key), step, &enc);
             for database in &keyspace.databases {
-                prop_assert_eq!(database.bytes(), database.bytes_anew());
+                prop_assert_eq!(database.bytes(), database.recounted_bytes());
             }
         }
         for db in 0..2 {
@@ -173,7 +173,7 @@ proptest! {
 }
 
 #[test]
-fn what_many_keys_took_is_given_back_when_the_last_goes() {
+fn the_memory_of_many_keys_is_released_with_the_last() {
     let mut keyspace = Keyspace::new(1, 7);
     let start = bytes_after_keys(&mut keyspace, 1);
     let key = |n: u32| format!("a key that is longer than an entry:{n}").into_bytes();
@@ -183,12 +183,12 @@ fn what_many_keys_took_is_given_back_when_the_last_goes() {
         tx.set_deadline(&key(n), 1_000_000 + i64::from(n));
     }
     let full = keyspace.bytes();
-    assert_eq!(full, keyspace.databases[0].bytes_anew());
+    assert_eq!(full, keyspace.databases[0].recounted_bytes());
     assert!(full.data > 20_000 * (100 + 36 + 48) && full.overhead > 20_000 * 20, "{full:?}");
     for n in 0..20_000 {
         assert!(keyspace.tx(0, at(0)).delete(&key(n)));
         if n % 1000 == 0 {
-            assert_eq!(keyspace.bytes(), keyspace.databases[0].bytes_anew());
+            assert_eq!(keyspace.bytes(), keyspace.databases[0].recounted_bytes());
         }
     }
     assert_eq!(keyspace.bytes(), start);

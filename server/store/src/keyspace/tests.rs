@@ -41,7 +41,7 @@ fn ready(keyspace: &mut Keyspace) -> Vec<ReadyKey> {
 }
 
 #[test]
-fn a_key_goes_at_its_millisecond_with_its_event() {
+fn a_key_expires_at_its_millisecond_with_an_event() {
     let mut keyspace = keyspace();
     put(&mut keyspace, b"k");
     keyspace.tx(0, at(0)).set_deadline(b"k", 10);
@@ -70,7 +70,7 @@ fn a_deadline_set_in_the_past_is_due_when_the_command_ends() {
 }
 
 #[test]
-fn overwriting_takes_the_deadline_unless_kept() {
+fn overwriting_removes_the_deadline_unless_kept() {
     let mut keyspace = keyspace();
     put(&mut keyspace, b"k");
     keyspace.tx(0, at(0)).set_deadline(b"k", 10);
@@ -82,7 +82,7 @@ fn overwriting_takes_the_deadline_unless_kept() {
 }
 
 #[test]
-fn flushing_takes_deadlines_and_signals_the_waiters_that_it_can_serve() {
+fn flushing_removes_deadlines_and_signals_waiters_it_can_serve() {
     let mut keyspace = keyspace();
     put(&mut keyspace, b"k");
     keyspace.tx(0, at(0)).set_deadline(b"k", 10);
@@ -141,7 +141,7 @@ impl Subscriber for Recorder {
 }
 
 /// The recorded callbacks since the last call.
-fn told(keyspace: &mut Keyspace) -> Vec<String> {
+fn take_callbacks(keyspace: &mut Keyspace) -> Vec<String> {
     let mut tx = keyspace.tx(0, at(0));
     let (recorder, _) = tx.subscriber_mut::<Recorder>().unwrap();
     std::mem::take(&mut recorder.0)
@@ -155,22 +155,25 @@ fn mark(keyspace: &mut Keyspace, key: &[u8]) {
 }
 
 #[test]
-fn a_subscriber_is_told_of_marked_keys_and_of_those_that_somebody_waits_for() {
+fn a_subscriber_is_notified_of_marked_and_awaited_keys() {
     let mut keyspace = keyspace();
     keyspace.subscribe(Box::<Recorder>::default());
     put(&mut keyspace, b"plain");
     put(&mut keyspace, b"plain");
     keyspace.tx(0, at(0)).delete(b"plain");
-    assert!(told(&mut keyspace).is_empty());
+    assert!(take_callbacks(&mut keyspace).is_empty());
     for key in [b"a", b"b", b"c"] {
         mark(&mut keyspace, key);
     }
-    assert_eq!(told(&mut keyspace), ["set a by Engine None", "set b by Engine None", "set c by Engine None"]);
+    assert_eq!(
+        take_callbacks(&mut keyspace),
+        ["set a by Engine None", "set b by Engine None", "set c by Engine None"]
+    );
     put(&mut keyspace, b"a");
     let actor = Actor { session: NonZeroU64::new(7), called_by: CalledBy::Client, ..Actor::ENGINE };
     keyspace.tx_by(&actor, 0, at(0)).rename(b"b", b"a");
     assert_eq!(
-        told(&mut keyspace),
+        take_callbacks(&mut keyspace),
         [
             "another string a by Engine None",
             "Overwrite true of a by Client Some(7)",
@@ -179,7 +182,10 @@ fn a_subscriber_is_told_of_marked_keys_and_of_those_that_somebody_waits_for() {
     );
     keyspace.tx(0, at(0)).copy(b"c", 1, b"d");
     keyspace.tx(0, at(0)).delete(b"c");
-    assert_eq!(told(&mut keyspace), ["c true false to d by Engine None", "Command true of c by Engine None"]);
+    assert_eq!(
+        take_callbacks(&mut keyspace),
+        ["c true false to d by Engine None", "Command true of c by Engine None"]
+    );
     let place = place(keyspace.waiters.next_ticket());
     keyspace.add_waiter(
         0,
@@ -194,13 +200,13 @@ fn a_subscriber_is_told_of_marked_keys_and_of_those_that_somebody_waits_for() {
     mark(&mut keyspace, b"e");
     keyspace.tx(0, at(0)).flush();
     assert_eq!(
-        told(&mut keyspace),
+        take_callbacks(&mut keyspace),
         ["Command false of w by Engine None", "set e by Engine None", "flushed 1 1  by Engine None"]
     );
     keyspace.remove_waiter(0, b"w", place);
     put(&mut keyspace, b"w");
     keyspace.tx(0, at(0)).delete(b"w");
-    assert!(told(&mut keyspace).is_empty());
+    assert!(take_callbacks(&mut keyspace).is_empty());
 }
 
 /// Wants changes of keys, as a client's cache would.
@@ -223,7 +229,7 @@ impl Subscriber for Cache {
 }
 
 #[test]
-fn a_subscriber_of_keys_is_told_of_each_way_in_which_they_change() {
+fn a_subscriber_is_notified_of_every_kind_of_change() {
     let mut keyspace = keyspace();
     keyspace.subscribe(Box::<Cache>::default());
     put(&mut keyspace, b"k");
@@ -239,7 +245,7 @@ fn a_subscriber_of_keys_is_told_of_each_way_in_which_they_change() {
 }
 
 #[test]
-fn a_subscriber_is_told_of_each_deadline_that_a_turn_has_brought_unless_it_was_quiet() {
+fn a_subscriber_is_notified_of_deadlines_in_an_advance_unless_quiet() {
     let mut keyspace = keyspace();
     keyspace.subscribe(Box::<Recorder>::default());
     let mut expire = |quiet: bool, turn: bool| {
@@ -251,7 +257,7 @@ fn a_subscriber_is_told_of_each_deadline_that_a_turn_has_brought_unless_it_was_q
         }
         assert!(keyspace.expire_next(at(10), ExpiryRule::Reached));
         keyspace.advance_quietly(false);
-        told(&mut keyspace)
+        take_callbacks(&mut keyspace)
     };
     assert_eq!(expire(false, true), ["Deadline { turned: true } false of k by Engine None"]);
     assert!(expire(true, true).is_empty());
@@ -259,7 +265,7 @@ fn a_subscriber_is_told_of_each_deadline_that_a_turn_has_brought_unless_it_was_q
 }
 
 #[test]
-fn what_anybody_wants_is_what_watches_waiters_and_publishing_want_together() {
+fn interests_combine_watches_waiters_and_publishing() {
     let mut keyspace = Keyspace::new(1, 7);
     assert_eq!(keyspace.interests, Interests::NONE);
     keyspace.watch(0, b"k", 1);
@@ -282,7 +288,7 @@ fn what_anybody_wants_is_what_watches_waiters_and_publishing_want_together() {
 }
 
 #[test]
-fn what_takes_long_to_free_is_left_to_be_freed_elsewhere() {
+fn values_that_take_long_to_free_are_freed_elsewhere() {
     let mut keyspace = Keyspace::new(1, 7);
     keyspace.subscribe(Box::<Recorder>::default());
     let large = |keyspace: &mut Keyspace| {
@@ -322,7 +328,7 @@ fn what_takes_long_to_free_is_left_to_be_freed_elsewhere() {
 }
 
 #[test]
-fn keys_that_are_due_and_left_for_later_are_found_by_nobody() {
+fn expired_keys_that_await_deletion_are_invisible() {
     let mut keyspace = keyspace();
     for key in [b"a", b"b", b"c", b"d"] {
         put(&mut keyspace, key);
@@ -385,7 +391,7 @@ fn a_snapshot_has_the_keys_that_were_not_due_when_it_began() {
 }
 
 #[test]
-fn keys_that_were_due_break_no_watch_where_they_are_swapped_to() {
+fn expired_keys_break_no_watch_in_their_new_database() {
     let mut keyspace = keyspace();
     for (key, db) in [(b"due" as &[u8], 0), (b"now", 0), (b"both", 0), (b"both", 1)] {
         keyspace.tx(db, at(0)).set(key, Value::Str(Str::new(b"v")), false);
@@ -409,7 +415,7 @@ fn keys_that_were_due_break_no_watch_where_they_are_swapped_to() {
 }
 
 #[test]
-fn of_deadlines_at_one_instant_in_several_databases_the_earlier_made_fires_first() {
+fn deadlines_at_one_instant_fire_in_order_across_databases() {
     let mut keyspace = Keyspace::new(3, 7);
     keyspace.set_published(EventClasses::parse(b"AKE").unwrap());
     for (db, key, deadline) in [(2, "a", 10), (0, "b", 10), (1, "c", 9), (2, "d", 10), (0, "e", 9)] {
@@ -425,7 +431,7 @@ fn of_deadlines_at_one_instant_in_several_databases_the_earlier_made_fires_first
 }
 
 #[test]
-fn a_change_breaks_watches_of_that_key_in_that_database_only() {
+fn a_change_breaks_only_watches_of_its_key_and_database() {
     let mut keyspace = keyspace();
     keyspace.watch(0, b"k", 1);
     keyspace.watch(1, b"k", 2);
@@ -436,7 +442,7 @@ fn a_change_breaks_watches_of_that_key_in_that_database_only() {
 }
 
 #[test]
-fn a_key_signalled_often_is_asked_once_and_waiters_keep_their_order() {
+fn a_key_signalled_often_is_checked_once_in_order_of_arrival() {
     let mut keyspace = keyspace();
     for id in 1..=3 {
         let place = place(keyspace.waiters.next_ticket());
@@ -475,7 +481,7 @@ fn classes_of_events_read_and_write_as_redis_spells_them() {
 proptest! {
     /// A full scan returns every key that exists throughout, whichever keys come and go between the calls.
     #[test]
-    fn a_scan_returns_every_key_that_stays(
+    fn a_scan_returns_every_key_that_exists_throughout(
         stay in 0..3000u32,
         count in 1..50usize,
         churn in prop::collection::vec((0..4000u32, any::<bool>()), 0..400),
@@ -535,7 +541,7 @@ proptest! {
 }
 
 #[test]
-fn what_is_fetched_beforehand_is_what_is_looked_up_and_changes_nothing() {
+fn prefetching_finds_the_looked_up_key_and_changes_nothing() {
     let mut keyspace = keyspace();
     for n in 0..30_000 {
         let key = format!("key:{n}");
@@ -583,7 +589,7 @@ fn a_key_has_one_timer_of_each_kind_and_they_fire_in_order() {
 }
 
 #[test]
-fn what_a_turn_of_the_clock_has_reached_is_over_also_when_time_runs_again() {
+fn deadlines_reached_by_an_advance_stay_over_when_time_runs() {
     let mut keyspace = Keyspace::new(1, 7);
     keyspace.go_on_at(at(10), ExpiryRule::Past);
     assert_eq!(keyspace.tx(0, at(10)).over_until_ms(), 9);

@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_is_taken_once_and_the_last_one_first() {
+    fn labels_are_taken_once_and_last_in_first_out() {
         let mut labels = UncheckedLabels::default();
         for (db, label) in [(0, b"a"), (1, b"a"), (0, b"b"), (0, b"a")] {
             labels.add(db, label.as_slice().into());

@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_added_is_found_until_it_is_removed_as_often() {
+    fn a_wait_is_found_until_it_is_removed_as_often_as_added() {
         let mut waits = WaitsByLabel::default();
         for (label, db, key) in
             [(b"a", 0, b"x"), (b"a", 0, b"x"), (b"a", 0, b"y"), (b"a", 1, b"x"), (b"b", 0, b"x")]

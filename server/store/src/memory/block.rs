@@ -55,7 +55,7 @@ mod tests {
 
     /// The sizes that `malloc_usable_size` returns under jemalloc.
     #[test]
-    fn sizes_are_those_of_the_allocator() {
+    fn sizes_equal_those_of_the_allocator() {
         let sizes = [0, 1, 8, 9, 17, 128, 129, 160, 161, 256, 257, 1025, 10_003].map(block);
         let classes = [0, 8, 8, 16, 32, 128, 160, 160, 192, 256, 320, 1280, 10_240];
         assert_eq!(sizes, classes);
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn a_vector_takes_what_its_capacity_does() {
+    fn a_vector_takes_the_bytes_of_its_capacity() {
         assert_eq!(of_vec(&Vec::<u64>::new()), 0);
         assert_eq!(of_vec(&Vec::<u64>::with_capacity(3)), 32);
     }

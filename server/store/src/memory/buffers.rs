@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_held_counts_until_it_is_dropped() {
+    fn buffers_are_counted_until_they_are_dropped() {
         let all = BufferBytes::default();
         let (one, two) = (all.hold(10), all.hold(5));
         all.change(0, 7);

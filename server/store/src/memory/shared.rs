@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn they_are_counted_until_the_last_owner_drops_them() {
+    fn shared_bytes_are_counted_until_the_last_owner_drops_them() {
         let account = BufferBytes::default();
         let one = SharedBytes::new(&account, b"text".to_vec());
         let counted = account.get();

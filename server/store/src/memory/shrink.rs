@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn a_deque_gives_room_back() {
+    fn a_deque_releases_unused_memory() {
         let mut deque: VecDeque<u64> = VecDeque::with_capacity(100_000);
         deque.extend(0..100);
         shrink_deque(&mut deque, 1000);

@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_counted_is_what_is_there() {
+    fn the_counted_pages_and_free_bytes_equal_the_present_ones() {
         let mut slab = Slab::<u64, 64>::new();
         let is_right = |slab: &Slab<u64, 64>| {
             let pages = slab.pages.all.iter().flatten().count();

@@ -52,14 +52,14 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn is_that_of_the_catalogue() {
+    fn the_checksum_equals_that_of_the_catalogue() {
         assert_eq!(crc64(b"123456789"), 0xe9c6_d914_c4b8_d9ca);
         assert_eq!(crc64(b""), 0);
     }
 
     proptest! {
         #[test]
-        fn words_give_what_single_bits_give(bytes in prop::collection::vec(any::<u8>(), 0..100)) {
+        fn checksums_by_words_equal_those_by_bits(bytes in prop::collection::vec(any::<u8>(), 0..100)) {
             let bit_by_bit = bytes.iter().fold(0, |crc, byte| {
                 (0..8).fold(crc ^ u64::from(*byte), |crc, _| {
                     if crc & 1 == 1 { crc >> 1 ^ POLYNOMIAL } else { crc >> 1 }

@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn the_number_of_very_many_is_not_stored() {
+    fn very_large_counts_are_not_stored() {
         let bytes = listpack((0..70_000).map(|n| n.to_string()));
         assert_eq!(bytes[4..6], [0xff, 0xff]);
         assert_eq!(Listpack::parse(&bytes).map(Listpack::len), Ok(70_000));
@@ -218,7 +218,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn elements_come_back(model in prop::collection::vec(element(), 0..20)) {
+        fn elements_are_read_back(model in prop::collection::vec(element(), 0..20)) {
             let bytes = listpack(&model);
             let parsed = Listpack::parse(&bytes).unwrap();
             prop_assert_eq!(parsed.len(), model.len());

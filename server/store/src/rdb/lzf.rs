@@ -234,7 +234,7 @@ mod tests {
 
     /// Compares the bytes with those that redis-server 7.0.15 stores for these texts.
     #[test]
-    fn chooses_what_the_real_server_chooses() {
+    fn the_decision_to_compress_equals_that_of_the_real_server() {
         assert_eq!(compressed(&[b'a'; 30], 26), Some(b"\x01aa\xe0\x11\x00\x01aa".to_vec()));
         let alphabet = b"abcdefghijklmnopqrstuvwxyz";
         assert_eq!(compressed(alphabet, 22), None);
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_whole_is_refused() {
+    fn incomplete_compressed_data_are_refused() {
         let whole = compressed(&[b'a'; 300], 100).unwrap();
         assert_eq!(decompress(&whole, 300), Some(vec![b'a'; 300]));
         for (bytes, len) in [
@@ -265,7 +265,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_compressed_comes_back(
+        fn compressed_data_are_decompressed(
             words in prop::collection::vec((0_u8..4, 0_usize..400), 0..40),
             noise in prop::collection::vec(any::<u8>(), 0..60),
         ) {
@@ -278,7 +278,7 @@ mod tests {
         }
 
         #[test]
-        fn anything_is_refused_or_as_long_as_announced(
+        fn any_input_is_refused_or_has_the_announced_length(
             bytes in prop::collection::vec(any::<u8>(), 0..100),
             len in 0_usize..400,
         ) {

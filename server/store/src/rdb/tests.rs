@@ -73,7 +73,7 @@ fn a_footer_is_checked() {
 
 proptest! {
     #[test]
-    fn lengths_and_strings_come_back(
+    fn lengths_and_strings_are_read_back(
         lengths in prop::collection::vec(any::<usize>(), 0..10),
         texts in prop::collection::vec(prop_oneof!["[ab]{0,100}", "-?[0-9]{1,12}", ".{0,40}"], 0..10),
     ) {
@@ -151,7 +151,7 @@ fn elements(value: &Value) -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn a_stream_of_the_first_form_gets_what_it_does_not_say() {
+fn an_old_stream_gets_the_missing_fields() {
     let node =
         listpack::listpack(["2", "0", "1", "f", "0", "2", "0", "0", "v", "4", "2", "1", "0", "w", "4"]);
     let body = written(|writer| {
@@ -174,7 +174,11 @@ fn a_stream_of_the_first_form_gets_what_it_does_not_say() {
 
 proptest! {
     #[test]
-    fn values_come_back(texts in texts(), scores in prop::collection::vec(any::<i16>(), 14), by_left in any::<bool>()) {
+    fn values_are_read_back(
+        texts in texts(),
+        scores in prop::collection::vec(any::<i16>(), 14),
+        by_left in any::<bool>(),
+    ) {
         let enc = small();
         let (mut list, mut hash, mut set, mut zset) = (List::new(), Hash::new(), Set::new(), ZSet::new());
         for (text, score) in texts.iter().zip(scores) {

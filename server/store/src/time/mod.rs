@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn while_time_runs_a_deadline_is_over_when_its_millisecond_is_past() {
+    fn on_a_running_clock_a_deadline_is_over_after_its_millisecond() {
         let now = Now { wall_us: 10_500, monotonic_us: 2_999 };
         let until =
             |wall_ms, monotonic_ms| now.us_until(Deadlines { wall_ms, monotonic_ms }, ExpiryRule::Past);

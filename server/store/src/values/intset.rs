@@ -144,7 +144,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn is_a_sorted_set(steps in prop::collection::vec((0_u8..4, edges()), 0..100)) {
+        fn an_intset_is_a_sorted_set(steps in prop::collection::vec((0_u8..4, edges()), 0..100)) {
             let (mut set, mut model) = (IntSet::new(), BTreeSet::new());
             for (op, value) in steps {
                 if op == 0 {

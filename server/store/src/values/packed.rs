@@ -289,7 +289,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn is_a_vector_of_byte_strings(
+        fn a_packed_list_is_a_vector_of_byte_strings(
             steps in prop::collection::vec(
                 (any::<prop::sample::Index>(), 0_usize..3, prop::collection::vec(0_usize..300, 0..3)), 0..40)
         ) {
@@ -314,7 +314,7 @@ mod tests {
         }
 
         #[test]
-        fn lengths_come_back(len in prop_oneof![0_usize..70_000, 0_usize..(1 << 34)]) {
+        fn lengths_are_read_back(len in prop_oneof![0_usize..70_000, 0_usize..(1 << 34)]) {
             let mut bytes = [0; 8];
             let end = write_length(&mut bytes, 0, len);
             prop_assert_eq!(end, length_size(len));

@@ -298,7 +298,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn bytes_come_back(
+        fn bytes_are_read_back(
             bytes in prop_oneof![
                 prop::collection::vec(any::<u8>(), 0..100),
                 any::<i64>().prop_map(|n| n.to_string().into_bytes()),
@@ -312,7 +312,7 @@ mod tests {
         }
 
         #[test]
-        fn growing_is_what_a_vector_does(
+        fn a_string_grows_as_a_vector_does(
             start in "[0-9a-z]{0,50}",
             steps in prop::collection::vec((0_usize..80, "[a-z]{0,30}", 0..3), 0..20),
         ) {

@@ -284,14 +284,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_expected_takes_no_more_memory_than_it_may() {
+    fn reserving_takes_no_more_memory_than_allowed() {
         let table: Table<Box<[u8]>> = Table::with_capacity(1 << 40, 1);
         assert!(table.entries.capacity() <= MAX_RESERVED_ENTRIES, "{}", table.entries.capacity());
         assert!(table.index.capacity() <= 2 * MAX_RESERVED_ENTRIES, "{}", table.index.capacity());
     }
 
     #[test]
-    fn memory_comes_back() {
+    fn a_table_releases_memory() {
         let mut table = table_of(0..10_000);
         for n in 10..10_000 {
             table.remove(&key(n));
@@ -303,7 +303,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn is_a_set_of_keys(steps in prop::collection::vec((any::<bool>(), 0_u16..200), 0..600), seed in any::<u64>()) {
+        fn a_table_is_a_set_of_keys(
+            steps in prop::collection::vec((any::<bool>(), 0_u16..200), 0..600),
+            seed in any::<u64>(),
+        ) {
             let mut model = BTreeMap::new();
             let mut table = Table::with_capacity(0, seed);
             for (insert, n) in steps {
@@ -323,7 +326,7 @@ mod tests {
         }
 
         #[test]
-        fn a_scan_returns_what_is_there_throughout(
+        fn a_scan_returns_every_key_that_exists_throughout(
             start in prop::collection::btree_set(0_u16..300, 0..200),
             count in 1_usize..30,
             steps in prop::collection::vec(prop::collection::vec((any::<bool>(), 0_u16..300), 0..20), 0..300),

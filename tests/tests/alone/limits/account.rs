@@ -50,7 +50,7 @@ fn request(rng: &mut Rng) -> Vec<String> {
 }
 
 #[test]
-fn what_is_counted_is_what_is_allocated() {
+fn the_counted_memory_equals_the_allocated_memory() {
     let server = Process::start(&["--save", "", "--threads", "1"]);
     let mut client = Client::connect(server.addr());
     let before = used(&mut client);

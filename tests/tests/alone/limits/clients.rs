@@ -43,7 +43,7 @@ fn send_part(client: &mut Client, bytes: usize) {
 }
 
 #[test]
-fn who_sends_most_goes_and_who_may_not_be_evicted_stays() {
+fn the_largest_client_is_evicted_and_no_evict_protects_a_client() {
     for threads in [1, 2, 4] {
         let (server, mut looks_on) = server(threads);
         let [mut large, mut small, mut safe] = ["large", "small", "safe"].map(|name| named(&server, name));
@@ -62,7 +62,7 @@ fn who_sends_most_goes_and_who_may_not_be_evicted_stays() {
 }
 
 #[test]
-fn who_does_not_read_goes() {
+fn a_client_that_does_not_read_is_evicted() {
     let (server, mut looks_on) = server(2);
     looks_on.line("CONFIG SET maxmemory-clients 5mb client-output-buffer-limit 'pubsub 0 0 0'");
     let mut deaf = named(&server, "deaf");
@@ -76,7 +76,7 @@ fn who_does_not_read_goes() {
 }
 
 #[test]
-fn a_lower_limit_and_one_in_percent_hold_at_once() {
+fn a_lowered_limit_applies_at_once_also_in_percent() {
     let (server, mut looks_on) = server(1);
     let mut large = named(&server, "large");
     large.cmd(&["MULTI"]);
@@ -102,7 +102,7 @@ fn queued(address: SocketAddr, name: &str, bytes: usize) -> Client {
 }
 
 #[test]
-fn a_limit_in_percent_goes_with_maxmemory_as_in_redis() {
+fn a_limit_in_percent_follows_maxmemory_as_in_redis() {
     for server in servers() {
         let mut looks_on = Client::connect(server.addr());
         looks_on.line("CLIENT NO-EVICT on");
@@ -143,7 +143,7 @@ fn a_limit_in_percent_goes_with_maxmemory_as_in_redis() {
 }
 
 #[test]
-fn a_share_is_read_and_told_as_by_redis() {
+fn maxmemory_clients_accepts_the_same_values_as_redis() {
     let values = [
         "0%",
         "1%",
@@ -184,7 +184,7 @@ fn a_share_is_read_and_told_as_by_redis() {
 
 /// A disconnected client frees its memory: no key has to be evicted for that.
 #[test]
-fn no_key_goes_for_what_disconnected_clients_took() {
+fn no_key_is_evicted_for_the_memory_of_evicted_clients() {
     let (server, mut looks_on) = server(1);
     looks_on.line("CONFIG SET maxmemory 11mb maxmemory-policy allkeys-lru maxmemory-clients 3mb");
     for key in 0..50 {

@@ -45,7 +45,7 @@ fn limit_above(client: &mut Client, bytes: usize) -> usize {
 }
 
 #[test]
-fn each_policy_keeps_the_limit() {
+fn every_policy_keeps_the_limit() {
     for policy in ["lru", "lfu", "random", "ttl"] {
         for which in ["allkeys", "volatile"] {
             if (which, policy) == ("allkeys", "ttl") {
@@ -66,7 +66,7 @@ fn each_policy_keeps_the_limit() {
 }
 
 #[test]
-fn keys_without_a_deadline_stay_where_the_policy_says_so() {
+fn volatile_policies_keep_keys_without_a_deadline() {
     let (_server, mut client) = limited("volatile-lru");
     fill(&mut client, 0..100, &[]);
     limit_above(&mut client, 100_000);
@@ -82,7 +82,7 @@ fn keys_without_a_deadline_stay_where_the_policy_says_so() {
 }
 
 #[test]
-fn a_lower_limit_evicts_at_once_and_much_in_pieces() {
+fn a_lowered_limit_evicts_at_once_and_in_pieces() {
     let server = Server::builder().port(0).seed(7).time(Time::Real).start().expect("it starts");
     let mut client = Client::connect(server.addr());
     fill(&mut client, 0..20_000, &[]);
@@ -97,7 +97,7 @@ fn a_lower_limit_evicts_at_once_and_much_in_pieces() {
 }
 
 #[test]
-fn an_evicted_key_is_told_to_all_who_follow_it() {
+fn an_eviction_notifies_watchers_subscribers_and_waiters() {
     let (server, mut client) = limited("allkeys-lru");
     client.line("CONFIG SET notify-keyspace-events Ee");
     let [mut watcher, mut listener, mut waiter] = [(); 3].map(|()| Client::connect(server.addr()));
@@ -138,7 +138,7 @@ fn the_same_requests_evict_the_same_keys() {
 }
 
 #[test]
-fn a_tiny_limit_leaves_a_server_that_answers() {
+fn a_server_with_a_tiny_limit_still_replies() {
     for threads in [1, 2, 4] {
         let server = Server::builder().port(0).seed(7).threads(threads).start().expect("it starts");
         let mut client = Client::connect(server.addr());
@@ -159,7 +159,7 @@ fn a_tiny_limit_leaves_a_server_that_answers() {
 }
 
 #[test]
-fn small_keys_go_one_for_one() {
+fn each_new_small_key_evicts_one_key() {
     let (_server, mut client) = limited("allkeys-random");
     for n in 0..20_000 {
         client.cmd(&["SET", &format!("k{n}"), "v", "EX", "1000"]);
@@ -174,7 +174,7 @@ fn small_keys_go_one_for_one() {
 
 /// The memory of messages to clients about evicted keys evicts no further keys.
 #[test]
-fn what_clients_are_told_of_keys_that_went_makes_no_others_go() {
+fn messages_about_evictions_cause_no_further_evictions() {
     for threads in [1, 4] {
         let server = Server::builder().port(0).seed(7).threads(threads).start().expect("it starts");
         let mut client = Client::connect(server.addr());

@@ -43,7 +43,7 @@ const POINTS: &[&str] = &[
 ];
 
 #[test]
-fn points_of_saves_are_read_as_by_redis() {
+fn save_points_are_read_as_by_redis() {
     let set = |points: &&str| format!("CONFIG SET save \"{points}\"\nCONFIG GET save\n");
     compare_lines(Kind::Redis, &POINTS.iter().map(set).collect::<String>());
 }
@@ -63,7 +63,7 @@ fn refusals_name_parameters_as_redis_does() {
 }
 
 #[test]
-fn what_cannot_be_had_is_refused_as_by_redis() {
+fn unsupported_values_are_refused_as_by_redis() {
     compare_lines(
         Kind::Redis,
         "CONFIG SET activedefrag yes
@@ -84,7 +84,7 @@ fn what_cannot_be_had_is_refused_as_by_redis() {
 }
 
 #[test]
-fn scripts_have_what_is_deprecated_when_that_is_asked_for() {
+fn the_deprecated_lua_api_is_available_if_enabled() {
     let options = ["--lua-enable-deprecated-api", "yes"];
     let Some(real) = RealServer::start(Kind::Redis, &options) else { return };
     let mut config = Config::default();
@@ -116,7 +116,7 @@ fn scripts_have_what_is_deprecated_when_that_is_asked_for() {
 }
 
 #[test]
-fn what_is_deprecated_changes_nothing_for_later_scripts() {
+fn the_deprecated_lua_api_does_not_affect_later_scripts() {
     let mut config = Config::default();
     config.lua.enable_deprecated_api = true;
     let server = ours::configured(config).start().expect("loopback has a free port");

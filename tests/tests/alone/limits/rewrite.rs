@@ -116,7 +116,7 @@ proc-title-template "{title} {listen-addr} {server-mode}"
 "#;
 
 #[test]
-fn lines_stay_in_their_places_with_the_values_in_force() {
+fn config_rewrite_updates_lines_in_place() {
     same_file(
         MUCH,
         &[
@@ -139,7 +139,7 @@ fn lines_stay_in_their_places_with_the_values_in_force() {
 }
 
 #[test]
-fn what_is_added_is_what_is_not_at_its_default() {
+fn config_rewrite_adds_only_changed_parameters() {
     same_file(
         "port PORT\nbind 127.0.0.1\nenable-debug-command local\n",
         &[
@@ -154,7 +154,7 @@ fn what_is_added_is_what_is_not_at_its_default() {
 }
 
 #[test]
-fn a_file_of_users_keeps_them() {
+fn config_rewrite_leaves_users_to_the_aclfile() {
     let redis_conf = "port PORT\nbind 127.0.0.1\naclfile DIR/users.acl\n\nsave 1 2\n\n\n# end";
     let Some(redis) = Kind::Redis.find() else { return };
     let [mut real, mut ours] = [redis, program::path()].map(|program| {
@@ -175,7 +175,7 @@ fn a_file_of_users_keeps_them() {
 }
 
 #[test]
-fn a_file_that_cannot_be_written_is_told_and_none_is_an_error() {
+fn config_rewrite_fails_without_a_writable_config_file() {
     let server = lockwheel_tests::ours::server();
     let mut plain = Client::connect(server.addr());
     assert_eq!(plain.line("CONFIG REWRITE").to_string(), "-ERR The server is running without a config file");
@@ -191,7 +191,7 @@ fn a_file_that_cannot_be_written_is_told_and_none_is_an_error() {
 
 #[cfg(unix)]
 #[test]
-fn the_file_keeps_its_permissions() {
+fn config_rewrite_keeps_the_permissions_of_the_file() {
     use std::os::unix::fs::PermissionsExt;
     let mut ours = Configured::start(&program::path(), "mode", "port PORT\nbind 127.0.0.1\n");
     let path = ours.directory.join("server.conf");

@@ -10,7 +10,7 @@ const SHORT: &str = "-EXECABORT Transaction discarded because of: OOM command no
                      'maxmemory'.";
 
 #[test]
-fn what_takes_memory_is_refused_and_nothing_else() {
+fn out_of_memory_refuses_only_commands_that_take_memory() {
     family::same_on(&[Kind::Redis], |s| {
         s.check("SET k v", "+OK").check("CONFIG SET maxmemory 1", "+OK");
         for line in [
@@ -34,7 +34,7 @@ fn what_takes_memory_is_refused_and_nothing_else() {
 }
 
 #[test]
-fn the_checks_come_in_redis_order() {
+fn out_of_memory_is_checked_in_the_order_of_redis() {
     family::same_on(&[Kind::Redis], |s| {
         s.check("ACL SETUSER u on nopass +@all -set ~*", "+OK").check("CONFIG SET maxmemory 1", "+OK");
         s.on("user").check("AUTH u x", "+OK");
@@ -44,7 +44,7 @@ fn the_checks_come_in_redis_order() {
 }
 
 #[test]
-fn a_transaction_queues_nothing_and_is_refused_for_what_it_has_queued() {
+fn out_of_memory_refuses_queuing_and_executing_a_transaction() {
     family::same_on(&[Kind::Redis], |s| {
         s.check("MULTI", "+OK").check("SET k v", "+QUEUED").check("GET k", "+QUEUED");
         s.on("reader").check("MULTI", "+OK").check("GET k", "+QUEUED");
@@ -62,7 +62,7 @@ fn a_transaction_queues_nothing_and_is_refused_for_what_it_has_queued() {
 }
 
 #[test]
-fn a_script_may_not_begin_to_write_and_may_go_on() {
+fn out_of_memory_refuses_the_first_write_of_a_script() {
     family::same_on(&[Kind::Redis], |s| {
         s.check("SET x 1", "+OK").check("CONFIG SET maxmemory 1", "+OK");
         s.check(
@@ -80,7 +80,7 @@ fn a_script_may_not_begin_to_write_and_may_go_on() {
 }
 
 #[test]
-fn a_script_that_declares_what_it_does_is_refused_as_a_whole() {
+fn out_of_memory_refuses_a_script_with_flags_as_a_whole() {
     family::same_on(&[Kind::Redis], |s| {
         let library = "#!lua name=l\\nredis.register_function('f', function() return redis.call('set','x',1) end)\\n\
                        redis.register_function{function_name='a', callback=function() return \

@@ -73,7 +73,7 @@ fn celery_and_kombu() {
 }
 
 #[test]
-fn the_ways_of_sidekiq() {
+fn requests_of_sidekiq() {
     let Some(workshop) = Workshop::python() else { return };
     same_on_both("Sidekiq", &["2", "3"], |port, protocol| {
         workshop.python3("sidekiq_ways.py", &[port, protocol])
@@ -131,7 +131,7 @@ fn caches_of_node_redis_and_redirection_of_ioredis() {
 }
 
 #[test]
-fn a_difference_is_seen() {
+fn a_difference_between_servers_is_reported() {
     assert_eq!(differences("1 a\n2 b\n", "1 a\n2 b\n"), Vec::<String>::new());
     assert_eq!(differences("1 a\n2 b\n", "1 a\n2 c\n").len(), 1);
     assert_eq!(differences("1 a\n", "1 a\n2 c\n").len(), 1);

@@ -136,11 +136,11 @@ fn follow_slots(make: Make) {
     }
     let sizes = (0..3).map(|node| cluster.client(node).line("DBSIZE").as_int().expect("a number"));
     assert!(sizes.clone().all(|size| size > 0), "each node has keys: {:?}", sizes.collect::<Vec<_>>());
-    follow_heirs(&cluster, &mut programs);
+    follow_failovers(&cluster, &mut programs);
 }
 
 /// Every master hands its slots to its replica: each client finds its earlier writes there, and continues.
-fn follow_heirs(cluster: &Cluster, programs: &mut [Program]) {
+fn follow_failovers(cluster: &Cluster, programs: &mut [Program]) {
     for heir in &cluster.nodes()[3..] {
         let is_master = || heir.says("ROLE").contains("\"master\"");
         until("it takes over", || heir.says("CLUSTER FAILOVER") == "OK" || is_master());

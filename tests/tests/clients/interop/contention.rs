@@ -136,7 +136,7 @@ fn watched(
             jvm.kill().expect("a child can be killed");
             let output = jvm.wait_with_output().expect("a child can be waited for");
             let said = String::from_utf8_lossy(&output.stderr);
-            let (seats, told) = (referee.describe(), told_of(name, server));
+            let (seats, told) = (referee.describe(), describe_lock(name, server));
             return Err(format!("{name} stands still:\n{seats}{told}\nRedisson: {said}"));
         }
         std::thread::sleep(Duration::from_millis(20));
@@ -147,7 +147,7 @@ fn watched(
 }
 
 /// The server's knowledge of a lock on which all stall: the holders, the subscribers, and the last events.
-fn told_of(name: &str, server: &Server) -> String {
+fn describe_lock(name: &str, server: &Server) -> String {
     /// Characters of the history.
     const RECENT: usize = 8_000;
     let mut client = Client::connect(server.addr());

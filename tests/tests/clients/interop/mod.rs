@@ -27,27 +27,27 @@ fn is_due(object: &Object, version: Version) -> bool {
 }
 
 #[test]
-fn redisson_3_6_beside_native_clients() {
+fn redisson_3_6_with_native_clients() {
     contend(V3_6, |object| is_due(object, V3_6));
 }
 
 #[test]
-fn redisson_3_17_beside_native_clients() {
+fn redisson_3_17_with_native_clients() {
     contend(V3_17, |object| is_due(object, V3_17));
 }
 
 #[test]
-fn redisson_3_24_beside_native_clients() {
+fn redisson_3_24_with_native_clients() {
     contend(V3_24, |object| is_due(object, V3_24));
 }
 
 #[test]
-fn redisson_4_7_beside_native_clients() {
+fn redisson_4_7_with_native_clients() {
     contend(V4_7, |_| true);
 }
 
 #[test]
-fn a_wake_up_that_is_lost_is_seen() {
+fn a_lost_wakeup_is_noticed() {
     notices_a_lost_wake_up(V4_7);
 }
 

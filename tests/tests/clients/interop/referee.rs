@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn two_at_once_are_seen() {
+    fn two_simultaneous_holders_are_noticed() {
         assert_eq!(faults(Rule::Within(1), Way::Alone, Way::Alone), 1);
         assert_eq!(faults(Rule::Within(2), Way::Alone, Way::Alone), 0);
         assert_eq!(faults(Rule::ReadWrite, Way::Shared, Way::Alone), 1);
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_that_does_not_rise_is_seen() {
+    fn a_token_that_does_not_rise_is_noticed() {
         for (next, seen) in [(8, 0), (7, 1)] {
             let referee = Referee::new(Rule::Fenced, 2, &SIDES[..1]);
             let member = referee.join(Side::Native);
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn who_passes_a_latch_early_is_seen() {
+    fn an_early_pass_of_a_latch_is_noticed() {
         for (countdowns, seen) in [(1, 1), (2, 0)] {
             let referee = Referee::new(Rule::Latch(2), 1, &SIDES);
             let member = referee.join(Side::Native);
@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_two_rounds_ahead() {
+    fn no_member_is_two_rounds_ahead() {
         let referee = Referee::new(Rule::Within(1), 2, &SIDES);
         let [first, second] = SIDES.map(|side| referee.join(side));
         std::thread::scope(|scope| {

@@ -55,13 +55,13 @@ mod tests {
     }
 
     #[test]
-    fn more_than_the_rate_is_seen() {
+    fn more_permits_than_the_rate_are_noticed() {
         assert!(excess(&[(0, 1), (2, 3), (4, 99)]).is_some());
         assert!(excess(&[(0, 1), (2, 3), (50, 101), (101, 102), (110, 199)]).is_some());
     }
 
     #[test]
-    fn what_may_be_right_is_no_excess() {
+    fn possibly_valid_intervals_are_no_excess() {
         assert_eq!(excess(&[(0, 1), (2, 3), (4, 100)]), None);
         assert_eq!(excess(&[(0, 1), (2, 3), (50, 101), (101, 102), (110, 201)]), None);
     }

@@ -137,7 +137,7 @@ fn redisson_4_7_in_resp3_on_lockwheel() {
 
 /// A master with two replicas in one process: every scenario passes there too, with reads from the replicas.
 #[track_caller]
-fn passes_beside_replicas(version: Version) {
+fn passes_with_replicas(version: Version) {
     let topology = ours::builder().replicas(2).start().expect("they start");
     let others: Vec<Server> = (1..SERVERS).map(|_| ours::server()).collect();
     let (master, replicas) = topology.servers().split_first().expect("there is a master");
@@ -155,23 +155,23 @@ fn passes_beside_replicas(version: Version) {
 }
 
 #[test]
-fn redisson_3_6_beside_replicas() {
-    passes_beside_replicas(V3_6);
+fn redisson_3_6_with_replicas() {
+    passes_with_replicas(V3_6);
 }
 
 #[test]
-fn redisson_3_17_beside_replicas() {
-    passes_beside_replicas(V3_17);
+fn redisson_3_17_with_replicas() {
+    passes_with_replicas(V3_17);
 }
 
 #[test]
-fn redisson_3_24_beside_replicas() {
-    passes_beside_replicas(V3_24);
+fn redisson_3_24_with_replicas() {
+    passes_with_replicas(V3_24);
 }
 
 #[test]
-fn redisson_4_7_beside_replicas() {
-    passes_beside_replicas(V4_7);
+fn redisson_4_7_with_replicas() {
+    passes_with_replicas(V4_7);
 }
 
 /// Waiters for a lease that an advance of the clock ends are woken, and get the lock.
@@ -185,12 +185,12 @@ fn is_woken_by_a_turned_clock(version: Version) {
 }
 
 #[test]
-fn redisson_3_24_is_woken_by_a_turned_clock() {
+fn redisson_3_24_is_woken_by_an_advance() {
     is_woken_by_a_turned_clock(V3_24);
 }
 
 #[test]
-fn redisson_4_7_is_woken_by_a_turned_clock() {
+fn redisson_4_7_is_woken_by_an_advance() {
     is_woken_by_a_turned_clock(V4_7);
 }
 

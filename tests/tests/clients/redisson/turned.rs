@@ -176,41 +176,41 @@ fn has_gone_on(redisson: &Redisson, version: Version, shape: Shape) -> bool {
 }
 
 #[test]
-fn redisson_3_17_goes_on_through_a_failover_of_a_turned_cluster() {
+fn redisson_3_17_survives_a_cluster_failover_on_the_manual_clock() {
     goes_on(V3_17, Shape::Cluster);
 }
 
 #[test]
-fn redisson_4_7_goes_on_through_a_failover_of_a_turned_cluster() {
+fn redisson_4_7_survives_a_cluster_failover_on_the_manual_clock() {
     goes_on(V4_7, Shape::Cluster);
 }
 
 #[test]
-fn redisson_3_17_goes_on_through_a_turned_failover_by_sentinels() {
+fn redisson_3_17_survives_a_sentinel_failover_on_the_manual_clock() {
     goes_on(V3_17, Shape::Sentinels);
 }
 
 #[test]
-fn redisson_4_7_goes_on_through_a_turned_failover_by_sentinels() {
+fn redisson_4_7_survives_a_sentinel_failover_on_the_manual_clock() {
     goes_on(V4_7, Shape::Sentinels);
 }
 
 #[test]
-fn redisson_3_6_goes_on_when_a_replicated_server_is_promoted() {
+fn redisson_3_6_survives_a_promotion_on_the_manual_clock() {
     goes_on(V3_6, Shape::Replicated);
 }
 
 #[test]
-fn redisson_3_17_goes_on_when_a_replicated_server_is_promoted() {
+fn redisson_3_17_survives_a_promotion_on_the_manual_clock() {
     goes_on(V3_17, Shape::Replicated);
 }
 
 #[test]
-fn redisson_3_24_goes_on_when_a_replicated_server_is_promoted() {
+fn redisson_3_24_survives_a_promotion_on_the_manual_clock() {
     goes_on(V3_24, Shape::Replicated);
 }
 
 #[test]
-fn redisson_4_7_goes_on_when_a_replicated_server_is_promoted() {
+fn redisson_4_7_survives_a_promotion_on_the_manual_clock() {
     goes_on(V4_7, Shape::Replicated);
 }

@@ -172,7 +172,7 @@ fn changed(found: Vec<String>, defaults: &[String], line: &[String]) -> Vec<Stri
 }
 
 #[test]
-fn command_lines_mean_what_redis_takes_them_for() {
+fn command_lines_have_the_meaning_of_redis_server() {
     let Some(redis) = Kind::Redis.find() else {
         return skip(&["redis-server"], "redis-server is not installed (apt-get install redis-server)");
     };

@@ -27,7 +27,7 @@ fn class(name: &str, without: &str) -> Option<impl Fn(&Path) -> Command + use<>>
 }
 
 #[test]
-fn the_maintained_one() {
+fn embedded_redis_of_ozimov_starts_our_server() {
     let Some(command) = class("Maintained", "/ozimov/") else { return };
     let guarded = "NOAUTH Authentication required. then PONG with [maxmemory, 67108864]";
     let expected = [
@@ -42,7 +42,7 @@ fn the_maintained_one() {
 }
 
 #[test]
-fn the_classic_one() {
+fn embedded_redis_of_codemonstur_starts_our_server() {
     let Some(command) = class("Classic", "/codemonstur/") else { return };
     let expected = [
         "plain: PONG, active true",

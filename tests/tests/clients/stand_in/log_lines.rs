@@ -91,7 +91,7 @@ fn replica(server: &Path, directory: &Directory, master: &Logged) -> Logged {
 }
 
 #[test]
-fn a_master_and_its_replica_tell_of_their_links() {
+fn a_master_and_its_replica_log_their_links() {
     each_server(|server| {
         let directory = Directory::new();
         let master = master(server, &directory);
@@ -136,7 +136,7 @@ fn a_master_and_its_replica_tell_of_their_links() {
 }
 
 #[test]
-fn a_reload_is_told_like_a_load() {
+fn a_reload_is_logged_like_a_load() {
     each_server(|server| {
         let directory = Directory::new();
         let arguments = &[MASTER, &["--requirepass pw", "--enable-debug-command", "yes"]].concat();
@@ -161,7 +161,7 @@ fn a_reload_is_told_like_a_load() {
 }
 
 #[test]
-fn a_request_of_http_is_told_once() {
+fn an_http_request_is_logged_once() {
     each_server(|server| {
         let directory = Directory::new();
         let logged = master(server, &directory);
@@ -179,7 +179,7 @@ fn a_request_of_http_is_told_once() {
 }
 
 #[test]
-fn a_replica_that_never_reached_its_master_tells_what_it_discards() {
+fn an_unconnected_replica_logs_what_it_discards() {
     each_server(|server| {
         let directory = Directory::new();
         let logged = master(server, &directory);
@@ -194,7 +194,7 @@ fn a_replica_that_never_reached_its_master_tells_what_it_discards() {
 }
 
 #[test]
-fn a_limit_of_memory_that_may_lack_its_unit_is_told() {
+fn a_small_maxmemory_is_logged_as_a_warning() {
     const WARNING: &str =
         "# WARNING: You specified a maxmemory value that is less than 1MB (current value is ";
     each_server(|server| {
@@ -211,7 +211,7 @@ fn a_limit_of_memory_that_may_lack_its_unit_is_told() {
 }
 
 #[test]
-fn saves_loads_and_the_end_are_told() {
+fn saves_loads_and_shutdown_are_logged() {
     each_server(|server| {
         let directory = Directory::new();
         let saved = master(server, &directory);
@@ -273,7 +273,7 @@ fn is_slow_and_killed(logged: &Logged, request: &[&str], kill: &str, name: &str)
 }
 
 #[test]
-fn scripts_that_are_slow_and_killed_are_told() {
+fn slow_and_killed_scripts_are_logged() {
     const SCRIPT: &str = "while true do end";
     const OTHER: &str = "redis.call('GET', 'k') while true do end";
     const LIBRARY: &str = "#!lua name=l\nredis.register_function('Spins', function() while true do end end)";
@@ -293,7 +293,7 @@ fn scripts_that_are_slow_and_killed_are_told() {
 }
 
 #[test]
-fn what_keeps_a_server_from_starting_is_told() {
+fn errors_at_startup_are_logged() {
     each_server(|server| {
         let directory = Directory::new();
         let holder = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback has a free port");
@@ -313,7 +313,7 @@ fn what_keeps_a_server_from_starting_is_told() {
 }
 
 #[test]
-fn a_sentinel_tells_of_its_events() {
+fn a_sentinel_logs_its_events() {
     each_server(|server| {
         let directory = Directory::new();
         let master = master(server, &directory);

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 #[test]
-fn its_process_is_ours() {
+fn pytest_redis_starts_our_server() {
     let Some(python) = find_tool("python3", "apt-get install python3 python3-pip") else { return };
     if !Command::new(&python).args(["-m", "pip", "--version"]).output().is_ok_and(|it| it.status.success()) {
         return skip(&["python3"], "Python's pip is not installed (apt-get install python3-pip)");

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 #[test]
-fn it_starts_the_systems_program() {
+fn redis_memory_server_starts_our_server() {
     let Some(node) = find_tool("node", "apt-get install nodejs npm") else { return };
     let Some(npm) = find_tool("npm", "apt-get install npm") else { return };
     let make = |directory: &Path| npm_install(&npm, directory);

@@ -19,14 +19,14 @@ const SAFETY_NET: Duration = Duration::from_secs(30);
 
 /// The crate reads PATH and other variables of its process, so this test runs in its own process.
 #[test]
-fn its_servers_are_ours() {
+fn redis_test_starts_our_servers() {
     let (directory, ours) = Directory::with_redis_server();
     let real = Kind::Redis.find().map(|path| path.parent().expect("it is in a directory").to_owned());
     assert_eq!(ours.parent(), Some(directory.0.as_path()));
     for path in [Some(directory.0.clone()), real].into_iter().flatten() {
         for kind in ["tcp", "unix", "tcp+tls"] {
             let mut test = Command::new(env::current_exe().expect("a test is a file"));
-            test.args(["--exact", "stand_in::redis_rs::one_server_of_the_environment"]);
+            test.args(["--exact", "stand_in::redis_rs::redis_test_starts_the_server_of_the_environment"]);
             test.env("PATH", &path).env("REDISRS_SERVER_TYPE", kind);
             let said =
                 succeeds(test.env_remove("REDISRS_SERVER_BIN").env("LOCKWHEEL_PROGRAMS", "redis-server"));
@@ -37,7 +37,7 @@ fn its_servers_are_ours() {
 
 /// The kind and the PATH come from the process. The default is the real server, over TCP.
 #[test]
-fn one_server_of_the_environment() {
+fn redis_test_starts_the_server_of_the_environment() {
     if Kind::Redis.find().is_none() {
         return skip(&["redis-server"], "redis-server is not installed (apt-get install redis-server)");
     }

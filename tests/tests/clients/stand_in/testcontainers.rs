@@ -36,7 +36,7 @@ fn found(log: &str) -> Option<Vec<String>> {
 }
 
 #[test]
-fn each_pattern_is_found_once() {
+fn each_ready_pattern_matches_one_log_line() {
     let log = log(&["--port", "0"], 1);
     let Some(found) = found(&log) else { return };
     assert_eq!(found.len(), 6, "{found:?}");

@@ -29,7 +29,7 @@ fn mapped_port(inner: SocketAddr) -> u16 {
 }
 
 /// Returns the view of two nodes on a cluster whose first node has begun to announce another port and a name.
-fn told_of_announced_node(make: Make) -> Option<Vec<String>> {
+fn view_of_announced_node(make: Make) -> Option<Vec<String>> {
     let cluster = Cluster::start(make, 0)?;
     let mapped = mapped_port(cluster.nodes()[0].addr());
     let mut first = cluster.client(0);
@@ -90,9 +90,9 @@ fn without_offset(shard: &str) -> String {
 }
 
 #[test]
-fn a_node_that_announces_another_address_is_told_as_by_redis_server() {
-    let Some(expected) = told_of_announced_node(Make::Redis) else { return };
-    let told = told_of_announced_node(Make::Ours).expect("it is ours");
+fn a_node_with_an_announced_address_is_shown_as_by_redis_server() {
+    let Some(expected) = view_of_announced_node(Make::Redis) else { return };
+    let told = view_of_announced_node(Make::Ours).expect("it is ours");
     assert!(expected[1].contains("MAPPED") && expected[8].contains("MOVED"), "{expected:#?}");
     for (ours, real) in told.iter().zip(&expected) {
         assert_eq!(ours, real);
@@ -101,7 +101,7 @@ fn a_node_that_announces_another_address_is_told_as_by_redis_server() {
 
 /// Returns a master's view on a replica that begins to announce another address: at once, after a reconnect, and after
 /// its promotion.
-fn told_of_announced_replica(make: Make) -> Option<Vec<String>> {
+fn view_of_announced_replica(make: Make) -> Option<Vec<String>> {
     let servers = Replicated::start(make, 1)?;
     let [master, replica] = servers.servers() else { unreachable!("there are two") };
     let port = replica.port().to_string();
@@ -145,8 +145,8 @@ fn told_of_announced_replica(make: Make) -> Option<Vec<String>> {
 }
 
 #[test]
-fn a_replica_that_announces_another_address_is_told_as_by_redis_server() {
-    let Some(expected) = told_of_announced_replica(Make::Redis) else { return };
+fn a_replica_with_an_announced_address_is_shown_as_by_redis_server() {
+    let Some(expected) = view_of_announced_replica(Make::Redis) else { return };
     assert!(expected[2].contains("localhost,port=7999"), "{expected:#?}");
-    assert_eq!(told_of_announced_replica(Make::Ours).expect("it is ours"), expected);
+    assert_eq!(view_of_announced_replica(Make::Ours).expect("it is ours"), expected);
 }

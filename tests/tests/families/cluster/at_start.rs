@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::Command;
 
 #[test]
-fn a_node_begins_with_the_file_that_redissons_tests_write() {
+fn a_node_starts_with_the_file_that_redissons_tests_write() {
     let ids = names();
     let directory = fresh_directory();
     let mut config = node_config(0, &directory);
@@ -37,7 +37,7 @@ fn a_node_begins_with_the_file_that_redissons_tests_write() {
 }
 
 #[test]
-fn what_is_changed_is_there_after_a_restart() {
+fn changes_of_the_cluster_survive_a_restart() {
     let cluster = OurCluster::start(&names());
     let ids = names();
     let mut client = Client::connect(cluster.addresses()[0]);
@@ -82,7 +82,7 @@ fn refusal(program: &Path, directory: &Path, file: &str) -> String {
 }
 
 #[test]
-fn a_node_is_refused_the_file_of_another_that_runs() {
+fn a_node_cannot_use_the_file_of_a_running_node() {
     let cluster = OurCluster::start(&names());
     let directory = &cluster.directories[0];
     let used = "Sorry, the cluster configuration file nodes.conf is already used by a different Redis Cluster node. \
@@ -112,7 +112,7 @@ fn a_node_is_refused_the_file_of_another_that_runs() {
 }
 
 #[test]
-fn a_node_that_has_ended_leaves_its_file_to_the_next() {
+fn a_node_can_use_the_file_of_an_ended_node() {
     let directory = fresh_directory();
     let start = || start_node(node_config(0, &directory), "").expect("any port will do");
     let first = start();

@@ -9,7 +9,7 @@ const LOCK: &str = "{bar}";
 const CHANNEL: &str = "redisson_lock__channel:{bar}";
 
 #[test]
-fn a_native_release_is_told_on_the_channel_of_the_slot() {
+fn a_native_release_is_published_on_the_shard_channel() {
     let cluster = OurCluster::start(&names());
     let address = cluster.addresses()[0];
     let (mut owner, mut waiter) = (Client::connect(address), Client::connect_resp3(address));
@@ -27,7 +27,7 @@ fn a_native_release_is_told_on_the_channel_of_the_slot() {
 
 /// A replica is a node too: messages to all nodes do not also arrive by its master's stream.
 #[test]
-fn who_listens_to_a_replica_hears_each_message_once() {
+fn a_subscriber_of_a_replica_gets_each_message_once() {
     let Some(cluster) = Cluster::start(Make::Ours, 1) else { return };
     let (mut master, mut listener) = (cluster.client(0), cluster.client(3));
     listener.line("SUBSCRIBE news end");

@@ -7,7 +7,7 @@ use lockwheel_tests::client::Protocol;
 const SLOT: u16 = 5061;
 
 #[test]
-fn a_slot_on_its_way_is_served_at_both_ends_as_by_redis() {
+fn a_migrating_slot_is_served_at_both_nodes_as_by_redis() {
     let Some(mut both) = Both::start(Protocol::Resp2) else { return };
     let ids = both.ids.clone();
     for line in ["SET {bar}1 a", "SET {bar}2 b", "MGET {bar}1 {bar}2", "MGET {bar}1 foo", "MSET {bar}1 x y z"]
@@ -115,7 +115,7 @@ fn transactions_of_several_nodes_are_refused_as_a_whole() {
 
 /// A failed transaction does not queue later requests, so that their keys count for no slot.
 #[test]
-fn transactions_that_will_not_run_say_so_as_by_redis() {
+fn transactions_that_cannot_run_get_the_errors_of_redis() {
     let Some(mut both) = Both::start(Protocol::Resp2) else { return };
     let unknown = "SETX {bar}1";
     let refused = "MGET {bar}1 b";
@@ -141,7 +141,7 @@ fn transactions_that_will_not_run_say_so_as_by_redis() {
 
 /// Redis checks the keys that `numkeys` counts before the destination key.
 #[test]
-fn the_slot_that_nobody_serves_is_told_in_the_order_of_redis() {
+fn unserved_slots_are_checked_in_the_order_of_redis() {
     let Some(mut both) = Both::start(Protocol::Resp2) else { return };
     both.same(0, "CONFIG SET cluster-require-full-coverage no");
     // The slot of `b`.
@@ -197,7 +197,7 @@ fn the_slot_that_nobody_serves_is_told_in_the_order_of_redis() {
 }
 
 #[test]
-fn there_is_one_database() {
+fn a_cluster_has_one_database() {
     let Some(mut both) = Both::start(Protocol::Resp2) else { return };
     for line in [
         "SELECT 0",
@@ -235,7 +235,7 @@ fn there_is_one_database() {
 }
 
 #[test]
-fn clients_that_wait_are_sent_after_their_slot() {
+fn blocked_clients_are_redirected_when_their_slot_moves() {
     let Some(mut both) = Both::start(Protocol::Resp2) else { return };
     let ids = both.ids.clone();
     let mut waiting = both.connect(0);
@@ -258,7 +258,7 @@ fn clients_that_wait_are_sent_after_their_slot() {
 }
 
 #[test]
-fn a_replica_sends_requests_to_its_master_unless_it_may_read() {
+fn a_replica_redirects_requests_to_its_master_except_reads() {
     let Some(mut both) = Both::start(Protocol::Resp2) else { return };
     for line in
         ["READONLY", "GET foo", "GET {bar}1", "CLIENT LIST", "READWRITE", "READONLY x", "ASKING", "ASKING x"]
@@ -273,7 +273,7 @@ fn a_replica_sends_requests_to_its_master_unless_it_may_read() {
 }
 
 #[test]
-fn what_a_script_says_of_requests_is_not_said_for_its_client() {
+fn asking_and_readonly_in_a_script_do_not_apply_to_its_client() {
     let Some(mut both) = Both::start(Protocol::Resp2) else { return };
     let ids = both.ids.clone();
     both.same(1, &format!("CLUSTER SETSLOT {SLOT} IMPORTING {}", ids[0]));

@@ -57,7 +57,7 @@ fn nodes_and_info_have_the_lines_of_redis() {
 }
 
 #[test]
-fn preferred_endpoints_and_host_names_are_told_as_by_redis() {
+fn preferred_endpoints_and_host_names_are_shown_as_by_redis() {
     let Some(mut both) = Both::start(Protocol::Resp3) else { return };
     both.same(0, "CONFIG SET cluster-announce-hostname here.example");
     for preferred in ["hostname", "unknown-endpoint", "ip"] {
@@ -129,7 +129,7 @@ fn with_replicas(make: Make) -> Option<Cluster> {
 }
 
 #[test]
-fn what_masters_with_replicas_tell_is_what_redis_tells() {
+fn replies_of_masters_with_replicas_equal_those_of_redis() {
     let Some(real) = with_replicas(Make::Redis) else { return };
     let ours = with_replicas(Make::Ours).expect("ours are always there");
     let of = |line: &str, node: usize| line.replace('@', &real.id(node));

@@ -4,7 +4,7 @@ use crate::cluster::nodes::Both;
 use lockwheel_tests::client::Protocol;
 
 #[test]
-fn channels_of_shards_are_where_their_slot_is_and_end_when_it_goes() {
+fn shard_channels_belong_to_their_slot_and_end_when_it_moves() {
     for protocol in [Protocol::Resp2, Protocol::Resp3] {
         let Some(mut both) = Both::start(protocol) else { return };
         let ids = both.ids.clone();

@@ -102,7 +102,7 @@ impl Drop for Nodes {
 }
 
 #[test]
-fn who_meets_one_knows_all_and_a_replica_has_what_its_master_has() {
+fn a_node_that_meets_one_node_learns_of_all_and_replicates() {
     for password in ["", "secret"] {
         let mut nodes = Nodes::start(4, password);
         nodes.make_cluster(1);
@@ -142,7 +142,7 @@ fn redis_cli_makes_a_cluster_with_replicas() {
 }
 
 #[test]
-fn a_replica_takes_over_when_it_is_asked_to() {
+fn a_replica_takes_over_on_request() {
     let mut nodes = Nodes::start(4, "");
     nodes.make_cluster(1);
     nodes.text(0, "SET {bar}k v");
@@ -164,7 +164,7 @@ fn a_replica_takes_over_when_it_is_asked_to() {
 }
 
 #[test]
-fn the_replica_of_a_master_that_is_gone_takes_over_and_it_comes_back_as_a_replica() {
+fn a_replica_replaces_a_lost_master_which_returns_as_a_replica() {
     let mut nodes = Nodes::start(4, "");
     nodes.make_cluster(1);
     nodes.text(0, "SET {bar}k v");
@@ -196,7 +196,7 @@ fn the_replica_of_a_master_that_is_gone_takes_over_and_it_comes_back_as_a_replic
 }
 
 #[test]
-fn messages_reach_the_clients_of_all_nodes_and_those_of_a_shard_its_nodes() {
+fn messages_reach_all_nodes_and_shard_messages_their_shard() {
     let mut nodes = Nodes::start(4, "");
     nodes.make_cluster(1);
     for at in 1..4 {
@@ -213,7 +213,7 @@ fn messages_reach_the_clients_of_all_nodes_and_those_of_a_shard_its_nodes() {
 }
 
 #[test]
-fn who_is_forgotten_is_not_told_of_for_a_minute_of_the_clock() {
+fn a_forgotten_node_is_not_added_again() {
     let mut nodes = Nodes::start(4, "");
     nodes.make_cluster(0);
     let port = nodes.port(3);
@@ -234,7 +234,7 @@ fn who_is_forgotten_is_not_told_of_for_a_minute_of_the_clock() {
 }
 
 #[test]
-fn what_is_no_message_is_refused() {
+fn malformed_gossip_messages_are_refused() {
     let mut nodes = Nodes::start(1, "");
     let refused = "-ERR Invalid message of a node";
     for message in [&b""[..], b"\x01", b"\x02abc", &[1; 5000]] {

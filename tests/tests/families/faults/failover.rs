@@ -4,7 +4,7 @@ use super::Scene;
 use lockwheel_tests::rng::Rng;
 
 #[test]
-fn a_fail_over_loses_what_was_written_since_the_lag() {
+fn a_failover_loses_writes_since_the_lag_began() {
     let mut scene = Scene::new();
     let client = scene.client();
     for line in ["SET stays 1", "SET changes 1 PX 5000", "HSET goes f v", "SELECT 2", "SET there 1"] {
@@ -67,7 +67,7 @@ const WRITES: &[&str] = &[
 
 /// All kinds of writes, with keys that are created, deleted and moved.
 #[test]
-fn a_fail_over_goes_back_to_all_that_was_there() {
+fn a_failover_restores_the_whole_state_before_the_lag() {
     let keys = ["a", "b", "c", "d"];
     for seed in 0..200 {
         let (mut scene, mut rng) = (Scene::new(), Rng::new(seed));
@@ -107,7 +107,7 @@ fn a_fail_over_goes_back_to_all_that_was_there() {
 
 /// A lag costs one value for each written key, and nothing for keys that were created and deleted meanwhile.
 #[test]
-fn a_lag_keeps_what_was_written_and_no_more() {
+fn a_lag_keeps_one_old_value_for_each_written_key() {
     let mut scene = Scene::new();
     let large = "x".repeat(100_000);
     for key in ["large", "larger"] {
@@ -142,7 +142,7 @@ fn a_lag_keeps_what_was_written_and_no_more() {
 /// A hold that was renewed meanwhile is the same hold, with the lease that the replica knows. A hold that was given
 /// back is there again.
 #[test]
-fn locks_are_as_the_replica_knows_them() {
+fn a_failover_restores_the_locks_that_the_replica_knows() {
     let mut scene = Scene::new();
     let client = scene.client();
     for line in ["LOCK.ACQUIRE renewed a PX 1000", "LOCK.ACQUIRE free a PX 1000", "SET text a NX PX 1000"] {
@@ -166,7 +166,7 @@ fn locks_are_as_the_replica_knows_them() {
 
 /// A replica ends leases by the same clock.
 #[test]
-fn what_was_over_by_then_does_not_come_back() {
+fn a_failover_restores_no_expired_key() {
     let mut scene = Scene::new();
     scene.steer("SET k v PX 100", "+OK");
     scene.steer("FAULT.LAG", "+OK");
@@ -177,7 +177,7 @@ fn what_was_over_by_then_does_not_come_back() {
 }
 
 #[test]
-fn only_keys_that_match_lag() {
+fn a_lag_with_a_pattern_applies_to_matching_keys_only() {
     let mut scene = Scene::new();
     scene.steer("SET lock:a 1", "+OK");
     scene.steer("FAULT.LAG KEY lock:*", "+OK");
@@ -191,7 +191,7 @@ fn only_keys_that_match_lag() {
 }
 
 #[test]
-fn a_lock_that_no_replica_knows_is_granted_again_with_a_higher_token() {
+fn a_lock_lost_by_a_failover_is_granted_with_a_higher_token() {
     for (option, token) in [("", ":3"), (" TOKENS", ":1")] {
         let mut scene = Scene::new();
         let [one, other] = [scene.client(), scene.client()];
@@ -210,7 +210,7 @@ fn a_lock_that_no_replica_knows_is_granted_again_with_a_higher_token() {
 }
 
 #[test]
-fn a_restart_leaves_clocks_and_rules_and_lets_nobody_in_for_a_while() {
+fn a_restart_keeps_clock_and_rules_and_refuses_clients_while_down() {
     let mut scene = Scene::new();
     let [client, exempt] = [scene.client(), scene.client()];
     scene.check(exempt, "FAULT.EXEMPT", "+OK");
@@ -236,7 +236,7 @@ fn a_restart_leaves_clocks_and_rules_and_lets_nobody_in_for_a_while() {
 
 /// If a client leaves nobody behind to advance the clock, the downtime ends.
 #[test]
-fn a_restart_on_frozen_hands_ends_when_nobody_is_connected_any_more() {
+fn a_restart_on_a_frozen_clock_ends_once_no_client_is_connected() {
     let mut scene = Scene::new();
     scene.steer("FAULT.RESTART DOWN 500", "+OK");
     let refused = scene.client();
@@ -250,7 +250,7 @@ fn a_restart_on_frozen_hands_ends_when_nobody_is_connected_any_more() {
 
 /// An advance from one deadline to the next reaches the end of the downtime.
 #[test]
-fn the_end_of_a_restart_is_a_deadline_of_the_clock() {
+fn the_end_of_a_downtime_is_a_deadline_of_the_clock() {
     let mut scene = Scene::new();
     let next = |scene: &mut Scene| scene.ask(scene.steer, "CLOCK.INFO");
     scene.steer("FAULT.RESTART DOWN 500", "+OK");
@@ -269,7 +269,7 @@ fn the_end_of_a_restart_is_a_deadline_of_the_clock() {
 }
 
 #[test]
-fn wrong_words_change_nothing() {
+fn requests_with_invalid_options_change_nothing() {
     let mut scene = Scene::new();
     scene.steer("SET k v", "+OK");
     for line in [

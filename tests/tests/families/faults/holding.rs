@@ -3,7 +3,7 @@
 use super::Scene;
 
 #[test]
-fn what_is_held_goes_on_when_told_the_longest_held_first() {
+fn fault_go_releases_the_longest_held_request_first() {
     let mut scene = Scene::new();
     let [one, two, three] = std::array::from_fn(|_| scene.client());
     scene.add("gate ON append DO HOLD");
@@ -22,7 +22,7 @@ fn what_is_held_goes_on_when_told_the_longest_held_first() {
 }
 
 #[test]
-fn what_a_removed_rule_holds_goes_on() {
+fn removing_a_rule_releases_its_held_requests() {
     for removal in ["FAULT.DEL gate", "FAULT.CLEAR"] {
         let mut scene = Scene::new();
         let [one, two] = [scene.client(), scene.client()];
@@ -57,7 +57,7 @@ fn a_test_waits_until_a_rule_holds_or_has_acted() {
 
 /// A misspelt name would wait for the whole timeout.
 #[test]
-fn nobody_waits_for_a_rule_that_there_is_none_of() {
+fn a_wait_for_an_unknown_rule_is_an_error() {
     let mut scene = Scene::new();
     let [watcher, other] = [scene.client(), scene.client()];
     for line in ["AWAIT.FAULT nope 1", "AWAIT.HELD nope 1", "AWAIT.FAULT nope 0", "FAULT.GO nope"] {
@@ -94,7 +94,7 @@ fn a_held_client_is_not_unblocked_and_can_be_killed() {
 }
 
 #[test]
-fn a_held_unlock_lets_the_next_wait_and_its_lease_run_out() {
+fn a_held_unlock_keeps_the_next_waiting_until_the_lease_ends() {
     let mut scene = Scene::new();
     let [holder, waiter] = [scene.client(), scene.client()];
     assert!(scene.ask(holder, "LOCK.ACQUIRE lock a PX 1000").contains("token"));
@@ -129,7 +129,7 @@ fn a_held_request_runs_in_its_database_and_transaction() {
 }
 
 #[test]
-fn what_is_held_counts_in_the_memory_of_its_client() {
+fn held_requests_count_in_the_memory_of_their_client() {
     let mut scene = Scene::new();
     let client = scene.client();
     scene.add("gate ON set DO HOLD");
@@ -146,7 +146,7 @@ fn what_is_held_counts_in_the_memory_of_its_client() {
 }
 
 #[test]
-fn a_reset_lets_go_what_is_held() {
+fn a_reset_releases_held_requests_and_replies() {
     let mut scene = Scene::new();
     let [request, reply] = [scene.client(), scene.client()];
     scene.add("request ON incr DO HOLD");
@@ -161,7 +161,7 @@ fn a_reset_lets_go_what_is_held() {
 
 /// A delay that is over at once does not wait for a stopped clock.
 #[test]
-fn what_is_held_for_no_time_goes_on_at_once() {
+fn a_delay_of_zero_does_not_hold_a_request() {
     for action in ["DELAY 0", "DELAYREPLY 0"] {
         let mut scene = Scene::new();
         let client = scene.client();
@@ -172,7 +172,7 @@ fn what_is_held_for_no_time_goes_on_at_once() {
 }
 
 #[test]
-fn what_goes_on_while_clients_are_paused_waits_as_what_arrives_then() {
+fn a_released_request_waits_while_clients_are_paused() {
     for (action, go_on) in [("HOLD", "FAULT.GO late"), ("DELAY 50", "CLOCK.ADVANCE 50")] {
         let mut scene = Scene::new();
         let client = scene.client();
@@ -189,7 +189,7 @@ fn what_goes_on_while_clients_are_paused_waits_as_what_arrives_then() {
 
 /// The requests were also on their way when their client closed.
 #[test]
-fn requests_behind_a_held_one_arrive_after_it_though_their_client_has_gone() {
+fn requests_behind_a_held_one_run_after_their_client_has_closed() {
     let mut scene = Scene::new();
     let client = scene.client();
     scene.add("gate ON append DO HOLD");
@@ -219,7 +219,7 @@ fn requests_behind_a_held_one_arrive_after_it_though_their_client_has_gone() {
 
 /// A client that has gone is no longer counted, though its request is on its way.
 #[test]
-fn a_wait_for_fewer_clients_ends_when_one_with_a_held_request_closes() {
+fn await_clients_does_not_count_a_closed_client_with_a_held_request() {
     let mut scene = Scene::new();
     let [client, watcher] = [scene.client(), scene.client()];
     scene.add("gate ON append DO HOLD");

@@ -5,7 +5,7 @@ use lockwheel::Server;
 use lockwheel_tests::client::Client;
 
 #[test]
-fn a_frozen_client_is_read_nothing_from_and_written_nothing_to() {
+fn no_bytes_are_read_from_or_written_to_a_frozen_client() {
     let mut scene = Scene::new();
     let [client, other] = [scene.client(), scene.client()];
     scene.server.ask(client, "SUBSCRIBE c");
@@ -19,7 +19,7 @@ fn a_frozen_client_is_read_nothing_from_and_written_nothing_to() {
 }
 
 #[test]
-fn a_client_is_frozen_for_a_while_and_its_lease_runs_out() {
+fn a_frozen_client_loses_its_lease() {
     let mut scene = Scene::new();
     let client = scene.client();
     assert!(scene.ask(client, "LOCK.ACQUIRE lock me PX 1000").contains("token"));
@@ -73,7 +73,7 @@ fn a_partition_holds_one_direction_or_both_and_heals() {
 }
 
 #[test]
-fn a_partition_holds_new_connections_and_spares_who_asks_and_who_is_exempt() {
+fn a_partition_holds_new_connections_but_not_exempt_clients() {
     let mut scene = Scene::new();
     let exempt = scene.client();
     scene.check(exempt, "FAULT.EXEMPT ON", "+OK");
@@ -89,7 +89,7 @@ fn a_partition_holds_new_connections_and_spares_who_asks_and_who_is_exempt() {
 
 /// Otherwise nobody could end a partition, once the client that asked for the partition is gone.
 #[test]
-fn what_ends_a_partition_gets_through_it() {
+fn fault_heal_gets_through_a_partition() {
     for direction in ["IN", "OUT", "BOTH"] {
         let mut scene = Scene::new();
         let client = scene.client();
@@ -100,7 +100,7 @@ fn what_ends_a_partition_gets_through_it() {
 }
 
 #[test]
-fn nothing_else_gets_through_a_partition() {
+fn only_a_bare_fault_heal_gets_through_a_partition() {
     let mut scene = Scene::new();
     let [behind, other, frozen] = std::array::from_fn(|_| scene.client());
     scene.steer(&format!("FAULT.FREEZECLIENT {frozen} FOREVER"), ":1");
@@ -115,7 +115,7 @@ fn nothing_else_gets_through_a_partition() {
 }
 
 #[test]
-fn clients_are_cut_off_by_name_and_by_library() {
+fn clients_are_partitioned_by_name_and_by_library() {
     let mut scene = Scene::new();
     let [named, library, other] = std::array::from_fn(|_| scene.client());
     scene.check(library, "CLIENT SETINFO LIB-NAME redisson", "+OK");
@@ -132,7 +132,7 @@ fn clients_are_cut_off_by_name_and_by_library() {
 
 /// Only real connections have addresses.
 #[test]
-fn clients_are_cut_off_by_address() {
+fn clients_are_partitioned_by_address() {
     let server = Server::builder().port(0).start().expect("loopback has a free port");
     let [mut steer, mut cut, mut other] = std::array::from_fn(|_| Client::connect(server.addr()));
     assert_eq!(cut.line("PING").to_string(), "+PONG");
@@ -146,7 +146,7 @@ fn clients_are_cut_off_by_address() {
 }
 
 #[test]
-fn the_close_of_a_client_that_is_cut_off_is_not_known() {
+fn the_close_of_a_frozen_client_is_not_noticed() {
     let mut scene = Scene::new();
     let [waiter, other] = [scene.client(), scene.client()];
     scene.check(waiter, "BLPOP q 0", "");

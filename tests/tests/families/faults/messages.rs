@@ -11,7 +11,7 @@ fn listener(scene: &mut Scene, channel: &str) -> u64 {
 }
 
 #[test]
-fn a_message_reaches_nobody_whoever_publishes_it() {
+fn a_lost_message_reaches_no_subscriber() {
     let mut scene = Scene::new();
     let [client, pattern] = [scene.client(), scene.client()];
     let listener = listener(&mut scene, "c");
@@ -29,7 +29,7 @@ fn a_message_reaches_nobody_whoever_publishes_it() {
 }
 
 #[test]
-fn what_a_script_publishes_is_known_by_the_script() {
+fn a_rule_on_a_script_applies_to_its_publications() {
     let mut scene = Scene::new();
     let client = scene.client();
     let listener = listener(&mut scene, "c");
@@ -45,7 +45,7 @@ fn what_a_script_publishes_is_known_by_the_script() {
 }
 
 #[test]
-fn only_those_subscribers_that_are_named_lose_it() {
+fn only_the_named_subscribers_lose_a_message() {
     let mut scene = Scene::new();
     let client = scene.client();
     let [one, other] = [listener(&mut scene, "c"), listener(&mut scene, "c")];
@@ -57,7 +57,7 @@ fn only_those_subscribers_that_are_named_lose_it() {
 }
 
 #[test]
-fn a_native_unlock_and_a_turn_of_the_clock_send_messages_too() {
+fn a_message_of_a_native_unlock_or_an_advance_can_be_lost() {
     let mut scene = Scene::new();
     let client = scene.client();
     let channel = "redisson_lock__channel:{lock}";
@@ -76,7 +76,7 @@ fn a_native_unlock_and_a_turn_of_the_clock_send_messages_too() {
 }
 
 #[test]
-fn what_an_exempt_client_publishes_arrives() {
+fn a_message_of_an_exempt_client_is_not_lost() {
     let mut scene = Scene::new();
     let client = scene.client();
     let listener = listener(&mut scene, "c");

@@ -3,7 +3,7 @@
 use super::Scene;
 
 #[test]
-fn a_reply_that_is_lost_leaves_what_was_done() {
+fn a_lost_reply_does_not_undo_its_request() {
     let mut scene = Scene::new();
     let client = scene.client();
     scene.add("lost ON incr DO DROPREPLY");
@@ -16,7 +16,7 @@ fn a_reply_that_is_lost_leaves_what_was_done() {
 }
 
 #[test]
-fn a_delayed_reply_comes_at_its_instant_before_all_that_is_behind_it() {
+fn a_delayed_reply_delays_all_later_output() {
     let mut scene = Scene::new();
     let [client, other] = [scene.client(), scene.client()];
     scene.server.ask(client, "HELLO 3");
@@ -35,7 +35,7 @@ fn a_delayed_reply_comes_at_its_instant_before_all_that_is_behind_it() {
 }
 
 #[test]
-fn an_answer_is_replaced() {
+fn a_rule_replaces_a_reply() {
     let mut scene = Scene::new();
     let client = scene.client();
     for (name, action, reply) in [
@@ -65,7 +65,7 @@ fn a_connection_is_cut_after_executing() {
 }
 
 #[test]
-fn an_answer_ends_in_the_middle() {
+fn a_truncated_reply_closes_the_connection() {
     for (bytes, sent) in [(0, ""), (7, "$5 hel"), (100, "$5 hello")] {
         let mut scene = Scene::new();
         let client = scene.client();
@@ -77,7 +77,7 @@ fn an_answer_ends_in_the_middle() {
 }
 
 #[test]
-fn what_a_wait_ends_with_is_a_reply_too() {
+fn rules_apply_to_the_reply_that_ends_a_wait() {
     let mut scene = Scene::new();
     let [dropped, replaced, held, timed_out, other] = std::array::from_fn(|_| scene.client());
     for (client, name, action) in
@@ -103,7 +103,7 @@ fn what_a_wait_ends_with_is_a_reply_too() {
 }
 
 #[test]
-fn a_result_decides() {
+fn a_rule_matches_by_the_result_of_a_request() {
     let mut scene = Scene::new();
     let client = scene.client();
     scene.add("bad ON incr RESULT ERROR DO REPLY BULK error");
@@ -118,7 +118,7 @@ fn a_result_decides() {
 }
 
 #[test]
-fn the_oldest_rule_that_takes_it_acts_on_a_reply() {
+fn the_oldest_matching_rule_acts_on_a_reply() {
     let mut scene = Scene::new();
     let client = scene.client();
     scene.add("errors ON get RESULT ERROR DO REPLY INT 1");
@@ -133,7 +133,7 @@ fn the_oldest_rule_that_takes_it_acts_on_a_reply() {
 }
 
 #[test]
-fn replies_that_a_client_does_not_want_are_not_sent_to_it() {
+fn rules_send_no_reply_that_the_client_has_turned_off() {
     let mut scene = Scene::new();
     let client = scene.client();
     scene.add("hold ON incr DO HOLDREPLY");
@@ -165,7 +165,7 @@ fn nothing_reaches_a_black_hole() {
 }
 
 #[test]
-fn nothing_is_sent_behind_an_answer_that_is_cut() {
+fn nothing_is_sent_after_a_truncated_reply() {
     for (action, sent) in [("TRUNCATE 2", "+O"), ("CLOSEAFTER", "")] {
         for (before, request) in [("CLIENT TRACKING ON BCAST", "SET k v"), ("SUBSCRIBE c", "SET c v")] {
             let mut scene = Scene::new();

@@ -14,7 +14,7 @@ fn an_error_is_answered_and_nothing_executed() {
 }
 
 #[test]
-fn a_request_that_is_lost_makes_its_connection_a_black_hole() {
+fn a_lost_request_makes_its_connection_a_black_hole() {
     let mut scene = Scene::new();
     let [client, other] = [scene.client(), scene.client()];
     scene.check(client, "SUBSCRIBE c", "*3 $9 subscribe $1 c :1");
@@ -49,7 +49,7 @@ fn a_black_hole_is_cut_after_a_while() {
 }
 
 #[test]
-fn a_delayed_request_runs_at_its_instant_and_what_is_behind_it_waits() {
+fn a_delayed_request_delays_the_requests_behind_it() {
     let mut scene = Scene::new();
     let [client, other] = [scene.client(), scene.client()];
     scene.add("slow ON set DO DELAY 100");
@@ -65,7 +65,7 @@ fn a_delayed_request_runs_at_its_instant_and_what_is_behind_it_waits() {
 }
 
 #[test]
-fn a_delayed_request_of_a_client_that_has_gone_still_arrives() {
+fn a_delayed_request_runs_after_its_client_has_closed() {
     let mut scene = Scene::new();
     let client = scene.client();
     scene.add("slow ON set DO DELAY 100");
@@ -121,7 +121,7 @@ fn a_script_is_no_longer_cached() {
 }
 
 #[test]
-fn a_request_that_was_refused_is_not_seen() {
+fn rules_do_not_match_refused_requests() {
     let mut scene = Scene::new();
     let client = scene.client();
     scene.add("all DO ERROR seen");
@@ -158,7 +158,7 @@ fn an_integer_is_changed() {
 }
 
 #[test]
-fn instants_follow_the_turned_clock() {
+fn timeshift_rules_follow_the_manual_clock() {
     let mut scene = Scene::new();
     let client = scene.client();
     // The wall clock showed the millionth second when it stopped.
@@ -171,7 +171,7 @@ fn instants_follow_the_turned_clock() {
 }
 
 #[test]
-fn of_a_transaction_rules_see_exec_and_errors_for_what_is_queued() {
+fn rules_on_a_transaction_act_on_exec_or_fail_queued_requests() {
     let mut scene = Scene::new();
     let client = scene.client();
     scene.add("bad ON set KEY a DO ERROR \"ERR no\"");
@@ -190,7 +190,7 @@ fn of_a_transaction_rules_see_exec_and_errors_for_what_is_queued() {
 
 /// A copy of a waiting request comes after it, and may itself wait.
 #[test]
-fn a_request_that_has_to_wait_is_executed_twice_too() {
+fn a_duplicated_blocking_request_waits_twice() {
     let mut scene = Scene::new();
     let [client, other] = [scene.client(), scene.client()];
     scene.add("twice ON blpop TIMES 1 DO DUPLICATE");

@@ -5,7 +5,7 @@ use lockwheel::Config;
 use lockwheel_engine::core::Simulation;
 
 #[test]
-fn a_rule_matches_when_all_that_it_names_does() {
+fn a_rule_matches_if_all_its_conditions_match() {
     let mut scene = Scene::new();
     let client = scene.client();
     scene.check(client, "CLIENT SETNAME worker-1", "+OK");
@@ -39,7 +39,7 @@ fn a_rule_matches_when_all_that_it_names_does() {
 }
 
 #[test]
-fn skip_lets_through_and_times_ends() {
+fn skip_passes_requests_and_times_limits_a_rule() {
     let mut scene = Scene::new();
     let client = scene.client();
     scene.add("rule ON ping SKIP 2 TIMES 2 DO ERROR hit");
@@ -68,7 +68,7 @@ fn drawn(seed: u64, rules: &[&str], reseed: Option<u64>) -> String {
 }
 
 #[test]
-fn draws_come_from_the_seed_and_the_name_alone() {
+fn random_rules_depend_only_on_the_seed_and_their_name() {
     let rule = "a ON ping PROB 0.5 DO ERROR hit";
     let alone = drawn(7, &[rule], None);
     assert!(alone.contains('x') && alone.contains('.'));
@@ -81,7 +81,7 @@ fn draws_come_from_the_seed_and_the_name_alone() {
 }
 
 #[test]
-fn the_first_rule_that_takes_a_request_acts_alone() {
+fn only_the_first_matching_rule_acts_on_a_request() {
     let mut scene = Scene::new();
     let client = scene.client();
     scene.add("old ON ping TIMES 1 DO ERROR old");
@@ -92,7 +92,7 @@ fn the_first_rule_that_takes_a_request_acts_alone() {
 }
 
 #[test]
-fn exempt_clients_and_commands_that_control_are_not_seen() {
+fn rules_do_not_match_exempt_clients_and_control_commands() {
     let mut scene = Scene::new();
     let client = scene.client();
     scene.add("all DO ERROR hit");
@@ -106,7 +106,7 @@ fn exempt_clients_and_commands_that_control_are_not_seen() {
 }
 
 #[test]
-fn what_a_script_calls_is_not_seen() {
+fn rules_do_not_match_calls_of_scripts() {
     let mut scene = Scene::new();
     let client = scene.client();
     scene.add("sets ON set DO ERROR hit");
@@ -159,7 +159,7 @@ fn wrong_rules_are_refused_and_change_nothing() {
 }
 
 #[test]
-fn what_a_removed_rule_holds_goes_on_while_later_rules_stand() {
+fn a_request_released_by_removal_still_meets_later_rules() {
     for removal in ["FAULT.CLEAR", "FAULT.DEL one two"] {
         let mut scene = Scene::new();
         scene.add("one ON publish DO HOLD");
@@ -176,7 +176,7 @@ fn what_a_removed_rule_holds_goes_on_while_later_rules_stand() {
 }
 
 #[test]
-fn there_is_a_bound_to_rules() {
+fn the_number_of_rules_is_limited() {
     let mut scene = Scene::new();
     for number in 0..1000 {
         scene.add(&format!("{number} ON get KEY {number} DO HOLD"));
@@ -193,7 +193,7 @@ fn there_is_a_bound_to_rules() {
 }
 
 #[test]
-fn there_is_a_bound_to_partitions_and_patterns_in_bytes() {
+fn partitions_and_patterns_are_limited_in_bytes() {
     let mut scene = Scene::new();
     let long = "x".repeat(600_000);
     let too_large = "-ERR the partitions would take more than 1048576 bytes together";
@@ -241,7 +241,7 @@ fn a_server_without_control_has_no_faults() {
 }
 
 #[test]
-fn a_rule_acts_on_another_reply_when_the_client_that_waited_for_one_is_gone() {
+fn a_rule_acts_on_another_reply_when_its_waiting_client_is_gone() {
     for end in ["CLIENT KILL ID", "FAULT.RESTART"] {
         let mut scene = Scene::new();
         let [gone, client] = [scene.client(), scene.client()];

@@ -34,7 +34,7 @@ fn let_others_run(server: &Server) {
 }
 
 #[test]
-fn a_black_hole_reads_and_forgets_until_its_client_closes_it() {
+fn a_black_hole_discards_input_until_its_client_closes_it() {
     for threads in THREADS {
         let (server, mut steer, [mut client, mut other]) = scene(threads);
         check(&mut steer, "FAULT.ADD lost ON set DO DROPREQUEST", "+OK");
@@ -72,7 +72,7 @@ fn a_lost_reply_is_never_sent_and_the_connection_is_cut_later() {
 
 /// The request arrives in one piece or in several, and the requests behind it continue.
 #[test]
-fn a_partition_whose_asker_is_gone_is_ended_by_a_new_connection() {
+fn a_new_connection_can_heal_a_partition_of_a_disconnected_client() {
     for threads in THREADS {
         for pieces in [1, 2, 5] {
             let (server, mut steer, [mut held]) = scene(threads);
@@ -94,7 +94,7 @@ fn a_partition_whose_asker_is_gone_is_ended_by_a_new_connection() {
 
 /// The server has read some of the request before the partition, or all of it, but run nothing.
 #[test]
-fn what_ends_a_partition_gets_through_wherever_that_finds_it() {
+fn a_partly_read_fault_heal_gets_through_a_partition() {
     for threads in THREADS {
         let (_server, mut steer, [mut healer]) = scene(threads);
         healer.send_raw(b"*1\r\n$10\r\nFAULT.");
@@ -115,7 +115,7 @@ fn what_ends_a_partition_gets_through_wherever_that_finds_it() {
 
 /// A request before it may end its wait while the partition has no end.
 #[test]
-fn what_ends_a_partition_is_heard_when_nothing_waits_before_it_any_more() {
+fn fault_heal_runs_once_the_request_before_it_is_done() {
     for threads in THREADS {
         for (before, end) in [
             ("BLPOP q 0", "RPUSH q v"),
@@ -151,7 +151,7 @@ fn what_ends_a_partition_is_heard_when_nothing_waits_before_it_any_more() {
 
 /// The request had reached the server.
 #[test]
-fn what_was_read_before_a_partition_runs_after_it_though_its_client_has_closed() {
+fn requests_read_before_a_partition_run_after_their_client_has_closed() {
     for threads in THREADS {
         for closes in [false, true] {
             let (_server, mut steer, [mut client]) = scene(threads);
@@ -175,7 +175,7 @@ fn what_was_read_before_a_partition_runs_after_it_though_its_client_has_closed()
 }
 
 #[test]
-fn who_has_ended_a_partition_is_answered_though_it_sends_no_more() {
+fn a_half_closed_client_that_heals_a_partition_is_answered() {
     for threads in THREADS {
         for direction in ["IN", "OUT", "BOTH"] {
             let (server, mut steer, []) = scene(threads);
@@ -224,7 +224,7 @@ fn held_requests_and_replies_of_all_threads_go_on_in_order() {
 }
 
 #[test]
-fn a_request_that_was_on_its_way_arrives_after_its_client_has_closed() {
+fn a_delayed_request_runs_after_its_client_has_closed() {
     for threads in THREADS {
         let (_server, mut steer, [mut client]) = scene(threads);
         check(&mut steer, "FAULT.ADD slow ON set DO DELAY 500", "+OK");
@@ -241,7 +241,7 @@ fn a_request_that_was_on_its_way_arrives_after_its_client_has_closed() {
 
 /// The connection may see the close before the end of its wait.
 #[test]
-fn requests_behind_a_wait_that_has_ended_run_though_their_client_closes() {
+fn requests_behind_an_ended_wait_run_after_their_client_has_closed() {
     for threads in THREADS {
         let (server, mut steer, []) = scene(threads);
         for _ in 0..200 {
@@ -257,7 +257,7 @@ fn requests_behind_a_wait_that_has_ended_run_though_their_client_closes() {
 }
 
 #[test]
-fn requests_that_were_sent_behind_it_arrive_too() {
+fn requests_behind_a_held_one_run_after_their_client_has_closed() {
     for threads in THREADS {
         let (_server, mut steer, [mut client]) = scene(threads);
         check(&mut steer, "FAULT.ADD gate ON append DO HOLD", "+OK");
@@ -278,7 +278,7 @@ fn requests_that_were_sent_behind_it_arrive_too() {
 }
 
 #[test]
-fn a_frozen_client_is_read_and_written_to_when_it_has_thawed() {
+fn a_thawed_client_is_read_from_and_written_to() {
     for threads in THREADS {
         let (server, mut steer, [mut client, mut listener]) = scene(threads);
         let ids = [&mut client, &mut listener].map(|one| one.line("CLIENT ID").to_string());
@@ -324,7 +324,7 @@ fn a_partition_holds_old_and_new_connections_until_it_heals() {
 }
 
 #[test]
-fn answers_that_are_cut_off_are_sent_when_the_partition_has_healed() {
+fn replies_held_by_a_partition_are_sent_after_healing() {
     for threads in THREADS {
         let (_server, mut steer, [mut client]) = scene(threads);
         let long = "x".repeat(1 << 20);
@@ -344,7 +344,7 @@ fn answers_that_are_cut_off_are_sent_when_the_partition_has_healed() {
 }
 
 #[test]
-fn a_restart_cuts_connections_and_lets_nobody_in_while_it_is_down() {
+fn a_restart_closes_and_refuses_connections_while_down() {
     for threads in THREADS {
         let (server, mut steer, [mut client]) = scene(threads);
         check(&mut client, "SET k v", "+OK");
@@ -362,7 +362,7 @@ fn a_restart_cuts_connections_and_lets_nobody_in_while_it_is_down() {
 }
 
 #[test]
-fn connections_are_refused_while_the_data_stay_and_the_clock_runs() {
+fn a_restart_with_keep_refuses_connections_on_a_running_clock() {
     for threads in THREADS {
         let (server, mut steer, [mut client]) = scene(threads);
         assert!(!steer.line("CLOCK.RESUME").is_error());
@@ -383,7 +383,7 @@ fn connections_are_refused_while_the_data_stay_and_the_clock_runs() {
 
 /// If a client leaves nobody behind to advance the clock, the downtime ends.
 #[test]
-fn clients_are_let_in_when_nobody_is_left_who_turns_the_clock() {
+fn a_down_server_accepts_clients_once_no_connection_can_advance_the_clock() {
     for threads in THREADS {
         let (server, mut steer, []) = scene(threads);
         check(&mut steer, "SET k v", "+OK");
@@ -397,7 +397,7 @@ fn clients_are_let_in_when_nobody_is_left_who_turns_the_clock() {
 
 /// A request that was sent meanwhile arrives once the server is up, which is then.
 #[test]
-fn clients_are_let_in_when_the_last_one_leaves_a_held_request() {
+fn clients_are_accepted_when_the_last_one_leaves_a_held_request() {
     for threads in THREADS {
         let (server, mut steer, []) = scene(threads);
         check(&mut steer, "FAULT.ADD h ON set DO HOLD", "+OK");
@@ -412,7 +412,7 @@ fn clients_are_let_in_when_the_last_one_leaves_a_held_request() {
 }
 
 #[test]
-fn a_fail_over_cuts_who_waits_and_who_is_held() {
+fn a_failover_disconnects_blocked_and_held_clients() {
     for threads in THREADS {
         let (_server, mut steer, [mut waiter, mut held]) = scene(threads);
         check(&mut steer, "FAULT.LAG", "+OK");

@@ -38,7 +38,7 @@ fn a_latency_has_jitter_that_the_seed_draws() {
 }
 
 #[test]
-fn a_jitter_that_is_larger_than_its_latency_ends_at_none() {
+fn a_jitter_larger_than_its_latency_gives_no_negative_delay() {
     let mut scene = Scene::new();
     let client = scene.client();
     scene.add("slow ON get DO DELAY 5 JITTER 20");
@@ -47,7 +47,7 @@ fn a_jitter_that_is_larger_than_its_latency_ends_at_none() {
 }
 
 #[test]
-fn a_reply_comes_in_pieces_and_what_is_behind_it_after_them() {
+fn later_replies_follow_the_last_piece_of_a_sliced_reply() {
     let mut scene = Scene::new();
     let client = scene.client();
     scene.steer("SET k 0123456789", "+OK");
@@ -82,7 +82,7 @@ fn a_bandwidth_is_in_kilobytes_a_second() {
 }
 
 #[test]
-fn an_answer_is_any_bytes() {
+fn a_rule_replaces_a_reply_by_any_bytes() {
     let mut scene = Scene::new();
     let client = scene.client();
     scene.add("broken TIMES 1 ON incr DO REPLY RAW $x\\r\\n");
@@ -115,7 +115,7 @@ fn a_connection_is_reset_before_or_after_executing() {
 }
 
 #[test]
-fn connections_are_refused_while_the_data_stay() {
+fn a_restart_with_keep_refuses_connections_and_keeps_data() {
     let mut scene = Scene::new();
     let client = scene.client();
     scene.check(client, "SET k v", "+OK");
@@ -147,7 +147,7 @@ fn arrived(client: &mut TcpStream) -> Option<String> {
 }
 
 #[test]
-fn a_rule_on_the_last_reply_of_a_connection_keeps_it_open_until_then() {
+fn a_connection_stays_open_until_its_delayed_last_reply_is_sent() {
     let kill = "CLIENT KILL ID {id} SKIPME no";
     for (request, reply) in [("QUIT", "+OK\r\n"), (kill, ":1\r\n")] {
         for threads in [1, 2] {

@@ -25,7 +25,7 @@ fn keys_come_before_arguments() {
 }
 
 #[test]
-fn what_is_wrong_with_a_call_is_said_in_redis_order() {
+fn fcall_reports_errors_in_the_order_of_redis() {
     let mut s = scenario();
     s.check(LIBRARY, "\"lib\"");
     for name in ["FCALL", "FCALL_RO"] {
@@ -56,7 +56,7 @@ fn what_is_wrong_with_a_call_is_said_in_redis_order() {
 }
 
 #[test]
-fn a_function_that_may_not_write_does_not() {
+fn a_read_only_function_cannot_write() {
     let mut s = scenario();
     s.check(LIBRARY, "\"lib\"").check("SET k v", "+OK");
     let refused =
@@ -70,7 +70,7 @@ fn a_function_that_may_not_write_does_not() {
 }
 
 #[test]
-fn a_script_with_flags_is_run_as_they_say() {
+fn a_script_runs_as_its_flags_say() {
     let mut s = scenario();
     let wrong = "-ERR Can not execute a script with write flag using *_ro command.";
     s.check("EVAL \"#!lua\\nreturn redis.call('set', 'k', 'v')\" 0", "+OK");
@@ -114,7 +114,7 @@ fn functions_are_called_by_clients_and_transactions_and_not_by_scripts() {
 }
 
 #[test]
-fn what_a_function_changes_is_seen_when_it_has_ended() {
+fn changes_of_a_function_are_seen_after_its_end() {
     let mut s = manual_scenario();
     s.check(LIBRARY, "\"lib\"");
     s.on("watcher").check("WATCH k", "+OK").check("MULTI", "+OK").check("PING", "+QUEUED");
@@ -144,7 +144,7 @@ fn errors_of_functions_are_counted_as_those_of_scripts() {
 }
 
 #[test]
-fn names_are_found_whatever_their_length() {
+fn function_names_of_any_length_are_found() {
     let mut s = scenario();
     let long = "f".repeat(300);
     load(&mut s, "a", &[&long, "_", "9"]);

@@ -39,7 +39,7 @@ fn a_library_is_loaded_called_listed_and_deleted() {
 }
 
 #[test]
-fn the_list_has_patterns_in_any_case_and_code_if_asked() {
+fn function_list_filters_by_pattern_and_shows_code_on_request() {
     let mut s = scenario();
     load(&mut s, "Apples", &["a"]);
     load(&mut s, "pears", &["p"]);
@@ -100,7 +100,7 @@ fn a_registration_is_listed_with_flags_and_description() {
 }
 
 #[test]
-fn a_library_replaces_one_of_its_name_as_a_whole_or_not_at_all() {
+fn function_load_replace_replaces_a_library_entirely_or_not() {
     let mut s = scenario();
     load(&mut s, "a", &["f", "g"]);
     load(&mut s, "b", &["h"]);
@@ -124,7 +124,7 @@ fn a_library_replaces_one_of_its_name_as_a_whole_or_not_at_all() {
 }
 
 #[test]
-fn what_is_wrong_with_a_text_is_said_in_redis_words_and_order() {
+fn function_load_reports_errors_as_redis_does() {
     let mut s = scenario();
     load(&mut s, "a", &["f"]);
     for (line, error) in [
@@ -173,7 +173,7 @@ fn cve_2025_67733_line_ends_in_the_first_line_do_not_break_the_protocol() {
 }
 
 #[test]
-fn functions_and_scripts_are_flushed_apart_and_keys_from_both() {
+fn functions_scripts_and_keys_are_flushed_separately() {
     let mut s = scenario();
     load(&mut s, "a", &["f"]);
     s.check("SCRIPT LOAD \"return 1\"", "\"e0e1f9fabfc9d4800c877a703b823ac0578ff8db\"");
@@ -236,7 +236,7 @@ fn stats_and_info_count_libraries_and_functions() {
 }
 
 #[test]
-fn the_memory_of_libraries_is_counted_and_given_back() {
+fn the_memory_of_libraries_is_counted_and_released() {
     let server = server();
     let mut client = Client::connect(server.addr());
     let used = |client: &mut Client, name: &str| {
@@ -262,7 +262,7 @@ fn the_memory_of_libraries_is_counted_and_given_back() {
 }
 
 #[test]
-fn loading_ends_after_half_a_second_however_many_texts_there_are() {
+fn loading_many_libraries_ends_after_half_a_second() {
     let server = server();
     let mut client = Client::connect(server.addr());
     let endless = "#!lua name=a\nwhile true do end";

@@ -43,7 +43,7 @@ fn names(client: &mut Client) -> Vec<String> {
 
 /// The answer of redis-server 7.0.15 for the same library, except the version.
 #[test]
-fn a_dump_is_what_redis_writes() {
+fn function_dump_writes_the_bytes_of_redis() {
     let server = server();
     let mut client = Client::connect(server.addr());
     assert_eq!(dump(&mut client), sealed(b"", 11));
@@ -56,7 +56,7 @@ fn a_dump_is_what_redis_writes() {
 }
 
 #[test]
-fn a_policy_says_what_becomes_of_libraries_that_are_there() {
+fn the_policy_of_function_restore_decides_about_existing_libraries() {
     let server = server();
     let mut client = Client::connect(server.addr());
     let two = [library("a", &["fa"]), library("b", &["fb"])].concat();
@@ -92,7 +92,7 @@ fn a_policy_says_what_becomes_of_libraries_that_are_there() {
 }
 
 #[test]
-fn what_is_no_payload_is_refused() {
+fn invalid_payloads_are_refused() {
     let server = server();
     let mut client = Client::connect(server.addr());
     let wrong = "-ERR DUMP payload version or checksum are wrong";
@@ -154,7 +154,7 @@ fn libraries_of_release_candidates_are_read() {
 
 /// Each of twenty thousand payloads is either refused, and nothing changes, or replaces the existing libraries.
 #[test]
-fn garbage_with_a_right_checksum_leaves_no_part_of_a_library() {
+fn corrupt_payloads_with_a_valid_checksum_leave_no_partial_library() {
     const BATCH: usize = 200;
     let server = server();
     let mut client = Client::connect(server.addr());
@@ -208,7 +208,7 @@ fn a_payload_of_endless_libraries_ends_soon() {
 }
 
 #[test]
-fn payloads_go_to_a_real_server_and_come_back() {
+fn payloads_are_exchanged_with_a_real_server() {
     for kind in [Kind::Redis, Kind::Valkey] {
         let Some(real) = RealServer::start(kind, &[]) else { continue };
         let server = server();

@@ -88,7 +88,7 @@ fn answers(addr: SocketAddr) -> Vec<String> {
 }
 
 #[test]
-fn what_is_told_while_a_function_is_slow_is_what_redis_tells() {
+fn replies_during_a_slow_function_equal_those_of_redis() {
     let Some(real) = RealServer::start(Kind::Redis, &[]) else { return };
     let expected = answers(real.addr());
     for threads in [1, 2] {
@@ -98,7 +98,7 @@ fn what_is_told_while_a_function_is_slow_is_what_redis_tells() {
 }
 
 #[test]
-fn a_slow_function_is_seen_and_killed_by_its_own_kill_on_one_two_and_four_threads() {
+fn function_kill_ends_a_slow_function_on_one_two_and_four_threads() {
     for threads in [1, 2, 4] {
         let (server, mut other) = server(threads);
         let mut runner = Client::connect(server.addr());
@@ -134,7 +134,7 @@ fn a_script_is_not_killed_as_a_function() {
 }
 
 #[test]
-fn a_function_that_has_written_is_not_killed_but_the_server_can_be_ended() {
+fn a_function_that_has_written_ends_only_with_the_server() {
     for threads in [1, 2] {
         let (server, mut other) = server(threads);
         let _runner = begin(server.addr(), &mut other, "FCALL write 1 k");
@@ -165,7 +165,7 @@ fn kills_of_functions_are_counted() {
 
 /// A client whose function is slow disconnects: the function ends by itself or by a kill, and the server continues.
 #[test]
-fn a_client_may_leave_its_function() {
+fn a_client_may_disconnect_during_its_function() {
     for threads in [1, 2] {
         let (server, mut other) = server(threads);
         let runner = begin(server.addr(), &mut other, "FCALL stubborn 0");
@@ -179,7 +179,7 @@ fn a_client_may_leave_its_function() {
 
 /// No client gets `BUSY` while a library is loaded, however low the threshold for slow scripts is.
 #[test]
-fn loading_is_no_running_function() {
+fn loading_a_library_is_not_a_running_function() {
     let (server, mut other) = server(2);
     let mut loader = Client::connect(server.addr());
     loader.send(&["FUNCTION", "LOAD", "#!lua name=endless\nwhile true do end"]);

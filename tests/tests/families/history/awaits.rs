@@ -19,7 +19,7 @@ fn two() -> (Simulation, u64, u64) {
 }
 
 #[test]
-fn a_number_is_at_least_exactly_or_at_most() {
+fn a_count_may_be_a_minimum_an_exact_number_or_a_maximum() {
     let (mut server, asker, other) = two();
     for (words, expected) in [
         ("1", DONE),
@@ -45,7 +45,7 @@ fn a_number_is_at_least_exactly_or_at_most() {
 }
 
 #[test]
-fn calls_subscribers_and_waiters_can_be_at_most_so_many() {
+fn atmost_applies_to_calls_subscribers_and_waiters() {
     let (mut server, asker, other) = two();
     let [listener, waiter] = [server.connect(), server.connect()];
     for line in ["SET k v", "GET k", "GET k", "LOCK.ACQUIRE l a"] {
@@ -79,7 +79,7 @@ fn calls_subscribers_and_waiters_can_be_at_most_so_many() {
 }
 
 #[test]
-fn a_wait_for_fewer_ends_when_they_have_gone() {
+fn a_wait_with_atmost_ends_when_clients_leave() {
     let (mut server, asker, other) = two();
     let third = server.connect();
     server.send(other, "BLPOP q 0");
@@ -97,7 +97,7 @@ fn a_wait_for_fewer_ends_when_they_have_gone() {
 }
 
 #[test]
-fn clients_are_counted_when_they_come_go_and_are_named() {
+fn await_clients_follows_connections_and_renames() {
     let (mut server, asker, other) = two();
     server.send(asker, "AWAIT.CLIENTS 3");
     let third = server.connect();
@@ -118,7 +118,7 @@ fn clients_are_counted_when_they_come_go_and_are_named() {
 }
 
 #[test]
-fn a_client_that_is_named_in_the_transaction_that_resets_the_counts_is_seen() {
+fn await_clients_sees_a_rename_in_a_transaction_with_resetstat() {
     let (mut server, asker, other) = two();
     server.send(other, "CLIENT SETNAME foo");
     server.send(asker, "AWAIT.CLIENTS 1 NAME bar");
@@ -155,7 +155,7 @@ fn calls_are_those_since_the_start_or_the_last_reset() {
 }
 
 #[test]
-fn calls_on_a_key_are_counted_from_the_first_question_on() {
+fn calls_on_a_key_are_counted_from_the_first_await_on() {
     let (mut server, asker, other) = two();
     server.send(other, "GET k1");
     assert_eq!(server.ask(asker, "AWAIT.CALLS get 0 EXACT KEY k*"), DONE);
@@ -181,7 +181,7 @@ fn calls_on_a_key_are_counted_from_the_first_question_on() {
 }
 
 #[test]
-fn idle_is_when_nobody_has_sent_anything_for_so_long() {
+fn await_idle_waits_for_a_period_without_commands() {
     let (mut server, asker, other) = two();
     server.send(asker, "CLOCK.FREEZE");
     server.read(asker);
@@ -196,7 +196,7 @@ fn idle_is_when_nobody_has_sent_anything_for_so_long() {
 }
 
 #[test]
-fn idle_by_name_is_not_disturbed_by_others_and_ends_at_its_limit() {
+fn await_idle_by_name_ignores_other_clients_and_ends_at_its_limit() {
     let (mut server, asker, other) = two();
     let busy = server.connect();
     server.send(busy, "CLIENT SETNAME busy");

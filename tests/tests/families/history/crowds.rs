@@ -39,7 +39,7 @@ fn sections_that_overlap_are_counted_and_some_are_shown() {
 
 /// Nobody waits for the writers' locks.
 #[test]
-fn deadlocks_of_many_readers_and_writers_of_one_lock_are_searched_for_without_giving_up() {
+fn the_deadlock_search_handles_thousands_of_readers_and_writers() {
     let mut server = Server::new();
     for reader in 0..4000 {
         server.ask(&format!("LOCK.ACQUIRE l reader-{reader} PX 1000000 SHARED"));
@@ -72,7 +72,7 @@ fn owners_of_one_hash_are_counted_and_some_are_shown() {
 }
 
 #[test]
-fn readers_who_leave_in_any_order_are_right() {
+fn releases_of_many_readers_in_any_order_give_no_finding() {
     let mut server = Server::new();
     for owner in 0..2000 {
         server.ask(&format!("LOCK.ACQUIRE lock reader-{owner} SHARED PX 100000"));
@@ -84,7 +84,7 @@ fn readers_who_leave_in_any_order_are_right() {
 }
 
 #[test]
-fn a_violation_is_shown_beside_any_number_of_habits() {
+fn a_violation_is_shown_despite_any_number_of_lints() {
     let mut server = Server::new();
     for lock in 0..1200 {
         server.ask(&format!("SET lock-{lock} owner NX"));
@@ -142,7 +142,7 @@ fn pieces(server: &mut Server, request: &str) -> (usize, String) {
 }
 
 #[test]
-fn a_long_history_is_looked_at_and_written_in_pieces() {
+fn a_long_history_is_read_and_written_in_pieces() {
     let mut server = long();
     let (of_json, json) = pieces(&mut server, "LOCK.HISTORY FORMAT JSON");
     let (of_edn, edn) = pieces(&mut server, "LOCK.HISTORY FORMAT EDN");
@@ -155,7 +155,7 @@ fn a_long_history_is_looked_at_and_written_in_pieces() {
 }
 
 #[test]
-fn a_long_history_reads_as_its_pieces_do() {
+fn a_long_history_equals_its_pages() {
     let mut server = long();
     let reader = server.client();
     let last = server.history("SINCE 1000 COUNT 0")["last"].as_u64().expect("a number");
@@ -198,7 +198,7 @@ fn long_enough(mut server: Server) -> Server {
 }
 
 #[test]
-fn a_long_name_is_cut_and_stays_one_name() {
+fn a_long_name_is_shortened_consistently() {
     let mut server = Server::new();
     let owner = "o".repeat(100_000);
     for _ in 0..100 {
@@ -230,7 +230,7 @@ fn chain(length: usize) -> Server {
 }
 
 #[test]
-fn searches_for_deadlocks_are_done_in_pieces_even_of_few_entries() {
+fn a_long_deadlock_search_over_few_entries_runs_in_pieces() {
     const LENGTH: usize = 1000;
     let mut server = chain(LENGTH);
     assert!(server.history("COUNT 0")["last"].as_u64().is_some_and(|last| last < 4096));
@@ -284,7 +284,7 @@ fn cpu_of(server: &mut Server, request: &str) -> Duration {
 /// The test measures growth, not time. With four times as many entries, a reading takes about four times as long; a
 /// comparison of all pairs would take sixteen times as long.
 #[test]
-fn reading_takes_four_times_as_long_of_four_times_as_many_entries() {
+fn reading_time_grows_linearly_with_the_entries() {
     let kinds: [&dyn Fn(usize) -> String; 5] = [
         &|n| format!("LOCK.ENTER section owner-{n}"),
         &|_| "LOCK.ENTER section owner".to_owned(),
@@ -308,7 +308,7 @@ fn reading_takes_four_times_as_long_of_four_times_as_many_entries() {
 /// Linear growth also holds for the places of one owner in many fair queues, by which no thread waits any more, and for
 /// the locks that the owner then takes.
 #[test]
-fn places_that_were_left_cost_nothing_once_they_are_found() {
+fn abandoned_places_in_fair_queues_cost_linear_time() {
     let join = "redis.call('rpush', 'redisson_lock_queue:{' .. KEYS[1] .. '}', ARGV[1]); return 1";
     let owner = "8743c9c0-0795-4907-87fd-6c719a6b4586:1";
     let [few, many] = [2000, 8000].map(|count| {

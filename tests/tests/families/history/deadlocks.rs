@@ -25,7 +25,7 @@ fn a_deadlock_of_a_killed_process_stays_a_suspect() {
             server.simulation.notice();
         }
         assert_eq!(found(&mut server), ["suspect", "lint queue-leak", "suspect deadlock"]);
-        let left = server.told(&["cause"]);
+        let left = server.entry_lines(&["cause"]);
         assert!(left.contains(&"left-queue disconnected".to_owned()), "{left:?}");
     }
 }
@@ -86,7 +86,7 @@ fn a_deadlock_is_found_whichever_of_two_instances_subscribes_first() {
 
 /// A client may subscribe to two channels of a lock. Its instance stops listening only when the client has left both.
 #[test]
-fn an_instance_that_has_left_both_channels_of_a_lock_subscribes_anew() {
+fn an_instance_that_left_both_channels_of_a_lock_can_subscribe_again() {
     let mut server = Server::new();
     let [holder, one, listener, next] = [(); 4].map(|()| server.client());
     let [other, third] = ["9743", "a743"].map(|instance| B.replace("8743", instance));
@@ -103,7 +103,7 @@ fn an_instance_that_has_left_both_channels_of_a_lock_subscribes_anew() {
 
 /// One thread is one owner, whether it asks for the write lock of a read-write lock or stands in a fair queue.
 #[test]
-fn a_writer_that_was_refused_waits_by_its_own_channel_as_any_other() {
+fn a_refused_writer_waits_by_its_own_channel() {
     let mut server = Server::new();
     let [one, two, pooled, listener] = [(); 4].map(|()| server.client());
     server.take(one, "l", A, 100_000);
@@ -120,7 +120,7 @@ fn a_writer_that_was_refused_waits_by_its_own_channel_as_any_other() {
 
 /// An owner in a fair queue may begin to listen after its requesting connection has closed: it waits again.
 #[test]
-fn a_place_in_a_fair_queue_counts_once_somebody_listens_for_it() {
+fn a_place_in_a_fair_queue_counts_once_its_owner_subscribes() {
     let mut server = Server::new();
     let [one, two, pooled, listener] = [(); 4].map(|()| server.client());
     server.take(one, "l", A, 100_000);
@@ -136,7 +136,7 @@ fn a_place_in_a_fair_queue_counts_once_somebody_listens_for_it() {
 
 /// Its place in the line of a lock that others read blocks nobody: it waits for another lock.
 #[test]
-fn whoever_would_read_several_locks_does_not_wait_for_other_readers() {
+fn a_waiter_for_several_shared_locks_does_not_wait_for_readers() {
     let mut server = Server::new();
     let [one, two, three] = [(); 3].map(|()| server.client());
     server.send(one, "LOCK.ACQUIRE report alice SHARED PX 1000000");

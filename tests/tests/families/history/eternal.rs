@@ -8,7 +8,7 @@ const MAYBE: &str = "suspect no-eternal-lock";
 const HABIT: &str = "lint bare-habits";
 
 /// Returns the findings after these requests of one client.
-fn after(lines: &[&str]) -> Vec<String> {
+fn findings_after(lines: &[&str]) -> Vec<String> {
     let mut server = Server::new();
     lines.iter().for_each(|line| drop(server.ask(line)));
     found(&mut server)
@@ -24,7 +24,7 @@ fn a_lock_that_is_taken_without_a_lease_is_eternal() {
         text.contains("me holds lock:a without a lease: if the owner dies, the lock stays taken"),
         "{text}"
     );
-    assert_eq!(server.told(&["owner", "ttl"]), ["acquired me null"]);
+    assert_eq!(server.entry_lines(&["owner", "ttl"]), ["acquired me null"]);
     for line in [
         "SETNX order:1:lock me",
         "SET orderLock me NX GET",
@@ -34,20 +34,20 @@ fn a_lock_that_is_taken_without_a_lease_is_eternal() {
         "EVAL \"return redis.call('setnx', KEYS[1], ARGV[1])\" 1 job-mutex me",
         &format!("HSET anything {A} 1"),
     ] {
-        assert_eq!(after(&[line]), ["violated", ETERNAL], "{line}");
+        assert_eq!(findings_after(&[line]), ["violated", ETERNAL], "{line}");
     }
 }
 
 #[test]
 fn a_lock_that_loses_its_lease_is_eternal() {
     for line in ["PERSIST l", "GETEX l PERSIST", "SET l me", "SET l me XX", "GETSET l me", "MSET l me"] {
-        assert_eq!(after(&["SET l me NX PX 1000", line])[..2], ["violated", ETERNAL], "{line}");
+        assert_eq!(findings_after(&["SET l me NX PX 1000", line])[..2], ["violated", ETERNAL], "{line}");
     }
-    assert_eq!(after(&["LOCK.ACQUIRE l me PX 1000", "PERSIST l"]), ["violated", ETERNAL]);
+    assert_eq!(findings_after(&["LOCK.ACQUIRE l me PX 1000", "PERSIST l"]), ["violated", ETERNAL]);
     for line in
         ["SET l me KEEPTTL", "SET l me PX 500", "EXPIRE l 5", "GETEX l", "PEXPIRE l 1", "SET l me XX PX 7"]
     {
-        assert_eq!(after(&["SET l me NX PX 1000", line]), ["ok"], "{line}");
+        assert_eq!(findings_after(&["SET l me NX PX 1000", line]), ["ok"], "{line}");
     }
 }
 
@@ -55,11 +55,11 @@ fn a_lock_that_loses_its_lease_is_eternal() {
 #[test]
 fn a_lock_that_is_overwritten_without_a_lease_is_eternal() {
     let taken = "SET lock:a me NX PX 1000";
-    assert_eq!(after(&[taken, "SET lock:a you"]), ["violated", HABIT, ETERNAL]);
-    assert_eq!(after(&[taken, "SET lock:a you KEEPTTL"]), ["ok", HABIT]);
-    assert_eq!(after(&[taken, "SET lock:a you PX 50"]), ["ok", HABIT]);
+    assert_eq!(findings_after(&[taken, "SET lock:a you"]), ["violated", HABIT, ETERNAL]);
+    assert_eq!(findings_after(&[taken, "SET lock:a you KEEPTTL"]), ["ok", HABIT]);
+    assert_eq!(findings_after(&[taken, "SET lock:a you PX 50"]), ["ok", HABIT]);
     // A result also replaces a mark that keeps other clients from computing it.
-    assert_eq!(after(&["SET answer:42 pending NX PX 1000", "SET answer:42 result"]), ["ok", HABIT]);
+    assert_eq!(findings_after(&["SET answer:42 pending NX PX 1000", "SET answer:42 result"]), ["ok", HABIT]);
 }
 
 #[test]
@@ -74,16 +74,16 @@ fn a_lease_that_comes_later_is_a_habit_and_no_eternal_lock() {
                 // A lease set together with a text, under a name that shows no lock, says nothing about this rule.
                 continue;
             }
-            assert_eq!(after(&[take, &lease]), ["ok", HABIT], "{take}, {lease}");
+            assert_eq!(findings_after(&[take, &lease]), ["ok", HABIT], "{take}, {lease}");
         }
         // Until the lease comes, the lock has none; if the owner dies or releases before, the lock never had one.
         let mut server = Server::new();
         server.ask(&take.replace(" a ", " lock:b "));
         assert_eq!(found(&mut server)[..2], ["violated", ETERNAL], "{take}");
     }
-    assert_eq!(after(&["SET lock:a me NX", "DEL lock:a"]), ["violated", ETERNAL, HABIT]);
+    assert_eq!(findings_after(&["SET lock:a me NX", "DEL lock:a"]), ["violated", ETERNAL, HABIT]);
     assert_eq!(
-        after(&["SET lock:a me NX", "EXPIRE lock:a 10", "PERSIST lock:a"]),
+        findings_after(&["SET lock:a me NX", "EXPIRE lock:a 10", "PERSIST lock:a"]),
         ["violated", HABIT, ETERNAL]
     );
 }
@@ -93,35 +93,38 @@ fn a_lease_that_comes_later_is_a_habit_and_no_eternal_lock() {
 fn a_lease_that_comes_later_to_a_hash_is_a_habit_and_no_eternal_lock() {
     for take in [format!("HSET l {A} 1"), format!("HINCRBY l {A} 1"), format!("HSETNX l {A} 1")] {
         for lease in ["PEXPIRE l 30000", "EXPIRE l 30", "PEXPIREAT l 99999999999999"] {
-            assert_eq!(after(&[&take, lease]), ["ok", HABIT], "{take}, {lease}");
+            assert_eq!(findings_after(&[&take, lease]), ["ok", HABIT], "{take}, {lease}");
         }
-        assert_eq!(after(&[&take]), ["violated", ETERNAL], "{take}");
-        assert_eq!(after(&["MULTI", &take, "PEXPIRE l 30000", "EXEC"]), ["ok"], "{take}");
+        assert_eq!(findings_after(&[&take]), ["violated", ETERNAL], "{take}");
+        assert_eq!(findings_after(&["MULTI", &take, "PEXPIRE l 30000", "EXEC"]), ["ok"], "{take}");
         let lost = [&take, "PEXPIRE l 30000", "PERSIST l"];
-        assert_eq!(after(&lost), ["violated", HABIT, ETERNAL], "{take}");
+        assert_eq!(findings_after(&lost), ["violated", HABIT, ETERNAL], "{take}");
     }
     // The hold had no lease until its owner gave it back.
-    assert_eq!(after(&[&format!("HSET l {A} 1"), &format!("HDEL l {A}")])[..2], ["violated", ETERNAL]);
+    assert_eq!(
+        findings_after(&[&format!("HSET l {A} 1"), &format!("HDEL l {A}")])[..2],
+        ["violated", ETERNAL]
+    );
 }
 
 #[test]
-fn nothing_is_seen_within_one_request_or_transaction() {
+fn a_lease_set_in_the_same_transaction_gives_no_finding() {
     let script = "redis.call('setnx', KEYS[1], ARGV[1]) redis.call('pexpire', KEYS[1], 1000)";
     for key in ["lock:a", "a"] {
-        assert_eq!(after(&[&format!("EVAL \"{script}\" 1 {key} me")]), ["ok"]);
+        assert_eq!(findings_after(&[&format!("EVAL \"{script}\" 1 {key} me")]), ["ok"]);
         for set in ["SETNX", "SET"] {
             let set = if set == "SET" { format!("SET {key} me NX") } else { format!("SETNX {key} me") };
-            assert_eq!(after(&["MULTI", &set, &format!("EXPIRE {key} 5"), "EXEC"]), ["ok"], "{set}");
+            assert_eq!(findings_after(&["MULTI", &set, &format!("EXPIRE {key} 5"), "EXEC"]), ["ok"], "{set}");
         }
         let apart =
             ["MULTI", &format!("SETNX {key} me"), "EXEC", "MULTI", &format!("EXPIRE {key} 5"), "EXEC"];
-        assert_eq!(after(&apart), ["ok", HABIT]);
+        assert_eq!(findings_after(&apart), ["ok", HABIT]);
     }
 }
 
 /// Counters, marks and unique names are also set by NX without a lease.
 #[test]
-fn what_is_not_named_after_a_lock_is_one_by_how_it_is_used() {
+fn a_key_without_a_lock_name_counts_as_a_lock_by_its_use() {
     for lines in [
         &["SETNX visits 0", "INCR visits", "SETNX visits 0"][..],
         &["SETNX clock:start 17", "SETNX blocks 2", "SETNX blocks 2"],
@@ -130,7 +133,7 @@ fn what_is_not_named_after_a_lock_is_one_by_how_it_is_used() {
         &["SET answer pending NX", "SET answer result", "SETNX answer pending"],
         &["SETNX bits 0", "SETBIT bits 3 1", "APPEND bits x", "SETNX bits 0"],
     ] {
-        assert_eq!(after(lines), ["ok"], "{lines:?}");
+        assert_eq!(findings_after(lines), ["ok"], "{lines:?}");
     }
     let mut server = Server::new();
     server.ask("SETNX visits 0");
@@ -139,20 +142,20 @@ fn what_is_not_named_after_a_lock_is_one_by_how_it_is_used() {
     for line in
         ["SET job:7 you NX", "SETNX job:7 you", "MSETNX job:7 you other x", &release, "DELIFEQ job:7 me"]
     {
-        assert_eq!(after(&["SET job:7 me NX", line, line]), ["suspect", MAYBE], "{line}");
+        assert_eq!(findings_after(&["SET job:7 me NX", line, line]), ["suspect", MAYBE], "{line}");
     }
     // LOCK commands request locks.
     let asked = ["SET job:7 me NX", "LOCK.ACQUIRE job:7 you"];
-    assert_eq!(after(&asked), ["violated", ETERNAL]);
-    assert_eq!(after(&[asked[0], asked[1], "EXPIRE job:7 10"]), ["ok", HABIT]);
-    assert_eq!(after(&["SET job:7 me NX", "SET job:7 you NX", "EXPIRE job:7 10"]), ["ok", HABIT]);
+    assert_eq!(findings_after(&asked), ["violated", ETERNAL]);
+    assert_eq!(findings_after(&[asked[0], asked[1], "EXPIRE job:7 10"]), ["ok", HABIT]);
+    assert_eq!(findings_after(&["SET job:7 me NX", "SET job:7 you NX", "EXPIRE job:7 10"]), ["ok", HABIT]);
 }
 
 /// RENAME and COPY keep the way in which a text was set; RESTORE does not.
 #[test]
-fn a_text_is_judged_by_how_it_was_set() {
+fn a_renamed_or_copied_text_keeps_the_way_it_was_set() {
     for line in ["RENAME lock:b lock:a", "RENAMENX lock:b lock:a", "COPY lock:b lock:a"] {
-        let found = after(&["SET lock:b me NX", line]);
+        let found = findings_after(&["SET lock:b me NX", line]);
         assert_eq!(found.iter().filter(|one| *one == ETERNAL).count(), 2, "{line}: {found:?}");
     }
     let restore = r#"RESTORE lock:a 0 "\x00\x01v\x0a\x00\x91\x08\xce\xb2\x198\x8a\xce""#;
@@ -189,7 +192,7 @@ fn sessions_and_leases_are_no_eternal_locks() {
 
 /// The ledger records it too while there is no history.
 #[test]
-fn a_lock_by_its_name_has_a_grant() {
+fn a_text_with_a_lock_name_has_a_grant() {
     let mut server = Server::new();
     server.ask("CONFIG SET lock-history no");
     server.ask("SET lock:a me NX");
@@ -210,7 +213,7 @@ fn a_lock_of_a_long_name_has_the_lease_that_it_was_given() {
         let mut server = Server::new();
         let client = server.client();
         server.take(client, &key, &owner, 1000);
-        assert_eq!(server.told(&["ttl"]), ["acquired 1000"]);
+        assert_eq!(server.entry_lines(&["ttl"]), ["acquired 1000"]);
         server.take(client, &key, &owner, 1000);
         server.give_back(client, &key, &owner);
         server.give_back(client, &key, &owner);

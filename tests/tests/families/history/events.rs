@@ -3,7 +3,7 @@
 use crate::history::fixture::{A, B, COMPARE_AND_DELETE, COMPARE_AND_EXTEND, Server, short};
 
 #[test]
-fn a_native_lock_from_its_grant_to_its_end() {
+fn every_event_of_a_native_lock_is_recorded() {
     let mut server = Server::new();
     let [one, two] = [server.client(), server.client()];
     server.send(one, "LOCK.ACQUIRE l a PX 1000");
@@ -17,7 +17,7 @@ fn a_native_lock_from_its_grant_to_its_end() {
     server.advance(500);
     server.send(two, "LOCK.RELEASE l b");
     server.send(two, "LOCK.RENEW 1 l b PX 3000");
-    let told = server.told(&["owner", "grant", "holds", "ttl", "waited", "cause", "client", "by"]);
+    let told = server.entry_lines(&["owner", "grant", "holds", "ttl", "waited", "cause", "client", "by"]);
     assert_eq!(
         told,
         [
@@ -49,7 +49,7 @@ fn redissons_scripts_are_seen_by_what_they_do() {
     server.give_back(two, "l", B);
     server.give_back(one, "l", A);
     server.renew(one, "l", A);
-    let told = short(server.told(&["owner", "grant", "holds", "ttl", "kind", "clientname"]));
+    let told = short(server.entry_lines(&["owner", "grant", "holds", "ttl", "kind", "clientname"]));
     assert_eq!(
         told,
         [
@@ -68,7 +68,7 @@ fn redissons_scripts_are_seen_by_what_they_do() {
 }
 
 #[test]
-fn locks_that_are_texts_are_seen_too() {
+fn text_locks_are_recorded() {
     let mut server = Server::new();
     let [one, two] = [server.client(), server.client()];
     server.send(one, "SET l t1 NX PX 1000");
@@ -82,7 +82,7 @@ fn locks_that_are_texts_are_seen_too() {
     server.send(two, &format!("EVAL \"{COMPARE_AND_EXTEND}\" 1 l t2 2000"));
     server.send(two, "DEL l");
     assert_eq!(
-        server.told(&["owner", "grant", "ttl", "cause", "client"]),
+        server.entry_lines(&["owner", "grant", "ttl", "cause", "client"]),
         [
             "acquired t1 1 1000 null 2",
             "refused t2 null null null 3",
@@ -100,7 +100,7 @@ fn locks_that_are_texts_are_seen_too() {
 
 /// The commands that compare without a script: SET with IFEQ, DELIFEQ, and MSETEX.
 #[test]
-fn texts_that_are_compared_by_commands_are_seen_too() {
+fn text_locks_compared_by_commands_are_recorded() {
     let mut server = Server::new();
     let [one, two] = [server.client(), server.client()];
     server.send(one, "SET l t1 NX PX 1000");
@@ -117,7 +117,7 @@ fn texts_that_are_compared_by_commands_are_seen_too() {
     server.send(two, "MSETEX 2 m t2 o t2 NX PX 1000");
     server.send(one, "DELIFEQ m t1");
     assert_eq!(
-        server.told(&["key", "owner", "grant", "ttl", "cause", "client"]),
+        server.entry_lines(&["key", "owner", "grant", "ttl", "cause", "client"]),
         [
             "acquired l t1 1 1000 null 2",
             "renewed l t1 1 2000 null 2",
@@ -137,7 +137,7 @@ fn texts_that_are_compared_by_commands_are_seen_too() {
 }
 
 #[test]
-fn a_lease_of_a_later_text_is_no_late_lease_of_one_that_is_gone() {
+fn a_lease_of_a_later_text_is_no_late_lease_of_a_removed_one() {
     let mut server = Server::new();
     let one = server.client();
     let removals: [&[&str]; 4] = [
@@ -154,12 +154,12 @@ fn a_lease_of_a_later_text_is_no_late_lease_of_one_that_is_gone() {
         server.send(one, "SET l t2");
         server.send(one, "EXPIRE l 10");
         server.send(one, "DEL l other");
-        assert!(server.told(&["key", "owner", "cause"]).is_empty(), "{removal:?}");
+        assert!(server.entry_lines(&["key", "owner", "cause"]).is_empty(), "{removal:?}");
     }
 }
 
 #[test]
-fn a_lease_that_comes_later_and_what_is_observed() {
+fn a_late_lease_and_observed_keys_are_recorded() {
     let mut server = Server::new();
     let one = server.client();
     server.send(one, "SETNX l t1");
@@ -176,7 +176,7 @@ fn a_lease_that_comes_later_and_what_is_observed() {
     assert_eq!(server.ask("LOCK.OBSERVE DEL mine:*"), ":0\r\n");
     server.send(one, "SET mine:3 me");
     assert_eq!(
-        server.told(&["key", "owner", "ttl", "cause"]),
+        server.entry_lines(&["key", "owner", "ttl", "cause"]),
         [
             "acquired l t1 10000 null",
             "habit l t1 null late-lease",
@@ -192,7 +192,7 @@ fn a_lease_that_comes_later_and_what_is_observed() {
 }
 
 #[test]
-fn what_is_no_locks_doing_is_told_too() {
+fn events_that_no_lock_caused_are_recorded_too() {
     let mut server = Server::new();
     let one = server.client();
     server.ask("LOCK.MARK \"the second half\"");
@@ -233,7 +233,7 @@ fn what_is_no_locks_doing_is_told_too() {
 }
 
 #[test]
-fn filters_and_numbers() {
+fn lock_history_filters_and_numbers_entries() {
     let mut server = Server::new();
     let one = server.client();
     for n in 0..5 {
@@ -286,19 +286,19 @@ fn a_small_ring_keeps_the_last_and_says_so() {
 }
 
 #[test]
-fn without_the_ledger_only_native_holds_are_seen() {
+fn only_native_holds_are_recorded_without_the_ledger() {
     let mut server = Server::new();
     let one = server.client();
     server.ask("CONFIG SET lock-ledger no");
     server.send(one, "SET l t NX PX 1000");
     server.take(one, "r", A, 1000);
     server.send(one, "LOCK.ACQUIRE n o PX 1000");
-    assert_eq!(server.told(&["owner", "grant"]), ["acquired o 1"]);
+    assert_eq!(server.entry_lines(&["owner", "grant"]), ["acquired o 1"]);
     assert!(server.send(one, "LOCK.INFO r").contains("$5\r\ngrant\r\n$-1"));
 }
 
 #[test]
-fn an_event_can_be_waited_for() {
+fn await_event_waits_for_a_matching_entry() {
     let mut server = Server::new();
     let [one, two] = [server.client(), server.client()];
     server.send(one, "LOCK.ACQUIRE l a PX 1000");
@@ -327,7 +327,7 @@ fn an_event_can_be_waited_for() {
 
 /// Entries are numbered from 1 again.
 #[test]
-fn an_event_of_a_history_that_begins_anew_is_seen() {
+fn await_event_sees_events_of_a_restarted_history() {
     for [before, after] in [["", ""], ["MULTI", "EXEC"]] {
         let mut server = Server::new();
         let one = server.client();
@@ -383,7 +383,7 @@ fn an_entry_takes_no_more_than_120_bytes() {
 /// The bound also holds if the wall clock advances between all events. Advances that form one entry take no more memory
 /// than one.
 #[test]
-fn an_entry_takes_no_more_than_that_while_clocks_are_turned() {
+fn an_entry_takes_no_more_than_120_bytes_when_the_clock_advances() {
     let mut server = Server::new();
     let one = server.client();
     server.ask("CONFIG SET lock-history no");
@@ -438,7 +438,7 @@ fn the_same_steps_make_the_same_bytes() {
 
 /// Requests for several locks, for a conversion, or for permits that were refused; also in a transaction.
 #[test]
-fn what_was_refused_of_several_and_in_transactions() {
+fn refusals_of_several_locks_and_in_transactions_are_recorded() {
     let mut server = Server::new();
     let [one, two] = [server.client(), server.client()];
     server.send(one, "LOCK.MACQUIRE 2 a b x");
@@ -456,7 +456,7 @@ fn what_was_refused_of_several_and_in_transactions() {
         server.send(two, request);
     }
     assert_eq!(
-        server.told(&["key", "owner", "client", "by"]),
+        server.entry_lines(&["key", "owner", "client", "by"]),
         [
             "acquired a x 2 lock.macquire",
             "acquired b x 2 lock.macquire",
@@ -481,7 +481,7 @@ fn what_was_refused_of_several_and_in_transactions() {
 
 /// A waiter has one entry, also if the queue is stored in keys.
 #[test]
-fn who_waits_is_queued_once() {
+fn a_waiter_has_one_queued_entry() {
     let mut server = Server::new();
     let [one, two, three] = [server.client(), server.client(), server.client()];
     for options in ["FAIR", "SHARED", "EXCLUSIVE"] {
@@ -493,7 +493,7 @@ fn who_waits_is_queued_once() {
         server.advance(50);
         server.send(one, &format!("LOCK.RELEASE {key} x"));
         server.send(two, &format!("LOCK.RELEASE {key} y"));
-        let told = server.told(&["key", "owner", "client", "cause"]);
+        let told = server.entry_lines(&["key", "owner", "client", "cause"]);
         let of_key = |line: &String| line.contains(&format!(" {key} ")) && !line.contains("acquired");
         let queue: Vec<String> = told.into_iter().filter(of_key).collect();
         let (served, suffix) =
@@ -521,7 +521,7 @@ fn who_waits_is_queued_once() {
 
 /// Commands that control faults are recorded too, and so are the losses.
 #[test]
-fn a_failover_and_what_it_loses() {
+fn a_failover_and_its_losses_are_recorded() {
     let mut server = Server::new();
     let [one, two] = [server.client(), server.client()];
     server.take(one, "kept", A, 30_000);
@@ -581,7 +581,7 @@ fn a_failover_and_what_it_loses() {
 
 /// A script that checks whether a key exists, and then sets it: SET NX in two steps, as node-redlock takes it.
 #[test]
-fn a_text_that_a_script_sets_where_nothing_was() {
+fn a_script_that_sets_an_absent_text_takes_a_lock() {
     let script = "for i, key in ipairs(KEYS) do if redis.call('exists', key) == 1 then return 0 end end \
                   for i, key in ipairs(KEYS) do redis.call('set', key, ARGV[1], 'PX', ARGV[2]) end return #KEYS";
     let mut server = Server::new();
@@ -593,14 +593,14 @@ fn a_text_that_a_script_sets_where_nothing_was() {
     server.send(one, "EVAL \"return redis.call('set', KEYS[1], ARGV[1], 'PX', 1000)\" 1 cache page");
     server.send(one, "SET cache2 page PX 1000");
     assert_eq!(
-        server.told(&["key", "owner", "grant", "ttl"]),
+        server.entry_lines(&["key", "owner", "grant", "ttl"]),
         ["acquired l t1 1 1000", "acquired m t1 2 1000", "released l t1 1 null"]
     );
 }
 
 /// The end of the last hold, whatever happened before it.
 #[test]
-fn a_predecessor_is_told_of_whoever_it_was() {
+fn the_end_of_the_last_hold_is_reported_as_predecessor() {
     let mut server = Server::new();
     let one = server.client();
     let next = |server: &mut Server| {
@@ -649,7 +649,7 @@ fn the_graph_names_the_owners_of_refused_scripts() {
 
 /// Actions of the server itself are not attributed to the last request.
 #[test]
-fn renewals_of_a_connections_hold_are_entries_of_their_own() {
+fn automatic_renewals_of_a_session_are_recorded() {
     let mut server = Server::new();
     server.ask("LOCK.ACQUIRE l a SESSION PX 600");
     server.advance(450);

@@ -15,11 +15,12 @@ fn with_two_locks() -> (Server, [u64; 2]) {
 }
 
 #[test]
-fn holds_go_with_their_database_by_the_grants_that_they_have() {
+fn holds_keep_their_grants_when_databases_are_swapped() {
     let (mut server, [one, two]) = with_two_locks();
     server.send(one, "LOCK.ACQUIRE native n PX 3000");
     server.ask("SWAPDB 0 1");
-    let told = short(server.told(&["db", "key", "owner", "grant", "ttl", "cause", "clientname", "by"]));
+    let told =
+        short(server.entry_lines(&["db", "key", "owner", "grant", "ttl", "cause", "clientname", "by"]));
     assert_eq!(
         told[3..],
         [
@@ -35,7 +36,7 @@ fn holds_go_with_their_database_by_the_grants_that_they_have() {
     assert_eq!(server.send(two, "LOCK.CHECK native 3"), ":1\r\n");
     server.give_back(two, "l", A);
     server.send(two, "LOCK.RELEASE native n");
-    let told = short(server.told(&["db", "key", "owner", "grant"]));
+    let told = short(server.entry_lines(&["db", "key", "owner", "grant"]));
     assert_eq!(told[9..], ["released 1 l A 1", "released 1 native n 3"]);
     let taken = "violation release-by-holder";
     assert_eq!(found(&mut server), ["violated", taken, taken, taken]);
@@ -57,7 +58,7 @@ fn a_swap_overlaps_no_holds_and_breaks_no_order_of_grants() {
 /// An owner takes the lock, which is free because the database has moved: it holds the lock at the same time as the
 /// former holder.
 #[test]
-fn an_owner_whose_lock_has_gone_elsewhere_comes_late() {
+fn a_release_of_a_swapped_lock_is_late() {
     let mut server = Server::new();
     let [one, two] = [server.client(), server.client()];
     server.take(one, "l", A, 1000);
@@ -87,7 +88,7 @@ fn queues_and_semaphores_go_with_their_database() {
     server.send(two, "SEM.ACQUIRE s x PERMITS 2");
     server.ask("CLIENT SETNAME admin");
     server.ask("SWAPDB 0 1");
-    let told = short(server.told(&["db", "key", "owner", "cause", "left", "held", "total"]));
+    let told = short(server.entry_lines(&["db", "key", "owner", "cause", "left", "held", "total"]));
     let of_swap: Vec<_> = told.iter().filter(|line| line.contains("swapped")).collect();
     assert_eq!(
         of_swap,
@@ -116,7 +117,7 @@ fn a_flush_empties_the_queues_of_fair_locks() {
         server.ask("CLIENT SETNAME admin");
         server.ask(flush);
         server.send(one, "LOCK.ACQUIRE f b FAIR PX 5000");
-        let told = short(server.told(&["owner", "mode", "cause"]));
+        let told = short(server.entry_lines(&["owner", "mode", "cause"]));
         let expected = ["lost A null deleted", "left-queue gone:1 fair deleted", "acquired b exclusive null"];
         assert_eq!(told[2..], expected, "{flush}");
         assert_eq!(found(&mut server), ["violated", "violation release-by-holder"], "{flush}");
@@ -125,7 +126,7 @@ fn a_flush_empties_the_queues_of_fair_locks() {
 
 /// A waiter that was deleted from a queue was not removed because of its score.
 #[test]
-fn a_queue_that_is_deleted_is_no_skew() {
+fn a_deleted_queue_gives_no_clock_skew_finding() {
     for line in
         ["DEL redisson_lock_queue:{f}", "RENAME redisson_lock_queue:{f} x", "SET redisson_lock_queue:{f} x"]
     {
@@ -134,7 +135,7 @@ fn a_queue_that_is_deleted_is_no_skew() {
         server.send(one, &format!("RPUSH redisson_lock_queue:{{f}} {A}"));
         server.send(one, line);
         assert_eq!(
-            short(server.told(&["owner", "cause"])),
+            short(server.entry_lines(&["owner", "cause"])),
             ["queued A null", "left-queue A deleted"],
             "{line}"
         );
@@ -145,19 +146,19 @@ fn a_queue_that_is_deleted_is_no_skew() {
     server.send(one, &format!("RPUSH redisson_lock_queue:{{f}} {A}"));
     server.send(one, "PEXPIRE redisson_lock_queue:{f} 10");
     server.advance(10);
-    assert_eq!(short(server.told(&["owner", "cause"])), ["queued A null", "left-queue A expired"]);
+    assert_eq!(short(server.entry_lines(&["owner", "cause"])), ["queued A null", "left-queue A expired"]);
 }
 
 /// A lock that is moved, or copied, keeps its lease.
 #[test]
-fn what_is_moved_is_held_for_its_lease() {
+fn a_moved_lock_is_held_for_its_lease() {
     for line in ["RENAME l m", "RENAMENX l m", "MOVE l 1", "COPY l m"] {
         let mut server = Server::new();
         let [one, two] = [server.client(), server.client()];
         server.take(one, "l", A, 1000);
         server.advance(100);
         server.send(two, line);
-        let told = short(server.told(&["owner", "grant", "ttl"]));
+        let told = short(server.entry_lines(&["owner", "grant", "ttl"]));
         assert_eq!(told.last().map(String::as_str), Some("acquired A 2 900"), "{line}");
         assert!(!found(&mut server).contains(&"violation no-eternal-lock".to_owned()), "{line}");
     }
@@ -165,7 +166,7 @@ fn what_is_moved_is_held_for_its_lease() {
 
 /// A lock that is moved to a name with a queue was not granted there.
 #[test]
-fn a_lock_that_is_renamed_is_granted_out_of_no_order() {
+fn a_renamed_lock_breaks_no_queue_order() {
     for line in ["RENAME f g", "COPY f g", "RENAMENX f g"] {
         let mut server = Server::new();
         let [one, two] = [server.client(), server.client()];
@@ -179,13 +180,13 @@ fn a_lock_that_is_renamed_is_granted_out_of_no_order() {
 
 /// A waiter that still stands in the queue, behind another one that was put back, was not removed from it.
 #[test]
-fn who_has_changed_places_in_a_queue_was_not_taken_out() {
+fn a_waiter_that_changes_its_place_in_a_queue_is_not_removed() {
     let mut server = Server::new();
     let one = server.client();
     server.send(one, &format!("RPUSH redisson_lock_queue:{{f}} {A}"));
     let again = "redis.call('lpush', KEYS[1], ARGV[1])";
     server.send(one, &format!("EVAL \"{again}\" 1 redisson_lock_queue:{{f}} {B}"));
-    let told = short(server.told(&["owner", "cause"]));
+    let told = short(server.entry_lines(&["owner", "cause"]));
     assert_eq!(told, ["queued A null", "left-queue A null", "queued B null", "queued A null"]);
     assert_eq!(found(&mut server), ["ok"]);
 }

@@ -108,7 +108,7 @@ impl Server {
     }
 
     /// The entries about a key, each as its event and these fields.
-    pub(crate) fn told(&mut self, fields: &[&str]) -> Vec<String> {
+    pub(crate) fn entry_lines(&mut self, fields: &[&str]) -> Vec<String> {
         let history = self.history("KEY *");
         let entries = history["entries"].as_array().expect("entries").clone();
         entries.iter().map(|entry| line(entry, fields)).collect()

@@ -60,7 +60,7 @@ fn step(rng: &mut Rng, owner: &str) -> String {
 }
 
 #[test]
-fn right_histories_are_legal() {
+fn random_correct_histories_are_legal() {
     let Some(judges) = Judges::find() else { return };
     let (mut of_locks, mut of_semaphores) = (0, 0);
     for seed in 0..histories() {
@@ -93,7 +93,7 @@ fn two_holders_of_one_lock_are_illegal() {
 
 /// Delete-another's-lock: the lock was free when the third client took it, but the guarded section was not.
 #[test]
-fn two_in_one_section_are_illegal() {
+fn two_owners_in_one_section_are_illegal() {
     let Some(judges) = Judges::find() else { return };
     let mut server = Server::new();
     let [one, two, three] = [server.client(), server.client(), server.client()];
@@ -129,7 +129,7 @@ fn permits_that_are_lost_or_made_are_illegal() {
 
 /// A request without an answer may have had its effect or not. The client is another process from then on.
 #[test]
-fn what_nobody_knows_may_be_either() {
+fn an_operation_without_a_reply_may_have_happened_or_not() {
     let Some(judges) = Judges::find() else { return };
     let mut server = Server::new();
     let [one, two] = [server.client(), server.client()];
@@ -150,7 +150,7 @@ fn what_nobody_knows_may_be_either() {
 
 /// An earlier answer stays valid, whatever happens to the answer to the next request.
 #[test]
-fn what_was_answered_before_is_known() {
+fn a_lost_reply_leaves_earlier_operations_known() {
     let mut server = Server::new();
     let one = server.client();
     server.send(one, "LOCK.ACQUIRE l alice PX 1000");
@@ -163,7 +163,7 @@ fn what_was_answered_before_is_known() {
 
 /// All effects of a transaction are unknown if its answer is lost.
 #[test]
-fn what_a_lost_transaction_has_done_is_unknown() {
+fn the_effects_of_a_transaction_with_a_lost_reply_are_unknown() {
     let mut server = Server::new();
     let one = server.client();
     server.ask("FAULT.ADD lost ON exec DO CLOSEAFTER");
@@ -177,7 +177,7 @@ fn what_a_lost_transaction_has_done_is_unknown() {
 
 /// Both programs handle names of any bytes.
 #[test]
-fn names_are_read_as_they_were_written() {
+fn names_of_any_bytes_are_read_as_written() {
     let Some(judges) = Judges::find() else { return };
     let mut server = Server::new();
     let one = server.client();

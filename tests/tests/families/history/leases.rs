@@ -4,7 +4,7 @@ use crate::history::fixture::Server;
 use crate::history::verify::found;
 
 fn leases(server: &mut Server) -> Vec<String> {
-    server.told(&["owner", "ttl"])
+    server.entry_lines(&["owner", "ttl"])
 }
 
 #[test]
@@ -18,7 +18,7 @@ fn a_lease_that_is_transferred_is_the_one_that_was_set() {
 }
 
 #[test]
-fn a_reader_has_a_lease_of_its_own() {
+fn each_reader_has_its_own_lease_in_the_history() {
     let mut server = Server::new();
     server.ask("LOCK.ACQUIRE l a SHARED PX 20000");
     server.ask("LOCK.ACQUIRE l b SHARED PX 1000");
@@ -33,12 +33,12 @@ fn a_reader_has_a_lease_of_its_own() {
 
 /// The lease of the lock is that of its other readers.
 #[test]
-fn nobody_renews_when_a_reader_is_lost() {
+fn the_end_of_a_readers_lease_is_no_renewal() {
     let mut server = Server::new();
     server.ask("LOCK.ACQUIRE l a SHARED PX 1000");
     server.ask("LOCK.ACQUIRE l b SHARED PX 8000");
     server.advance(1000);
-    let told = server.told(&["owner"]);
+    let told = server.entry_lines(&["owner"]);
     assert!(!told.iter().any(|line| line.starts_with("renewed")), "{told:?}");
 }
 
@@ -59,7 +59,7 @@ fn a_hold_with_a_session_is_not_eternal() {
 
 /// Nobody sees the states between the commands of a transaction.
 #[test]
-fn a_transaction_that_takes_a_lock_and_then_sets_its_lease_does_both_at_once() {
+fn a_transaction_takes_a_lock_and_sets_its_lease_at_once() {
     for (lines, told, verdict) in [
         (&["MULTI", "HSET o:1 a 1", "PEXPIRE o:1 1000", "EXEC"][..], &["acquired a 1000"][..], "ok"),
         (

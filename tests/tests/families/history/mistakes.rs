@@ -15,7 +15,7 @@ fn with_fault(action: &str) -> Server {
 }
 
 #[test]
-fn an_owner_that_is_not_answered_takes_the_lock_again() {
+fn re_entry_after_a_lost_reply_is_a_suspect() {
     for action in
         ["CLOSEAFTER", "DROPREPLY", "DROPREPLY CLOSEAFTER 5", "TRUNCATE 3", "DELAYREPLY 100", "HOLDREPLY"]
     {
@@ -36,7 +36,7 @@ fn an_owner_that_is_not_answered_takes_the_lock_again() {
 }
 
 #[test]
-fn an_owner_that_is_not_answered_leaves_the_lock_behind() {
+fn a_lease_that_runs_out_after_a_lost_reply_is_a_suspect() {
     let mut server = with_fault("CLOSEAFTER");
     assert_eq!(found(&mut server), ["suspect", UNANSWERED]);
     server.advance(10_000);
@@ -46,7 +46,7 @@ fn an_owner_that_is_not_answered_leaves_the_lock_behind() {
 }
 
 #[test]
-fn an_owner_that_is_not_answered_finds_out() {
+fn an_owner_that_handles_a_lost_reply_is_no_suspect() {
     for knows in [
         "LOCK.RELEASE l alice ALL",
         "LOCK.ACQUIRE l alice NOREENTER",
@@ -61,7 +61,7 @@ fn an_owner_that_is_not_answered_finds_out() {
 }
 
 #[test]
-fn an_owner_is_not_answered_to_something_else() {
+fn lost_replies_to_other_requests_are_no_suspects() {
     let mut server = Server::new();
     let alice = server.client();
     server.send(alice, "LOCK.ACQUIRE l alice PX 10000");
@@ -74,7 +74,7 @@ fn an_owner_is_not_answered_to_something_else() {
 }
 
 #[test]
-fn all_locks_of_a_request_that_is_not_answered() {
+fn every_lock_of_a_request_with_a_lost_reply_is_a_suspect() {
     let mut server = Server::new();
     let alice = server.client();
     server.ask("FAULT.ADD lost ON lock.macquire DO CLOSEAFTER");
@@ -86,7 +86,7 @@ fn all_locks_of_a_request_that_is_not_answered() {
 }
 
 #[test]
-fn a_transaction_that_is_not_answered() {
+fn a_transaction_with_a_lost_reply_is_a_suspect() {
     let mut server = Server::new();
     let alice = server.client();
     server.ask("FAULT.ADD lost ON exec DO CLOSEAFTER");
@@ -97,7 +97,7 @@ fn a_transaction_that_is_not_answered() {
 }
 
 #[test]
-fn an_owner_that_is_frozen_is_answered_later() {
+fn a_frozen_owner_is_a_suspect_until_it_thaws() {
     let mut server = Server::new();
     let [alice, bob] = [server.client(), server.client()];
     server.send(alice, "CLIENT SETNAME alice");
@@ -112,7 +112,7 @@ fn an_owner_that_is_frozen_is_answered_later() {
 
 /// Answers that the client got at the same instant, before the answer that it does not get.
 #[test]
-fn an_owner_was_answered_before_the_fault() {
+fn a_reply_before_the_fault_counts_as_received() {
     for (before, fault, request) in [
         ("LOCK.ACQUIRE l alice PX 10000", "ping", "PING"),
         ("LOCK.ACQUIRE l alice PX 10000", "get", "GET l"),
@@ -130,7 +130,7 @@ fn an_owner_was_answered_before_the_fault() {
 }
 
 #[test]
-fn only_the_lock_of_the_request_that_is_not_answered() {
+fn a_lost_reply_makes_no_suspect_of_other_locks() {
     let mut server = Server::new();
     let alice = server.client();
     server.send(alice, "LOCK.ACQUIRE k alice PX 10000");
@@ -146,7 +146,7 @@ fn only_the_lock_of_the_request_that_is_not_answered() {
 /// A waiter that a transaction serves has its own answer. The transaction's answer is lost, with the lock that it has
 /// taken.
 #[test]
-fn a_transaction_that_is_not_answered_serves_a_waiter() {
+fn a_waiter_served_by_a_transaction_gets_its_own_reply() {
     let mut server = Server::new();
     let [alice, bob] = [server.client(), server.client()];
     server.send(alice, "LOCK.ACQUIRE k alice PX 10000");
@@ -195,7 +195,7 @@ fn one_hand_off(waiters: usize, listen: bool) -> Server {
 }
 
 #[test]
-fn a_hand_off_that_wakes_many() {
+fn a_hand_off_that_wakes_many_clients_is_a_thundering_herd() {
     let mut server = one_hand_off(12, true);
     let (found_now, text) = verify(&mut server, "LOCK.VERIFY");
     assert_eq!(found_now, ["ok", "lint thundering-herd"]);
@@ -206,18 +206,18 @@ fn a_hand_off_that_wakes_many() {
 }
 
 #[test]
-fn a_hand_off_that_wakes_few() {
+fn a_hand_off_that_wakes_few_clients_is_no_thundering_herd() {
     assert_eq!(found(&mut one_hand_off(11, true)), ["ok"]);
 }
 
 /// The clients were not woken: they ask again and again, whoever has the lock.
 #[test]
-fn who_does_not_listen_is_no_herd() {
+fn clients_that_do_not_listen_are_no_thundering_herd() {
     assert_eq!(found(&mut one_hand_off(30, false)), ["ok"]);
 }
 
 #[test]
-fn a_deadlock_that_is_refused() {
+fn a_refused_deadlock_is_reported_as_lint() {
     let mut server = Server::new();
     let [alice, bob] = [server.client(), server.client()];
     server.send(alice, "LOCK.ACQUIRE a alice");
@@ -231,7 +231,7 @@ fn a_deadlock_that_is_refused() {
 }
 
 #[test]
-fn a_deadlock_of_two_readers_that_would_write() {
+fn conversions_of_two_readers_are_reported_as_a_deadlock() {
     let mut server = Server::new();
     let [alice, bob] = [server.client(), server.client()];
     server.send(alice, "LOCK.ACQUIRE a alice SHARED");
@@ -244,7 +244,7 @@ fn a_deadlock_of_two_readers_that_would_write() {
 
 /// Nobody asks when a waiting owner is given a hold: its wait ends by that.
 #[test]
-fn a_deadlock_that_a_transfer_closes() {
+fn a_deadlock_closed_by_a_transfer_is_reported() {
     let mut server = Server::new();
     let [alice, bob, carol] = [server.client(), server.client(), server.client()];
     server.send(bob, "LOCK.ACQUIRE b bob PX 10000");
@@ -262,7 +262,7 @@ fn a_deadlock_that_a_transfer_closes() {
 
 /// Nor does anybody ask when the lease of a lock ends for which its owner waits among others.
 #[test]
-fn a_deadlock_that_the_end_of_a_lease_closes() {
+fn a_deadlock_closed_by_the_end_of_a_lease_is_reported() {
     let mut server = Server::new();
     let [alice, bob, carol] = [server.client(), server.client(), server.client()];
     server.ask("LOCK.ACQUIRE k0 x EXCLUSIVE PX 60000");
@@ -280,7 +280,7 @@ fn a_deadlock_that_the_end_of_a_lease_closes() {
 
 /// A deadlock is reported once, however often it is closed.
 #[test]
-fn a_deadlock_that_is_closed_and_ended_again() {
+fn a_deadlock_that_is_closed_repeatedly_is_reported_once() {
     let mut server = Server::new();
     let [alice, bob] = [server.client(), server.client()];
     for _ in 0..3 {
@@ -299,7 +299,7 @@ fn a_deadlock_that_is_closed_and_ended_again() {
 
 /// Each of the many deadlocks was closed and ended at once.
 #[test]
-fn many_deadlocks_that_transfers_close() {
+fn many_deadlocks_closed_by_transfers_are_reported() {
     let mut server = Server::new();
     let [alice, bob] = [server.client(), server.client()];
     for n in 0..70 {
@@ -317,7 +317,7 @@ fn many_deadlocks_that_transfers_close() {
 
 /// One waiter of each deadlock gives up by itself.
 #[test]
-fn many_deadlocks_out_of_which_one_waits_no_longer() {
+fn many_deadlocks_that_a_waiter_left_are_reported() {
     let mut server = Server::new();
     let [alice, bob] = [server.client(), server.client()];
     for n in 0..70 {
@@ -347,7 +347,7 @@ fn of_redisson() -> (Server, u64) {
 }
 
 #[test]
-fn a_deadlock_of_redisson() {
+fn a_deadlock_of_redisson_is_a_suspect() {
     let (mut server, _) = of_redisson();
     let [one, other] = [owner(1), owner(2)];
     let (found_now, text) = verify(&mut server, "LOCK.VERIFY");
@@ -361,7 +361,7 @@ fn a_deadlock_of_redisson() {
 
 /// An owner that asks once and does not wait is in no cycle.
 #[test]
-fn who_only_tries_does_not_wait() {
+fn an_owner_that_asks_once_is_in_no_deadlock() {
     let mut server = Server::new();
     let [one, other] = [owner(1), owner(2)];
     let [alice, bob] = [server.client(), server.client()];
@@ -376,7 +376,7 @@ fn who_only_tries_does_not_wait() {
 
 /// Both take the locks in one order.
 #[test]
-fn locks_in_one_order_make_no_deadlock() {
+fn locks_taken_in_one_order_make_no_deadlock() {
     let mut server = Server::new();
     let [one, other] = [owner(1), owner(2)];
     let alice = server.client();
@@ -396,7 +396,7 @@ const TAKES: &str = "PX 10000 BLOCK 0";
 
 /// A waiting writer is served under another field name, and no longer waits.
 #[test]
-fn who_was_served_as_a_writer_misses_nothing() {
+fn a_writer_that_was_served_has_missed_no_wakeup() {
     let mut server = Server::new();
     let [alice, bob] = [server.client(), server.client()];
     server.send(alice, "LOCK.ACQUIRE l alice SHARED PX 10000");
@@ -409,7 +409,7 @@ fn who_was_served_as_a_writer_misses_nothing() {
 
 /// An owner that waits twice is served twice; the second time, it re-enters.
 #[test]
-fn who_was_served_as_it_holds_the_lock_misses_nothing() {
+fn a_waiter_that_re_enters_has_missed_no_wakeup() {
     let mut server = Server::new();
     let [alice, bob, again] = [server.client(), server.client(), server.client()];
     server.send(alice, "LOCK.ACQUIRE l alice PX 10000");
@@ -423,7 +423,7 @@ fn who_was_served_as_it_holds_the_lock_misses_nothing() {
 
 /// A client that wants several locks waits for all of them, and the clients behind it wait with it.
 #[test]
-fn who_wants_several_locks_misses_nothing() {
+fn a_waiter_for_several_locks_has_missed_no_wakeup() {
     let mut server = Server::new();
     let [alice, bob, carol] = [server.client(), server.client(), server.client()];
     server.send(alice, "LOCK.ACQUIRE a alice PX 60000");
@@ -451,7 +451,7 @@ fn who_wants_several_locks_misses_nothing() {
 
 /// A client behind one that wants several locks and gives up has not waited for the lock alone before that.
 #[test]
-fn who_wanted_several_locks_and_gave_up_kept_nobody_else() {
+fn a_timed_out_wait_for_several_locks_is_not_blamed_for_the_wait_behind_it() {
     let mut server = Server::new();
     let [alice, bob, carol] = [server.client(), server.client(), server.client()];
     server.send(alice, "LOCK.ACQUIRE a alice PX 60000");
@@ -461,13 +461,13 @@ fn who_wanted_several_locks_and_gave_up_kept_nobody_else() {
     server.send(alice, "LOCK.RELEASE b alice");
     server.advance(5_000);
     assert_eq!(found(&mut server), ["ok"]);
-    let told = server.told(&["owner", "mode"]);
+    let told = server.entry_lines(&["owner", "mode"]);
     assert!(told.iter().any(|entry| entry.starts_with("acquired carol")), "{told:?}");
 }
 
 /// A shared hold below a writer's hold excludes no reader once the writing has ended.
 #[test]
-fn who_reads_beneath_its_own_writing_reads() {
+fn a_shared_hold_below_a_released_write_hold_excludes_no_reader() {
     let mut server = Server::new();
     let [alice, bob] = [server.client(), server.client()];
     server.send(alice, "LOCK.ACQUIRE l alice EXCLUSIVE PX 10000");
@@ -475,14 +475,14 @@ fn who_reads_beneath_its_own_writing_reads() {
     server.send(alice, "LOCK.RELEASE l alice EXCLUSIVE");
     server.send(bob, "LOCK.ACQUIRE l bob SHARED PX 10000");
     assert_eq!(found(&mut server), ["ok"]);
-    let told = server.told(&["owner", "mode"]);
+    let told = server.entry_lines(&["owner", "mode"]);
     let alice_reads = told.contains(&"acquired alice shared".to_owned());
     assert!(alice_reads && told.contains(&"acquired alice:write write".to_owned()), "{told:?}");
 }
 
 /// A transferred hold is not a grant from the queue.
 #[test]
-fn a_fair_lock_that_is_transferred() {
+fn a_transferred_fair_lock_skips_nobody_in_the_queue() {
     let mut server = Server::new();
     let [alice, bob, carol] = [server.client(), server.client(), server.client()];
     server.send(alice, "LOCK.ACQUIRE l alice FAIR PX 10000");
@@ -496,7 +496,7 @@ fn a_fair_lock_that_is_transferred() {
 
 /// One client gives up when its time is over, as may happen to clients that take locks in any order: nobody was stuck.
 #[test]
-fn a_deadlock_out_of_which_one_waits_no_longer() {
+fn a_deadlock_that_a_waiter_left_is_lint() {
     for gives_up in ["its wait", "its lock"] {
         let (mut server, listener) = of_redisson();
         let [one, other] = [owner(1), owner(2)];
@@ -521,7 +521,7 @@ fn a_deadlock_out_of_which_one_waits_no_longer() {
 
 /// Only an owner that waits as Redisson does closes such a cycle natively.
 #[test]
-fn a_deadlock_out_of_which_a_native_wait_runs() {
+fn a_deadlock_ended_by_a_native_wait_has_its_own_level() {
     for (opens, level) in [
         ("CLOCK.ADVANCE 500", "lint"),
         ("gives back", "lint"),
@@ -546,7 +546,7 @@ fn a_deadlock_out_of_which_a_native_wait_runs() {
 
 /// An observed key is a lock from its SET on.
 #[test]
-fn a_lease_that_comes_late_is_found_of_observed_locks_too_and_not_within_one_request() {
+fn a_late_lease_is_also_found_for_observed_locks() {
     let late = "lint bare-habits";
     for observes in [false, true] {
         for take in ["SET lock:i a NX", "SETNX lock:i a"] {
@@ -585,7 +585,7 @@ fn a_lease_that_comes_late_is_found_of_observed_locks_too_and_not_within_one_req
 }
 
 #[test]
-fn a_script_that_takes_a_lock_for_several_owners_gives_all_of_them_its_lease() {
+fn a_script_that_locks_for_several_owners_gives_each_its_lease() {
     use crate::history::fixture::{A, B};
     let mut server = Server::new();
     let script = "redis.call('hset', KEYS[1], 'mode', 'read') redis.call('hincrby', KEYS[1], ARGV[1], 1) \
@@ -618,7 +618,7 @@ fn a_bare_command_of_a_connection_without_a_name_is_a_habit() {
 
 /// A request that is refused before it runs has its own entry.
 #[test]
-fn what_is_refused_is_of_the_client_that_asked() {
+fn a_refusal_is_recorded_for_the_requesting_client() {
     let mut server = Server::new();
     let [one, other] = [server.client(), server.client()];
     server.ask("CONFIG SET min-replicas-to-write 1");
@@ -633,7 +633,7 @@ fn what_is_refused_is_of_the_client_that_asked() {
 }
 
 #[test]
-fn an_entry_says_how_long_was_waited_only_where_somebody_may_have() {
+fn only_entries_of_possible_waits_have_a_waited_field() {
     let mut server = Server::new();
     let client = server.client();
     server.ask("LOCK.MARK here");
@@ -644,7 +644,7 @@ fn an_entry_says_how_long_was_waited_only_where_somebody_may_have() {
 
 /// A client that changes a lease without naming its owner is not the owner, unless its connection requested the lock.
 #[test]
-fn a_stranger_s_renewal_tells_nothing_of_the_owner() {
+fn a_renewal_by_another_client_proves_no_received_reply() {
     for renewal in ["PEXPIRE l 20000", "EXPIRE l 20", "PEXPIREAT l 9999999999999", "PERSIST l"] {
         let mut server = with_fault("DROPREPLY");
         let stranger = server.client();
@@ -664,7 +664,7 @@ fn a_stranger_s_renewal_tells_nothing_of_the_owner() {
 }
 
 #[test]
-fn the_words_of_a_fault_are_known_in_any_case() {
+fn fault_actions_are_recognized_in_any_case() {
     for action in ["dropreply", "HoldReply", "closeAfter"] {
         let mut server = with_fault(action);
         assert_eq!(found(&mut server), ["suspect", UNANSWERED], "{action}");
@@ -673,7 +673,7 @@ fn the_words_of_a_fault_are_known_in_any_case() {
 
 /// A client that gets another answer than the grant does not know of its grant either.
 #[test]
-fn an_owner_is_answered_something_else() {
+fn a_replaced_reply_counts_as_a_lost_one() {
     let mut server = with_fault("REPLY NULL");
     let (found_now, text) = verify(&mut server, "LOCK.VERIFY");
     assert_eq!(found_now, ["suspect", UNANSWERED]);
@@ -686,7 +686,7 @@ fn an_owner_is_answered_something_else() {
 }
 
 #[test]
-fn a_transaction_that_is_not_answered_has_given_back_what_it_took() {
+fn a_lock_released_in_the_same_transaction_is_no_suspect() {
     for (ends, expected) in
         [("LOCK.RELEASE l alice", &["ok"][..]), ("LOCK.RENEW 1 l alice PX 20000", &["suspect", UNANSWERED])]
     {
@@ -704,7 +704,7 @@ fn a_transaction_that_is_not_answered_has_given_back_what_it_took() {
 
 /// A push that is not sent counts as a withheld answer.
 #[test]
-fn an_owner_with_a_ticket_is_not_told() {
+fn a_grant_push_that_is_not_sent_is_a_suspect() {
     for cut in ["FAULT.FREEZECLIENT NAME alice FOREVER", "FAULT.PARTITION NAME alice OUT"] {
         let mut server = Server::new();
         let [alice, bob] = [server.client(), server.client()];

@@ -89,14 +89,14 @@ fn redisson(server: &mut Server) -> Redisson<'_> {
 }
 
 /// The entries of the history about permits: cause, number, then the numbers left, held, and in total.
-fn told(server: &mut Server) -> Vec<String> {
-    let lines = server.told(&["cause", "holds", "left", "held", "total"]);
+fn permit_lines(server: &mut Server) -> Vec<String> {
+    let lines = server.entry_lines(&["cause", "holds", "left", "held", "total"]);
     let of_permits = |line: String| line.strip_prefix("permits ").map(str::to_owned);
     lines.into_iter().filter_map(of_permits).collect()
 }
 
 #[test]
-fn native_permits_and_whose_they_are() {
+fn native_permits_are_recorded_with_their_owners() {
     let mut server = Server::new();
     let [one, two] = [server.client(), server.client()];
     server.send(one, "SEM.INIT s 3");
@@ -111,7 +111,7 @@ fn native_permits_and_whose_they_are() {
     server.simulation.notice();
     server.send(one, "SEM.RELEASE s a PERMITS 3 FORCE");
     server.send(one, "DEL s");
-    let told = server.told(&["owner", "kind", "client", "cause", "holds", "left", "held", "total"]);
+    let told = server.entry_lines(&["owner", "kind", "client", "cause", "holds", "left", "held", "total"]);
     assert_eq!(
         told,
         [
@@ -133,7 +133,7 @@ fn native_permits_and_whose_they_are() {
 }
 
 #[test]
-fn permits_of_redissons_semaphores_are_seen_by_what_its_scripts_do() {
+fn redisson_permits_are_recorded_from_the_effects_of_its_scripts() {
     let mut server = Server::new();
     let mut client = redisson(&mut server);
     client.set(3);
@@ -146,7 +146,7 @@ fn permits_of_redissons_semaphores_are_seen_by_what_its_scripts_do() {
     client.add(-7);
     client.take(1);
     assert_eq!(
-        told(&mut server),
+        permit_lines(&mut server),
         [
             "init 3 3 0 3",
             "acquire 2 1 2 3",
@@ -161,7 +161,7 @@ fn permits_of_redissons_semaphores_are_seen_by_what_its_scripts_do() {
 }
 
 #[test]
-fn permits_with_ids_and_leases_that_redisson_takes_back() {
+fn redisson_permits_with_ids_are_recorded_until_their_leases_end() {
     let mut server = Server::new();
     let mut client = redisson(&mut server);
     client.set_ids(2);
@@ -174,7 +174,7 @@ fn permits_with_ids_and_leases_that_redisson_takes_back() {
     client.set_ids(2);
     client.take_ids(130, 230, &["f"]);
     assert_eq!(
-        told(&mut server),
+        permit_lines(&mut server),
         [
             "init 2 2 0 2",
             "acquire 2 0 2 2",
@@ -189,7 +189,7 @@ fn permits_with_ids_and_leases_that_redisson_takes_back() {
 }
 
 #[test]
-fn native_clients_and_redisson_on_one_semaphore() {
+fn native_and_redisson_permits_of_one_semaphore_are_recorded() {
     let mut server = Server::new();
     let native = server.client();
     let mut client = redisson(&mut server);
@@ -201,7 +201,7 @@ fn native_clients_and_redisson_on_one_semaphore() {
     client.server.send(native, "SEM.RELEASE s a PERMITS 2");
     client.server.send(native, "SEM.RELEASE s b");
     assert_eq!(
-        told(&mut server),
+        permit_lines(&mut server),
         [
             "init 4 4 0 4",
             "acquire 2 2 2 4",
@@ -217,7 +217,7 @@ fn native_clients_and_redisson_on_one_semaphore() {
 
 /// The known mistake: `release` in a `finally`, also if nothing was taken.
 #[test]
-fn whoever_gives_back_what_it_does_not_hold_is_found() {
+fn a_release_of_a_permit_that_is_not_held_is_found() {
     let mut server = Server::new();
     let mut client = redisson(&mut server);
     client.set(1);
@@ -235,18 +235,18 @@ fn whoever_gives_back_what_it_does_not_hold_is_found() {
 }
 
 #[test]
-fn a_semaphore_that_begins_with_none_is_a_signal() {
+fn a_semaphore_that_begins_without_permits_may_be_a_signal() {
     let mut server = Server::new();
     let mut client = redisson(&mut server);
     client.set(0);
     client.give(2);
     client.take(1);
-    assert_eq!(told(client.server), ["init 0 0 0 0", "release 2 2 0 2", "acquire 1 1 1 2"]);
+    assert_eq!(permit_lines(client.server), ["init 0 0 0 0", "release 2 2 0 2", "acquire 1 1 1 2"]);
     assert_eq!(found(&mut server), ["ok"]);
 }
 
 #[test]
-fn permits_that_bare_commands_break() {
+fn bare_commands_that_change_the_number_of_permits_are_found() {
     for (breaks, expected) in [
         ("DECRBY s 3", "2 permits were taken that were not available"),
         ("SET s 2", "2 permits are available and 1 are held, but the total is 2"),
@@ -268,7 +268,7 @@ fn permits_that_bare_commands_break() {
 }
 
 #[test]
-fn a_native_semaphore_that_others_break() {
+fn an_overwritten_native_semaphore_is_a_violation() {
     let mut server = Server::new();
     let one = server.client();
     server.send(one, "SEM.INIT s 2");
@@ -291,7 +291,7 @@ fn a_semaphore_whose_beginning_was_not_seen_is_not_judged() {
     client.give(1);
     client.give(1);
     client.add(1);
-    assert_eq!(told(client.server), ["adjust 2 2 0 null", "release 1 3 0 null", "adjust 1 4 0 null"]);
+    assert_eq!(permit_lines(client.server), ["adjust 2 2 0 null", "release 1 3 0 null", "adjust 1 4 0 null"]);
     client.server.ask("FLUSHALL");
     client.set(1);
     client.give(1);
@@ -301,7 +301,7 @@ fn a_semaphore_whose_beginning_was_not_seen_is_not_judged() {
 /// Permits that FORCE adds count as returned permits of no particular owner, as far as there are any. SEM.INFO counts
 /// them likewise.
 #[test]
-fn forced_permits_are_those_that_nobody_in_particular_took() {
+fn forced_permits_count_as_returned_by_unknown_owners() {
     for (taken, forced) in [
         ("SEM.DRAIN s", ["release 1 1 2 3", "release 4 5 0 5"]),
         ("DECR s", ["release 1 3 0 3", "release 4 7 0 7"]),
@@ -314,7 +314,7 @@ fn forced_permits_are_those_that_nobody_in_particular_took() {
             ["SEM.RELEASE s r FORCE", "SEM.RELEASE s r PERMITS 4 FORCE"].iter().zip(forced)
         {
             server.ask(release);
-            assert_eq!(told(&mut server).last().unwrap(), expected, "{taken}");
+            assert_eq!(permit_lines(&mut server).last().unwrap(), expected, "{taken}");
             let info = server.ask("SEM.INFO s");
             let count = |name: &str| {
                 let (_, after) = info.split_once(&format!("{name}\r\n:")).expect("it is told");
@@ -330,7 +330,7 @@ fn forced_permits_are_those_that_nobody_in_particular_took() {
 
 /// The history did not record the start of leases that a replica has.
 #[test]
-fn a_semaphore_whose_leases_go_back_is_not_judged() {
+fn a_semaphore_with_leases_from_before_a_failover_is_not_judged() {
     let mut server = Server::new();
     let holder = server.client();
     server.ask("SEM.INIT s 3");
@@ -340,7 +340,7 @@ fn a_semaphore_whose_leases_go_back_is_not_judged() {
     server.advance(100);
     server.ask("FAULT.FAILOVER");
     assert_eq!(server.ask("GET s"), "$1\r\n2\r\n", "the session has ended");
-    let told = told(&mut server);
+    let told = permit_lines(&mut server);
     assert_eq!(told.last().unwrap(), "disconnected 2 2 1 null");
     assert!(told.contains(&"failed-over 0 null 3 null".to_owned()), "{told:?}");
     assert_eq!(found(&mut server), ["ok"]);
@@ -348,7 +348,7 @@ fn a_semaphore_whose_leases_go_back_is_not_judged() {
 
 /// The client that overwrites the count while permits are held is found, not the one that takes some afterwards.
 #[test]
-fn who_takes_permits_of_an_overwritten_semaphore_is_right() {
+fn taking_permits_of_an_overwritten_semaphore_is_no_violation() {
     for (overwrite, broken) in [("SET s 1", false), ("SET s 2", true), ("GETSET s 5", true)] {
         let mut server = Server::new();
         let [one, two] = [server.client(), server.client()];
@@ -360,7 +360,7 @@ fn who_takes_permits_of_an_overwritten_semaphore_is_right() {
         server.send(two, "SEM.ACQUIRE s b");
         server.send(two, "SEM.RELEASE s b");
         assert_eq!(found(&mut server), before, "{overwrite}");
-        let told = told(&mut server);
+        let told = permit_lines(&mut server);
         let left = overwrite.rsplit(' ').next().unwrap();
         assert_eq!(told.last().unwrap(), &format!("release 1 {left} 0 {left}"));
     }

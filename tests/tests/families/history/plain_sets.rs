@@ -28,18 +28,18 @@ fn release(owner: &str) -> String {
 }
 
 /// Returns the findings after these requests of one client, with their full texts.
-fn told_after<'a>(lines: impl IntoIterator<Item = &'a str>) -> (Vec<String>, String) {
+fn verify_after<'a>(lines: impl IntoIterator<Item = &'a str>) -> (Vec<String>, String) {
     let mut server = Server::new();
     lines.into_iter().for_each(|line| drop(server.ask(line)));
     verify(&mut server, "LOCK.VERIFY")
 }
 
-fn after<'a>(lines: impl IntoIterator<Item = &'a str>) -> Vec<String> {
-    told_after(lines).0
+fn findings_after<'a>(lines: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+    verify_after(lines).0
 }
 
 #[test]
-fn every_command_that_sets_a_text_without_a_condition_is_one() {
+fn every_unconditional_set_that_is_later_compared_is_a_habit() {
     for set in [
         "SET k token",
         "SET k token PX 1000",
@@ -54,39 +54,43 @@ fn every_command_that_sets_a_text_without_a_condition_is_one() {
             let (taken, release) = ("SET k other NX PX 1000", release("token"));
             let given_back = self::release("other");
             let all = [taken, &*given_back].into_iter().chain(set.iter().copied());
-            assert_eq!(after(all), ["ok", HABIT], "another has given it back: {set:?}");
+            assert_eq!(findings_after(all), ["ok", HABIT], "another has given it back: {set:?}");
             let once = || set.iter().copied().chain([&*release]);
-            assert_eq!(after(once()), ["ok", HABIT], "{set:?}");
-            assert_eq!(after(once().chain(once())), ["ok", HABIT], "{set:?}");
-            assert_eq!(after(set.iter().copied().chain(["DELIFEQ k token"])), ["ok", HABIT], "{set:?}");
+            assert_eq!(findings_after(once()), ["ok", HABIT], "{set:?}");
+            assert_eq!(findings_after(once().chain(once())), ["ok", HABIT], "{set:?}");
+            assert_eq!(
+                findings_after(set.iter().copied().chain(["DELIFEQ k token"])),
+                ["ok", HABIT],
+                "{set:?}"
+            );
             for other in ["DEL k", "EVAL \"return redis.call('del', KEYS[1])\" 1 k", "GETDEL k"] {
-                assert_eq!(after(set.iter().copied().chain([other])), ["ok"], "{set:?} {other}");
+                assert_eq!(findings_after(set.iter().copied().chain([other])), ["ok"], "{set:?} {other}");
             }
         }
     }
-    let (_, text) = told_after(["SET k token PX 1000", &release("token")]);
+    let (_, text) = verify_after(["SET k token PX 1000", &release("token")]);
     assert!(text.contains("k was set to token by a SET without NX, which excludes nobody"), "{text}");
 }
 
 /// A script or `SET XX` on an absent key, or on the owner's own text, gives no finding.
 #[test]
-fn a_text_in_the_place_of_another_is_one_however_it_is_set() {
+fn every_overwrite_of_a_text_lock_without_nx_is_a_habit() {
     let script = run(SET, "you");
     for set in ["SET k you", "SET k you XX PX 1000", "SET k you KEEPTTL", "GETSET k you", &script] {
         for given_back in [&*release("you"), "DELIFEQ k you"] {
-            let (found, text) = told_after(["SET k me", set, given_back]);
+            let (found, text) = verify_after(["SET k me", set, given_back]);
             assert_eq!(found, ["ok", HABIT], "{set}");
             let told = "by a SET without NX, which excludes nobody, and is given back by a comparison, as a lock is, \
                         whose last owner has lost it by that";
             assert!(text.contains(told), "{set}: {text}");
         }
-        assert_eq!(after(["SET k me", set, "DEL k"]), ["ok"], "{set}");
+        assert_eq!(findings_after(["SET k me", set, "DEL k"]), ["ok"], "{set}");
     }
 }
 
 /// The first mistake is made by the owner that has lost the lock to another one.
 #[test]
-fn a_comparison_that_finds_the_text_of_another_gives_back_a_lock_too() {
+fn a_comparison_that_fails_counts_as_a_release_too() {
     let mut server = Server::new();
     let sha = server.ask(&format!("SCRIPT LOAD \"{COMPARE_AND_DELETE}\""));
     let by_sha = format!("EVALSHA {} 1 k me", sha.split("\r\n").nth(1).expect("a bulk string"));
@@ -106,12 +110,12 @@ fn a_comparison_that_finds_the_text_of_another_gives_back_a_lock_too() {
     }
     // The lease was over, or nobody has the lock.
     let late = ["SET k me PX 100", "CLOCK.ADVANCE 100", &release("me")];
-    assert_eq!(after(late), ["ok", HABIT]);
-    assert_eq!(after([&*release("me"), "SET k me"]), ["ok", HABIT]);
+    assert_eq!(findings_after(late), ["ok", HABIT]);
+    assert_eq!(findings_after([&*release("me"), "SET k me"]), ["ok", HABIT]);
 }
 
 #[test]
-fn locks_that_are_taken_on_a_condition_are_none() {
+fn conditional_sets_are_no_habit() {
     let (take, extend, over) = (run(TAKE, "me 1000"), run(EXTEND, "me 2000"), run(HAND_OVER, "me you"));
     let (mine, yours, set) = (release("me"), release("you"), run(SET, "me"));
     for lines in [
@@ -126,12 +130,12 @@ fn locks_that_are_taken_on_a_condition_are_none() {
         &["WATCH k", "GET k", "MULTI", "SET k me PX 1000", "EXEC", &mine],
         &["WATCH k", "GET k", "MULTI", "GETSET k me", "PEXPIRE k 1000", "EXEC", "DELIFEQ k me"],
     ] {
-        assert_eq!(after(lines.iter().copied()), ["ok"], "{lines:?}");
+        assert_eq!(findings_after(lines.iter().copied()), ["ok"], "{lines:?}");
     }
 }
 
 #[test]
-fn caches_are_none() {
+fn texts_of_caches_are_no_habit() {
     let (swap, lost) = (run(SWAP, "v w"), run(SWAP, "x y"));
     for lines in [
         &["SET k v", "GET k", "SET k w", "GETSET k v", "MSET k w", "SET k v XX", "DEL k"][..],
@@ -140,15 +144,15 @@ fn caches_are_none() {
         &["SET k v", "DELIFEQ other v", "SET k w", "RENAME k other"],
         &["SET k 1", "INCR k", "SET k 1", "APPEND k 1", "SETRANGE k 0 2", "UNLINK k"],
     ] {
-        assert_eq!(after(lines.iter().copied()), ["ok"], "{lines:?}");
+        assert_eq!(findings_after(lines.iter().copied()), ["ok"], "{lines:?}");
     }
 }
 
 /// A key that a test names as a lock also counts as one if its owner set it without a condition.
 #[test]
-fn observed_keys_are_given_back_by_a_comparison_too() {
+fn an_unconditional_set_of_an_observed_key_is_a_habit() {
     let lines = ["LOCK.OBSERVE k", "SET k me PX 1000", &release("me")];
-    assert_eq!(after(lines), ["ok", HABIT]);
+    assert_eq!(findings_after(lines), ["ok", HABIT]);
     let lines = ["LOCK.OBSERVE k", "SET k me NX PX 1000", &release("me"), "SET k me NX PX 1000"];
-    assert_eq!(after(lines), ["ok"]);
+    assert_eq!(findings_after(lines), ["ok"]);
 }

@@ -4,7 +4,7 @@ use crate::history::fixture::Server;
 use crate::history::verify::found;
 
 #[test]
-fn who_is_written_into_a_lock_that_was_given_back_has_taken_it() {
+fn an_owner_written_into_a_released_lock_has_acquired_it() {
     let mut server = Server::new();
     let [one, two] = [server.client(), server.client()];
     server.send(two, "HSET before o 1");
@@ -17,7 +17,7 @@ fn who_is_written_into_a_lock_that_was_given_back_has_taken_it() {
     server.send(one, "LOCK.RELEASE k o");
     server.send(two, "SELECT 1");
     server.send(two, "HSET k o 1");
-    let told = server.told(&["owner", "grant", "ttl", "kind", "client", "by"]);
+    let told = server.entry_lines(&["owner", "grant", "ttl", "kind", "client", "by"]);
     assert_eq!(
         told,
         [
@@ -33,7 +33,7 @@ fn who_is_written_into_a_lock_that_was_given_back_has_taken_it() {
 
 /// A lock that comes back by RESTORE is held, and can be released. `mode` and the field of a delay belong to no owner.
 #[test]
-fn what_is_restored_is_held_and_a_delay_is_nobodys() {
+fn a_restored_lock_is_held_and_a_delay_has_no_owner() {
     let mut server = Server::new();
     let one = server.client();
     server.send(one, "HSET k o 1");
@@ -48,7 +48,7 @@ fn what_is_restored_is_held_and_a_delay_is_nobodys() {
     };
     assert_eq!(dump(&mut server), "+OK\r\n");
     assert_eq!(server.send(one, "LOCK.RELEASE k o"), ":0\r\n");
-    let told = server.told(&["owner", "grant", "kind", "cause"]);
+    let told = server.entry_lines(&["owner", "grant", "kind", "cause"]);
     assert_eq!(
         told,
         [
@@ -62,7 +62,7 @@ fn what_is_restored_is_held_and_a_delay_is_nobodys() {
 
 /// The number of remembered names is the one in the documentation; the oldest go first.
 #[test]
-fn the_last_names_are_remembered() {
+fn the_last_names_of_released_locks_are_remembered() {
     let mut server = Server::new();
     let one = server.client();
     for n in 0..4097 {
@@ -80,7 +80,7 @@ fn the_last_names_are_remembered() {
 
 /// A client that names the owner of the lock that it overwrites has read it, by whichever of its connections.
 #[test]
-fn who_names_the_owner_gives_back_what_it_overwrites() {
+fn an_overwrite_that_names_the_owner_is_a_release() {
     let swap = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('set', KEYS[1], ARGV[2]) end";
     for (overwrite, cause, verdict) in [
         ("SET k two IFEQ one PX 100".to_owned(), "released", "ok"),
@@ -94,7 +94,7 @@ fn who_names_the_owner_gives_back_what_it_overwrites() {
         server.send(two, "CLIENT SETNAME two");
         server.send(one, "SET k one NX PX 100");
         assert_eq!(server.send(two, &overwrite), "+OK\r\n", "{overwrite}");
-        let told = server.told(&["owner", "cause"]);
+        let told = server.entry_lines(&["owner", "cause"]);
         assert!(told.iter().any(|line| line.ends_with(&format!(" one {cause}"))), "{told:?}");
         assert_eq!(found(&mut server)[0], verdict, "{overwrite}");
     }

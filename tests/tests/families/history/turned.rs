@@ -4,7 +4,7 @@
 use crate::history::fixture::Server;
 
 /// The entries of advances: the client, its name, its request, and the length of the advance.
-fn turns(server: &mut Server) -> Vec<String> {
+fn clock_entries(server: &mut Server) -> Vec<String> {
     let history = server.history("");
     let entries = history["entries"].as_array().expect("entries").iter();
     let of_clock = entries.filter(|entry| entry["event"] == "clock").map(|entry| {
@@ -26,25 +26,25 @@ fn with_a_waiter() -> Server {
 }
 
 #[test]
-fn who_is_served_on_the_way_has_not_turned_the_clock() {
+fn an_advance_is_recorded_for_its_client_and_not_for_a_served_waiter() {
     let mut server = with_a_waiter();
     server.advance(150);
     server.ask("LOCK.MARK next");
     server.ask("CLOCK.NEXT");
     let told = ["1 admin clock.advance 100", "1 admin clock.advance 50", "1 admin clock.next 50"];
-    assert_eq!(turns(&mut server), told);
+    assert_eq!(clock_entries(&mut server), told);
     server.ask("CLOCK.STEP 5");
     server.ask("CLOCK.SET 7");
-    let told = turns(&mut server);
+    let told = clock_entries(&mut server);
     assert!(told[3].starts_with("1 admin clock.step 5"), "{told:?}");
     assert!(told[4].starts_with("1 admin clock.set -"), "{told:?}");
 }
 
 #[test]
-fn a_script_that_turns_the_clock_is_named() {
+fn an_advance_by_a_script_is_recorded_for_its_client() {
     let mut server = with_a_waiter();
     server.ask("EVAL \"return redis.call('clock.advance', 150)\" 0");
-    let told = turns(&mut server);
+    let told = clock_entries(&mut server);
     assert_eq!(told.len(), 2, "{told:?}");
     assert!(
         told.iter().all(|line| line.starts_with("1 admin ") && !line.contains("lock.acquire")),
@@ -54,19 +54,19 @@ fn a_script_that_turns_the_clock_is_named() {
 
 /// An advance that continues another one forms one entry with it, if the same client makes it.
 #[test]
-fn turns_of_two_clients_are_two() {
+fn advances_of_two_clients_are_two_entries() {
     let mut server = Server::new();
     let other = server.client();
     server.send(other, "CLIENT SETNAME other");
     server.advance(10);
     server.advance(10);
     server.send(other, "CLOCK.ADVANCE 5");
-    assert_eq!(turns(&mut server), ["1 null clock.advance 20", "2 other clock.advance 5"]);
+    assert_eq!(clock_entries(&mut server), ["1 null clock.advance 20", "2 other clock.advance 5"]);
 }
 
 /// While an advance waits for clients to react, requests of other clients run.
 #[test]
-fn a_turn_that_settles_is_one_client_s() {
+fn an_advance_that_settles_is_recorded_for_one_client() {
     let mut server = with_a_waiter();
     let other = server.client();
     server.send(other, "CLIENT SETNAME other");
@@ -77,5 +77,5 @@ fn a_turn_that_settles_is_one_client_s() {
     server.pass(50);
     assert!(server.simulation.read(asker).contains("settled"));
     let told = ["1 admin clock.advance 100", "1 admin clock.advance 50"];
-    assert_eq!(turns(&mut server), told);
+    assert_eq!(clock_entries(&mut server), told);
 }

@@ -82,7 +82,7 @@ fn reason(server: &mut Server) -> String {
 
 /// Lints are advice: they leave the verdict as it is.
 #[test]
-fn the_verdict_is_that_of_the_worst_finding_that_is_asked_for() {
+fn the_verdict_is_the_level_of_the_worst_finding() {
     let mut server = Server::new();
     let one = server.client();
     server.send(one, "SET l 1 NX PX 100");
@@ -101,7 +101,7 @@ fn the_verdict_is_that_of_the_worst_finding_that_is_asked_for() {
 }
 
 #[test]
-fn mutual_exclusion_by_state() {
+fn an_overlap_of_two_holders_is_a_violation() {
     let mut server = Server::new();
     let [one, two] = [server.client(), server.client()];
     server.take(one, "l", A, 1000);
@@ -115,7 +115,7 @@ fn mutual_exclusion_by_state() {
 }
 
 #[test]
-fn mutual_exclusion_of_declared_sections() {
+fn an_overlap_of_declared_sections_is_a_violation() {
     let mut server = Server::new();
     let [one, two] = [server.client(), server.client()];
     for owner in ["a", "b", "a"] {
@@ -131,7 +131,7 @@ fn mutual_exclusion_of_declared_sections() {
 }
 
 #[test]
-fn what_is_declared_is_bounded_in_bytes() {
+fn declared_names_are_limited_in_bytes() {
     let server = ours::manual_server();
     let mut client = Client::connect(server.addr());
     let long = "x".repeat(1 << 20);
@@ -152,7 +152,7 @@ fn what_is_declared_is_bounded_in_bytes() {
 }
 
 #[test]
-fn an_owner_that_comes_late() {
+fn a_renewal_or_release_after_loss_is_reported() {
     let mut server = Server::new();
     let [one, two] = [server.client(), server.client()];
     server.take(one, "l", A, 100);
@@ -169,7 +169,7 @@ fn an_owner_that_comes_late() {
 }
 
 #[test]
-fn a_late_owner_of_a_native_lock_and_of_a_text() {
+fn a_late_release_of_a_native_or_text_lock_is_a_suspect() {
     let mut server = Server::new();
     let [one, two] = [server.client(), server.client()];
     server.send(one, "LOCK.ACQUIRE n a PX 100");
@@ -184,7 +184,7 @@ fn a_late_owner_of_a_native_lock_and_of_a_text() {
 }
 
 #[test]
-fn a_bare_delete_of_anothers_lock() {
+fn a_bare_delete_of_anothers_lock_is_a_violation() {
     let mut server = Server::new();
     let [one, two] = [server.client(), server.client()];
     server.send(one, "SET l 1 NX PX 100");
@@ -202,7 +202,7 @@ fn a_bare_delete_of_anothers_lock() {
 
 /// The connections of a pool are one process: the choice of the connection that releases a lock means nothing.
 #[test]
-fn a_bare_delete_by_another_connection() {
+fn a_bare_delete_by_a_connection_of_the_same_pool_is_no_violation() {
     let mut server = Server::new();
     let pool = [server.client(), server.client(), server.client()];
     for n in 0..9 {
@@ -232,7 +232,7 @@ fn a_bare_delete_by_another_connection() {
 /// WATCH, GET, MULTI, DEL, EXEC is a comparison, whichever connection sends it. If another client had taken the lock
 /// since the read, nothing would have been deleted.
 #[test]
-fn a_delete_of_what_was_watched() {
+fn a_delete_of_a_watched_lock_is_a_comparison() {
     let mut server = Server::new();
     let [one, two] = [server.client(), server.client()];
     for (client, name) in [(one, "alice"), (two, "bob")] {
@@ -260,7 +260,7 @@ fn a_delete_of_what_was_watched() {
 }
 
 #[test]
-fn tokens_and_fences() {
+fn a_write_with_an_older_token_than_before_is_a_violation() {
     let mut server = Server::new();
     let one = server.client();
     for token in [1, 1, 5, 4, 6] {
@@ -278,7 +278,7 @@ fn tokens_and_fences() {
 
 /// A server that has lost its numbers repeats earlier grant numbers.
 #[test]
-fn tokens_that_begin_anew() {
+fn repeated_token_numbers_are_reported() {
     for (fault, expected) in
         [("FAULT.RESTART", &["ok"][..]), ("FAULT.RESTART TOKENS", &["violated", "violation token-order"])]
     {
@@ -293,7 +293,7 @@ fn tokens_that_begin_anew() {
 }
 
 #[test]
-fn locks_for_ever() {
+fn a_lock_that_outlasts_its_lease_is_a_violation() {
     let mut server = Server::new();
     let one = server.client();
     server.take(one, "l", A, 10_000);
@@ -310,7 +310,7 @@ fn locks_for_ever() {
 }
 
 #[test]
-fn a_waiter_that_nobody_wakes() {
+fn a_waiter_that_nobody_wakes_is_a_suspect() {
     let mut server = Server::new();
     let [one, two] = [server.client(), server.client()];
     server.take(one, "l", A, 5000);
@@ -336,7 +336,7 @@ fn a_waiter_that_nobody_wakes() {
 }
 
 #[test]
-fn a_waiter_that_a_delay_keeps_waiting() {
+fn a_waiter_during_a_delay_is_no_missed_wakeup() {
     let mut server = Server::new();
     let [one, two] = [server.client(), server.client()];
     server.send(one, &format!("LOCK.ACQUIRE l {A} PX 1000 DELAY 4000"));
@@ -352,7 +352,7 @@ fn a_waiter_that_a_delay_keeps_waiting() {
 
 /// A thread of Redisson that is interrupted while it subscribes leaves its subscription behind, and does not ask again.
 #[test]
-fn by_what_a_thread_that_was_interrupted_has_left_nobody_waits() {
+fn a_subscription_of_an_interrupted_thread_counts_as_no_waiter() {
     let mut server = Server::new();
     let [one, two, pubsub] = [server.client(), server.client(), server.client()];
     server.take(one, "l", A, 5000);
@@ -374,7 +374,7 @@ fn by_what_a_thread_that_was_interrupted_has_left_nobody_waits() {
 
 /// Only Redisson's threads ask twice.
 #[test]
-fn who_tries_and_subscribes_and_trusts_the_message_waits() {
+fn a_subscriber_that_asked_once_counts_as_a_waiter() {
     let mut server = Server::new();
     let [one, two] = [server.client(), server.client()];
     server.send(one, "SET l 1 NX PX 5000");
@@ -388,7 +388,7 @@ fn who_tries_and_subscribes_and_trusts_the_message_waits() {
 /// For a fair lock, the thread also leaves its place in the queue behind. That place blocks nobody but the threads
 /// behind it.
 #[test]
-fn the_place_in_a_queue_of_a_thread_that_was_interrupted_waits_for_nothing() {
+fn an_interrupted_thread_in_a_fair_queue_counts_as_no_waiter() {
     let channel = format!("redisson_lock__channel:{{l}}:{B}");
     let join = "return {redis.call('rpush', KEYS[2], ARGV[1])}";
     let refuse = "return 100";
@@ -420,7 +420,7 @@ fn the_place_in_a_queue_of_a_thread_that_was_interrupted_waits_for_nothing() {
 
 /// An owner's field as a writer differs from its field as a reader.
 #[test]
-fn a_writer_that_renews_what_it_has_lost_has_read_before() {
+fn late_renewals_by_a_writer_that_was_a_reader_are_reported() {
     let mut server = Server::new();
     let one = server.client();
     server.send(one, "LOCK.ACQUIRE l a SHARED PX 100");
@@ -438,7 +438,7 @@ fn a_writer_that_renews_what_it_has_lost_has_read_before() {
 }
 
 #[test]
-fn a_watchdog_that_goes_on() {
+fn a_watchdog_that_renews_after_release_is_reported() {
     let mut server = Server::new();
     let one = server.client();
     server.take(one, "l", A, 1000);
@@ -457,7 +457,7 @@ fn a_watchdog_that_goes_on() {
 /// In its last millisecond, a lease has 0 ms left. A client that gets this answer was refused the lock, and has renewed
 /// nothing.
 #[test]
-fn who_asks_in_the_last_millisecond_of_a_lease_renews_nothing() {
+fn a_request_in_the_last_millisecond_of_a_lease_is_no_renewal() {
     let mut server = Server::new();
     let [one, two] = [server.client(), server.client()];
     server.take(one, "l", A, 1000);
@@ -468,7 +468,7 @@ fn who_asks_in_the_last_millisecond_of_a_lease_renews_nothing() {
     for _ in 0..3 {
         assert_eq!(server.take(one, "l", A, 1000), ":0\r\n");
     }
-    assert_eq!(server.told(&["owner"]).iter().filter(|line| line.starts_with("refused")).count(), 3);
+    assert_eq!(server.entry_lines(&["owner"]).iter().filter(|line| line.starts_with("refused")).count(), 3);
     assert_eq!(found(&mut server), ["ok"]);
     // A fair lock's answer gives the time until the owner's turn, which may be now.
     let fair = "return 0";
@@ -480,7 +480,7 @@ fn who_asks_in_the_last_millisecond_of_a_lease_renews_nothing() {
 }
 
 #[test]
-fn a_read_write_lock_in_the_key_of_a_plain_one() {
+fn two_kinds_of_lock_in_one_key_are_reported() {
     let mut server = Server::new();
     let one = server.client();
     let read = "redis.call('hset', KEYS[1], 'mode', 'read'); redis.call('hset', KEYS[1], ARGV[2], 1); \
@@ -497,7 +497,7 @@ fn a_read_write_lock_in_the_key_of_a_plain_one() {
 }
 
 #[test]
-fn habits() {
+fn risky_commands_are_reported_as_bare_habits() {
     let mut server = Server::new();
     let one = server.client();
     server.send(one, "SETNX l 1");
@@ -511,7 +511,7 @@ fn habits() {
 
 /// The order of a fair queue: joining it, and being taken from its head.
 #[test]
-fn fair_queues() {
+fn a_fair_lock_granted_out_of_order_is_reported() {
     let join = "redis.call('rpush', 'redisson_lock_queue:{' .. KEYS[1] .. '}', ARGV[1]); return 1";
     let head = "redis.call('lpop', 'redisson_lock_queue:{' .. KEYS[1] .. '}'); \
                 redis.call('hset', KEYS[1], ARGV[2], 1); redis.call('pexpire', KEYS[1], ARGV[1]); return nil";
@@ -573,7 +573,7 @@ fn a_place_in_a_fair_queue_outlives_the_connection_that_asked() {
 /// A native request that waits for a fair lock, but not fairly, stands in the server's own line. It goes first if it
 /// came first, or by its priority.
 #[test]
-fn who_waits_natively_may_come_before_the_head_of_a_fair_queue() {
+fn a_native_waiter_may_pass_the_head_of_a_fair_queue() {
     for request in ["LOCK.MACQUIRE 2 k j c", "LOCK.ACQUIRE k c", "LOCK.ACQUIRE k c PRIORITY 1"] {
         let mut server = Server::new();
         let [a, b, c] = [server.client(), server.client(), server.client()];
@@ -589,7 +589,7 @@ fn who_waits_natively_may_come_before_the_head_of_a_fair_queue() {
 /// A lock may be free while a request for several locks waits for the others. A client that the server lets pass this
 /// request also passes the head of the fair queue behind it.
 #[test]
-fn who_passes_a_request_for_several_locks_may_pass_the_head_of_a_fair_queue() {
+fn a_request_that_passes_a_multi_lock_waiter_may_pass_a_fair_queue() {
     for (several, request) in [
         ("LOCK.MACQUIRE 2 k j c", "LOCK.ACQUIRE k d PRIORITY 1"),
         ("LOCK.MACQUIRE 2 k j c", "LOCK.MACQUIRE 1 k d PRIORITY 1"),

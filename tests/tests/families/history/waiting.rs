@@ -42,7 +42,7 @@ fn waiters(server: &mut Server, key: &str) -> [usize; 4] {
 }
 
 #[test]
-fn a_thread_waits_once_it_has_asked_again() {
+fn a_thread_counts_as_a_waiter_after_its_second_request() {
     let mut server = Server::new();
     let [one, other] = [Instance::new(&mut server), Instance::new(&mut server)];
     other.ask(&mut server, "b", OTHER);
@@ -112,7 +112,7 @@ fn is_found_as_soon_as_both_wait(server: &mut Server) {
 
 /// A subscription whose refusal has left the history stands for one waiter, in each view at once.
 #[test]
-fn views_agree_while_the_history_drops_what_it_knew_of_a_wait() {
+fn all_views_agree_when_the_history_drops_the_entry_of_a_wait() {
     let mut server = after_entries(1600, 1600);
     let one = Instance::new(&mut server);
     server.ask("LOCK.ACQUIRE b me");
@@ -132,7 +132,7 @@ fn views_agree_while_the_history_drops_what_it_knew_of_a_wait() {
 
 /// Two instances ask for one lock at once: the owner of each subscription is unknown.
 #[test]
-fn subscriptions_of_two_instances_are_counted_each_when_its_thread_has_asked_again() {
+fn each_instance_counts_as_a_waiter_after_its_own_second_request() {
     for first in [0, 1] {
         let mut server = Server::new();
         let holder = server.client();
@@ -151,7 +151,7 @@ fn subscriptions_of_two_instances_are_counted_each_when_its_thread_has_asked_aga
 
 /// A thread that asks once does not want to wait, though its instance listens for another one.
 #[test]
-fn a_thread_that_asks_once_does_not_wait_by_the_subscription_of_another() {
+fn a_thread_does_not_wait_by_the_subscription_of_another_thread() {
     let mut server = Server::new();
     let one = Instance::new(&mut server);
     server.ask("LOCK.ACQUIRE l me");
@@ -166,7 +166,7 @@ fn a_thread_that_asks_once_does_not_wait_by_the_subscription_of_another() {
 
 /// Refusals are unknown then.
 #[test]
-fn without_a_history_who_listens_waits() {
+fn without_a_history_every_subscriber_counts_as_a_waiter() {
     let mut server = Server::new();
     server.ask("CONFIG SET lock-history no");
     let one = Instance::new(&mut server);
@@ -178,7 +178,7 @@ fn without_a_history_who_listens_waits() {
 
 /// A pool may close the connection of the last refusal: the thread waits by the connection that listens.
 #[test]
-fn a_thread_waits_on_when_the_connection_that_asked_closes() {
+fn a_thread_still_waits_after_its_requesting_connection_closes() {
     let mut server = Server::new();
     let [one, other] = [Instance::new(&mut server), Instance::new(&mut server)];
     one.ask(&mut server, "a", A);

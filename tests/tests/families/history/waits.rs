@@ -78,7 +78,7 @@ fn an_error_ends_the_wait_of_a_ticket_as_any_other() {
             };
             let after = server.ask("INFO commandstats");
             assert_eq!(failed(&after), failed(&before) + 1, "{wanted} {wait}");
-            let left = server.told(&["owner", "kind", "client", "cause"]);
+            let left = server.entry_lines(&["owner", "kind", "client", "cause"]);
             let left = left.into_iter().filter(|line| line.starts_with("left-queue"));
             let expected = format!("left-queue e native {e} error");
             assert_eq!(left.collect::<Vec<_>>(), [expected], "{wanted} {wait}");
@@ -95,7 +95,7 @@ fn an_error_ends_the_wait_of_a_ticket_as_any_other() {
 
 /// A process performs one operation at a time: the wait of a ticket is a process of its own.
 #[test]
-fn who_goes_on_while_a_ticket_waits_is_two_processes() {
+fn a_client_that_continues_with_a_ticket_is_two_processes() {
     let (mut server, [f, e]) = server();
     server.send(f, "LOCK.ACQUIRE k f");
     server.send(e, "LOCK.ACQUIRE k e ASYNC");
@@ -124,7 +124,7 @@ fn who_goes_on_while_a_ticket_waits_is_two_processes() {
 
 /// A client that waits for several locks requests all of them when it begins to wait.
 #[test]
-fn who_waits_for_several_locks_is_as_many_processes() {
+fn a_waiter_for_several_locks_is_one_process_per_lock() {
     let (mut server, [f, e]) = server();
     server.send(f, "LOCK.ACQUIRE k f");
     server.send(e, "LOCK.MACQUIRE 2 k m e BLOCK 0");
@@ -155,7 +155,7 @@ fn a_fair_waiter_that_re_enters_was_served() {
         server.send(b, &format!("LOCK.ACQUIRE k b FAIR {wait}"));
         server.send(c, &format!("LOCK.ACQUIRE k b FAIR {wait}"));
         server.ask("LOCK.TRANSFER k a b");
-        let told = server.told(&["owner", "kind", "cause", "client"]);
+        let told = server.entry_lines(&["owner", "kind", "cause", "client"]);
         let told = told.into_iter().filter(|line| !line.contains(" a "));
         assert_eq!(
             told.collect::<Vec<_>>(),
@@ -198,7 +198,7 @@ fn waits_for_latches_rates_and_permits_end_and_are_counted() {
     server.advance(20);
     server.send(one, "SEM.RELEASE s a");
     assert_eq!(figures(&mut server, "s"), [2, 1, 1, 5]);
-    let told = server.told(&["key", "kind", "cause", "client", "waited", "by"]);
+    let told = server.entry_lines(&["key", "kind", "cause", "client", "waited", "by"]);
     let left: Vec<_> = told.into_iter().filter(|line| line.starts_with("left-queue")).collect();
     assert_eq!(
         left,

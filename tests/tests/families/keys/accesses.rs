@@ -15,7 +15,7 @@ const NO_IDLE_TIME: &str = "-ERR An LFU maxmemory policy is selected, idle time 
 const PAYLOAD: &str = r#""\x00\x01v\n\x00\x91\b\xce\xb2\x198\x8a\xce""#;
 
 #[test]
-fn a_key_that_nobody_accesses_grows_idle() {
+fn the_idle_time_of_an_unused_key_grows() {
     let mut s = ours::manual_scenario();
     s.check("MSET k v other w", "+OK").check("OBJECT IDLETIME k", ":0").run("CLOCK.ADVANCE 60000");
     s.check("OBJECT IDLETIME k", ":60").check("GET other", "\"w\"").check("OBJECT IDLETIME other", ":0");
@@ -28,7 +28,7 @@ fn a_key_that_nobody_accesses_grows_idle() {
 }
 
 #[test]
-fn an_idle_key_takes_its_time_along() {
+fn restore_and_reload_keep_the_idle_time() {
     let mut s = ours::manual_scenario();
     s.check(&format!("RESTORE k 0 {PAYLOAD} IDLETIME 100"), "+OK").check("OBJECT IDLETIME k", ":100");
     s.run("CLOCK.ADVANCE 20000");
@@ -80,7 +80,7 @@ fn frequencies_are_counted_under_their_policies_alone() {
 }
 
 #[test]
-fn the_higher_a_frequency_the_rarer_it_grows() {
+fn a_higher_access_frequency_grows_more_slowly() {
     let mut s = ours::manual_scenario();
     s.check("CONFIG SET maxmemory-policy allkeys-lfu lfu-log-factor 100", "+OK").check("SET k v", "+OK");
     (0..500).for_each(|_| drop(s.run("GET k")));
@@ -89,7 +89,7 @@ fn the_higher_a_frequency_the_rarer_it_grows() {
 }
 
 #[test]
-fn a_client_may_leave_the_clocks_alone() {
+fn no_touch_leaves_idle_times_and_frequencies_unchanged() {
     let mut s = ours::manual_scenario();
     let restore = format!("RESTORE k 0 {PAYLOAD} REPLACE IDLETIME 100");
     s.on("quiet").check("CLIENT NO-TOUCH ON", "+OK");
@@ -119,7 +119,7 @@ fn a_client_may_leave_the_clocks_alone() {
 }
 
 #[test]
-fn the_world_begins_anew_with_its_policy() {
+fn control_reset_restores_the_default_maxmemory_policy() {
     let mut s = ours::manual_scenario();
     s.check("CONFIG SET maxmemory-policy allkeys-lfu", "+OK").run("CONTROL.RESET");
     s.check("SET k v", "+OK").check("OBJECT IDLETIME k", ":0").check("OBJECT FREQ k", NO_FREQUENCY);
@@ -219,6 +219,6 @@ fn the_same_commands_access_a_key_as_in_redis() {
 
 /// In Valkey, a key that is renamed or moved is a new one; in Redis 7.0 it keeps its clock.
 #[test]
-fn the_same_commands_access_a_key_for_a_client_that_leaves_clocks_alone() {
+fn with_no_touch_the_same_commands_access_a_key_as_in_valkey() {
     compare(Kind::Valkey, true, |line| !line.starts_with("RENAME") && !line.starts_with("MOVE"));
 }

@@ -14,7 +14,7 @@ const CLASSES: &str = "EAmn";
 
 /// A server of ours that publishes every event, in real time.
 #[track_caller]
-pub(crate) fn telling_server() -> Server {
+pub(crate) fn server_with_events() -> Server {
     let mut config = Config::default();
     config.notify_keyspace_events = EventClasses::parse(CLASSES.as_bytes()).expect("these are classes");
     Server::builder().config(config).port(0).seed(SEED).start().expect("loopback has a free port")
@@ -59,10 +59,10 @@ impl Listener {
 
 /// Runs lines on both servers in both protocols. Fails at the first line whose replies or events differ.
 #[track_caller]
-pub(crate) fn check_beside_real(lines: &str) {
+pub(crate) fn check_against_redis(lines: &str) {
     let Some(real) = RealServer::start(Kind::Redis, &["--notify-keyspace-events", CLASSES]) else { return };
     for protocol in [Protocol::Resp2, Protocol::Resp3] {
-        let ours = telling_server();
+        let ours = server_with_events();
         let connect = |address| Client::connect_with(address, protocol);
         let mut pair = Pair::new(connect(real.addr()), connect(ours.addr()), &[]);
         pair.check("FLUSHALL");

@@ -1,10 +1,10 @@
 //! Whole databases, and TIME.
 
-use crate::keys::beside::check_beside_real;
+use crate::keys::beside::check_against_redis;
 use lockwheel_tests::ours;
 
 #[test]
-fn a_flush_takes_one_database_or_all_with_their_deadlines() {
+fn a_flush_removes_the_keys_and_deadlines_of_one_or_all_databases() {
     let mut s = ours::manual_scenario();
     s.check("MSET a 1 b 2", "+OK")
         .check("PEXPIRE a 10", ":1")
@@ -16,7 +16,7 @@ fn a_flush_takes_one_database_or_all_with_their_deadlines() {
 }
 
 #[test]
-fn a_flush_breaks_a_transaction_that_watches_a_key_there() {
+fn a_flush_aborts_a_transaction_that_watches_an_existing_key() {
     let mut s = ours::manual_scenario();
     for (watched, expected) in [("a", "(nil)"), ("none", "[+PONG]")] {
         s.check("SET a 1", "+OK").check(&format!("WATCH {watched}"), "+OK").check("MULTI", "+OK");
@@ -26,7 +26,7 @@ fn a_flush_breaks_a_transaction_that_watches_a_key_there() {
 }
 
 #[test]
-fn time_is_the_wall_hand() {
+fn time_returns_the_wall_clock() {
     let mut s = ours::manual_scenario();
     s.run("CLOCK.SET 1234567890123");
     s.check("TIME", "[\"1234567890\", \"123000\"]").run("CLOCK.ADVANCE 877");
@@ -35,7 +35,7 @@ fn time_is_the_wall_hand() {
 
 #[test]
 fn databases_answer_as_the_real_server() {
-    check_beside_real(DATABASES);
+    check_against_redis(DATABASES);
 }
 
 const DATABASES: &str = r#"
@@ -74,7 +74,7 @@ fn with_save_points_nothing_remains_to_be_saved_once_all_keys_are_flushed() {
 
 /// Integers are shared, except while the access times of keys matter: a shared object has one clock.
 #[test]
-fn small_integers_count_as_shared_unless_keys_have_clocks_that_matter() {
+fn small_integers_are_shared_unless_the_policy_needs_access_times() {
     let policies = ["allkeys-random", "volatile-ttl", "noeviction", "allkeys-lru", "volatile-lfu"];
     let limited = policies.map(|policy| {
         format!("CONFIG SET maxmemory 100mb maxmemory-policy {policy}\nSET k 1\nOBJECT REFCOUNT k\n")

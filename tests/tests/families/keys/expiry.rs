@@ -1,10 +1,10 @@
 //! Deadlines of keys.
 
-use crate::keys::beside::check_beside_real;
+use crate::keys::beside::check_against_redis;
 use lockwheel_tests::ours;
 
 #[test]
-fn what_is_left_is_rounded_and_ends_at_zero() {
+fn ttl_rounds_the_remaining_time() {
     let mut s = ours::manual_scenario();
     s.check("SET k v", "+OK").check("PEXPIRE k 1500", ":1").check("TTL k", ":2").check("PTTL k", ":1500");
     s.run("CLOCK.ADVANCE 1");
@@ -15,7 +15,7 @@ fn what_is_left_is_rounded_and_ends_at_zero() {
 }
 
 #[test]
-fn a_deadline_that_is_taken_off_does_not_fire() {
+fn a_removed_deadline_does_not_fire() {
     let mut s = ours::manual_scenario();
     s.check("SET k v PX 10", "+OK").check("SET moved v PX 10", "+OK").check("SET gone v PX 10", "+OK");
     s.check("PERSIST k", ":1")
@@ -28,7 +28,7 @@ fn a_deadline_that_is_taken_off_does_not_fire() {
 }
 
 #[test]
-fn a_wall_that_is_turned_back_gives_time_and_forward_takes_it() {
+fn a_step_of_the_wall_clock_changes_the_remaining_time() {
     let mut s = ours::manual_scenario();
     s.check("SET k v PX 1000", "+OK").run("CLOCK.STEP -5000");
     s.check("PTTL k", ":6000").run("CLOCK.STEP 6000");
@@ -37,7 +37,7 @@ fn a_wall_that_is_turned_back_gives_time_and_forward_takes_it() {
 
 #[test]
 fn deadlines_answer_as_the_real_server() {
-    check_beside_real(DEADLINES);
+    check_against_redis(DEADLINES);
 }
 
 const DEADLINES: &str = r#"

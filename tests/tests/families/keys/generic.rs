@@ -1,10 +1,10 @@
 //! Commands on keys of any type.
 
-use crate::keys::beside::check_beside_real;
+use crate::keys::beside::check_against_redis;
 use lockwheel_tests::ours;
 
 #[test]
-fn a_key_moves_with_its_deadline() {
+fn a_renamed_key_keeps_its_deadline() {
     let mut s = ours::manual_scenario();
     s.check("SET a 1 PX 50", "+OK")
         .check("SET b 2 PX 10", "+OK")
@@ -16,7 +16,7 @@ fn a_key_moves_with_its_deadline() {
 }
 
 #[test]
-fn a_random_key_is_one_that_there_is() {
+fn randomkey_returns_an_existing_key() {
     let mut s = ours::manual_scenario();
     s.check("RANDOMKEY", "(nil)").check("MSET a 1 b 2", "+OK");
     for _ in 0..20 {
@@ -26,7 +26,7 @@ fn a_random_key_is_one_that_there_is() {
 }
 
 #[test]
-fn object_has_encodings_and_says_so() {
+fn object_encoding_returns_the_encoding() {
     let mut s = ours::manual_scenario();
     s.check("SET n 5", "+OK").check("OBJECT encoding n", "\"int\"").check("OBJECT ENCODING none", "(nil)");
     s.check("OBJECT ENCODING", "-ERR wrong number of arguments for 'object|encoding' command");
@@ -36,7 +36,7 @@ fn object_has_encodings_and_says_so() {
 }
 
 #[test]
-fn a_huge_pattern_ends() {
+fn matching_a_huge_pattern_ends() {
     let mut s = ours::manual_scenario();
     let key = "a".repeat(5000);
     s.check(&format!("SET {key} v"), "+OK");
@@ -56,7 +56,7 @@ fn a_huge_pattern_ends() {
 
 #[test]
 fn keys_answer_as_the_real_server() {
-    check_beside_real(KEYS);
+    check_against_redis(KEYS);
 }
 
 const KEYS: &str = r#"

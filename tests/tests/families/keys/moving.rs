@@ -4,7 +4,7 @@ use lockwheel_tests::family;
 use lockwheel_tests::ours;
 
 #[test]
-fn a_key_moves_with_its_deadline() {
+fn a_key_moved_to_another_database_keeps_its_deadline() {
     family::same_everywhere(|s| {
         s.check("SET k v EX 100000", "+OK")
             .check("MOVE k 1", ":1")
@@ -23,7 +23,7 @@ fn a_key_moves_with_its_deadline() {
 }
 
 #[test]
-fn who_watches_or_waits_for_a_key_that_moves_is_told() {
+fn moving_a_key_notifies_watchers_and_waiters() {
     family::same_everywhere(|s| {
         s.on("watcher").check("SELECT 1", "+OK").check("WATCH k", "+OK").check("MULTI", "+OK");
         s.on("waiter").check("SELECT 1", "+OK").send("BLPOP l 0");
@@ -37,7 +37,7 @@ fn who_watches_or_waits_for_a_key_that_moves_is_told() {
 }
 
 #[test]
-fn a_key_that_moves_tells_both_databases() {
+fn move_publishes_events_in_both_databases() {
     family::same_everywhere(|s| {
         s.check("SET k v", "+OK").on("listener").run("PSUBSCRIBE __keyspace@*");
         s.check("MOVE k 1", ":1");
@@ -49,7 +49,7 @@ fn a_key_that_moves_tells_both_databases() {
 }
 
 #[test]
-fn databases_are_exchanged_and_clients_stay() {
+fn swapdb_swaps_data_and_keeps_the_database_of_each_client() {
     family::same_everywhere(|s| {
         s.check("SET k v EX 100000", "+OK")
             .check("SWAPDB 0 1", "+OK")
@@ -68,7 +68,7 @@ fn databases_are_exchanged_and_clients_stay() {
 }
 
 #[test]
-fn who_watches_or_waits_for_a_key_of_an_exchanged_database_is_told() {
+fn swapdb_notifies_watchers_and_waiters() {
     family::same_everywhere(|s| {
         s.on("other").check("SELECT 1", "+OK").check("RPUSH l a", ":1").check("SET k v", "+OK");
         s.on("watcher").check("WATCH k", "+OK").check("MULTI", "+OK");

@@ -1,6 +1,6 @@
 //! SCAN.
 
-use crate::keys::beside::check_beside_real;
+use crate::keys::beside::check_against_redis;
 use lockwheel_tests::client::Client;
 use lockwheel_tests::ours;
 use lockwheel_tests::reply::Reply;
@@ -32,7 +32,7 @@ fn scan_all(client: &mut Client, options: &str, mut meanwhile: impl FnMut(&mut C
 }
 
 #[test]
-fn every_key_that_stays_is_seen_whatever_comes_and_goes() {
+fn a_scan_returns_every_key_that_exists_throughout() {
     let ours = ours::manual_server();
     let mut client = Client::connect(ours.addr());
     let stay: BTreeSet<String> = (0..500).map(|i| format!("stay:{i}")).collect();
@@ -56,7 +56,7 @@ fn every_key_that_stays_is_seen_whatever_comes_and_goes() {
 }
 
 #[test]
-fn a_scan_of_what_does_not_change_gives_each_key_once() {
+fn a_scan_of_unchanging_keys_returns_each_once() {
     let ours = ours::manual_server();
     let mut client = Client::connect(ours.addr());
     for i in 0..300 {
@@ -80,7 +80,7 @@ fn a_scan_of_what_does_not_change_gives_each_key_once() {
 
 #[test]
 fn pages_answer_as_the_real_server() {
-    check_beside_real(PAGES);
+    check_against_redis(PAGES);
 }
 
 const PAGES: &str = r#"

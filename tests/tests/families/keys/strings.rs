@@ -1,6 +1,6 @@
 //! Strings.
 
-use crate::keys::beside::{Listener, check_beside_real, telling_server};
+use crate::keys::beside::{Listener, check_against_redis, server_with_events};
 use lockwheel::{Config, Server};
 use lockwheel_tests::client::Client;
 use lockwheel_tests::ours;
@@ -26,7 +26,7 @@ fn set_and_get_in_all_forms() {
 }
 
 #[test]
-fn a_deadline_takes_a_string_at_its_millisecond() {
+fn a_string_expires_at_its_millisecond() {
     let mut s = ours::manual_scenario();
     s.check("SET k v PX 100", "+OK").run("CLOCK.ADVANCE 99");
     s.check("PTTL k", ":1").run("CLOCK.ADVANCE 1");
@@ -36,7 +36,7 @@ fn a_deadline_takes_a_string_at_its_millisecond() {
 /// Real servers expire the key at a random time, ours at once: the event comes with the command.
 #[test]
 fn a_deadline_in_the_past_expires_with_the_command() {
-    let ours = telling_server();
+    let ours = server_with_events();
     let (mut client, mut listener) = (Client::connect(ours.addr()), Listener::connect(&ours));
     assert_eq!(client.line("SET k v PXAT 1").to_string(), "+OK");
     assert_eq!(listener.events(), ["0 new k", "0 set k", "0 expire k", "0 expired k"]);
@@ -65,7 +65,7 @@ fn a_string_does_not_grow_beyond_the_limit() {
 
 #[test]
 fn set_and_get_answer_as_the_real_server() {
-    check_beside_real(SET_AND_GET);
+    check_against_redis(SET_AND_GET);
 }
 
 const SET_AND_GET: &str = r#"
@@ -158,7 +158,7 @@ const SET_AND_GET: &str = r#"
 
 #[test]
 fn many_strings_answer_as_the_real_server() {
-    check_beside_real(MANY_STRINGS);
+    check_against_redis(MANY_STRINGS);
 }
 
 const MANY_STRINGS: &str = r#"
@@ -180,7 +180,7 @@ const MANY_STRINGS: &str = r#"
 
 #[test]
 fn parts_of_strings_answer_as_the_real_server() {
-    check_beside_real(PARTS_OF_STRINGS);
+    check_against_redis(PARTS_OF_STRINGS);
 }
 
 const PARTS_OF_STRINGS: &str = r#"
@@ -245,7 +245,7 @@ const PARTS_OF_STRINGS: &str = r#"
 
 #[test]
 fn counters_answer_as_the_real_server() {
-    check_beside_real(COUNTERS);
+    check_against_redis(COUNTERS);
 }
 
 const COUNTERS: &str = r#"

@@ -103,7 +103,7 @@ fn cve_2018_11219_offsets_lie_within_the_text() {
 }
 
 #[test]
-fn cve_2021_32626_a_table_within_itself_ends_at_the_stack() {
+fn cve_2021_32626_a_recursive_table_ends_at_the_stack_limit() {
     let server = server();
     // The reply is nested deeper than the client can read.
     let mut stream = TcpStream::connect(server.addr()).expect("a server listens");
@@ -149,7 +149,7 @@ fn cve_2022_0543_nothing_leads_out_of_the_sandbox() {
 }
 
 #[test]
-fn cve_2022_24735_and_24736_what_all_scripts_share_is_read_only() {
+fn cve_2022_24735_and_24736_shared_tables_are_read_only() {
     let readonly = "-ERR user_script:1: Attempt to modify a readonly table*";
     check(&[
         ("x = 1", readonly),
@@ -208,7 +208,7 @@ fn cve_2024_31449_hexadecimal_digits_are_at_most_eight() {
 }
 
 #[test]
-fn cve_2024_46981_no_script_runs_when_something_is_collected() {
+fn cve_2024_46981_no_script_runs_during_garbage_collection() {
     check(&[
         (
             "return newproxy",
@@ -223,7 +223,7 @@ fn cve_2024_46981_no_script_runs_when_something_is_collected() {
 }
 
 #[test]
-fn cve_2025_46817_unpack_counts_what_it_gives() {
+fn cve_2025_46817_unpack_counts_its_results() {
     let many = "-ERR user_script:1: too many results to unpack*";
     check(&[
         ("return {unpack({1, 2, 3}, -2, 2147483647)}", many),
@@ -284,7 +284,7 @@ fn redis_14163_errors_without_a_text_are_errors() {
 }
 
 #[test]
-fn cve_2025_67733_line_ends_become_spaces() {
+fn cve_2025_67733_line_ends_in_replies_become_spaces() {
     check(&[
         ("return redis.error_reply('x\\r\\n+OK')", "-ERR x  +OK"),
         ("return redis.status_reply('x\\r\\n+OK')", "+x  +OK"),
@@ -321,7 +321,7 @@ fn errors_of_many_kinds_are_counted_up_to_a_bound() {
 }
 
 #[test]
-fn dear_patterns_are_refused() {
+fn expensive_patterns_are_refused() {
     check(&[
         (
             "return string.find(string.rep('x', 300), string.rep('(.-)', 40))",

@@ -37,7 +37,7 @@ fn names(client: &mut Client) -> BTreeSet<String> {
 }
 
 #[test]
-fn scripts_find_what_they_find_in_redis() {
+fn scripts_have_the_globals_of_redis() {
     let Some(real) = RealServer::start(Kind::Redis, &[]) else { return };
     let ours = server();
     let [real, mut ours] = [real.addr(), ours.addr()].map(|address| names(&mut Client::connect(address)));

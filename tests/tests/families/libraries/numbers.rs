@@ -14,7 +14,7 @@ fn argument(rng: &mut Rng) -> String {
 }
 
 #[test]
-fn bits_are_those_of_redis() {
+fn bit_operations_give_the_results_of_redis() {
     const NAMES: &[&str] = &[
         "tobit", "tohex", "bnot", "band", "bor", "bxor", "lshift", "rshift", "arshift", "rol", "ror", "bswap",
     ];

@@ -26,7 +26,7 @@ fn change(rng: &mut Rng) -> String {
 }
 
 #[test]
-fn tables_that_grow_have_their_keys_where_redis_has_them() {
+fn growing_tables_iterate_in_the_order_of_redis() {
     compare(2000, |rng| {
         let first = *rng.pick(&["{}", "{1, 2, 3}", "{a = 1}", "{1, 2, nil, 4, a = 5, b = 6}"]);
         let changes: Vec<String> = (0..rng.below(60)).map(|_| change(rng)).collect();

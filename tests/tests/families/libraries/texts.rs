@@ -40,7 +40,7 @@ fn acl_check_cmd_knows_commands() {
 }
 
 #[test]
-fn script_help_names_what_there_is() {
+fn script_help_lists_the_subcommands() {
     let mut scenario = scenario();
     scenario.check_that("SCRIPT HELP", |reply| {
         let text = reply.to_string();

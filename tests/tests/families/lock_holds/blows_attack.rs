@@ -88,7 +88,7 @@ fn strike(client: &mut Client, anew: &str) -> usize {
 }
 
 #[test]
-fn whatever_becomes_of_the_key_and_the_connections_nobody_is_stranded() {
+fn no_waiter_is_stranded_by_changes_of_the_key_or_lost_connections() {
     for threads in [1, 2, 4] {
         for kind in KINDS {
             let server = Server::builder().port(0).threads(threads).start();

@@ -21,7 +21,7 @@ fn check_graph(server: &mut Simulation, main: u64) {
 /// An owner that already holds some of the locks that it requests together does not wait for those, until it loses
 /// them.
 #[test]
-fn who_loses_one_of_the_locks_that_it_waits_for_together_waits_for_it_again() {
+fn a_multi_lock_waiter_waits_again_for_a_lock_that_it_loses() {
     for end in [
         "CLOCK.ADVANCE 200",
         "LOCK.RELEASE k2 a",
@@ -52,7 +52,7 @@ fn who_loses_one_of_the_locks_that_it_waits_for_together_waits_for_it_again() {
 
 /// An owner that loses a lock which is then free has nobody to wait for.
 #[test]
-fn who_loses_a_lock_that_is_free_then_goes_on_waiting() {
+fn a_multi_lock_waiter_that_loses_a_free_lock_keeps_waiting() {
     for end in ["CLOCK.ADVANCE 200", "DEL k2", "FLUSHALL", "RENAME k2 k3"] {
         let (mut server, main, [a, b]) = server();
         server.ask(main, "LOCK.ACQUIRE k0 x");
@@ -70,7 +70,7 @@ fn who_loses_a_lock_that_is_free_then_goes_on_waiting() {
 
 /// An owner that is given a lock at once may be waiting for another one by another request.
 #[test]
-fn a_grant_at_once_that_closes_a_cycle_ends_the_other_wait_of_who_got_the_lock() {
+fn an_immediate_grant_that_closes_a_cycle_ends_the_owners_other_wait() {
     let (mut server, main, [a, same, b, c]) = server();
     server.ask(b, "LOCK.ACQUIRE k2 b");
     server.ask(c, "LOCK.ACQUIRE k1 c SHARED");
@@ -88,7 +88,7 @@ fn a_grant_at_once_that_closes_a_cycle_ends_the_other_wait_of_who_got_the_lock()
 
 /// So may an owner that is given a lock by another owner, or by a script that writes it as Redisson's do.
 #[test]
-fn a_lock_that_is_given_away_ends_the_wait_that_closes_a_cycle_by_that() {
+fn a_transfer_ends_the_wait_that_now_closes_a_cycle() {
     const OWNER: &str = "8743c9c0-0795-4907-87fd-6c719a6b4586:1";
     for give in [
         format!("LOCK.TRANSFER c x {OWNER}"),
@@ -110,7 +110,7 @@ fn a_lock_that_is_given_away_ends_the_wait_that_closes_a_cycle_by_that() {
 
 /// A lock that a transaction gives and takes back closes no cycle.
 #[test]
-fn a_cycle_that_a_transaction_opens_again_ends_no_wait() {
+fn a_cycle_that_the_same_transaction_opens_ends_no_wait() {
     let (mut server, main, [a, b]) = server();
     server.ask(b, "LOCK.ACQUIRE b b");
     server.ask(main, "LOCK.ACQUIRE c x");
@@ -125,7 +125,7 @@ fn a_cycle_that_a_transaction_opens_again_ends_no_wait() {
 }
 
 /// The readers of `k` wait for `r`. `r` wants to share `k` and `k0`, and waits for `k0` alone.
-fn who_shares_several(server: &mut Simulation, main: u64, r: u64, readers: &[(u64, &str)]) {
+fn wait_to_share_several(server: &mut Simulation, main: u64, r: u64, readers: &[(u64, &str)]) {
     server.ask(main, "LOCK.ACQUIRE k0 x EXCLUSIVE");
     server.ask(r, "LOCK.ACQUIRE k9 r");
     for (client, reader) in readers {
@@ -139,14 +139,14 @@ fn who_shares_several(server: &mut Simulation, main: u64, r: u64, readers: &[(u6
 /// A writer keeps a lock from waiters behind it that share it among others; so does a reader that waits until it can
 /// write.
 #[test]
-fn a_writer_that_passes_who_shares_several_locks_may_close_a_cycle() {
+fn a_writer_that_passes_multi_lock_readers_may_close_a_cycle() {
     for (readers, line) in [
         (&["h"][..], "LOCK.ACQUIRE k p EXCLUSIVE PRIORITY 1 BLOCK 0"),
         (&["h", "p"], "LOCK.CONVERT k p EXCLUSIVE BLOCK 0"),
     ] {
         let (mut server, main, [r, h, p]) = server();
         let readers: Vec<(u64, &str)> = [h, p].into_iter().zip(readers.iter().copied()).collect();
-        who_shares_several(&mut server, main, r, &readers);
+        wait_to_share_several(&mut server, main, r, &readers);
         assert_eq!(server.ask(p, line), "-DEADLOCK p -> k -> h -> k9 -> r -> k -> p\r\n", "{line}");
         // A writer behind such a waiter keeps nothing from it.
         assert_eq!(server.ask(main, "LOCK.ACQUIRE k q EXCLUSIVE BLOCK 0"), "");
@@ -159,9 +159,9 @@ fn a_writer_that_passes_who_shares_several_locks_may_close_a_cycle() {
 
 /// A lone reader writes at once, and keeps the lock from those who wait to share it among others.
 #[test]
-fn a_conversion_at_once_ends_the_wait_that_closes_a_cycle_by_that() {
+fn an_immediate_conversion_ends_the_wait_that_now_closes_a_cycle() {
     let (mut server, main, [r, p, same]) = server();
-    who_shares_several(&mut server, main, r, &[(p, "p")]);
+    wait_to_share_several(&mut server, main, r, &[(p, "p")]);
     server.ask(same, "LOCK.CONVERT k p EXCLUSIVE");
     assert_eq!(server.read(p), "-DEADLOCK p -> k9 -> r -> k -> p\r\n");
     check_graph(&mut server, main);
@@ -169,7 +169,7 @@ fn a_conversion_at_once_ends_the_wait_that_closes_a_cycle_by_that() {
 
 /// An owner that holds one of the locks that it requests together does not wait for that lock, whoever else does.
 #[test]
-fn a_reader_that_waits_for_several_locks_does_not_wait_for_the_conversion_of_one_that_it_reads() {
+fn a_multi_lock_reader_does_not_wait_for_a_conversion_of_its_lock() {
     let (mut server, main, [a, c, same]) = server();
     server.ask(main, "LOCK.MACQUIRE 2 m l d SHARED PX 50");
     server.ask(c, "LOCK.ACQUIRE l c SHARED");
@@ -190,7 +190,7 @@ fn a_reader_that_waits_for_several_locks_does_not_wait_for_the_conversion_of_one
 /// Waiters that share several locks block no client that shares one of them, except through a client that wants that
 /// lock alone.
 #[test]
-fn who_shares_one_lock_does_not_wait_for_who_shares_several_behind_a_writer() {
+fn a_reader_does_not_wait_for_multi_lock_readers_behind_a_writer() {
     let (mut server, main, [e, b, c, other]) = server();
     for line in ["LOCK.ACQUIRE k x EXCLUSIVE", "LOCK.ACQUIRE k0 x EXCLUSIVE"] {
         server.ask(main, line);
@@ -219,7 +219,7 @@ fn who_shares_one_lock_does_not_wait_for_who_shares_several_behind_a_writer() {
 /// If an owner has several waits for a lock, the first counts: once served by it, the owner need not wait by the
 /// others.
 #[test]
-fn who_stands_between_two_waits_of_an_owner_waits_for_it_alone() {
+fn a_waiter_between_two_waits_of_an_owner_is_not_waited_for() {
     let (mut server, main, [r, m, same, z]) = server();
     for key in ["k", "k1", "j"] {
         server.ask(main, &format!("LOCK.ACQUIRE {key} x EXCLUSIVE"));
@@ -240,7 +240,7 @@ fn who_stands_between_two_waits_of_an_owner_waits_for_it_alone() {
 
 /// A key for which a client waits as a lock is one, whatever its owners are named and however they came there.
 #[test]
-fn a_lock_that_comes_to_its_key_by_itself_may_close_a_cycle() {
+fn a_lock_written_or_renamed_into_its_key_may_close_a_cycle() {
     for come in [
         &["HSET k2 mode read d 1"][..],
         &["HSET k2 mode write d:write 1"],
@@ -301,7 +301,7 @@ fn an_exchange_of_databases_may_close_a_cycle() {
 
 /// An owner that waits for a lock which has changed its kind gets an error, and waits for nobody.
 #[test]
-fn a_wait_that_ends_by_what_closes_a_cycle_is_in_none() {
+fn a_wait_that_ends_with_an_error_is_in_no_cycle() {
     for give in ["'set', 'c', 'a', 'nx', 'px', 10000", "'lock.acquire', 'c', 'a', 'SHARED'"] {
         let (mut server, main, [a, b]) = server();
         server.ask(b, "LOCK.ACQUIRE b b");
@@ -345,7 +345,7 @@ fn thousands_of_waits_of_one_owner_are_checked_at_once() {
 
 /// A cycle closed by an owner of Redisson refuses no request outside it, even if the owner is part of it.
 #[test]
-fn a_request_that_passes_a_waiter_is_refused_for_no_cycle_that_was_there() {
+fn a_passing_request_is_not_refused_for_an_older_cycle() {
     const OWNER: &str = "8743c9c0-0795-4907-87fd-6c719a6b4586:1";
     for (low, hi, waits_for_x) in
         [("", "", false), ("", " PRIORITY 1", false), (" PRIORITY -1", "", false), ("", " PRIORITY 1", true)]

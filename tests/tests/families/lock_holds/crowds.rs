@@ -105,7 +105,7 @@ fn the_graph_of_many_requests_for_the_same_locks_is_capped_and_says_so() {
 }
 
 #[test]
-fn names_that_are_long_leave_out_others_of_a_graph() {
+fn long_owner_names_leave_out_other_owners_of_the_graph() {
     let (mut server, main) = server();
     let name = "n".repeat(1 << 20);
     for lock in 0..20 {
@@ -118,7 +118,7 @@ fn names_that_are_long_leave_out_others_of_a_graph() {
 
 /// The product of patterns and channels, which clients choose, does not determine the time of a request.
 #[test]
-fn patterns_are_matched_with_a_number_of_channels_that_is_bounded() {
+fn patterns_are_matched_with_a_bounded_number_of_channels() {
     const LOCKS: usize = 300;
     let (mut server, main) = server();
     let [patterns, channels] = [server.connect(), server.connect()];
@@ -141,7 +141,7 @@ fn patterns_are_matched_with_a_number_of_channels_that_is_bounded() {
 
 /// Redisson's readers are too many for a lookup of each one every time. Their leases count all the same.
 #[test]
-fn leases_of_many_foreign_readers_count_whatever_becomes_of_them() {
+fn leases_of_many_foreign_readers_are_counted() {
     const FOREIGN: usize = 70;
     let (mut server, main) = server();
     let script = "for n = 1, ARGV[1] do \
@@ -174,7 +174,7 @@ fn leases_of_many_foreign_readers_count_whatever_becomes_of_them() {
 
 /// Names of locks, which do not count as names of owners, take room too, in both forms of the reply.
 #[test]
-fn names_of_locks_that_are_long_leave_out_others_of_a_graph() {
+fn long_lock_names_leave_out_other_locks_of_the_graph() {
     let (mut server, main) = server();
     let holder = server.connect();
     let name = "n".repeat(2 << 20);
@@ -193,7 +193,7 @@ fn names_of_locks_that_are_long_leave_out_others_of_a_graph() {
 
 /// The name of a lock stands once, however many arrows lead to it and from it.
 #[test]
-fn graphviz_is_told_the_name_of_a_lock_once() {
+fn the_dot_graph_contains_the_name_of_a_lock_once() {
     let (mut server, main) = server();
     let [key, other] = [b'n', b'\\'].map(|byte| char::from(byte).to_string().repeat(1 << 20));
     for reader in 0..30 {
@@ -213,7 +213,7 @@ fn graphviz_is_told_the_name_of_a_lock_once() {
 
 /// The graph is about waits: holders are left out first.
 #[test]
-fn holders_crowd_out_no_wait() {
+fn the_graph_leaves_out_holders_before_waits() {
     let (mut server, main) = server();
     readers_and_writers(&mut server, main, 100_000, 1);
     server.ask(main, "LOCK.ACQUIRE other h PX 100000");
@@ -228,7 +228,7 @@ fn holders_crowd_out_no_wait() {
 
 /// Checks the share that each lock has of the room for its holders and first waiters, in both forms of the reply.
 #[test]
-fn many_waiters_of_one_lock_crowd_out_no_other_lock() {
+fn many_waiters_of_one_lock_leave_room_for_other_locks_in_the_graph() {
     const WAITERS: usize = 100_000;
     const OTHERS: usize = 3;
     let (mut server, main) = server();
@@ -263,7 +263,7 @@ fn many_waiters_of_one_lock_crowd_out_no_other_lock() {
 
 /// A name that has no room by itself does not exclude the others.
 #[test]
-fn one_name_that_is_too_long_is_left_out_alone() {
+fn only_the_name_that_is_too_long_is_left_out() {
     let (mut server, main) = server();
     let holder = server.connect();
     let long = "n".repeat(17 << 20);
@@ -300,7 +300,7 @@ fn cycles_of_long_names_are_left_out() {
 }
 
 #[test]
-fn a_cycle_is_refused_beside_a_crowd() {
+fn a_cycle_is_refused_despite_many_readers_and_writers() {
     let (mut server, main) = server();
     readers_and_writers(&mut server, main, 300, 200);
     server.ask(main, "LOCK.ACQUIRE x one PX 100000");
@@ -322,7 +322,7 @@ fn cycles(server: &mut Simulation, main: u64) -> Vec<String> {
 
 /// A cycle is found beside a crowd, and through the crowd.
 #[test]
-fn the_graph_names_cycles_beside_and_through_a_crowd() {
+fn the_graph_names_cycles_among_and_apart_from_many_waiters() {
     let [one, two] = THREADS;
     for crowd in ["a-lock", "z-lock"] {
         let (mut server, main) = server();
@@ -360,7 +360,7 @@ fn the_graph_names_cycles_beside_and_through_a_crowd() {
 }
 
 #[test]
-fn a_connection_is_told_once_that_a_lock_is_contended() {
+fn a_connection_gets_one_contention_push_for_many_holds() {
     let (mut server, _) = server();
     let [holder, other, waiter] = [(); 3].map(|()| server.connect());
     server.ask(holder, "HELLO 3");
@@ -376,7 +376,7 @@ fn a_connection_is_told_once_that_a_lock_is_contended() {
 }
 
 #[test]
-fn what_is_remembered_of_ended_locks_is_bounded_in_bytes() {
+fn the_memory_of_ended_locks_is_bounded() {
     let (mut server, main) = server();
     let name = "n".repeat(10_000);
     for lock in 0..1000 {
@@ -399,7 +399,7 @@ fn what_is_remembered_of_ended_locks_is_bounded_in_bytes() {
 
 /// Tokens of resources outlive FLUSHALL. They are bounded, and cause no write to be refused.
 #[test]
-fn fenced_resources_are_bounded_in_bytes_and_apart_from_maxmemory() {
+fn fenced_resources_are_bounded_and_not_part_of_maxmemory() {
     const MAX: i64 = 4 << 20;
     let (mut server, main) = server();
     let before = number(&server.ask(main, "MEMORY STATS"), "total.allocated");
@@ -433,7 +433,7 @@ fn fenced_resources_are_bounded_in_bytes_and_apart_from_maxmemory() {
 
 /// Sections, patterns, the history, rules and partitions outlive FLUSHALL. They cause no write to be refused.
 #[test]
-fn tools_of_tests_are_apart_from_maxmemory() {
+fn test_tools_do_not_count_towards_maxmemory() {
     let (mut server, main) = server();
     let before = number(&server.ask(main, "MEMORY STATS"), "total.allocated");
     let (name, short) = ("n".repeat(2_000), "s".repeat(1_000));
@@ -459,7 +459,7 @@ fn tools_of_tests_are_apart_from_maxmemory() {
 
 /// The end of a latch stays until its waiters have been served, and then until keys need the memory.
 #[test]
-fn how_latches_have_ended_makes_no_write_be_refused() {
+fn remembered_ends_of_latches_cause_no_refused_write() {
     let (mut server, main) = server();
     let waiter = server.connect();
     let before = number(&server.ask(main, "MEMORY STATS"), "total.allocated");
@@ -477,7 +477,7 @@ fn how_latches_have_ended_makes_no_write_be_refused() {
 }
 
 #[test]
-fn waits_for_numbers_of_clients_are_woken_by_clients_alone() {
+fn waits_that_count_clients_are_not_woken_by_key_changes() {
     let (mut server, main) = server();
     let waits =
         ["AWAIT.BLOCKED 1000", "AWAIT.CLIENTS 1000", "AWAIT.WAITERS lock 1000", "AWAIT.SUBSCRIBERS c 1000"];
@@ -500,7 +500,7 @@ fn waits_for_numbers_of_clients_are_woken_by_clients_alone() {
 }
 
 #[test]
-fn a_wait_for_clients_of_a_name_hears_of_names() {
+fn await_clients_by_name_is_woken_by_renames() {
     for (naming, unnaming) in [("CLIENT SETNAME me", "CLIENT SETNAME you"), ("HELLO 3 SETNAME me", "RESET")] {
         let (mut server, _) = server();
         let [waiter, other] = [server.connect(), server.connect()];
@@ -514,7 +514,7 @@ fn a_wait_for_clients_of_a_name_hears_of_names() {
 }
 
 #[test]
-fn a_long_turn_of_the_clock_renews_no_more_leases_than_instants() {
+fn a_long_advance_renews_many_leases_at_the_same_instants() {
     let (mut server, main) = server();
     for lock in 0..500 {
         server.ask(main, &format!("LOCK.ACQUIRE lock-{lock} owner SESSION PX 1000"));
@@ -528,7 +528,7 @@ fn a_long_turn_of_the_clock_renews_no_more_leases_than_instants() {
 }
 
 #[test]
-fn a_turn_with_very_many_deadlines_lets_others_be_answered() {
+fn other_clients_are_served_during_an_advance_with_many_deadlines() {
     const KEYS: i64 = 140_000;
     let (mut server, main) = server();
     let script = "for key = 1, ARGV[1] do redis.call('set', 'key' .. key, 'v', 'px', key) end";
@@ -543,7 +543,7 @@ fn a_turn_with_very_many_deadlines_lets_others_be_answered() {
 }
 
 #[test]
-fn waits_for_another_state_of_a_key_or_another_event_are_not_tried_again() {
+fn waits_for_an_unrelated_key_state_or_event_are_not_rechecked() {
     let (mut server, main) = server();
     server.ask(main, "CONFIG SET lock-history yes");
     let waits = ["AWAIT.KEY k TYPE hash", "AWAIT.EVENT mark COUNT 1000", "AWAIT.EVENT acquired KEY x*"];

@@ -12,7 +12,7 @@ fn server<const N: usize>() -> (Simulation, u64, [u64; N]) {
 }
 
 #[test]
-fn who_would_close_a_cycle_is_told_of_it_and_keeps_what_it_has() {
+fn a_request_that_would_close_a_cycle_gets_deadlock() {
     let (mut server, main, [a, b]) = server();
     server.ask(a, "LOCK.ACQUIRE k1 a");
     server.ask(b, "LOCK.ACQUIRE k2 b");
@@ -32,7 +32,7 @@ fn who_would_close_a_cycle_is_told_of_it_and_keeps_what_it_has() {
 /// A waiter that wants to share several locks does not wait for readers of those that can be read, and does not block
 /// them.
 #[test]
-fn readers_and_who_wants_to_read_several_locks_do_not_wait_for_each_other() {
+fn readers_and_multi_lock_readers_do_not_wait_for_each_other() {
     let (mut server, main, [several, reader, other]) = server();
     server.ask(main, "CLOCK.FREEZE");
     server.ask(main, "LOCK.ACQUIRE j c EXCLUSIVE");
@@ -51,7 +51,7 @@ fn readers_and_who_wants_to_read_several_locks_do_not_wait_for_each_other() {
 }
 
 #[test]
-fn a_reader_behind_who_wants_to_read_several_locks_is_served_when_no_writer_waits_any_more() {
+fn a_reader_behind_a_multi_lock_reader_is_served_once_no_writer_waits() {
     let (mut server, main, [writer, several, reader]) = server();
     for line in ["CLOCK.FREEZE", "LOCK.ACQUIRE j c EXCLUSIVE", "LOCK.ACQUIRE k b SHARED"] {
         server.ask(main, line);
@@ -70,7 +70,7 @@ fn a_reader_behind_who_wants_to_read_several_locks_is_served_when_no_writer_wait
 }
 
 #[test]
-fn a_longer_cycle_is_named_by_its_shortest_way() {
+fn the_error_names_the_shortest_cycle() {
     let (mut server, _, clients) = server::<4>();
     for (n, client) in clients.iter().enumerate() {
         server.ask(*client, &format!("LOCK.ACQUIRE k{n} o{n}"));
@@ -162,7 +162,7 @@ fn the_graph_shows_waits_and_cycles() {
 }
 
 #[test]
-fn redisson_s_fair_waiters_are_in_the_graph_and_others_when_asked_for() {
+fn fair_waiters_of_redisson_are_in_the_graph_others_only_with_inferred() {
     let (mut server, main, [fair, plain]) = server();
     server.ask(main, "LOCK.ACQUIRE k a");
     server.ask(fair, "SUBSCRIBE redisson_lock__channel:{k}:8743c9c0-0795-4907-87fd-6c719a6b4586:1");
@@ -183,7 +183,7 @@ fn redisson_s_fair_waiters_are_in_the_graph_and_others_when_asked_for() {
 
 /// An owner that waits twice comes to hold the lock for which those behind it wait.
 #[test]
-fn a_hand_off_that_closes_a_cycle_ends_the_other_wait_of_who_got_the_lock() {
+fn a_grant_that_closes_a_cycle_ends_the_new_holders_other_wait() {
     let (mut server, main, [a, b, c]) = server();
     server.ask(a, "HELLO 3");
     server.ask(c, "LOCK.ACQUIRE k1 c");
@@ -214,7 +214,7 @@ fn a_hand_off_that_closes_a_cycle_ends_the_other_wait_of_who_got_the_lock() {
 
 /// Two blocking connections of one owner, one of which requests several locks, form such a cycle too.
 #[test]
-fn a_hand_off_that_closes_a_cycle_ends_a_blocked_wait_of_the_same_owner() {
+fn a_grant_that_closes_a_cycle_ends_the_new_holders_blocked_wait() {
     let (mut server, _, [a, same, b, c]) = server();
     server.ask(c, "LOCK.ACQUIRE k1 c");
     server.ask(b, "LOCK.ACQUIRE k2 b");
@@ -230,7 +230,7 @@ fn a_hand_off_that_closes_a_cycle_ends_a_blocked_wait_of_the_same_owner() {
 
 /// The wait of a Redisson owner in a fair queue is known, whatever the configuration.
 #[test]
-fn who_would_wait_for_a_fair_waiter_of_redisson_s_that_waits_for_it_is_refused() {
+fn a_cycle_through_a_fair_waiter_of_redisson_is_refused() {
     const OWNER: &str = "8743c9c0-0795-4907-87fd-6c719a6b4586:1";
     let (mut server, main, [a, redisson]) = server();
     server.ask(a, "LOCK.ACQUIRE k1 a");
@@ -258,7 +258,7 @@ fn who_would_wait_for_a_fair_waiter_of_redisson_s_that_waits_for_it_is_refused()
 /// The history tells for which lock the waiters of a shared subscription wait, and may be wrong. The configuration
 /// decides whether a client that would close such a cycle is refused.
 #[test]
-fn who_would_close_an_inferred_cycle_is_refused_when_the_configuration_says_so() {
+fn an_inferred_cycle_is_refused_if_the_configuration_says_so() {
     const OWNER: &str = "8743c9c0-0795-4907-87fd-6c719a6b4586:1";
     const TRY: &str = "EVAL \"if redis.call('exists', KEYS[1]) == 0 or redis.call('hexists', KEYS[1], ARGV[2]) == 1 \
         then redis.call('hincrby', KEYS[1], ARGV[2], 1) redis.call('pexpire', KEYS[1], ARGV[1]) return nil end \
@@ -281,7 +281,7 @@ fn who_would_close_an_inferred_cycle_is_refused_when_the_configuration_says_so()
 
 /// A writer's field, and the name that its scripts use, has a suffix: it is the same owner.
 #[test]
-fn a_cycle_through_a_read_write_lock_of_redissons_is_found_while_it_is_waited_for() {
+fn a_cycle_through_a_read_write_lock_of_redisson_is_found() {
     const OWNER: &str = "8743c9c0-0795-4907-87fd-6c719a6b4586:1";
     const WRITE: &str = "EVAL \"local mode = redis.call('hget', KEYS[1], 'mode') \
         if mode == false then redis.call('hset', KEYS[1], 'mode', 'write') redis.call('hset', KEYS[1], ARGV[2], 1) \
@@ -363,7 +363,7 @@ fn several_locks_are_taken_together_or_not_at_all() {
 }
 
 #[test]
-fn who_waits_for_several_locks_is_served_when_first_in_all_queues_and_all_are_free() {
+fn a_multi_lock_waiter_is_served_once_it_is_first_in_every_queue() {
     let (mut server, main, [several, late, other]) = server();
     server.ask(main, "LOCK.ACQUIRE x h");
     server.ask(main, "LOCK.ACQUIRE y h");
@@ -382,7 +382,7 @@ fn who_waits_for_several_locks_is_served_when_first_in_all_queues_and_all_are_fr
 }
 
 #[test]
-fn who_stops_waiting_for_several_locks_strands_nobody() {
+fn ending_a_wait_for_several_locks_strands_no_waiter() {
     for end in ["close", "kill", "unblock", "timeout", "cancel"] {
         let (mut server, main, [several, late, other]) = server();
         server.ask(main, "CLOCK.FREEZE");
@@ -407,7 +407,7 @@ fn who_stops_waiting_for_several_locks_strands_nobody() {
 }
 
 #[test]
-fn requests_for_several_locks_close_cycles_too() {
+fn a_request_for_several_locks_can_close_a_cycle() {
     let (mut server, main, [a, b, c]) = server();
     server.ask(a, "LOCK.ACQUIRE x a");
     server.ask(b, "LOCK.ACQUIRE y b");
@@ -424,7 +424,7 @@ fn requests_for_several_locks_close_cycles_too() {
 /// A client with a higher priority stands before those who wait already: it does not wait for them, and they wait for
 /// it.
 #[test]
-fn a_priority_decides_who_waits_for_whom() {
+fn the_priority_determines_the_wait_for_graph() {
     let (mut server, main, [low, high]) = server();
     server.ask(main, "LOCK.ACQUIRE x h");
     server.ask(main, "LOCK.ACQUIRE z o");
@@ -449,7 +449,7 @@ fn a_priority_decides_who_waits_for_whom() {
 
 /// A request that passes others by its priority is checked at once: they wait for its owner from now on.
 #[test]
-fn a_request_that_passes_who_its_owner_waits_for_is_refused_at_once() {
+fn a_request_that_passes_a_waiter_of_its_cycle_is_refused_at_once() {
     let cycle = "-DEADLOCK hi -> k2 -> low -> k -> hi\r\n";
     for (holder, low, hi, told) in [
         ("", "", " PRIORITY 10", cycle),
@@ -485,7 +485,7 @@ fn a_request_that_passes_who_its_owner_waits_for_is_refused_at_once() {
 
 /// A passed owner also waits through other waiters between, and through a writer for whom both must wait.
 #[test]
-fn who_is_passed_waits_also_through_others() {
+fn a_passed_waiter_also_waits_through_others() {
     let (mut server, main, [a, b, c]) = server();
     [a, b, c].iter().for_each(|client| drop(server.ask(*client, "HELLO 3")));
     server.ask(main, "LOCK.ACQUIRE k h EXCLUSIVE");
@@ -507,7 +507,7 @@ fn who_is_passed_waits_also_through_others() {
 
 /// An owner that wants several locks does not wait for those that it holds.
 #[test]
-fn what_an_owner_holds_of_several_locks_is_in_no_cycle() {
+fn a_multi_lock_waiter_does_not_wait_for_locks_that_it_holds() {
     let (mut server, _, [a, b]) = server();
     [a, b].iter().for_each(|client| drop(server.ask(*client, "HELLO 3")));
     server.ask(a, "LOCK.ACQUIRE k a");
@@ -532,7 +532,7 @@ fn what_an_owner_holds_of_several_locks_is_in_no_cycle() {
 
 /// A waiter that shares several locks waits behind others of its kind: such a wait can be in a cycle too.
 #[test]
-fn who_shares_several_locks_is_in_a_cycle_with_others_who_do() {
+fn multi_lock_readers_can_be_in_a_cycle_with_each_other() {
     let (mut server, main, [a, c, x]) = server();
     [a, c].iter().for_each(|client| drop(server.ask(*client, "HELLO 3")));
     server.ask(c, "LOCK.ACQUIRE k1 c EXCLUSIVE");

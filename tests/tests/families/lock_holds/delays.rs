@@ -14,7 +14,7 @@ fn server() -> (Simulation, u64) {
 }
 
 #[test]
-fn after_a_loss_nobody_gets_the_lock_for_so_long() {
+fn no_client_gets_a_lost_lock_during_its_delay() {
     for layout in ["", "EXCLUSIVE", "FAIR", "LAYOUT STRING"] {
         let (mut server, main) = server();
         let waiter = server.connect();
@@ -53,7 +53,7 @@ fn after_a_loss_nobody_gets_the_lock_for_so_long() {
 }
 
 #[test]
-fn who_ends_a_hold_on_purpose_ends_it_at_once() {
+fn a_release_or_delete_ends_a_hold_without_a_delay() {
     for end in [
         "LOCK.RELEASE l a",
         "DEL l",
@@ -75,7 +75,7 @@ fn who_ends_a_hold_on_purpose_ends_it_at_once() {
 }
 
 #[test]
-fn the_end_of_a_connection_is_a_loss_and_force_ends_the_delay() {
+fn a_disconnect_starts_the_delay_and_forceunlock_ends_it() {
     for layout in ["", "EXCLUSIVE", "LAYOUT STRING", "SHARED"] {
         let (mut server, main) = server();
         let [holder, waiter] = [server.connect(), server.connect()];
@@ -96,7 +96,7 @@ fn the_end_of_a_connection_is_a_loss_and_force_ends_the_delay() {
 }
 
 #[test]
-fn after_a_reader_was_lost_others_read_and_nobody_writes() {
+fn during_the_delay_of_a_reader_others_read_and_nobody_writes() {
     let (mut server, main) = server();
     let writer = server.connect();
     server.ask(main, "LOCK.ACQUIRE l a SHARED PX 1000 DELAY 3000");
@@ -113,7 +113,7 @@ fn after_a_reader_was_lost_others_read_and_nobody_writes() {
 }
 
 #[test]
-fn the_far_ends_of_a_delay() {
+fn a_delay_must_be_positive_and_may_be_the_maximum() {
     let mut s = ours::manual_scenario();
     s.run("CLOCK.SET 5000000");
     let range = "-ERR value is out of range, must be positive: *";
@@ -132,7 +132,7 @@ fn the_far_ends_of_a_delay() {
 }
 
 #[test]
-fn a_delay_is_in_the_database_of_its_lock_wherever_it_is_ended() {
+fn a_delay_stays_in_the_database_of_its_lock() {
     let (mut server, main) = server();
     server.ask(main, "SELECT 3");
     for n in 0..3 {
@@ -152,7 +152,7 @@ fn a_delay_is_in_the_database_of_its_lock_wherever_it_is_ended() {
 
 /// A key that has lost its deadline stays, and so does the delay, until a client ends it.
 #[test]
-fn a_delay_without_an_end_is_shown() {
+fn a_delay_without_a_deadline_stays_and_is_shown() {
     for layout in ["", "SHARED", "EXCLUSIVE", "LAYOUT STRING"] {
         let (mut server, main) = server();
         server.ask(main, &format!("LOCK.ACQUIRE k a PX 1000 DELAY 500 {layout}"));

@@ -22,7 +22,7 @@ fn messages(server: &mut Simulation, listener: u64) -> Vec<String> {
 }
 
 #[test]
-fn the_life_of_a_lock_is_told_on_its_channel() {
+fn the_events_of_a_lock_are_published_on_its_channel() {
     let (mut server, main, listener) = server();
     let waiter = server.connect();
     for line in [
@@ -65,7 +65,7 @@ fn the_life_of_a_lock_is_told_on_its_channel() {
 }
 
 #[test]
-fn how_waits_end_is_told() {
+fn the_end_of_a_wait_is_published() {
     let (mut server, main, listener) = server();
     let [one, two, three] = [0; 3].map(|_| server.connect());
     server.ask(one, "LOCK.ACQUIRE k1 a");
@@ -88,7 +88,7 @@ fn how_waits_end_is_told() {
 }
 
 #[test]
-fn who_listens_to_everything_is_sent_what_redis_would_send() {
+fn a_subscriber_to_all_channels_gets_only_what_redis_publishes() {
     let (mut server, main, listener) = server();
     let all = server.connect();
     server.ask(all, "PSUBSCRIBE *");
@@ -112,7 +112,7 @@ fn push(kind: &str, fields: &str) -> String {
 }
 
 #[test]
-fn a_resp3_connection_is_told_that_its_lock_is_lost() {
+fn a_resp3_connection_is_notified_of_a_lost_lock() {
     for (end, cause) in [
         ("CLOCK.ADVANCE 5000", "cause=expired"),
         ("DEL l", "cause=deleted"),
@@ -135,7 +135,7 @@ fn a_resp3_connection_is_told_that_its_lock_is_lost() {
 }
 
 #[test]
-fn who_gives_a_lock_back_or_speaks_resp2_is_pushed_nothing() {
+fn no_loss_is_pushed_after_a_release_or_over_resp2() {
     let (mut server, main, _) = server();
     let [holder, old] = [server.connect(), server.connect()];
     server.ask(holder, "HELLO 3");
@@ -148,7 +148,7 @@ fn who_gives_a_lock_back_or_speaks_resp2_is_pushed_nothing() {
 }
 
 #[test]
-fn a_resp3_holder_is_told_that_its_lock_is_contended() {
+fn a_resp3_holder_is_notified_of_contention() {
     let (mut server, main, _) = server();
     let [holder, waiter] = [server.connect(), server.connect()];
     server.ask(holder, "HELLO 3");
@@ -160,7 +160,7 @@ fn a_resp3_holder_is_told_that_its_lock_is_contended() {
 }
 
 #[test]
-fn of_a_hold_that_nothing_is_known_of_nothing_is_told() {
+fn an_unrecorded_holder_gets_no_push_about_contention() {
     let (mut server, main, _) = server();
     let [holder, waiter] = [server.connect(), server.connect()];
     server.ask(holder, "HELLO 3");
@@ -173,7 +173,7 @@ fn of_a_hold_that_nothing_is_known_of_nothing_is_told() {
 }
 
 #[test]
-fn the_holder_that_is_told_of_contention_is_called_by_its_name() {
+fn a_contention_push_names_the_owner() {
     for layout in ["EXCLUSIVE", "LAYOUT STRING"] {
         let (mut server, _, _) = server();
         let [holder, waiter] = [server.connect(), server.connect()];
@@ -187,7 +187,7 @@ fn the_holder_that_is_told_of_contention_is_called_by_its_name() {
 
 /// The event comes whether a client waits for the lock or not.
 #[test]
-fn a_lock_that_is_flushed_is_told_of_once() {
+fn a_flushed_lock_causes_one_event() {
     let (mut server, main, listener) = server();
     let waiter = server.connect();
     for line in ["CONFIG SET lock-history yes", "LOCK.ACQUIRE k a", "LOCK.ACQUIRE l a"] {
@@ -209,7 +209,7 @@ fn a_lock_that_is_flushed_is_told_of_once() {
 }
 
 #[test]
-fn a_fenced_lock_is_told_of_by_its_grant() {
+fn events_of_a_fenced_lock_contain_its_grant() {
     let (mut server, main, listener) = server();
     let waiter = server.connect();
     server.ask(main, "LOCK.ACQUIRE l a SHARED");
@@ -229,7 +229,7 @@ fn a_fenced_lock_is_told_of_by_its_grant() {
 }
 
 #[test]
-fn many_holds_of_one_connection_are_all_told_of_a_flush() {
+fn a_connection_is_notified_of_every_hold_lost_by_a_flush() {
     let (mut server, main, _) = server();
     let holder = server.connect();
     server.ask(holder, "HELLO 3");
@@ -244,7 +244,7 @@ fn many_holds_of_one_connection_are_all_told_of_a_flush() {
 }
 
 #[test]
-fn locks_are_scanned_by_owner_name_and_who_waits() {
+fn lock_scan_filters_by_owner_name_and_waiters() {
     let (mut server, main, _) = server();
     let waiter = server.connect();
     for n in 0..30 {
@@ -304,7 +304,7 @@ fn scanned(server: &mut Simulation, main: u64, options: &str) -> (Vec<String>, u
 }
 
 #[test]
-fn the_queue_of_a_fair_lock_is_no_lock_when_it_has_been_deleted() {
+fn a_deleted_queue_of_a_fair_lock_is_not_scanned_as_a_lock() {
     let (mut server, main, _) = server();
     let waiter = server.connect();
     server.ask(main, "LOCK.ACQUIRE l a FAIR");
@@ -315,7 +315,7 @@ fn the_queue_of_a_fair_lock_is_no_lock_when_it_has_been_deleted() {
 }
 
 #[test]
-fn locks_that_are_free_and_waited_for_are_scanned() {
+fn free_locks_with_waiters_are_scanned() {
     let (mut server, main, _) = server();
     let [busy, several] = [server.connect(), server.connect()];
     server.ask(main, "LOCK.ACQUIRE held a");
@@ -351,7 +351,7 @@ fn locks_that_are_free_and_waited_for_are_scanned() {
 }
 
 #[test]
-fn conversions_are_told_and_who_waits_for_one_is_a_contender() {
+fn conversions_are_published_and_a_waiting_one_is_contention() {
     let (mut server, main, listener) = server();
     let [reader, other] = [server.connect(), server.connect()];
     server.ask(other, "HELLO 3");
@@ -377,7 +377,7 @@ fn conversions_are_told_and_who_waits_for_one_is_a_contender() {
 }
 
 #[test]
-fn habits_that_go_wrong_some_day_are_told() {
+fn risky_habits_are_published_as_lint_events() {
     let (mut server, main, listener) = server();
     server.ask(main, "CONFIG SET lock-history yes");
     for line in [

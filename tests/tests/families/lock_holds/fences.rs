@@ -24,7 +24,7 @@ fn a_token_is_checked_against_the_grants_of_a_lock() {
 }
 
 #[test]
-fn a_transaction_whose_token_is_stale_runs_nothing() {
+fn a_transaction_with_a_stale_token_runs_nothing() {
     let mut s = ours::manual_scenario();
     s.run("LOCK.ACQUIRE l a PX 1000");
     for line in ["MULTI", "SET k 1", "LOCK.ASSERT l 1"] {
@@ -70,7 +70,7 @@ fn a_token_is_checked_in_the_database_that_the_transaction_selects() {
 }
 
 #[test]
-fn a_script_whose_token_is_stale_ends_with_the_error() {
+fn a_script_with_a_stale_token_ends_with_the_error() {
     let mut s = ours::manual_scenario();
     s.run("LOCK.ACQUIRE l a");
     let script = "redis.call('LOCK.ASSERT', KEYS[1], ARGV[1]) return redis.call('SET', 'k', 'v')";
@@ -86,7 +86,7 @@ fn a_script_whose_token_is_stale_ends_with_the_error() {
 }
 
 #[test]
-fn a_resource_takes_no_token_below_the_highest() {
+fn a_resource_refuses_a_token_below_the_highest() {
     let mut s = ours::manual_scenario();
     s.check("LOCK.FENCE disk 5", "+OK").check("LOCK.FENCE disk 5", "+OK").check("LOCK.FENCE disk 7", "+OK");
     s.check("LOCK.FENCE disk 6", "-STALE token 6 is below the highest token 7");
@@ -113,7 +113,7 @@ fn a_resource_takes_no_token_below_the_highest() {
 }
 
 #[test]
-fn a_grant_raises_a_resource_s_highest_token_before_its_holder_has_written() {
+fn a_grant_raises_the_highest_token_of_a_resource_at_once() {
     let mut s = ours::manual_scenario();
     s.run("LOCK.ACQUIRE l a PX 1000 FENCE disk");
     s.check("LOCK.FENCE disk 1", "+OK").run("CLOCK.ADVANCE 1000");
@@ -127,7 +127,7 @@ fn a_grant_raises_a_resource_s_highest_token_before_its_holder_has_written() {
 }
 
 #[test]
-fn a_resource_is_told_where_the_token_of_one_hold_more_comes_from() {
+fn a_re_entry_keeps_the_token_source_of_a_resource() {
     let mut s = ours::manual_scenario();
     s.run("LOCK.ACQUIRE l a");
     s.run("LOCK.ACQUIRE l a FENCED FENCE disk");
@@ -142,7 +142,7 @@ fn a_resource_is_told_where_the_token_of_one_hold_more_comes_from() {
 /// The counters of two locks cannot be compared: a new holder's token might be below an old one's. A refused client has
 /// taken nothing.
 #[test]
-fn a_resource_takes_the_tokens_of_one_counter() {
+fn a_resource_accepts_the_tokens_of_one_counter_only() {
     let mut s = ours::manual_scenario();
     s.run("LOCK.ACQUIRE l a FENCED FENCE disk");
     let other = "-ERR this resource accepts tokens of the counter, not of the counter of another lock";
@@ -164,7 +164,7 @@ fn a_resource_takes_the_tokens_of_one_counter() {
 }
 
 #[test]
-fn the_tokens_of_a_fenced_read_write_lock_are_the_counter_s() {
+fn tokens_of_a_fenced_read_write_lock_come_from_the_counter() {
     let mut s = ours::manual_scenario();
     s.run("LOCK.ACQUIRE other x");
     s.run("LOCK.ACQUIRE l a SHARED FENCED FENCE disk");

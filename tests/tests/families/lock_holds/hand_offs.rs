@@ -39,7 +39,7 @@ fn a_lock_is_handed_over_at_once_or_when_the_delay_is_over() {
 }
 
 #[test]
-fn redisson_takes_a_lock_that_native_waiters_are_kept_from_and_newcomers_queue() {
+fn redisson_can_take_a_lock_during_the_handoff_delay() {
     let (mut server, main, native, _) = contended(50);
     server.ask(main, "LOCK.RELEASE l a");
     assert_eq!(server.ask(main, "LOCK.ACQUIRE l newcomer"), "$-1\r\n");
@@ -56,7 +56,7 @@ fn redisson_takes_a_lock_that_native_waiters_are_kept_from_and_newcomers_queue()
 }
 
 #[test]
-fn a_lock_is_handed_over_at_once_that_nobody_else_wants_or_whose_queue_is_redissons_own() {
+fn no_handoff_delay_applies_without_redisson_waiters_or_to_fair_locks() {
     let (mut server, main, native, redisson) = contended(50);
     server.send(redisson, "UNSUBSCRIBE");
     server.ask(main, "LOCK.RELEASE l a");
@@ -73,7 +73,7 @@ fn a_lock_is_handed_over_at_once_that_nobody_else_wants_or_whose_queue_is_rediss
 
 /// A client that takes the lock in between leaves nothing behind.
 #[test]
-fn a_delay_ends_with_the_last_who_waits() {
+fn a_handoff_delay_ends_with_its_last_waiter() {
     let (mut server, main, native, _) = contended(50);
     server.ask(main, "LOCK.RELEASE l a");
     server.close(native);

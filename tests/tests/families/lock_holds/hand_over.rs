@@ -62,7 +62,7 @@ fn a_read_hold_is_transferred_with_the_keys_of_its_leases() {
 }
 
 #[test]
-fn a_read_hold_is_transferred_though_an_older_one_s_lease_is_over() {
+fn a_read_hold_is_transferred_after_an_older_lease_has_ended() {
     let mut s = ours::manual_scenario();
     for (owner, ms) in [("a", 1000), ("a", 5000), ("b", 9000)] {
         s.run(&format!("LOCK.ACQUIRE l {owner} SHARED PX {ms}"));
@@ -76,7 +76,7 @@ fn a_read_hold_is_transferred_though_an_older_one_s_lease_is_over() {
 }
 
 #[test]
-fn a_lease_that_an_earlier_lock_left_behind_is_not_that_of_a_transferred_hold() {
+fn a_transferred_hold_ignores_leases_left_by_an_earlier_lock() {
     let mut s = ours::manual_scenario();
     s.run("SET {l}:c:rwlock_timeout:1 1 PX 90000");
     for ms in [1000, 5000] {
@@ -88,7 +88,7 @@ fn a_lease_that_an_earlier_lock_left_behind_is_not_that_of_a_transferred_hold() 
 }
 
 #[test]
-fn who_waits_in_the_new_owners_name_is_served() {
+fn a_transfer_serves_a_waiter_of_the_new_owner() {
     let mut server = Simulation::new(Config::default(), 7);
     let [main, waiter, other] = [0; 3].map(|_| server.connect());
     server.ask(main, "LOCK.ACQUIRE l a");
@@ -100,7 +100,7 @@ fn who_waits_in_the_new_owners_name_is_served() {
 }
 
 #[test]
-fn a_lock_is_taken_from_its_holders() {
+fn forceunlock_takes_a_lock_from_its_holders() {
     let mut s = ours::manual_scenario();
     s.run("CLOCK.SET 5000000");
     s.check("LOCK.FORCEUNLOCK l", ":0");
@@ -155,7 +155,7 @@ fn several_locks_are_released_together_or_not_at_all() {
 }
 
 #[test]
-fn a_wait_is_cancelled_by_its_owner_s_name() {
+fn lock_cancel_ends_the_waits_of_an_owner() {
     let mut server = Simulation::new(Config::default(), 7);
     let [main, one, two, other, list] = [0; 5].map(|_| server.connect());
     server.ask(main, "LOCK.ACQUIRE l a");

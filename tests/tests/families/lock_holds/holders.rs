@@ -5,7 +5,7 @@ use lockwheel_engine::core::Simulation;
 use lockwheel_tests::ours;
 
 #[test]
-fn who_is_refused_is_told_who_holds_the_lock() {
+fn getholder_returns_the_holder_to_a_refused_client() {
     let mut s = ours::manual_scenario();
     s.run("LOCK.ACQUIRE l a PX 5000 DATA 'host 7'");
     let told = |owner: &str, ttl: i64, position: u8, data: &str| {
@@ -36,7 +36,7 @@ fn who_is_refused_is_told_who_holds_the_lock() {
 }
 
 #[test]
-fn the_place_of_a_request_is_counted_by_its_priority_and_told_after_a_wait_in_vain() {
+fn the_place_in_the_queue_follows_the_priority_and_is_returned_on_timeout() {
     let mut server = Simulation::new(Config::default(), 7);
     let [main, one, two, three] = [0; 4].map(|_| server.connect());
     server.ask(main, "CLOCK.FREEZE");
@@ -63,7 +63,7 @@ fn the_place_of_a_request_is_counted_by_its_priority_and_told_after_a_wait_in_va
 }
 
 #[test]
-fn what_a_holder_says_of_itself_goes_with_its_hold_and_is_no_key() {
+fn the_data_of_a_holder_ends_with_its_hold_and_is_no_key() {
     let mut s = ours::manual_scenario();
     let shown = |data: &'static str| {
         move |info: &lockwheel_tests::reply::Reply| {

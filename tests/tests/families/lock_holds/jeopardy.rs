@@ -16,17 +16,17 @@ fn server() -> (Simulation, [u64; 3]) {
 }
 
 /// Returns the number of warnings that a client got by then.
-fn told(server: &mut Simulation, client: u64) -> usize {
+fn count_warnings(server: &mut Simulation, client: u64) -> usize {
     server.read(client).matches("jeopardy").count()
 }
 
 #[test]
-fn an_owner_is_told_once_for_each_lease_that_comes_near_its_end() {
+fn an_owner_gets_one_warning_before_the_end_of_each_lease() {
     let (mut server, [main, holder, listener]) = server();
     server.ask(holder, "LOCK.ACQUIRE l a PX 1000");
     server.read(listener);
     server.ask(main, "CLOCK.ADVANCE 699");
-    assert_eq!((told(&mut server, holder), told(&mut server, listener)), (0, 0));
+    assert_eq!((count_warnings(&mut server, holder), count_warnings(&mut server, listener)), (0, 0));
     server.ask(main, "CLOCK.ADVANCE 1");
     assert_eq!(
         server.read(holder),
@@ -37,20 +37,20 @@ fn an_owner_is_told_once_for_each_lease_that_comes_near_its_end() {
     server.ask(main, "CLOCK.ADVANCE 299");
     server.ask(holder, "LOCK.RENEW 1 l a PX 1000");
     server.ask(main, "CLOCK.ADVANCE 699");
-    assert_eq!(told(&mut server, holder), 0);
+    assert_eq!(count_warnings(&mut server, holder), 0);
     server.ask(main, "CLOCK.ADVANCE 1");
-    assert_eq!(told(&mut server, holder), 1);
+    assert_eq!(count_warnings(&mut server, holder), 1);
     server.ask(main, "CLOCK.ADVANCE 300");
-    assert_eq!((server.ask(main, "EXISTS l"), told(&mut server, holder)), (":0\r\n".into(), 0));
+    assert_eq!((server.ask(main, "EXISTS l"), count_warnings(&mut server, holder)), (":0\r\n".into(), 0));
     assert!(server.ask(main, "CLOCK.INFO").contains("$6\r\ntimers\r\n:0\r\n"));
 }
 
 #[test]
-fn whoever_renews_in_time_is_told_nothing_and_whoever_gives_back_leaves_nothing() {
+fn a_timely_renewal_causes_no_warning_and_a_release_leaves_no_timer() {
     let (mut server, [main, holder, listener]) = server();
     server.ask(holder, "LOCK.ACQUIRE l a SESSION PX 900");
     server.ask(main, "CLOCK.ADVANCE 100000");
-    assert_eq!((told(&mut server, holder), told(&mut server, listener)), (0, 0));
+    assert_eq!((count_warnings(&mut server, holder), count_warnings(&mut server, listener)), (0, 0));
     server.ask(holder, "LOCK.RELEASE l a");
     server.ask(holder, "LOCK.ACQUIRE l a PX 5000");
     server.ask(main, "SWAPDB 0 1");
@@ -60,7 +60,7 @@ fn whoever_renews_in_time_is_told_nothing_and_whoever_gives_back_leaves_nothing(
 }
 
 #[test]
-fn others_are_told_too() {
+fn jeopardy_is_published_for_foreign_locks_too() {
     let (mut server, [main, _, listener]) = server();
     let owner = "8743c9c0-0795-4907-87fd-6c719a6b4586:1";
     let lock = "redis.call('hincrby', KEYS[1], ARGV[2], 1) redis.call('pexpire', KEYS[1], ARGV[1])";
@@ -78,12 +78,12 @@ fn others_are_told_too() {
 }
 
 #[test]
-fn none_are_told_unless_asked_and_the_far_end_is_no_trouble() {
+fn lock_jeopardy_0_disables_warnings_and_the_maximum_works() {
     let (mut server, [main, holder, listener]) = server();
     server.ask(holder, "LOCK.ACQUIRE l a PX 1000");
     server.ask(main, "CONFIG SET lock-jeopardy 0");
     server.ask(main, "CLOCK.ADVANCE 1000");
-    assert_eq!((told(&mut server, holder), told(&mut server, listener)), (0, 0));
+    assert_eq!((count_warnings(&mut server, holder), count_warnings(&mut server, listener)), (0, 0));
     server.ask(main, "CONFIG SET lock-jeopardy 9223372036854775807");
     let at_once = server.ask(holder, "LOCK.ACQUIRE l a PX 1000");
     assert_eq!(at_once.matches("jeopardy").count(), 1, "{at_once}");
@@ -91,27 +91,27 @@ fn none_are_told_unless_asked_and_the_far_end_is_no_trouble() {
 }
 
 #[test]
-fn a_warning_that_is_wanted_earlier_is_for_the_locks_that_are_held_too() {
+fn a_changed_lock_jeopardy_applies_to_held_locks() {
     let (mut server, [main, holder, listener]) = server();
     server.ask(holder, "LOCK.ACQUIRE l a PX 1000");
     server.ask(holder, "LOCK.ACQUIRE told a PX 200");
-    assert_eq!(told(&mut server, listener), 1);
+    assert_eq!(count_warnings(&mut server, listener), 1);
     server.read(holder);
     server.ask(main, "CONFIG SET lock-jeopardy 400");
     server.ask(main, "CLOCK.ADVANCE 599");
-    assert_eq!(told(&mut server, holder), 0);
+    assert_eq!(count_warnings(&mut server, holder), 0);
     server.ask(main, "CLOCK.ADVANCE 1");
     assert!(server.read(listener).contains("jeopardy owner=a grant=1 ttl=400"));
     server.ask(holder, "LOCK.RENEW 1 l a PX 1000");
     // Less of the lease is left than the new threshold: the warning comes at once, once.
     server.ask(main, "CONFIG SET lock-jeopardy 5000");
     server.ask(main, "PING");
-    assert_eq!(told(&mut server, listener), 1);
+    assert_eq!(count_warnings(&mut server, listener), 1);
 }
 
 /// The earlier warning was about another lease.
 #[test]
-fn a_lease_that_is_set_anew_is_told_of_in_time_however_short_it_is() {
+fn a_renewed_lease_gets_its_own_warning_in_time() {
     for again in [
         "LOCK.RENEW 1 l a PX 400",
         "LOCK.ACQUIRE l a PX 400",
@@ -121,28 +121,28 @@ fn a_lease_that_is_set_anew_is_told_of_in_time_however_short_it_is() {
         let (mut server, [main, holder, _]) = server();
         server.ask(holder, "LOCK.ACQUIRE l a PX 1000");
         server.ask(main, "CLOCK.ADVANCE 700");
-        assert_eq!(told(&mut server, holder), 1);
+        assert_eq!(count_warnings(&mut server, holder), 1);
         server.ask(holder, again);
         server.ask(main, "CLOCK.ADVANCE 99");
-        assert_eq!(told(&mut server, holder), 0, "{again}");
+        assert_eq!(count_warnings(&mut server, holder), 0, "{again}");
         server.ask(main, "CLOCK.ADVANCE 1");
-        assert_eq!(told(&mut server, holder), 1, "{again}");
+        assert_eq!(count_warnings(&mut server, holder), 1, "{again}");
     }
 }
 
 #[test]
-fn readers_are_told_of_their_own_leases() {
+fn readers_are_warned_of_their_own_leases() {
     let (mut server, [main, holder, listener]) = server();
     server.ask(main, "LOCK.ACQUIRE l other SHARED PX 9000");
     server.ask(holder, "LOCK.ACQUIRE l a SHARED PX 1000");
     server.ask(holder, "LOCK.ACQUIRE l a SHARED PX 2000");
     server.ask(main, "CLOCK.ADVANCE 1699");
-    assert_eq!((told(&mut server, holder), told(&mut server, listener)), (0, 0));
+    assert_eq!((count_warnings(&mut server, holder), count_warnings(&mut server, listener)), (0, 0));
     server.ask(main, "CLOCK.ADVANCE 1");
-    assert_eq!(told(&mut server, holder), 1);
+    assert_eq!(count_warnings(&mut server, holder), 1);
     assert!(server.read(listener).contains("jeopardy owner=a grant=2 ttl=300"));
     server.ask(main, "CLOCK.ADVANCE 6999");
-    assert_eq!(told(&mut server, listener), 0);
+    assert_eq!(count_warnings(&mut server, listener), 0);
     server.ask(main, "CLOCK.ADVANCE 1");
     assert!(server.read(listener).contains("jeopardy owner=other grant=1 ttl=300"));
     server.ask(main, "CLOCK.ADVANCE 300");
@@ -152,7 +152,7 @@ fn readers_are_told_of_their_own_leases() {
 
 /// A service may take a lock over several connections, under one name.
 #[test]
-fn each_connection_of_an_owner_is_told() {
+fn each_connection_of_an_owner_is_warned() {
     let (mut server, [main, holder, _]) = server();
     let second = server.connect();
     server.ask(second, "HELLO 3");
@@ -160,7 +160,7 @@ fn each_connection_of_an_owner_is_told() {
         server.ask(client, "LOCK.ACQUIRE l a PX 1000");
     }
     server.ask(main, "CLOCK.ADVANCE 700");
-    assert_eq!((told(&mut server, holder), told(&mut server, second)), (1, 1));
+    assert_eq!((count_warnings(&mut server, holder), count_warnings(&mut server, second)), (1, 1));
     let waiter = server.connect();
     server.ask(waiter, "LOCK.ACQUIRE l b BLOCK 0");
     for client in [holder, second] {
@@ -175,19 +175,23 @@ fn each_connection_of_an_owner_is_told() {
 
 /// The lease of a read hold says nothing of the hold of a writer.
 #[test]
-fn a_writer_that_reads_too_is_told_of_both_leases() {
+fn a_writer_that_also_reads_is_warned_of_both_leases() {
     let (mut server, [main, holder, listener]) = server();
     server.ask(holder, "LOCK.ACQUIRE l a EXCLUSIVE PX 1000");
     server.ask(holder, "LOCK.ACQUIRE l a SHARED PX 900");
     for (ms, count) in [(600, 1), (99, 0), (1, 1), (299, 0)] {
         server.ask(main, &format!("CLOCK.ADVANCE {ms}"));
-        assert_eq!((told(&mut server, holder), told(&mut server, listener)), (count, count), "{ms}");
+        assert_eq!(
+            (count_warnings(&mut server, holder), count_warnings(&mut server, listener)),
+            (count, count),
+            "{ms}"
+        );
     }
 }
 
 /// The first hold of a connection may have a lease of its own, and the next one that of the lock.
 #[test]
-fn a_connection_that_reads_for_two_owners_is_told_of_both_leases() {
+fn a_connection_with_two_readers_is_warned_of_both_leases() {
     let (mut server, [main, holder, _]) = server();
     server.ask(holder, "LOCK.ACQUIRE l one SHARED PX 900");
     server.ask(holder, "LOCK.ACQUIRE l two SHARED");
@@ -206,7 +210,7 @@ fn a_connection_that_reads_for_two_owners_is_told_of_both_leases() {
 
 /// Each reader has a lease of its own.
 #[test]
-fn a_connection_that_reads_for_many_owners_is_told_once_at_an_instant() {
+fn a_connection_with_many_readers_is_warned_once_an_instant() {
     let (mut server, [main, holder, listener]) = server();
     for owner in ["a", "b", "c"] {
         server.ask(holder, &format!("LOCK.ACQUIRE l {owner} SHARED PX 1000"));
@@ -214,12 +218,12 @@ fn a_connection_that_reads_for_many_owners_is_told_once_at_an_instant() {
     server.ask(holder, "LOCK.ACQUIRE l d SHARED PX 1001");
     server.read(listener);
     server.ask(main, "CLOCK.ADVANCE 700");
-    assert_eq!((told(&mut server, holder), told(&mut server, listener)), (1, 3));
+    assert_eq!((count_warnings(&mut server, holder), count_warnings(&mut server, listener)), (1, 3));
     // The hold is renewed at the same instant.
     server.ask(main, "LOCK.RENEW 1 l a SHARED PX 200");
     server.ask(main, "PING");
-    let again = told(&mut server, listener);
-    assert_eq!((told(&mut server, holder), again), (again, again));
+    let again = count_warnings(&mut server, listener);
+    assert_eq!((count_warnings(&mut server, holder), again), (again, again));
     server.ask(main, "CLOCK.ADVANCE 1");
-    assert_eq!((told(&mut server, holder), told(&mut server, listener)), (1, 1));
+    assert_eq!((count_warnings(&mut server, holder), count_warnings(&mut server, listener)), (1, 1));
 }

@@ -159,7 +159,7 @@ impl Siege {
     }
 
     /// Returns the clients that are answered now. No client is answered twice.
-    fn told(&mut self) -> Vec<(usize, String)> {
+    fn take_replies(&mut self) -> Vec<(usize, String)> {
         let mut told = Vec::new();
         for n in 0..WAITERS {
             let text = self.server.read(self.waiters[n]);
@@ -204,15 +204,15 @@ fn at_every_point(run: impl Fn(&Kind, usize, Way)) {
 }
 
 #[test]
-fn whoever_leaves_at_any_place_the_others_are_served_in_their_order() {
+fn the_others_are_served_in_order_when_any_waiter_leaves() {
     at_every_point(|kind, leaver, way| {
         let mut siege = Siege::of(kind, leaver, way);
         siege.leave(leaver, way);
-        assert!(siege.told().is_empty(), "nobody is served yet");
+        assert!(siege.take_replies().is_empty(), "nobody is served yet");
         let mut expected: Vec<usize> = (0..WAITERS).filter(|n| *n != leaver).collect();
         while !expected.is_empty() {
             siege.steer(kind.next);
-            let told = siege.told();
+            let told = siege.take_replies();
             let now = if kind.all_at_once { expected.len() } else { 1 };
             assert!(
                 told.iter().all(|(_, text)| !text.starts_with('-') && !text.contains("-1\r\n")),
@@ -228,13 +228,13 @@ fn whoever_leaves_at_any_place_the_others_are_served_in_their_order() {
 /// A grant to the first waiter is taken back if the waiter has gone unnoticed, or the grant never happens: the state at
 /// the end is that at the start.
 #[test]
-fn what_was_for_the_dead_is_for_the_living() {
+fn permits_for_a_waiter_that_left_go_to_the_next() {
     for kind in KINDS.iter().filter(|kind| kind.next == "SEM.ADJUST k 1") {
         for way in WAYS.into_iter().filter(|way| applies(kind, *way)) {
             let mut siege = Siege::of(kind, 0, way);
             siege.leave(0, way);
             siege.steer("SEM.ADJUST k 4");
-            assert_eq!(siege.told().len(), WAITERS - 1, "{} {way:?}", kind.name);
+            assert_eq!(siege.take_replies().len(), WAITERS - 1, "{} {way:?}", kind.name);
             assert_eq!(siege.steer("GET k"), "$1\r\n1\r\n", "{} {way:?}", kind.name);
         }
     }
@@ -242,14 +242,14 @@ fn what_was_for_the_dead_is_for_the_living() {
 
 /// The key is deleted or overwritten, before or after a client leaves at any position.
 #[test]
-fn whatever_becomes_of_the_key_all_are_told_once() {
+fn every_waiter_gets_one_reply_when_the_key_is_removed() {
     at_every_point(|kind, leaver, way| {
         for blow in BLOWS {
             for first in [true, false] {
                 let mut siege = Siege::of(kind, leaver, way);
                 if first {
                     siege.steer(blow);
-                    siege.told();
+                    siege.take_replies();
                 }
                 if siege.waiting[leaver] {
                     siege.leave(leaver, way);
@@ -258,10 +258,10 @@ fn whatever_becomes_of_the_key_all_are_told_once() {
                     siege.steer(blow);
                 }
                 for _ in 0..=WAITERS {
-                    siege.told();
+                    siege.take_replies();
                     siege.steer(kind.anew);
                 }
-                siege.told();
+                siege.take_replies();
                 let left: Vec<usize> = (0..WAITERS).filter(|n| siege.waiting[*n]).collect();
                 assert_eq!(left, [] as [usize; 0], "{blow}, first {first}: stranded");
                 siege.is_over();
@@ -272,23 +272,23 @@ fn whatever_becomes_of_the_key_all_are_told_once() {
 
 /// A conversion stands before all others: whichever waiter leaves and whichever reader releases, each is served.
 #[test]
-fn who_waits_to_write_what_it_reads_is_passed_when_it_goes() {
+fn others_are_served_when_a_waiting_conversion_leaves() {
     for leaver in 0..WAITERS {
         for way in WAYS {
             let begin = "LOCK.ACQUIRE k h SHARED;LOCK.ACQUIRE k w0 SHARED";
             let kind = Kind { begin, ..lock("conversion", "", "LOCK.ACQUIRE k {o} EXCLUSIVE") };
             let mut siege = Siege::converting(&kind, leaver, way);
             siege.leave(leaver, way);
-            assert!(siege.told().is_empty(), "{leaver} {way:?}");
+            assert!(siege.take_replies().is_empty(), "{leaver} {way:?}");
             siege.steer("LOCK.RELEASE k h");
             // An owner whose wait has only ended keeps its holds as a reader.
             let mut expected: Vec<usize> = (0..WAITERS).filter(|n| *n != leaver).collect();
             if leaver == 0 {
-                assert!(siege.told().is_empty(), "{way:?}: w0 still reads");
+                assert!(siege.take_replies().is_empty(), "{way:?}: w0 still reads");
                 siege.steer("LOCK.RELEASE k w0");
             }
             while !expected.is_empty() {
-                let served: Vec<usize> = siege.told().into_iter().map(|(n, _)| n).collect();
+                let served: Vec<usize> = siege.take_replies().into_iter().map(|(n, _)| n).collect();
                 assert_eq!(served, [expected.remove(0)], "{leaver} {way:?}");
                 siege.steer("LOCK.FORCEUNLOCK k");
             }

@@ -20,7 +20,7 @@ pub(crate) fn close(server: &mut Simulation, client: u64) {
 }
 
 #[test]
-fn a_hold_of_a_session_is_renewed_while_the_connection_lives_and_given_back_at_its_end() {
+fn a_session_renews_its_hold_and_releases_it_on_disconnect() {
     let (mut server, main) = server();
     let [holder, waiter] = [server.connect(), server.connect()];
     assert!(server.ask(holder, "LOCK.ACQUIRE l a SESSION PX 3000").contains("$3\r\nttl\r\n:3000\r\n"));
@@ -48,7 +48,7 @@ fn a_hold_of_a_session_is_renewed_while_the_connection_lives_and_given_back_at_i
 
 /// A paused process sends nothing, though its connection lives.
 #[test]
-fn a_session_with_a_ping_interval_ends_when_its_client_has_said_nothing_for_so_long() {
+fn a_session_ends_after_a_ping_interval_without_requests() {
     let (mut server, main) = server();
     let [holder, waiter] = [server.connect(), server.connect()];
     server.ask(main, "CONFIG SET lock-history yes");
@@ -70,7 +70,7 @@ fn a_session_with_a_ping_interval_ends_when_its_client_has_said_nothing_for_so_l
 }
 
 #[test]
-fn a_frozen_process_loses_a_session_that_has_to_ping_and_keeps_one_that_has_not() {
+fn a_frozen_client_loses_only_sessions_with_a_ping_interval() {
     let (mut server, main) = server();
     let [holder, other] = [server.connect(), server.connect()];
     server.ask(holder, "LOCK.ACQUIRE pings a SESSION PING 1000");
@@ -89,7 +89,7 @@ fn a_frozen_process_loses_a_session_that_has_to_ping_and_keeps_one_that_has_not(
 
 /// A waiting client cannot send anything meanwhile.
 #[test]
-fn a_wait_of_the_connection_counts_as_a_ping_as_long_as_it_lasts() {
+fn a_blocked_connection_keeps_its_session_with_a_ping_interval() {
     let (mut server, main) = server();
     let holder = server.connect();
     server.ask(holder, "LOCK.ACQUIRE l a SESSION PING 1000");
@@ -114,7 +114,7 @@ fn a_wait_of_the_connection_counts_as_a_ping_as_long_as_it_lasts() {
 }
 
 #[test]
-fn what_is_given_back_is_no_longer_renewed_and_not_given_back_again() {
+fn a_released_hold_is_not_renewed_and_not_released_again() {
     let (mut server, main) = server();
     let holder = server.connect();
     for line in ["LOCK.ACQUIRE l a SESSION", "LOCK.ACQUIRE l a SESSION", "LOCK.RELEASE l a"] {
@@ -131,7 +131,7 @@ fn what_is_given_back_is_no_longer_renewed_and_not_given_back_again() {
 }
 
 #[test]
-fn who_takes_a_session_s_lock_away_ends_its_renewals() {
+fn removing_the_lock_of_a_session_ends_its_renewals() {
     for end in [
         "DEL l",
         "FLUSHALL",
@@ -165,7 +165,7 @@ fn who_takes_a_session_s_lock_away_ends_its_renewals() {
 }
 
 #[test]
-fn a_session_s_hold_goes_with_its_database() {
+fn a_hold_of_a_session_follows_its_swapped_database() {
     let (mut server, main) = server();
     let holder = server.connect();
     server.ask(holder, "LOCK.ACQUIRE l a SESSION");
@@ -179,7 +179,7 @@ fn a_session_s_hold_goes_with_its_database() {
 }
 
 #[test]
-fn a_renewal_makes_a_lease_no_shorter_and_a_later_session_keeps_the_lock() {
+fn a_renewal_does_not_shorten_a_lease_and_a_later_session_keeps_it() {
     let (mut server, main) = server();
     let [first, second] = [server.connect(), server.connect()];
     server.ask(first, "LOCK.ACQUIRE l a SESSION PX 3000");
@@ -207,7 +207,7 @@ fn a_lease_too_short_to_renew_is_refused() {
 
 /// However a connection ends while it waits for a lock, or is being given one, no waiter is left and nothing is held.
 #[test]
-fn a_session_that_closes_at_the_worst_moment_strands_nobody() {
+fn a_session_that_closes_at_any_moment_leaves_no_waiter_stuck() {
     for seed in 0..200 {
         let (mut server, main) = server();
         let mut rng = Rng::new(seed);
@@ -258,7 +258,7 @@ fn fired(turned: &str) -> u64 {
 
 /// Each renewal of a lease counts. One renewal for two leases of a client at once is one deadline.
 #[test]
-fn a_turn_renews_leases_one_by_one_up_to_its_bound() {
+fn an_advance_renews_leases_up_to_its_limit() {
     const MAX_RENEWALS: u64 = 65_536;
     for (leases, instants) in [(1, MAX_RENEWALS), (2, MAX_RENEWALS / 2)] {
         let (mut server, main) = server();
@@ -277,7 +277,7 @@ fn a_turn_renews_leases_one_by_one_up_to_its_bound() {
 
 /// Leases of connections are renewed for ever: an advance of any length still ends, and so do advances to deadlines.
 #[test]
-fn a_turn_of_any_length_comes_to_its_end() {
+fn an_advance_of_any_length_ends_despite_renewals() {
     let (mut server, main) = server();
     let holder = server.connect();
     for line in ["LOCK.ACQUIRE l a SESSION PX 100", "SEM.INIT s 3", "SEM.ACQUIRE s a IDS SESSION PX 300"] {
@@ -300,7 +300,7 @@ fn a_turn_of_any_length_comes_to_its_end() {
 
 /// A hold of a connection stays one when its mode changes, in either direction.
 #[test]
-fn what_is_converted_lasts_as_long_as_the_connection_too() {
+fn a_converted_hold_still_belongs_to_its_session() {
     for (mode, other) in [("SHARED", "EXCLUSIVE"), ("EXCLUSIVE", "SHARED")] {
         let (mut server, main) = server();
         let [holder, waiter] = [server.connect(), server.connect()];
@@ -320,7 +320,7 @@ fn what_is_converted_lasts_as_long_as_the_connection_too() {
 
 /// Two connections of one process share an owner's hold: the end of one ends its own part, and no more.
 #[test]
-fn the_end_of_one_connection_leaves_what_another_of_the_same_owner_has_taken() {
+fn a_disconnect_keeps_holds_of_the_owners_other_connections() {
     for kind in ["", "EXCLUSIVE ", "SHARED "] {
         let (mut server, main) = server();
         let [one, other] = [server.connect(), server.connect()];
@@ -389,7 +389,7 @@ fn holds_for_long(server: &mut Simulation, main: u64, owner: &str) -> Option<u32
 
 /// A connection releases its own holds, and no others, however these were taken.
 #[test]
-fn what_was_taken_without_a_session_is_not_given_back_with_one() {
+fn a_disconnect_keeps_holds_taken_without_a_session() {
     let day = "PX 86400000";
     for (lines, of_first, of_second) in [
         // The second connection has set the lease of both.
@@ -427,7 +427,7 @@ fn what_was_taken_without_a_session_is_not_given_back_with_one() {
 
 /// The leases of one owner's readers end one by one; a session's leases are renewed whichever others end.
 #[test]
-fn a_reader_s_session_lasts_though_other_holds_of_its_owner_end() {
+fn the_session_of_a_reader_outlasts_other_holds_of_its_owner() {
     for (first, ends) in [("SESSION PX 3000", true), ("PX 1000", false)] {
         let (mut server, main) = server();
         let [one, other] = [server.connect(), server.connect()];
@@ -443,7 +443,7 @@ fn a_reader_s_session_lasts_though_other_holds_of_its_owner_end() {
 }
 
 #[test]
-fn a_conversion_leaves_each_connection_what_it_has_leased() {
+fn a_conversion_keeps_the_holds_of_each_session() {
     // The writer's hold belongs to the connection that requested it.
     let (mut server, main) = self::server();
     let [one, other] = [server.connect(), server.connect()];
@@ -473,7 +473,7 @@ fn a_conversion_leaves_each_connection_what_it_has_leased() {
 
 /// No client requested the end of a hold that its session's close causes.
 #[test]
-fn the_end_of_one_of_two_sessions_is_no_request_s_doing() {
+fn a_hold_ended_by_a_disconnect_is_attributed_to_no_request() {
     let (mut server, main) = server();
     server.ask(main, "CONFIG SET lock-history yes");
     let [one, other] = [server.connect(), server.connect()];
@@ -486,7 +486,7 @@ fn the_end_of_one_of_two_sessions_is_no_request_s_doing() {
 
 /// The lease in the answer is the owner's own.
 #[test]
-fn a_reader_is_told_its_own_lease_and_a_transfer_sets_no_other() {
+fn the_ttl_in_a_reply_is_the_readers_own_lease() {
     let (mut server, main) = server();
     server.ask(main, "LOCK.ACQUIRE l p SHARED PX 60000");
     server.ask(main, "LOCK.ACQUIRE l o SHARED PX 1000");
@@ -499,7 +499,7 @@ fn a_reader_is_told_its_own_lease_and_a_transfer_sets_no_other() {
 
 /// A hold that a connection has converted and converted back is one hold.
 #[test]
-fn what_was_converted_to_and_fro_is_given_back_once() {
+fn a_hold_converted_and_converted_back_is_released_once() {
     let holds = |server: &mut Simulation, main| holds_for_long(server, main, "a");
     for lines in [
         &["1 ACQUIRE l a SHARED SESSION", "2 ACQUIRE l a SHARED DAY", "1 UP", "1 DOWN"][..],
@@ -530,7 +530,7 @@ fn what_was_converted_to_and_fro_is_given_back_once() {
 }
 
 #[test]
-fn who_is_given_a_hold_keeps_its_session() {
+fn a_session_survives_the_transfer_of_another_hold_to_its_owner() {
     let (mut server, main) = server();
     let [holder, giver] = [server.connect(), server.connect()];
     server.ask(holder, "LOCK.ACQUIRE l b SHARED SESSION PX 4000");

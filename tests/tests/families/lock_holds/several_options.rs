@@ -22,7 +22,7 @@ fn twice(text: &str) -> [String; 2] {
 }
 
 #[test]
-fn leases_layouts_and_modes_are_those_of_each_lock() {
+fn lease_layout_and_mode_apply_to_each_lock() {
     for (options, shows, shown) in [
         ("EX 5", "PTTL {}", ":5000\r\n"),
         ("PX 70", "PTTL {}", ":70\r\n"),
@@ -45,7 +45,7 @@ fn leases_layouts_and_modes_are_those_of_each_lock() {
 }
 
 #[test]
-fn a_limit_that_one_lock_is_at_is_for_none_of_them() {
+fn a_limit_reached_by_one_lock_refuses_all_locks() {
     let (mut server, main, client) = server();
     server.ask(client, "LOCK.ACQUIRE y a");
     for (options, error) in [
@@ -61,7 +61,7 @@ fn a_limit_that_one_lock_is_at_is_for_none_of_them() {
 }
 
 #[test]
-fn tokens_raise_what_is_fenced() {
+fn macquire_raises_the_highest_token_of_a_fenced_resource() {
     let (mut server, main, client) = server();
     server.ask(client, "LOCK.MACQUIRE 2 x y a FENCE disk");
     assert_eq!(server.ask(main, "LOCK.FENCE disk 1"), "-STALE token 1 is below the highest token 2\r\n");
@@ -73,7 +73,7 @@ fn tokens_raise_what_is_fenced() {
 }
 
 #[test]
-fn what_a_holder_says_and_what_follows_its_loss_are_of_each_lock() {
+fn data_and_delay_apply_to_each_lock() {
     let (mut server, main, client) = server();
     server.ask(client, "LOCK.MACQUIRE 2 x y a PX 100 DELAY 50 DATA here");
     let data =
@@ -91,7 +91,7 @@ fn what_a_holder_says_and_what_follows_its_loss_are_of_each_lock() {
 }
 
 #[test]
-fn all_are_given_back_when_their_connection_ends() {
+fn a_session_releases_all_locks_on_disconnect() {
     let (mut server, main, client) = server();
     let waiter = server.connect();
     server.ask(client, "LOCK.MACQUIRE 2 x y a SESSION PX 300");

@@ -70,7 +70,7 @@ fn renewals_of_a_session_are_no_commands() {
 }
 
 #[test]
-fn a_native_hand_off_takes_two_requests_and_one_of_redissons_more() {
+fn a_native_hand_off_takes_fewer_requests_than_one_of_redisson() {
     let (mut server, [main, one, two]) = server();
     server.ask(main, "LOCK.ACQUIRE l o0");
     for n in 0..20 {
@@ -101,7 +101,7 @@ fn a_native_hand_off_takes_two_requests_and_one_of_redissons_more() {
 }
 
 #[test]
-fn what_is_asked_wrongly_is_refused() {
+fn lock_stats_refuses_invalid_requests() {
     let (mut server, [main, ..]) = server();
     for line in ["LOCK.STATS RESET RESET", "LOCK.STATS KEY", "LOCK.STATS KEY a KEY b", "LOCK.STATS FOO"] {
         assert!(server.ask(main, line).starts_with("-ERR syntax error: "), "{line}");

@@ -40,7 +40,7 @@ fn contend(address: SocketAddr, n: usize, (take, give_back): (&str, &str), insid
 }
 
 #[test]
-fn with_any_number_of_threads_one_at_a_time_is_served_and_nobody_is_stranded() {
+fn waiters_exclude_each_other_and_all_end_on_any_number_of_threads() {
     for threads in [1, 2, 4] {
         for kind in KINDS {
             let server =

@@ -36,10 +36,10 @@ impl Waiter {
     fn ask(&mut self, server: &mut Simulation, line: &str) {
         let text = server.ask(self.id, line);
         self.open.extend(numbers(&text, "+QUEUED"));
-        self.hear(&text);
+        self.close_tickets(&text);
     }
 
-    fn hear(&mut self, text: &str) {
+    fn close_tickets(&mut self, text: &str) {
         for ticket in numbers(text, "ticket") {
             assert!(self.open.remove(&ticket), "{} is told of {ticket} again: {text}", self.owner);
         }
@@ -58,7 +58,7 @@ fn request(rng: &mut Rng, owner: &str) -> String {
 }
 
 #[test]
-fn whatever_happens_every_ticket_comes_to_one_end() {
+fn every_ticket_ends_exactly_once_under_random_requests() {
     for seed in seeds(12) {
         let mut rng = Rng::new(seed);
         let mut server = Simulation::new(Config::default(), seed);
@@ -92,7 +92,7 @@ fn whatever_happens_every_ticket_comes_to_one_end() {
             }
             for waiter in &mut waiters {
                 let text = server.read(waiter.id);
-                waiter.hear(&text);
+                waiter.close_tickets(&text);
             }
         }
         server.notice();
@@ -104,7 +104,7 @@ fn whatever_happens_every_ticket_comes_to_one_end() {
             server.ask(main, "FLUSHALL");
             for waiter in &mut waiters {
                 let text = server.read(waiter.id);
-                waiter.hear(&text);
+                waiter.close_tickets(&text);
             }
         }
         let left: Vec<_> =
@@ -126,7 +126,7 @@ fn whatever_happens_every_ticket_comes_to_one_end() {
 }
 
 #[test]
-fn with_any_number_of_threads_one_at_a_time_is_granted_and_the_dead_are_passed_over() {
+fn tickets_exclude_each_other_and_skip_closed_clients_on_any_threads() {
     for threads in [1, 2, 4] {
         let server = Server::builder().port(0).threads(threads).start().expect("loopback has a free port");
         let address = server.addr();

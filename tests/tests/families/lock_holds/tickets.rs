@@ -41,7 +41,7 @@ fn granted(ticket: u64, token: u64, waited_ms: u64, predecessor: &str) -> String
 }
 
 #[test]
-fn who_waits_by_a_ticket_goes_on_and_is_told_of_the_grant() {
+fn a_client_with_a_ticket_continues_and_gets_a_push_for_the_grant() {
     for mode in
         ["", "EXCLUSIVE", "FAIR", "LAYOUT STRING", "PRIORITY 3", "SESSION", "DELAY 5 DATA x", "FENCE r"]
     {
@@ -62,7 +62,7 @@ fn who_waits_by_a_ticket_goes_on_and_is_told_of_the_grant() {
 }
 
 #[test]
-fn what_is_free_is_granted_at_once_and_resp2_is_refused() {
+fn async_grants_a_free_lock_at_once_and_needs_resp3() {
     let (mut server, main, client) = server();
     for line in ["LOCK.ACQUIRE l a ASYNC", "LOCK.MACQUIRE 1 l a ASYNC"] {
         assert_eq!(server.ask(main, line), NO_PUSHES);
@@ -74,7 +74,7 @@ fn what_is_free_is_granted_at_once_and_resp2_is_refused() {
 }
 
 #[test]
-fn in_transactions_and_scripts_nobody_gets_a_ticket() {
+fn no_ticket_is_given_in_transactions_and_scripts() {
     let (mut server, main, client) = server();
     server.ask(main, "LOCK.ACQUIRE l a");
     server.ask(client, "MULTI");
@@ -127,7 +127,7 @@ fn a_ticket_is_cancelled_by_name_or_by_an_error() {
 }
 
 #[test]
-fn who_is_gone_or_begins_anew_waits_no_longer() {
+fn a_disconnected_or_reset_client_stops_waiting() {
     for end in ["close", "gone", "RESET", "HELLO 2", "QUIT", "CLIENT KILL ID 2", "CONTROL.RESET KEEPCLIENTS"]
     {
         let (mut server, main, client) = server();
@@ -159,7 +159,7 @@ fn who_is_gone_or_begins_anew_waits_no_longer() {
 
 /// The wait ends at once, and not only at its turn.
 #[test]
-fn a_client_that_gets_no_pushes_any_more_waits_no_longer() {
+fn a_client_that_can_get_no_pushes_stops_waiting() {
     for end in ["RESET", "HELLO 2", "HELLO 2;HELLO 3", "MULTI;HELLO 2;EXEC", "QUIT", "SYNC", "PSYNC ? -1"] {
         let (mut server, main, client) = server();
         server.ask(main, "CONFIG SET lock-history yes");
@@ -209,7 +209,7 @@ fn several_locks_are_waited_for_by_one_ticket() {
 }
 
 #[test]
-fn a_deadlock_is_refused_instead_of_a_ticket_and_a_client_has_no_more_than_so_many() {
+fn a_deadlock_gets_no_ticket_and_tickets_are_limited_per_client() {
     let (mut server, main, client) = server();
     server.ask(main, "LOCK.ACQUIRE x a");
     server.ask(client, "LOCK.ACQUIRE y b");
@@ -242,7 +242,7 @@ fn a_deadlock_is_refused_instead_of_a_ticket_and_a_client_has_no_more_than_so_ma
 
 /// An owner that a request passes by its priority waits for the owner of that request from then on.
 #[test]
-fn a_request_that_passes_a_waiter_closes_a_cycle_with_the_waits_that_its_owner_has() {
+fn a_passing_request_can_close_a_cycle_with_its_owners_tickets() {
     for (several, answer) in [
         ("LOCK.MACQUIRE 2 k m n ASYNC PRIORITY 1", "-DEADLOCK n -> k3 -> w -> k -> n"),
         ("LOCK.MACQUIRE 2 m k n BLOCK 0 PRIORITY 1", "-DEADLOCK n -> k3 -> w -> k -> n"),
@@ -270,7 +270,7 @@ fn a_request_that_passes_a_waiter_closes_a_cycle_with_the_waits_that_its_owner_h
 }
 
 #[test]
-fn tickets_and_those_who_block_are_served_in_one_order() {
+fn tickets_and_blocked_clients_are_served_in_one_order() {
     let (mut server, main, client) = server();
     let [one, two] = [server.connect(), server.connect()];
     server.ask(main, "LOCK.ACQUIRE l z");
@@ -290,7 +290,7 @@ fn tickets_and_those_who_block_are_served_in_one_order() {
 }
 
 #[test]
-fn who_was_granted_by_a_ticket_is_told_of_the_loss() {
+fn a_holder_that_got_the_lock_by_a_ticket_is_notified_of_its_loss() {
     let (mut server, main, client) = server();
     server.ask(main, "LOCK.ACQUIRE l a PX 10");
     server.ask(client, "LOCK.ACQUIRE l b ASYNC SESSION");
@@ -330,7 +330,7 @@ fn a_conversion_can_be_waited_for_by_a_ticket() {
 
 /// A client that stays connected is notified, as a blocked client is answered.
 #[test]
-fn a_server_that_begins_anew_ends_tickets_as_if_their_time_were_over() {
+fn a_reset_ends_tickets_as_a_timeout_does() {
     let (mut server, main, client) = server();
     server.ask(main, "LOCK.ACQUIRE l a");
     let ticket = ticket(&server.ask(client, "LOCK.ACQUIRE l b ASYNC"));
@@ -340,7 +340,7 @@ fn a_server_that_begins_anew_ends_tickets_as_if_their_time_were_over() {
 
 /// Numbers of tickets begin again.
 #[test]
-fn a_server_that_begins_anew_keeps_no_timer_of_a_ticket() {
+fn a_reset_cancels_the_timers_of_tickets() {
     let (mut server, main, client) = server();
     for reset in ["CONTROL.RESET KEEPCLIENTS", "CONTROL.RESET"] {
         let asker = if reset.ends_with("CLIENTS") { main } else { client };

@@ -25,7 +25,7 @@ struct Tokens(BTreeSet<i64>);
 impl Tokens {
     /// Checks the tokens that are told now: they belong to continuing holds, or exceed all earlier ones.
     #[track_caller]
-    fn told(&mut self, now: &[i64]) {
+    fn record(&mut self, now: &[i64]) {
         let last = self.0.last().copied().unwrap_or(0);
         assert!(now.iter().all(|token| *token > last || self.0.contains(token)), "{now:?} after {last}");
         self.0.extend(now);
@@ -66,7 +66,7 @@ fn ask(real: &mut Simulated, model: &mut Model, rng: &mut Rng, seen: &mut Seen) 
         Answer::Waits => return,
         Answer::Nothing => "nothing".into(),
         Answer::Deadlock(steps) => {
-            let told = real.told(client, |lines| lines[0].to_owned());
+            let told = real.reply_to(client, |lines| lines[0].to_owned());
             assert_eq!(cycle(&told, request.owner, &edges), steps, "{told}: {request:?} {model:#?}");
             seen.deadlocks[usize::from(request.together)] += 1;
             seen.longest = seen.longest.max(steps);
@@ -127,7 +127,7 @@ fn change(real: &mut Simulated, model: &mut Model, rng: &mut Rng, tokens: &mut T
             let answer = real.ask(&format!("LOCK.TRANSFER {key} {owner} {to}"));
             let token = answer.strip_prefix(':').map(|token| token.trim_end().parse().expect("a token"));
             assert_eq!(token.is_some(), model.transfer(key, owner, to), "{answer}");
-            tokens.told(token.as_slice());
+            tokens.record(token.as_slice());
         }
         _ => {
             let (lease_ms, longer) = (1 + rng.below(90) as i64, rng.chance(50));
@@ -169,8 +169,8 @@ fn step(real: &mut Simulated, model: &mut Model, rng: &mut Rng, seen: &mut Seen,
 }
 
 /// Returns a client's replies in the model's words, and collects its tokens.
-fn told(real: &mut Simulated, client: usize, tokens: &mut Vec<i64>) -> String {
-    real.told(client, |lines| match lines[0] {
+fn reply_and_tokens(real: &mut Simulated, client: usize, tokens: &mut Vec<i64>) -> String {
+    real.reply_to(client, |lines| match lines[0] {
         // A lock that the client was given, or has lost, has closed a cycle.
         error if error.starts_with("-DEADLOCK ") => {
             format!("deadlock of {}", error.split(" -> ").count() / 2)
@@ -207,7 +207,7 @@ fn shown(real: &mut Simulated) -> Vec<(String, String, i64)> {
 }
 
 #[test]
-fn locks_are_taken_together_and_deadlocks_are_found_as_a_model_of_them_says() {
+fn waits_for_several_locks_and_deadlocks_match_a_model() {
     let mut seen = Seen::default();
     for seed in seeds(SEEDS) {
         let (mut real, mut model, mut rng) = (Simulated::new(CLIENTS), Model::default(), Rng::new(seed));
@@ -217,10 +217,10 @@ fn locks_are_taken_together_and_deadlocks_are_found_as_a_model_of_them_says() {
             let mut now = Vec::new();
             for client in 0..CLIENTS {
                 let expected = model.told.remove(&client).unwrap_or_default();
-                let told = told(&mut real, client, &mut now);
+                let told = reply_and_tokens(&mut real, client, &mut now);
                 assert_eq!(told, expected, "seed {seed}, step {n}, client {client}: {model:#?}");
             }
-            tokens.told(&now);
+            tokens.record(&now);
             assert_eq!(shown(&mut real), model.shown(), "seed {seed}, step {n}: {model:#?}");
         }
     }

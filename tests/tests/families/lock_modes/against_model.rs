@@ -91,8 +91,8 @@ fn step(real: &mut Simulated, model: &mut Model, rng: &mut Rng, waiting: &[bool]
 }
 
 /// Returns the reply to a waiter, in the model's words. Empty while it waits.
-fn told(real: &mut Simulated, client: usize) -> String {
-    real.told(client, |lines| match lines[0] {
+fn reply_in_model_words(real: &mut Simulated, client: usize) -> String {
+    real.reply_to(client, |lines| match lines[0] {
         error if error.starts_with("-DEADLOCK") => "deadlock".into(),
         error if error.starts_with("-NOTHELD") || error.starts_with("-LOCKLOST") => "not held".into(),
         error if error.starts_with('-') => error.into(),
@@ -115,7 +115,7 @@ fn shown(real: &mut Simulated) -> (BTreeMap<String, String>, i64, usize) {
 }
 
 #[test]
-fn readers_and_writers_are_served_as_a_model_of_them_says() {
+fn readers_and_writers_are_served_as_by_a_model() {
     for seed in seeds(SEEDS) {
         let (mut real, mut model, mut rng) = (Simulated::new(CLIENTS), Model::default(), Rng::new(seed));
         for n in 0..STEPS {
@@ -124,7 +124,7 @@ fn readers_and_writers_are_served_as_a_model_of_them_says() {
             for client in 0..CLIENTS {
                 let expected = model.told.remove(&client).unwrap_or_default();
                 assert_eq!(
-                    told(&mut real, client),
+                    reply_in_model_words(&mut real, client),
                     expected,
                     "seed {seed}, step {n}, client {client}: {model:#?}"
                 );

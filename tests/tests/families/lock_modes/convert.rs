@@ -3,7 +3,7 @@
 use super::{granted, scenario, served, wait};
 
 #[test]
-fn the_only_reader_becomes_the_writer_and_goes_back() {
+fn the_only_reader_converts_to_a_writer_and_back() {
     let mut s = scenario();
     s.run("LOCK.ACQUIRE l a SHARED PX 1000");
     granted(&mut s, "LOCK.CONVERT l a EXCLUSIVE PX 5000", 2, 1, 5000);
@@ -24,7 +24,7 @@ fn the_only_reader_becomes_the_writer_and_goes_back() {
 }
 
 #[test]
-fn a_writer_that_becomes_a_reader_lets_the_readers_in() {
+fn converting_a_writer_to_a_reader_serves_waiting_readers() {
     let mut s = scenario();
     s.run("LOCK.ACQUIRE l a EXCLUSIVE PX 5000");
     s.run("LOCK.ACQUIRE l a EXCLUSIVE PX 5000");
@@ -37,7 +37,7 @@ fn a_writer_that_becomes_a_reader_lets_the_readers_in() {
 }
 
 #[test]
-fn one_reader_at_a_time_waits_before_all_others() {
+fn a_waiting_conversion_is_served_first_and_only_one_may_wait() {
     let mut s = scenario();
     for owner in ["a", "b"] {
         s.run(&format!("LOCK.ACQUIRE l {owner} SHARED"));
@@ -57,7 +57,7 @@ fn one_reader_at_a_time_waits_before_all_others() {
 }
 
 #[test]
-fn who_does_not_hold_the_lock_any_more_is_told() {
+fn convert_refuses_owners_that_do_not_hold_the_lock() {
     let mut s = scenario();
     s.check("LOCK.CONVERT l a EXCLUSIVE", "-NOTHELD this owner does not hold the lock");
     s.run("LOCK.ACQUIRE l a SHARED PX 1000");
@@ -85,7 +85,7 @@ fn who_does_not_hold_the_lock_any_more_is_told() {
 
 /// Nobody waits in scripts and transactions, so that nobody waits for ever there.
 #[test]
-fn a_conversion_in_a_script_does_not_wait_and_closes_no_cycle() {
+fn a_conversion_in_a_script_neither_waits_nor_closes_a_cycle() {
     let mut s = scenario();
     for owner in ["a", "b"] {
         s.run(&format!("LOCK.ACQUIRE l {owner} SHARED"));
@@ -103,7 +103,7 @@ fn a_conversion_in_a_script_does_not_wait_and_closes_no_cycle() {
 
 /// A reader's lease is its own, and a writer's is that of the lock, which is never shortened.
 #[test]
-fn the_lease_that_is_answered_is_the_one_that_counts() {
+fn the_reply_of_convert_contains_the_effective_lease() {
     let mut s = scenario();
     s.run("LOCK.ACQUIRE l a EXCLUSIVE PX 9000");
     granted(&mut s, "LOCK.ACQUIRE l a EXCLUSIVE PX 300", 1, 2, 9000);
@@ -115,7 +115,7 @@ fn the_lease_that_is_answered_is_the_one_that_counts() {
 
 /// The delay after a loss concerns the mode in which the lost hold was held.
 #[test]
-fn a_delay_is_of_the_mode_that_was_lost() {
+fn a_delay_applies_to_the_mode_of_the_lost_hold() {
     for (convert, is_read) in [("EXCLUSIVE", false), ("EXCLUSIVE PX 3000", false), ("SHARED", true)] {
         let mut s = scenario();
         let first = if is_read { "EXCLUSIVE" } else { "SHARED" };

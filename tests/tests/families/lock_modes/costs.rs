@@ -39,7 +39,7 @@ fn check_growth(few: usize, cost: impl Fn(usize) -> Duration) {
 }
 
 #[test]
-fn a_request_that_waits_for_many_locks() {
+fn a_wait_for_many_locks_has_linear_cost() {
     check_growth(4000, |count| {
         let (mut server, _) = holder(count);
         let waiter = server.connect();
@@ -49,7 +49,7 @@ fn a_request_that_waits_for_many_locks() {
 }
 
 #[test]
-fn a_request_that_passes_another_one_for_the_same_locks() {
+fn a_request_that_passes_another_for_many_locks_has_linear_cost() {
     check_growth(2000, |count| {
         let (mut server, _) = holder(count);
         let [first, second] = [(); 2].map(|()| server.connect());
@@ -79,7 +79,7 @@ fn releases(next: fn(usize) -> usize, waiter: bool) -> Duration {
 /// Each release is a change of one of the locks that the waiter needs. A look at all 4,000 locks after each, or at all
 /// words of the request, would cost many times as much as the releases alone.
 #[test]
-fn releases_of_locks_that_another_request_needs_together() {
+fn a_waiting_multi_lock_request_does_not_slow_down_releases() {
     let orders: [fn(usize) -> usize; 3] = [|n| n, |n| MANY - 1 - n, |n| (n * 7919 + 13) % MANY];
     for next in orders {
         let [alone, waited] = [false, true].map(|waiter| releases(next, waiter));
@@ -89,7 +89,7 @@ fn releases_of_locks_that_another_request_needs_together() {
 
 /// All permits are one owner's.
 #[test]
-fn renewals_of_permits_that_a_connection_holds() {
+fn renewals_of_many_permits_of_a_session_have_linear_cost() {
     check_growth(2000, |grants| {
         let (mut server, client) = server();
         server.ask(client, "SEM.INIT s 1000000");

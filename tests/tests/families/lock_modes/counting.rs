@@ -53,7 +53,7 @@ impl Crowd {
 /// A writer lets a thousand readers in: each is retried once, and apart from them only the writer behind them. Each
 /// leaving reader makes the writer retry, and the last one lets it in.
 #[test]
-fn a_batch_of_readers_is_asked_once() {
+fn a_batch_of_readers_is_retried_once() {
     let mut crowd = Crowd::new();
     crowd.check("LOCK.ACQUIRE l writer EXCLUSIVE", "*10", 0, 0);
     for n in 0..MANY {
@@ -73,7 +73,7 @@ fn a_batch_of_readers_is_asked_once() {
 
 /// A waiting conversion stands before all others: it alone is retried until it is served.
 #[test]
-fn a_conversion_is_asked_alone_before_a_thousand() {
+fn only_a_waiting_conversion_is_retried_before_many_waiters() {
     let mut crowd = Crowd::new();
     for owner in ["a", "b", "c"] {
         crowd.check(&format!("LOCK.ACQUIRE l {owner} SHARED"), "*10", 0, 0);
@@ -94,7 +94,7 @@ fn a_conversion_is_asked_alone_before_a_thousand() {
 /// A fair lock and a semaphore behave alike: one waiter is served, and one more is retried. The queue of a fair lock
 /// stands in a key of its own, whose change also retries the next waiter.
 #[test]
-fn queues_of_fair_locks_and_semaphores_ask_one_more() {
+fn fair_locks_and_semaphores_retry_one_more_waiter() {
     let mut crowd = Crowd::new();
     crowd.check("LOCK.ACQUIRE f holder FAIR", "*10", 0, 0);
     crowd.check("SEM.INIT s 1", ":1", 0, 0);

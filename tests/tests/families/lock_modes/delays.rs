@@ -3,7 +3,7 @@
 use super::interop::{Act, OWNERS, Scripts, World};
 
 #[test]
-fn redissons_scripts_wait_a_delay_out() {
+fn scripts_of_redisson_wait_until_a_delay_ends() {
     for version in ["3.6.5", "3.24.3", "4.7.0"] {
         let Some(scripts) = Scripts::of(version) else { return };
         for (mode, acts) in [
@@ -29,7 +29,7 @@ fn redissons_scripts_wait_a_delay_out() {
 }
 
 #[test]
-fn redissons_readers_read_while_a_lost_readers_delay_runs_and_its_writers_wait() {
+fn during_a_readers_delay_redisson_readers_enter_and_writers_wait() {
     for version in ["3.6.5", "3.24.3", "4.7.0"] {
         let Some(scripts) = Scripts::of(version) else { return };
         let mut world = World::new();

@@ -65,7 +65,7 @@ fn the_queue_is_the_same_by_script_and_natively() {
         natively.ask(&format!("LOCK.RELEASE l {}", OWNERS[0]));
         assert!(natively.server.read(clients[1]).contains("token"), "{version}");
         assert_eq!(natively.state(), by_script.state(), "{version}");
-        assert_eq!(natively.heard(), by_script.heard(), "{version}");
+        assert_eq!(natively.take_messages(), by_script.take_messages(), "{version}");
         // A client that gives up leaves nothing behind.
         by_script.ask(&give_up(&scripts, OWNERS[2]));
         natively.ask(&format!("CLIENT UNBLOCK {}", clients[2]));
@@ -75,7 +75,7 @@ fn the_queue_is_the_same_by_script_and_natively() {
 }
 
 #[test]
-fn native_waiters_and_redissons_take_their_turns() {
+fn native_and_redisson_waiters_are_served_in_one_order() {
     for version in VERSIONS {
         let Some(scripts) = Scripts::of(version) else { return };
         let mut world = world();
@@ -85,10 +85,10 @@ fn native_waiters_and_redissons_take_their_turns() {
         let last = wait(&mut world, "last");
         world.ask(&give_back(&scripts, OWNERS[0], 5_000_000));
         assert!(world.server.read(native).contains("token"), "{version}");
-        world.heard();
+        world.take_messages();
         world.ask("LOCK.RELEASE l me");
         let channel = format!("redisson_lock__channel:{{l}}:{}", OWNERS[1]);
-        assert!(world.heard().iter().any(|message| message.contains(&channel)), "{version}");
+        assert!(world.take_messages().iter().any(|message| message.contains(&channel)), "{version}");
         assert_eq!(world.server.read(last), "", "{version}: it is not its turn");
         assert_eq!(world.ask("LOCK.ACQUIRE l other FAIR"), "$-1\r\n", "{version}");
         assert_eq!(world.ask(&ask(&scripts, OWNERS[1], 5_000_000)), "$-1\r\n", "{version}: granted");
@@ -100,7 +100,7 @@ fn native_waiters_and_redissons_take_their_turns() {
 
 /// The time of a dead Redisson waiter passes, and the next waiter is served at that instant.
 #[test]
-fn a_dead_head_is_passed_when_its_time_is_over_and_a_live_one_stays() {
+fn a_dead_head_is_skipped_at_its_timeout_and_a_live_one_is_not() {
     for version in VERSIONS {
         let Some(scripts) = Scripts::of(version) else { return };
         let mut world = world();
@@ -133,7 +133,7 @@ fn a_dead_head_is_passed_when_its_time_is_over_and_a_live_one_stays() {
 
 /// Natively, and since 3.17, each waits after the previous one; in 3.6.5 all wait after the first.
 #[test]
-fn the_oldest_version_counts_all_times_from_the_first_in_the_queue() {
+fn redisson_3_6_counts_all_timeouts_from_the_first_waiter() {
     for version in ["3.6.5", "4.7.0"] {
         let Some(scripts) = Scripts::of(version) else { return };
         let mut world = world();

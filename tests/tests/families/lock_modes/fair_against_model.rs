@@ -125,7 +125,7 @@ fn check_queue(real: &mut Simulated, model: &Model, what: &str) {
 }
 
 #[test]
-fn all_who_queue_for_a_fair_lock_are_served_as_a_model_of_it_says() {
+fn waiters_for_a_fair_lock_are_served_as_by_a_model() {
     for version in ["3.17.0", "4.7.0"] {
         let Some(scripts) = Scripts::of(version) else { return };
         for seed in seeds(SEEDS) {
@@ -146,7 +146,7 @@ fn all_who_queue_for_a_fair_lock_are_served_as_a_model_of_it_says() {
                 let what = format!("Redisson {version}, seed {seed}, step {n}");
                 for client in 0..CLIENTS {
                     let expected = model.told.remove(&client).unwrap_or_default();
-                    let told = real.told(client, |lines| match lines[0] {
+                    let told = real.reply_to(client, |lines| match lines[0] {
                         error if error.starts_with('-') => error.into(),
                         _ => {
                             let [holds, ttl, waited] =

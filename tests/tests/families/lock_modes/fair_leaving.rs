@@ -109,7 +109,7 @@ impl Queue {
 
 /// More waiters leave from the middle than are remembered individually.
 #[test]
-fn those_behind_wait_so_much_less() {
+fn leaving_waiters_reduce_the_timeouts_behind_them() {
     let mut queue = Queue::new();
     (0..700).for_each(|_| queue.join());
     for turn in 0..900 {
@@ -130,7 +130,7 @@ fn those_behind_wait_so_much_less() {
 
 /// Values that other clients write count like the server's own, even if they reorder the owners.
 #[test]
-fn those_behind_wait_so_much_less_whatever_others_have_written() {
+fn leaving_waiters_reduce_timeouts_that_other_clients_wrote() {
     let mut queue = Queue::new();
     (0..300).for_each(|_| queue.join());
     for turn in 0..400 {
@@ -151,7 +151,7 @@ fn those_behind_wait_so_much_less_whatever_others_have_written() {
 
 /// The queue is lost, or all its members are replaced: no earlier knowledge applies any more.
 #[test]
-fn nothing_is_known_of_a_queue_that_was_written_anew() {
+fn a_rewritten_queue_discards_remembered_departures() {
     let mut queue = Queue::new();
     (0..200).for_each(|_| queue.join());
     queue.leave(100);

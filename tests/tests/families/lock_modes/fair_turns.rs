@@ -29,7 +29,7 @@ fn fired(turned: &str) -> u64 {
 
 /// A waiter without a timeout keeps its place as long as it lives, and advances still end.
 #[test]
-fn a_turn_of_any_length_passes_who_waits_for_ever() {
+fn an_advance_of_any_length_ends_despite_an_endless_waiter() {
     let (mut server, main) = locked();
     let waiter = waiting(&mut server, "LOCK.ACQUIRE l me FAIR BLOCK 0");
     server.ask(main, "SET k v PX 5000000000000");
@@ -46,7 +46,7 @@ fn a_turn_of_any_length_passes_who_waits_for_ever() {
 
 /// A subscriber to all keyspace events changes nothing: its messages are no progress.
 #[test]
-fn a_turn_of_any_length_passes_who_waits_for_ever_beside_a_listener() {
+fn an_advance_ends_despite_an_endless_waiter_and_a_subscriber() {
     let (mut server, main) = locked();
     let listener = server.connect();
     server.ask(main, "CONFIG SET notify-keyspace-events KEA");
@@ -58,7 +58,7 @@ fn a_turn_of_any_length_passes_who_waits_for_ever_beside_a_listener() {
 
 /// An owner that waits without `FAIR` does not keep its place in the queue.
 #[test]
-fn a_head_that_waits_elsewhere_is_passed_when_its_time_is_over() {
+fn a_head_that_waits_without_fair_is_skipped_at_its_timeout() {
     let (mut server, main) = locked();
     let elsewhere = waiting(&mut server, "LOCK.ACQUIRE l a BLOCK 0");
     server.ask(main, "RPUSH redisson_lock_queue:{l} a");
@@ -74,7 +74,7 @@ fn a_head_that_waits_elsewhere_is_passed_when_its_time_is_over() {
 
 /// The request that is retried first keeps the head's place, though another stands before it in the line.
 #[test]
-fn a_head_is_kept_by_those_behind_it() {
+fn a_retried_later_waiter_keeps_the_place_of_the_head() {
     let (mut server, main) = locked();
     waiting(&mut server, "LOCK.ACQUIRE l a FAIR BLOCK 1000000");
     waiting(&mut server, "LOCK.ACQUIRE l b FAIR BLOCK 5000000");
@@ -93,7 +93,7 @@ fn a_head_is_kept_by_those_behind_it() {
 /// An owner that waits by two requests keeps its place when the first ends. The other one, which came after the next
 /// owner's, serves it.
 #[test]
-fn a_head_is_served_by_a_request_that_came_later() {
+fn a_head_is_served_by_the_later_request_of_its_owner() {
     let (mut server, main) = locked();
     let gone = waiting(&mut server, "LOCK.ACQUIRE l a FAIR BLOCK 100");
     let next = waiting(&mut server, "LOCK.ACQUIRE l b FAIR BLOCK 0");
@@ -110,7 +110,7 @@ fn a_head_is_served_by_a_request_that_came_later() {
 
 /// The next waiter is also served when a Redisson client before it gives up, which only the queue shows.
 #[test]
-fn a_head_is_served_when_who_stood_before_it_leaves_the_queue() {
+fn a_head_is_served_when_the_redisson_waiter_before_it_leaves() {
     let (mut server, main) = locked();
     server.ask(main, "RPUSH redisson_lock_queue:{l} foreign");
     server.ask(main, "ZADD redisson_lock_timeout:{l} 9000000 foreign");
@@ -127,7 +127,7 @@ fn a_head_is_served_when_who_stood_before_it_leaves_the_queue() {
 
 /// A score that is no time ends no lease: the waiter is not retried again and again.
 #[test]
-fn a_permit_of_no_time_does_not_keep_the_server_busy() {
+fn a_permit_with_an_invalid_end_does_not_keep_the_server_busy() {
     let (mut server, main) = locked();
     server.ask(main, "SEM.INIT s 0");
     server.ask(main, "ZADD {s}:timeout -5 0123456789abcdef");

@@ -140,7 +140,7 @@ impl World {
     }
 
     /// Returns the published messages, the last word of each.
-    pub(crate) fn heard(&mut self) -> Vec<String> {
+    pub(crate) fn take_messages(&mut self) -> Vec<String> {
         let text = self.server.read(self.listener);
         let messages = text.split("pmessage\r\n").skip(1);
         messages.map(|message| message.split("\r\n").skip(1).collect::<Vec<_>>().join(" ")).collect()
@@ -298,7 +298,7 @@ impl Outcome {
 /// The messages are equal, with one exception: a native release of a writer sends some if readers remain, and Redisson
 /// forgets them.
 fn check_messages(worlds: &mut [World; 3], act: Act, version: &str, what: &str) {
-    let [script, natively, _] = worlds.each_mut().map(World::heard);
+    let [script, natively, _] = worlds.each_mut().map(World::take_messages);
     let is_downgrade = act == Act::EndWrite && worlds[0].ask("EXISTS l") == ":1\r\n";
     let written = |message: &String| match version {
         "3.6.5" if act == Act::EndWrite => message.replace("$1 0", "$1 1"),
@@ -385,19 +385,19 @@ fn leases_differ(versions: &[&'static str], steps: &[Act], by_script: i64, nativ
 }
 
 #[test]
-fn a_writer_s_re_entry_adds_leases_up_by_script_alone() {
+fn only_scripts_add_up_leases_when_a_writer_re_enters() {
     leases_differ(&VERSIONS, &[Act::Write, Act::Write], 59_000, 30_000);
 }
 
 #[test]
-fn the_release_of_one_hold_of_several_renews_the_lease_by_script_alone() {
+fn only_scripts_renew_the_lease_when_one_of_several_holds_is_released() {
     leases_differ(&VERSIONS, &[Act::Lock, Act::Lock, Act::Unlock], 30_000, 29_000);
     leases_differ(&VERSIONS, &[Act::Write, Act::Write, Act::EndWrite], 30_000, 29_000);
 }
 
 /// The lease of another reader is longer: the oldest version ignores that.
 #[test]
-fn a_reader_s_re_entry_shortens_the_lease_by_the_oldest_script_alone() {
+fn only_the_oldest_script_shortens_the_lease_when_a_reader_re_enters() {
     for version in VERSIONS {
         let Some(scripts) = Scripts::of(version) else { return };
         let mut world = World::new();

@@ -3,7 +3,7 @@
 use super::{granted, scenario, served, wait};
 
 #[test]
-fn the_token_of_a_fenced_lock_is_redissons_counter() {
+fn a_fenced_lock_uses_the_token_counter_of_redisson() {
     let mut s = scenario();
     s.check("SET redisson_lock_token:{l} 41", "+OK");
     granted(&mut s, "LOCK.ACQUIRE l a FENCED", 42, 1, 30000);
@@ -30,7 +30,7 @@ fn the_token_of_a_fenced_lock_is_redissons_counter() {
 }
 
 #[test]
-fn a_lock_that_is_a_string_excludes_those_of_other_libraries() {
+fn a_string_lock_excludes_locks_of_other_libraries() {
     let mut s = scenario();
     granted(&mut s, "LOCK.ACQUIRE l a LAYOUT STRING PX 1000", 1, 1, 1000);
     s.check("GET l", "\"a\"").check("PTTL l", ":1000").check("SET l other NX PX 500", "(nil)");

@@ -99,7 +99,7 @@ fn several_locks_are_the_same_by_multi_lock_and_natively() {
                 let [script, natively, mixed] = worlds.each_mut().map(World::state);
                 assert_eq!(natively, script, "{what}, natively");
                 assert_eq!(mixed, script, "{what}, mixed");
-                let [script, natively, _] = worlds.each_mut().map(World::heard);
+                let [script, natively, _] = worlds.each_mut().map(World::take_messages);
                 if step == Step::GiveBack {
                     assert_eq!(natively, script, "{what}, messages");
                 } else {
@@ -114,7 +114,7 @@ fn several_locks_are_the_same_by_multi_lock_and_natively() {
 
 /// The native waiter holds nothing while it waits, until a script releases the last member.
 #[test]
-fn who_waits_natively_for_several_gets_them_when_multi_lock_has_given_all_back() {
+fn a_native_waiter_gets_the_locks_once_multi_lock_releases_all() {
     for version in VERSIONS {
         let Some(scripts) = Scripts::of(version) else { return };
         let mut world = World::new();
@@ -138,15 +138,15 @@ fn who_waits_natively_for_several_gets_them_when_multi_lock_has_given_all_back()
 
 /// A waiting MultiLock listens to the channel of the member that it did not get.
 #[test]
-fn who_waits_by_multi_lock_hears_of_each_lock_that_is_given_back_natively() {
+fn native_releases_publish_on_the_channels_of_a_waiting_multi_lock() {
     for version in VERSIONS {
         let Some(scripts) = Scripts::of(version) else { return };
         let mut world = World::new();
         assert!(natively(&mut world, Step::Take, &["a", "b"], "native"));
         assert!(!by_script(&mut world, &scripts, Step::Take, &["c", "b", "a"], OWNERS[0]), "{version}");
-        world.heard();
+        world.take_messages();
         natively(&mut world, Step::GiveBack, &["b", "a"], "native");
-        let heard = world.heard().join(" ");
+        let heard = world.take_messages().join(" ");
         for channel in ["redisson_lock__channel:{a}", "redisson_lock__channel:{b}"] {
             assert!(heard.contains(channel), "{version}: {heard}");
         }

@@ -31,7 +31,7 @@ fn readers_share_and_a_writer_waits_for_the_last_of_them() {
 }
 
 #[test]
-fn no_reader_passes_a_writer_that_waits_and_neighbours_are_served_together() {
+fn no_reader_passes_a_waiting_writer_and_readers_are_served_together() {
     let mut s = scenario();
     s.run("LOCK.ACQUIRE l a SHARED");
     wait(&mut s, "w", "LOCK.ACQUIRE l w EXCLUSIVE BLOCK 0", 1);
@@ -55,7 +55,7 @@ fn no_reader_passes_a_writer_that_waits_and_neighbours_are_served_together() {
 }
 
 #[test]
-fn a_writer_that_gives_up_lets_the_readers_behind_it_in() {
+fn a_writer_that_times_out_lets_the_readers_behind_it_enter() {
     let mut s = scenario();
     s.run("LOCK.ACQUIRE l a SHARED");
     wait(&mut s, "w", "LOCK.ACQUIRE l w EXCLUSIVE BLOCK 50", 1);
@@ -75,7 +75,7 @@ fn a_reader_with_a_higher_priority_comes_before_a_writer() {
 }
 
 #[test]
-fn who_reads_and_wants_to_write_is_told_at_once() {
+fn a_reader_that_acquires_exclusively_gets_deadlock_at_once() {
     let mut s = scenario();
     s.run("LOCK.ACQUIRE l a SHARED");
     let deadlock = "-DEADLOCK this owner holds the lock in shared mode: use LOCK.CONVERT";
@@ -146,7 +146,7 @@ fn a_reader_loses_the_lock_with_its_last_lease() {
 
 /// The released hold was the last with a lease: the others ended with theirs.
 #[test]
-fn a_reader_whose_older_leases_are_over_keeps_nothing() {
+fn a_reader_with_ended_leases_keeps_nothing_after_its_release() {
     let mut s = scenario();
     for (owner, ms) in [("a", 1000), ("a", 5000), ("b", 9000)] {
         s.run(&format!("LOCK.ACQUIRE l {owner} SHARED PX {ms}"));
@@ -167,7 +167,7 @@ fn a_reader_whose_older_leases_are_over_keeps_nothing() {
 }
 
 #[test]
-fn no_lease_of_a_reader_stays_behind() {
+fn no_lease_key_of_a_reader_remains() {
     for end in ["LOCK.RELEASE l a ALL", "LOCK.FORCEUNLOCK l"] {
         let mut s = scenario();
         s.run("LOCK.ACQUIRE l a SHARED PX 5000");
@@ -182,7 +182,7 @@ fn no_lease_of_a_reader_stays_behind() {
 }
 
 #[test]
-fn foreign_readers_are_left_to_redisson_and_a_lock_without_readers_goes() {
+fn expired_native_readers_leave_foreign_readers_and_no_empty_lock() {
     let mut s = scenario();
     let foreign = "8743c9c0-0795-4907-87fd-6c719a6b4586:1";
     s.run("LOCK.ACQUIRE l a SHARED PX 1000");
@@ -205,7 +205,7 @@ fn foreign_readers_are_left_to_redisson_and_a_lock_without_readers_goes() {
 
 /// If Redisson's readers are few, each one's hold is looked up. If they are many, all readers are looked up together.
 #[test]
-fn who_leaves_redissons_readers_leaves_the_longest_of_their_leases() {
+fn a_release_leaves_the_longest_lease_of_redissons_readers() {
     for foreign in [2, 100] {
         let mut s = scenario();
         let read = |s: &mut Scenario<Server>, n: i32, hold: i32, lease_ms: i32| {
@@ -250,7 +250,7 @@ fn renewing_sets_every_lease_of_a_reader() {
 }
 
 #[test]
-fn info_tells_of_holders_and_waiters_in_which_mode_they_are() {
+fn lock_info_shows_the_modes_of_holders_and_waiters() {
     let mut s = scenario();
     s.run("LOCK.ACQUIRE l a EXCLUSIVE");
     s.run("LOCK.ACQUIRE l a SHARED");

@@ -62,7 +62,7 @@ fn others_are_answered_while_a_copy_is_made() {
 }
 
 #[test]
-fn copies_that_are_asked_for_while_another_is_made_are_of_a_later_instant() {
+fn a_copy_requested_during_another_is_of_a_later_instant() {
     let (server, mut client) = held_server();
     let mut first = asking(&*server);
     read_line(&mut first);
@@ -76,7 +76,7 @@ fn copies_that_are_asked_for_while_another_is_made_are_of_a_later_instant() {
 }
 
 #[test]
-fn a_copy_and_a_replica_that_wait_for_a_save_are_both_served() {
+fn a_copy_and_a_replica_that_wait_for_a_save_both_get_data() {
     let (server, mut client) = held_server();
     assert_eq!(client.line("BGSAVE").to_string(), "+Background saving started");
     let copy = asks(&*server, &["REPLCONF rdb-only 1", "SYNC"]).0;
@@ -90,7 +90,7 @@ fn a_copy_and_a_replica_that_wait_for_a_save_are_both_served() {
 }
 
 #[test]
-fn a_copy_that_nobody_waits_for_any_more_is_given_up() {
+fn a_copy_without_a_waiting_client_is_abandoned() {
     let (server, mut client) = held_server();
     let mut copy = asking(&*server);
     read_line(&mut copy);
@@ -121,7 +121,7 @@ fn a_copy_is_made_when_the_save_before_it_has_failed() {
 
 /// No stream tells the client of the flush.
 #[test]
-fn a_copy_has_what_is_flushed_while_it_is_made() {
+fn a_copy_contains_data_flushed_while_it_is_made() {
     let (server, mut client) = held_server();
     let mut copy = asking(&*server);
     read_line(&mut copy);
@@ -131,7 +131,7 @@ fn a_copy_has_what_is_flushed_while_it_is_made() {
 }
 
 #[test]
-fn a_client_that_has_asked_for_the_data_is_not_answered_again() {
+fn repeated_requests_for_a_copy_get_no_reply() {
     let (server, mut client) = held_server();
     let mut copy = asking(&*server);
     read_line(&mut copy);
@@ -144,7 +144,7 @@ fn a_client_that_has_asked_for_the_data_is_not_answered_again() {
 }
 
 #[test]
-fn a_client_that_waits_for_a_copy_is_disconnected_where_replicas_are() {
+fn a_client_that_waits_for_a_copy_is_disconnected_like_replicas() {
     let master = ours::server();
     let follow = format!("REPLICAOF 127.0.0.1 {}", master.port());
     for line in ["CONTROL.RESET KEEPCLIENTS", &follow] {
@@ -182,7 +182,7 @@ fn shown(server: &dyn Endpoint) -> Vec<String> {
 }
 
 #[test]
-fn clients_that_want_a_copy_are_answered_as_by_redis() {
+fn requests_for_a_copy_get_the_replies_of_redis() {
     let Some(real) = RealServer::start(Kind::Redis, &["--repl-diskless-sync-delay", "0"]) else { return };
     assert_eq!(shown(&ours::server()), shown(&real));
 }

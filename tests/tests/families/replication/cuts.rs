@@ -13,7 +13,7 @@ fn until(client: &mut Client, section: &str, field: &str, value: &str) {
 }
 
 #[test]
-fn after_a_cut_the_stream_goes_on() {
+fn a_replica_continues_the_stream_after_a_disconnect() {
     for makes in Makes::ALL {
         let Some(mut pair) = makes.start() else { continue };
         pair.follow();
@@ -34,7 +34,7 @@ fn after_a_cut_the_stream_goes_on() {
 }
 
 #[test]
-fn what_the_backlog_has_lost_comes_as_a_snapshot() {
+fn a_replica_behind_the_backlog_gets_a_snapshot() {
     let mut pair = Makes::Ours.start().expect("ours are always there");
     pair.ask_master("CONFIG SET repl-backlog-size 16384");
     pair.follow();
@@ -148,7 +148,7 @@ fn a_real_replica_follows_a_replica_of_ours() {
 
 /// A promoted replica gives its history a new name, although its master has drawn the same names.
 #[test]
-fn servers_with_one_seed_do_not_take_one_history_for_another() {
+fn servers_with_the_same_seed_have_different_replication_ids() {
     let [old, new] = [(); 2].map(|()| ours::builder().seed(7).start().expect("it starts"));
     let [mut master, mut heir] = [&old, &new].map(|server| Client::connect(server.addr()));
     heir.line(&format!("REPLICAOF 127.0.0.1 {}", old.port()));
@@ -166,7 +166,7 @@ fn servers_with_one_seed_do_not_take_one_history_for_another() {
 }
 
 #[test]
-fn who_stops_following_may_write_and_keeps_what_it_has() {
+fn a_promoted_replica_keeps_its_data_and_accepts_writes() {
     let mut pair: Pair = Makes::Ours.start().expect("ours are always there");
     pair.ask_master("SET k v");
     pair.follow();

@@ -62,7 +62,7 @@ fn members_of_a_set_with_equal_weights_are_stored_in_one_order() {
 
 /// The limits of a replica do not hold for what its master has done.
 #[test]
-fn a_replica_runs_what_its_own_limits_forbid() {
+fn a_replica_ignores_its_own_limits_for_replicated_writes() {
     let Some(Pair { mut master, mut replica, servers }) = Makes::Ours.start() else { return };
     replica.line("CONFIG SET proto-max-bulk-len 1mb");
     master.line("CONFIG SET proto-max-bulk-len 8mb");

@@ -19,7 +19,7 @@ fn followed(makes: Makes) -> Option<Pair> {
 }
 
 #[test]
-fn a_master_hands_its_part_over() {
+fn failover_makes_the_replica_the_master() {
     for makes in Makes::ALL {
         let Some(mut pair) = followed(makes) else { continue };
         let [old, new] = [pair.servers.0.addr().port(), pair.servers.1.addr().port()];
@@ -41,7 +41,7 @@ fn a_master_hands_its_part_over() {
 }
 
 #[test]
-fn who_is_asked_wrongly_hands_nothing_over() {
+fn an_invalid_failover_request_changes_nothing() {
     let refused = |makes: Makes| {
         let mut pair = followed(makes)?;
         let [own, heir] = [pair.servers.0.addr().port(), pair.servers.1.addr().port()];

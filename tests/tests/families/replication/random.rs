@@ -76,17 +76,17 @@ fn follows(makes: Makes, seed: u64, count: usize) {
 }
 
 #[test]
-fn a_replica_of_ours_comes_to_the_state_of_our_master() {
+fn our_replica_reaches_the_state_of_our_master() {
     follows(Makes::Ours, 1, count());
 }
 
 #[test]
-fn a_real_replica_comes_to_the_state_of_our_master() {
+fn a_real_replica_reaches_the_state_of_our_master() {
     follows(Makes::RealReplica, 2, count());
 }
 
 #[test]
-fn a_replica_of_ours_comes_to_the_state_of_a_real_master() {
+fn our_replica_reaches_the_state_of_a_real_master() {
     follows(Makes::RealMaster, 3, count());
 }
 
@@ -113,16 +113,16 @@ fn follows_through_cuts(makes: Makes, seed: u64, count: usize) {
 }
 
 #[test]
-fn a_replica_of_ours_goes_on_after_cuts_in_the_midst() {
+fn our_replica_continues_after_disconnects() {
     follows_through_cuts(Makes::Ours, 4, count());
 }
 
 #[test]
-fn a_real_replica_goes_on_after_cuts_in_the_midst() {
+fn a_real_replica_continues_after_disconnects() {
     follows_through_cuts(Makes::RealReplica, 5, count());
 }
 
 #[test]
-fn a_replica_of_ours_goes_on_after_cuts_from_a_real_master() {
+fn our_replica_of_a_real_master_continues_after_disconnects() {
     follows_through_cuts(Makes::RealMaster, 6, count());
 }

@@ -19,7 +19,7 @@ fn both_replicas() -> Option<[Pair; 2]> {
 }
 
 #[test]
-fn a_replica_refuses_what_a_real_one_refuses() {
+fn a_replica_refuses_the_requests_that_a_real_one_refuses() {
     let Some([mut ours, mut real]) = both_replicas() else { return };
     for line in [
         "SET k v",
@@ -55,7 +55,7 @@ fn a_replica_refuses_what_a_real_one_refuses() {
 }
 
 #[test]
-fn a_replica_without_its_master_answers_or_not_as_a_real_one_does() {
+fn a_replica_without_its_master_replies_as_a_real_one() {
     let Some(real) = RealServer::start(Kind::Redis, &["--replica-serve-stale-data", "no"]) else { return };
     let own = ours::server();
     let [mut own, mut real] = [own.addr(), real.addr()].map(Client::connect).map(|mut client| {
@@ -143,7 +143,7 @@ fn a_replica_whose_request_causes_a_reply_is_disconnected() {
 
 /// An answer that a rule gives in a replica's place ends its connection, and no message circulates for ever.
 #[test]
-fn a_rule_that_answers_a_replica_costs_it_its_connection() {
+fn a_rule_that_replies_to_a_replica_disconnects_it() {
     let topology = ours::builder().time(Time::Manual).replicas(2).start().expect("they start");
     let [mut master, mut replica] = [0, 1].map(|at| Client::connect(topology.servers()[at].addr()));
     assert_eq!(master.line("FAULT.ADD r ON replconf DO ERROR \"ERR a rule says so\"").to_string(), "+OK");
@@ -156,7 +156,7 @@ fn a_rule_that_answers_a_replica_costs_it_its_connection() {
 }
 
 #[test]
-fn without_enough_replicas_nothing_is_written() {
+fn writes_are_refused_without_enough_replicas() {
     let Some(real) = RealServer::start(Kind::Redis, &[]) else { return };
     let own = ours::server();
     let [mut one, mut other] = [own.addr(), real.addr()].map(Client::connect);
@@ -183,7 +183,7 @@ fn without_enough_replicas_nothing_is_written() {
 }
 
 #[test]
-fn keys_of_a_replica_expire_when_its_master_says_so() {
+fn keys_of_a_replica_expire_on_command_of_its_master() {
     for makes in Makes::ALL {
         let Some(mut pair) = makes.start() else { continue };
         pair.follow();
@@ -200,7 +200,7 @@ fn keys_of_a_replica_expire_when_its_master_says_so() {
 }
 
 #[test]
-fn both_sides_tell_of_each_other() {
+fn master_and_replica_show_each_other() {
     for makes in Makes::ALL {
         let Some(mut pair) = makes.start() else { continue };
         // There is nothing to report about a master that was never reached.
@@ -231,7 +231,7 @@ fn both_sides_tell_of_each_other() {
 }
 
 #[test]
-fn a_master_with_a_password_is_followed_by_who_knows_it() {
+fn a_replica_with_the_password_replicates_its_master() {
     for user in ["", "follower"] {
         let mut pair = Makes::Ours.start().expect("ours are always there");
         pair.ask_master("ACL SETUSER follower on >word +psync +replconf +ping");
@@ -273,7 +273,7 @@ fn messages_and_libraries_reach_replicas() {
 
 /// A master's writes are final: no rule at a replica prevents them there.
 #[test]
-fn rules_do_not_act_on_what_a_master_sends() {
+fn rules_of_a_replica_do_not_match_replicated_writes() {
     let mut pair = Makes::Ours.start().expect("ours need no other program");
     pair.follow();
     for (name, command) in [("a", "restore"), ("b", "exec"), ("c", "del"), ("d", "select")] {
@@ -289,7 +289,7 @@ fn rules_do_not_act_on_what_a_master_sends() {
 
 /// Data that a replica has not read is reported, but does not count against `maxmemory`.
 #[test]
-fn memory_tells_of_replicas_and_of_the_backlog() {
+fn memory_figures_include_replicas_and_the_backlog() {
     let mut pair = Makes::Ours.start().expect("ours need no other program");
     pair.follow();
     let number = |text: &str, name: &str| -> u64 {
@@ -309,7 +309,7 @@ fn memory_tells_of_replicas_and_of_the_backlog() {
 /// A link to a master starts from its configured address.
 #[test]
 #[cfg(target_os = "linux")]
-fn a_link_has_the_source_address_that_was_set() {
+fn a_link_uses_the_configured_source_address() {
     let mut pair = Makes::Ours.start().expect("ours need no other program");
     // Only one address of this machine is not in use by others.
     assert_eq!(pair.ask_master("CONFIG SET protected-mode no"), "+OK");
@@ -321,7 +321,7 @@ fn a_link_has_the_source_address_that_was_set() {
 
 /// Sentinels and clients find a replica by the port that it has announced to its master.
 #[test]
-fn a_replica_that_was_told_at_its_start_is_known_by_its_port() {
+fn a_replica_configured_at_its_start_announces_its_port() {
     let master = ours::server();
     let mut config = lockwheel::Config::default();
     config.replication.master = vec!["127.0.0.1".to_owned(), master.port().to_string()];
@@ -361,7 +361,7 @@ fn syncs(master: &dyn Endpoint) -> Vec<String> {
 }
 
 #[test]
-fn who_begins_as_a_replica_asks_for_a_snapshot_and_a_former_master_for_the_stream() {
+fn only_a_former_master_asks_for_a_partial_resynchronization() {
     let play = |own: bool| {
         let real = || RealServer::start(Kind::Redis, &["--repl-diskless-sync-delay", "0"]);
         let master: Box<dyn Endpoint> = if own { Box::new(ours::server()) } else { Box::new(real()?) };
@@ -389,7 +389,7 @@ fn who_begins_as_a_replica_asks_for_a_snapshot_and_a_former_master_for_the_strea
 }
 
 #[test]
-fn a_program_begins_as_a_replica_by_the_old_word_too() {
+fn the_option_slaveof_also_starts_a_replica() {
     let master = ours::server();
     let port = master.addr().port().to_string();
     for word in ["--replicaof", "--slaveof"] {

@@ -55,7 +55,7 @@ fn answers_of(server: &dyn Endpoint) -> Vec<String> {
 }
 
 #[test]
-fn a_master_ends_when_its_replicas_have_everything() {
+fn a_master_shuts_down_once_its_replicas_have_everything() {
     let expected = [
         "+PONG",
         "\"old\"",
@@ -76,7 +76,7 @@ fn a_master_ends_when_its_replicas_have_everything() {
 }
 
 #[test]
-fn a_replica_gets_what_it_lacks() {
+fn shutdown_waits_until_a_replica_has_everything() {
     let master = ours::server();
     let port = Endpoint::addr(&master).port().to_string();
     let Some(real) = RealServer::start(Kind::Redis, &["--replicaof", "127.0.0.1", &port]) else { return };
@@ -96,7 +96,7 @@ fn a_replica_gets_what_it_lacks() {
 }
 
 #[test]
-fn it_is_waited_for_as_long_as_it_is_there_and_has_time() {
+fn shutdown_waits_for_a_connected_replica_until_the_timeout() {
     let server = ours::server();
     let lagging = replica(&server);
     let mut client = Client::connect(Endpoint::addr(&server));
@@ -124,7 +124,7 @@ fn it_is_waited_for_as_long_as_it_is_there_and_has_time() {
 }
 
 #[test]
-fn it_goes_on_without_a_client_that_has_asked_for_it() {
+fn shutdown_continues_after_its_client_has_gone() {
     let server = ours::server();
     let mut lagging = replica(&server);
     let mut client = Client::connect(Endpoint::addr(&server));

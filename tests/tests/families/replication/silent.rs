@@ -58,7 +58,7 @@ fn read_until(stream: &mut TcpStream, end: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn a_snapshot_is_made_and_kept_once_for_all() {
+fn a_snapshot_is_made_and_kept_once_for_all_replicas() {
     let (server, mut client) = server();
     let before = figure(&mut client, "memory", "used_memory");
     let silent: Vec<TcpStream> = (0..20).map(|_| silent(&server)).collect();
@@ -70,7 +70,7 @@ fn a_snapshot_is_made_and_kept_once_for_all() {
 }
 
 #[test]
-fn a_replica_that_shares_a_snapshot_gets_the_stream_since_it() {
+fn a_replica_that_shares_a_snapshot_gets_the_later_stream() {
     let (server, mut client) = server();
     let mut one = silent(&server);
     await_syncs(&mut client, 1);
@@ -90,7 +90,7 @@ fn a_replica_that_shares_a_snapshot_gets_the_stream_since_it() {
 }
 
 #[test]
-fn no_more_than_a_few_snapshots_are_on_their_way() {
+fn the_number_of_snapshots_in_transfer_is_limited() {
     let (server, mut client) = server();
     client.line("CONFIG SET repl-backlog-size 16384");
     let mut silent_ones = Vec::new();
@@ -110,7 +110,7 @@ fn no_more_than_a_few_snapshots_are_on_their_way() {
 }
 
 #[test]
-fn a_replica_that_does_not_read_is_cut_at_the_limit() {
+fn a_replica_that_does_not_read_is_disconnected_at_the_limit() {
     let (server, mut client) = server();
     client.line("CONFIG SET client-output-buffer-limit 'replica 8mb 0 0'");
     let silent: Vec<TcpStream> = (0..2).map(|_| silent(&server)).collect();
@@ -128,7 +128,7 @@ fn a_replica_that_does_not_read_is_cut_at_the_limit() {
 }
 
 #[test]
-fn a_snapshot_is_kept_for_no_client_of_sync_that_reads_nothing() {
+fn no_snapshot_is_kept_for_a_sync_client_that_does_not_read() {
     let (server, mut client) = server();
     client.line("CONFIG SET repl-timeout 1");
     let before = figure(&mut client, "memory", "used_memory");
@@ -140,7 +140,7 @@ fn a_snapshot_is_kept_for_no_client_of_sync_that_reads_nothing() {
 }
 
 #[test]
-fn a_client_of_sync_that_has_read_the_snapshot_is_cut_at_the_limit() {
+fn a_sync_client_is_disconnected_at_the_limit_after_its_snapshot() {
     let (server, mut client) = server();
     client.line("CONFIG SET client-output-buffer-limit 'replica 1mb 0 0'");
     let mut reader = asking(&server, b"SYNC\r\n");
@@ -156,7 +156,7 @@ fn a_client_of_sync_that_has_read_the_snapshot_is_cut_at_the_limit() {
 }
 
 #[test]
-fn small_changes_are_kept_once_for_all_replicas_that_do_not_read_and_reach_them_in_order() {
+fn the_stream_is_kept_once_for_all_replicas_that_do_not_read() {
     const REPLICAS: usize = 50;
     const CHANGES: usize = 20_000;
     let (server, mut client) = server();
@@ -180,7 +180,7 @@ fn small_changes_are_kept_once_for_all_replicas_that_do_not_read_and_reach_them_
 }
 
 #[test]
-fn the_stream_since_the_snapshot_is_kept_once_for_all_that_come_late() {
+fn the_later_stream_is_kept_once_for_all_late_replicas() {
     const LATE: usize = 40;
     const CHANGES: usize = 4 << 20;
     let (server, mut client) = server();

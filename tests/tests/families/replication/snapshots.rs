@@ -144,17 +144,17 @@ fn begin(pair: &mut Pair) {
 }
 
 #[test]
-fn a_replica_gets_what_changes_while_its_snapshot_is_made() {
+fn a_replica_gets_changes_made_during_its_snapshot() {
     check_changes(CHANGES);
 }
 
 #[test]
-fn a_replica_gets_a_flush_of_all_while_its_snapshot_is_made() {
+fn a_replica_gets_a_flushall_during_its_snapshot() {
     check_changes(&["SET key:1 changed", "DEL key:2", "FLUSHALL", "SET key:1 again", "SET key:9 new"]);
 }
 
 #[test]
-fn a_replica_gets_a_flush_and_a_swap_of_databases_while_its_snapshot_is_made() {
+fn a_replica_gets_a_flushdb_and_a_swapdb_during_its_snapshot() {
     check_changes(&[
         "SET key:1 changed",
         "SELECT 3",
@@ -166,12 +166,12 @@ fn a_replica_gets_a_flush_and_a_swap_of_databases_while_its_snapshot_is_made() {
 }
 
 #[test]
-fn a_replica_gets_the_data_of_a_server_that_reloads_them_while_its_snapshot_is_made() {
+fn a_replica_gets_the_data_of_a_reload_during_its_snapshot() {
     check_changes(&["SET key:1 changed", "DEBUG RELOAD", "SET key:2 changed"]);
 }
 
 #[test]
-fn newcomers_share_the_snapshot_that_is_being_made() {
+fn new_replicas_share_a_snapshot_in_progress() {
     let (server, mut client) = held_server();
     let mut one = asking(&*server);
     let head = read_line(&mut one);
@@ -189,7 +189,7 @@ fn newcomers_share_the_snapshot_that_is_being_made() {
 }
 
 #[test]
-fn a_snapshot_that_no_replica_waits_for_any_more_is_given_up() {
+fn a_snapshot_without_a_waiting_replica_is_abandoned() {
     let (server, mut client) = held_server();
     let replicas = [(); 2].map(|()| {
         let mut replica = asking(&*server);
@@ -207,7 +207,7 @@ fn a_snapshot_that_no_replica_waits_for_any_more_is_given_up() {
 }
 
 #[test]
-fn a_replica_that_comes_while_a_save_is_on_its_way_waits_for_the_next_snapshot() {
+fn a_replica_that_connects_during_a_save_gets_the_next_snapshot() {
     let (server, mut client) = held_server();
     assert_eq!(client.line("BGSAVE").to_string(), "+Background saving started");
     let mut replica = asking(&*server);
@@ -223,7 +223,7 @@ fn a_replica_that_comes_while_a_save_is_on_its_way_waits_for_the_next_snapshot()
 }
 
 #[test]
-fn a_replica_whose_stream_grows_too_long_while_its_snapshot_is_made_is_cut() {
+fn a_replica_over_its_limit_during_its_snapshot_is_disconnected() {
     let (server, mut client) = held_server();
     client.line("CONFIG SET client-output-buffer-limit 'replica 4mb 0 0'");
     let mut replica = asking(&*server);
@@ -239,7 +239,7 @@ fn a_replica_whose_stream_grows_too_long_while_its_snapshot_is_made_is_cut() {
 }
 
 #[test]
-fn a_replica_is_cut_when_its_master_becomes_one_while_its_snapshot_is_made() {
+fn a_replica_is_disconnected_when_its_master_becomes_a_replica() {
     let (server, mut client) = held_server();
     let mut replica = asking(&*server);
     read_line(&mut replica);
@@ -255,7 +255,7 @@ fn a_replica_is_cut_when_its_master_becomes_one_while_its_snapshot_is_made() {
 
 /// The stream of a replica is its master's, which does not include a flush by a client of the replica.
 #[test]
-fn a_replica_of_a_replica_gets_what_was_there_before_a_flush_of_that_one_alone() {
+fn a_local_flush_of_a_replica_does_not_reach_its_own_replica() {
     let Some(master) = RealServer::start(Kind::Redis, &["--repl-diskless-sync-delay", "0"]) else { return };
     let replica = ours::server();
     let mut of_master = Client::connect(master.addr());
@@ -284,7 +284,7 @@ fn a_replica_of_a_replica_gets_what_was_there_before_a_flush_of_that_one_alone()
 
 /// An evicted key would be missing in the file instead.
 #[test]
-fn a_snapshot_that_is_being_made_does_not_count_towards_maxmemory() {
+fn a_snapshot_in_progress_does_not_count_towards_maxmemory() {
     for begins in ["PSYNC ? -1", "BGSAVE"] {
         let (server, mut client) = held_server();
         let used: u64 = info(&mut client, "memory", "used_memory").parse().expect("a number");

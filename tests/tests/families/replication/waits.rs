@@ -8,7 +8,7 @@ use lockwheel_tests::redis_server::{Kind, RealServer};
 use lockwheel_tests::shapes::until;
 
 #[test]
-fn wait_counts_those_that_have_a_clients_writes() {
+fn wait_counts_replicas_that_have_the_clients_writes() {
     for makes in Makes::ALL {
         let Some(mut pair) = makes.start() else { continue };
         pair.follow();
@@ -24,7 +24,7 @@ fn wait_counts_those_that_have_a_clients_writes() {
 
 /// The test itself plays the replica: it controls what is acknowledged.
 #[test]
-fn who_has_said_nothing_is_not_counted() {
+fn wait_does_not_count_replicas_without_an_acknowledgement() {
     let server = ours::server();
     let mut replica = Client::connect(Endpoint::addr(&server));
     replica.line("REPLCONF listening-port 7 capa eof capa psync2");
@@ -64,7 +64,7 @@ fn wait_ends_on_the_clock_of_the_server() {
 }
 
 #[test]
-fn no_replica_waits() {
+fn wait_is_refused_on_a_replica() {
     let Some(mut pair) = Makes::RealMaster.start() else { return };
     pair.follow();
     let Some(mut real) = Makes::RealReplica.start() else { return };
@@ -95,7 +95,7 @@ fn on_disk(master: &dyn Endpoint, has_file: &str) -> Option<Vec<String>> {
 
 /// Works as in 7.2, and in Valkey after it.
 #[test]
-fn waitaof_counts_replicas_that_have_it_on_disk() {
+fn waitaof_counts_replicas_that_have_the_writes_on_disk() {
     for (has_file, count) in [("yes", 1), ("no", 0)] {
         let Some(valkey) = RealServer::start(Kind::Valkey, &["--repl-diskless-sync-delay", "0"]) else {
             return;
@@ -107,7 +107,7 @@ fn waitaof_counts_replicas_that_have_it_on_disk() {
 }
 
 #[test]
-fn replicas_say_how_far_they_are_while_clients_are_paused() {
+fn replicas_acknowledge_while_clients_are_paused() {
     let play = |server: &dyn Endpoint| {
         let [mut replica, mut client, mut waiting] = [0; 3].map(|_| Client::connect(server.addr()));
         replica.line("REPLCONF listening-port 7 capa eof capa psync2");

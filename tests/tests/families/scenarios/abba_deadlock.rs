@@ -30,12 +30,12 @@ fn abba_deadlock_is_found() {
     assert_eq!(bob.line("LOCK.RELEASE b bob").to_string(), ":0");
     granted(&mut alice);
     stage.is_found(&["lint deadlock"]);
-    stage.tells("bob was refused a: DEADLOCK bob -> a -> alice -> b -> bob");
+    stage.reports("bob was refused a: DEADLOCK bob -> a -> alice -> b -> bob");
 }
 
 /// A request for several locks gets all of them or none.
 #[test]
-fn abba_deadlock_does_not_concern_who_takes_both_at_once() {
+fn abba_deadlock_cannot_happen_with_one_request_for_both_locks() {
     let mut stage = Stage::new();
     let [mut alice, mut bob] = [stage.connection(), stage.connection()];
     let both = alice.line("LOCK.MACQUIRE 2 a b alice PX 10000");
@@ -100,7 +100,7 @@ fn abba_deadlock_is_seen_with_redisson_4_7() {
 }
 
 /// A native client that would close the cycle gets an error, if inferred waits are configured to count.
-fn is_told_to_who_waits_for(jvm: Option<&Jvm>) {
+fn is_reported_to_waiters_with(jvm: Option<&Jvm>) {
     let Some(jvm) = jvm else { return };
     let mut stage = Stage::new();
     stage.says("CONFIG SET lock-deadlock-inferred yes", "+OK");
@@ -119,13 +119,13 @@ fn is_told_to_who_waits_for(jvm: Option<&Jvm>) {
 }
 
 #[test]
-fn abba_deadlock_is_told_to_who_waits_for_redisson_3_17() {
-    is_told_to_who_waits_for(redisson_3_17());
+fn abba_deadlock_is_reported_to_waiters_with_redisson_3_17() {
+    is_reported_to_waiters_with(redisson_3_17());
 }
 
 #[test]
-fn abba_deadlock_is_told_to_who_waits_for_redisson_4_7() {
-    is_told_to_who_waits_for(redisson_4_7());
+fn abba_deadlock_is_reported_to_waiters_with_redisson_4_7() {
+    is_reported_to_waiters_with(redisson_4_7());
 }
 
 /// Both take the locks in one order.
@@ -147,11 +147,11 @@ fn is_none_in_one_order_with(jvm: Option<&Jvm>) {
 }
 
 #[test]
-fn abba_deadlock_is_none_in_one_order_with_redisson_3_17() {
+fn abba_deadlock_cannot_happen_in_one_order_with_redisson_3_17() {
     is_none_in_one_order_with(redisson_3_17());
 }
 
 #[test]
-fn abba_deadlock_is_none_in_one_order_with_redisson_4_7() {
+fn abba_deadlock_cannot_happen_in_one_order_with_redisson_4_7() {
     is_none_in_one_order_with(redisson_4_7());
 }

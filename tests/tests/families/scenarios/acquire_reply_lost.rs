@@ -25,7 +25,7 @@ fn acquire_reply_lost_is_found() {
 }
 
 #[test]
-fn acquire_reply_lost_harms_nothing_when_the_retry_begins_anew() {
+fn acquire_reply_lost_harms_nothing_if_the_retry_releases_first() {
     let mut stage = alice_does_not_know();
     stage.says(&format!("LOCK.RELEASE {LOCK} alice ALL"), ":0");
     assert_eq!(stage.token("alice"), 2);
@@ -35,7 +35,7 @@ fn acquire_reply_lost_harms_nothing_when_the_retry_begins_anew() {
 }
 
 #[test]
-fn acquire_reply_lost_is_told_to_who_does_not_re_enter() {
+fn acquire_reply_lost_is_reported_to_a_retry_with_noreenter() {
     let mut stage = alice_does_not_know();
     let retry = stage.director.line(&format!("LOCK.ACQUIRE {LOCK} alice NOREENTER")).to_string();
     assert!(retry.starts_with("-REENTRANT"), "{retry}");

@@ -26,7 +26,7 @@ fn delete_anothers_lock_is_found() {
 }
 
 #[test]
-fn delete_anothers_lock_is_not_what_a_comparison_does() {
+fn delete_anothers_lock_cannot_happen_with_a_comparison() {
     let mut stage = bob_has_the_lock_of_alice();
     let mut alice = stage.connection();
     let release = alice.cmd(&["EVAL", COMPARE_AND_DELETE, "1", LOCK, "alice"]);

@@ -79,15 +79,15 @@ impl Realm {
 
     /// Lets a client wait for the replicas until the timeout.
     #[track_caller]
-    pub(crate) fn waits_in_vain(&mut self) {
+    pub(crate) fn times_out(&mut self) {
         check(&mut self.master, "AWAIT.BLOCKED 1", ":1");
         turn(&mut self.master, WAIT_MS);
     }
 
     /// Returns the outcome of a call that waits for the replicas this number of times.
     #[track_caller]
-    pub(crate) fn in_vain(&mut self, call: Call, times: usize) -> Outcome {
-        (0..times).for_each(|_| self.waits_in_vain());
+    pub(crate) fn outcome_after_timeouts(&mut self, call: Call, times: usize) -> Outcome {
+        (0..times).for_each(|_| self.times_out());
         call.outcome()
     }
 
@@ -172,7 +172,7 @@ pub(crate) fn enters(client: &mut Client, owner: &str) {
 
 /// Lets a thread ask whether it holds the lock, until its client has found the new master.
 #[track_caller]
-pub(crate) fn is_told(thread: &Thread<'_>, expected: &str) {
+pub(crate) fn sees_lock_held(thread: &Thread<'_>, expected: &str) {
     let mut asked = std::iter::repeat_with(|| thread.calls(&format!("held {LOCK}")));
     assert_eq!(asked.find_map(Result::ok).as_deref(), Some(expected));
 }

@@ -26,7 +26,7 @@ fn lease_outlived_is_found() {
 }
 
 #[test]
-fn lease_outlived_is_told_to_who_gives_back() {
+fn lease_outlived_is_reported_at_the_release() {
     let mut stage = bob_has_the_lock_of_alice();
     let reply = stage.director.line(&format!("LOCK.RELEASE {LOCK} alice")).to_string();
     assert!(reply.starts_with("-LOCKLOST this owner lost the lock: grant 1 ended (expired) at "), "{reply}");

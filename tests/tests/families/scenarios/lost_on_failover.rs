@@ -1,6 +1,6 @@
 //! Lost-on-failover: the master has granted the lock, and fails before its replica has received the grant.
 
-use crate::scenarios::heirs::{By, LEASE_MS, Realm, TWICE, enters, is_found, is_told, works};
+use crate::scenarios::heirs::{By, LEASE_MS, Realm, TWICE, enters, is_found, sees_lock_held, works};
 use crate::scenarios::pair::{LAG, Pair};
 use crate::scenarios::stage::{LOCK, check, field, redisson_3_6, redisson_3_17, redisson_3_24, redisson_4_7};
 use lockwheel_tests::reply::Reply;
@@ -30,7 +30,7 @@ fn lost_on_failover_is_found() {
     bob_takes_it(&mut pair);
     check(&mut pair.heir, &format!("LOCK.ENTER {LOCK} bob"), ":1");
     // Two owners hold the lock according to their servers, and both have begun to work.
-    pair.is_found_at_heir(&["violation mutual-exclusion", "violation mutual-exclusion"]);
+    pair.is_found_at_successor(&["violation mutual-exclusion", "violation mutual-exclusion"]);
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn lost_on_failover_harms_nothing_when_the_holder_asks_again() {
     check(&mut pair.heir, &format!("LOCK.ENTER {LOCK} bob"), ":1");
     check(&mut pair.heir, &format!("LOCK.LEAVE {LOCK} bob"), ":1");
     // The lock was granted twice, but the owners did not work at the same time.
-    pair.is_found_at_heir(&["violation mutual-exclusion"]);
+    pair.is_found_at_successor(&["violation mutual-exclusion"]);
 }
 
 /// Data that has reached the replica is not lost.
@@ -57,7 +57,7 @@ fn lost_on_failover_is_a_matter_of_one_millisecond() {
     pair.advance(LAG);
     pair.fails_over();
     check(&mut pair.heir, &format!("LOCK.ACQUIRE {LOCK} bob"), "(nil)");
-    pair.is_found_at_heir(&[]);
+    pair.is_found_at_successor(&[]);
 }
 
 /// Two processes use Redisson: alice's is connected to the master, bob's comes when the replica has taken over.
@@ -78,7 +78,7 @@ fn is_found_with(jvm: Option<&Jvm>) {
     alice.does(&format!("held {LOCK}"), "true");
     bob.does(&format!("held {LOCK}"), "true");
     // Two owners hold the lock according to their servers, and both have begun to work.
-    pair.is_found_at_heir(&["violation mutual-exclusion", "violation mutual-exclusion"]);
+    pair.is_found_at_successor(&["violation mutual-exclusion", "violation mutual-exclusion"]);
 }
 
 #[test]
@@ -118,14 +118,14 @@ fn is_found_when_redisson_follows(jvm: Option<&Jvm>, by: By, waits: usize) {
     let client = realm.redisson(jvm, "alice", Replicas::Unused);
     let alice = client.thread("worker");
     let call = alice.begins(&format!("lock {LOCK} {LEASE_MS}"));
-    assert_eq!(realm.in_vain(call, waits).as_deref(), Ok(""));
+    assert_eq!(realm.outcome_after_timeouts(call, waits).as_deref(), Ok(""));
     enters(&mut realm.master, &alice.owner());
     let mut heir = realm.inherited();
     let client = realm.redisson(jvm, "bob", Replicas::Unused);
     let bob = client.thread("worker");
     bob.does(&format!("try-lock {LOCK} 0 {LEASE_MS}"), "true");
     enters(&mut heir, &bob.owner());
-    is_told(&alice, "false");
+    sees_lock_held(&alice, "false");
     bob.does(&format!("held {LOCK}"), "true");
     is_found(&mut heir, &TWICE);
 }

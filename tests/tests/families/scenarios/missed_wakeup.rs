@@ -24,7 +24,7 @@ fn missed_wakeup_is_found() {
 
 /// A native waiter waits for the key, and needs no message.
 #[test]
-fn missed_wakeup_does_not_concern_who_waits_natively() {
+fn missed_wakeup_cannot_happen_to_native_waiters() {
     let mut stage = Stage::new();
     stage.token("alice");
     let mut bob = stage.connection();

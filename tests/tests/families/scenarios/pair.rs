@@ -49,7 +49,7 @@ impl Pair {
 
     /// Requires these findings in the new master's history: level and invariant of each.
     #[track_caller]
-    pub(crate) fn is_found_at_heir(&mut self, expected: &[&str]) {
+    pub(crate) fn is_found_at_successor(&mut self, expected: &[&str]) {
         let found = verdict::findings(&mut self.heir);
         assert_eq!(found, expected, "{}", self.heir.line("LOCK.VERIFY"));
     }

@@ -1,7 +1,7 @@
 //! Failovers of real servers that lose a lock, if `LOCKWHEEL_SHAPES=redis` requests them. No clock is advanced there:
 //! each step waits for a state. Only the clients' answers are known.
 
-use crate::scenarios::heirs::{By, is_told};
+use crate::scenarios::heirs::{By, sees_lock_held};
 use crate::scenarios::stage::{LOCK, redisson_3_6, redisson_3_17, redisson_3_24, redisson_4_7};
 use lockwheel_tests::client::Client;
 use lockwheel_tests::shapes::{Cluster, Make, Watched, is_full};
@@ -91,7 +91,7 @@ fn is_given_twice(real: &Real, jvm: &Jvm, alice: &Thread<'_>) {
     let client = real.redisson(jvm, "bob", Replicas::Unused);
     let bob = client.thread("worker");
     bob.does(&format!("try-lock {LOCK} 0 {LEASE_MS}"), "true");
-    is_told(alice, "false");
+    sees_lock_held(alice, "false");
     bob.does(&format!("held {LOCK}"), "true");
 }
 

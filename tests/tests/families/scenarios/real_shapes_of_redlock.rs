@@ -1,6 +1,6 @@
 //! RedLock over five real servers, two of which alice does not reach, if `LOCKWHEEL_SHAPES=redis` requests them.
 
-use crate::scenarios::heirs::is_told;
+use crate::scenarios::heirs::sees_lock_held;
 use crate::scenarios::stage::{LOCK, redisson_3_6, redisson_3_17, redisson_3_24, redisson_4_7};
 use crate::scenarios::votes::Votes;
 use lockwheel_tests::shapes::{Make, Process, Watched, is_full, strangers};
@@ -79,7 +79,7 @@ fn split_vote(jvm: Option<&Jvm>) {
     five[REACHED - 1].restart();
     let bob = votes(jvm, "bob", &five);
     bob.are_a_majority(true);
-    is_told(&alice.thread(), "false");
+    sees_lock_held(&alice.thread(), "false");
     bob.thread().does(&format!("held {LOCK}"), "true");
 }
 
@@ -137,7 +137,7 @@ fn is_kept(jvm: Option<&Jvm>) {
     alice.are_a_majority(true);
     masters.first.settle();
     masters.first.replace_master();
-    is_told(&alice.thread(), "true");
+    sees_lock_held(&alice.thread(), "true");
     masters.far().iter_mut().for_each(Process::restart);
     let bob = masters.votes(jvm, "bob", Replicas::Unused);
     bob.are_a_majority(false);
@@ -156,7 +156,7 @@ fn is_lost(jvm: Option<&Jvm>) {
     masters.far().iter_mut().for_each(Process::restart);
     let bob = masters.votes(jvm, "bob", Replicas::Unused);
     bob.are_a_majority(true);
-    is_told(&alice.thread(), "false");
+    sees_lock_held(&alice.thread(), "false");
     bob.thread().does(&format!("held {LOCK}"), "true");
 }
 

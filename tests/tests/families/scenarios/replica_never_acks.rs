@@ -1,6 +1,6 @@
 //! Replica-never-acks: a lock survives a failover if a replica has it, and no replica acknowledges it in time.
 
-use crate::scenarios::heirs::{By, LEASE_MS, Realm, TWICE, WAIT_MS, enters, is_found, is_told, works};
+use crate::scenarios::heirs::{By, LEASE_MS, Realm, TWICE, WAIT_MS, enters, is_found, sees_lock_held, works};
 use crate::scenarios::pair::Pair;
 use crate::scenarios::stage::{LOCK, check, field, redisson_3_17, redisson_3_24, redisson_4_7};
 use lockwheel_tests::reply::Reply;
@@ -13,7 +13,7 @@ fn alice_asks(by: By) -> Realm {
     let line = format!("LOCK.ACQUIRE {LOCK} alice PX {LEASE_MS}");
     assert_eq!(field(&mut alice, &line, "token"), Reply::Int(1));
     alice.send_line(&format!("WAIT 1 {WAIT_MS}"));
-    realm.waits_in_vain();
+    realm.times_out();
     assert_eq!(alice.read_reply(), Reply::Int(0));
     realm
 }
@@ -50,14 +50,14 @@ fn is_found_with(jvm: Option<&Jvm>, by: By) {
     let client = realm.redisson(jvm, "alice", Replicas::Asked);
     let alice = client.thread("worker");
     let call = alice.begins(&format!("lock {LOCK} {LEASE_MS}"));
-    assert_eq!(realm.in_vain(call, 1).as_deref(), Ok(""));
+    assert_eq!(realm.outcome_after_timeouts(call, 1).as_deref(), Ok(""));
     enters(&mut realm.master, &alice.owner());
     let mut heir = realm.inherited();
     let client = realm.redisson(jvm, "bob", Replicas::Unused);
     let bob = client.thread("worker");
     bob.does(&format!("try-lock {LOCK} 0 {LEASE_MS}"), "true");
     enters(&mut heir, &bob.owner());
-    is_told(&alice, "false");
+    sees_lock_held(&alice, "false");
     is_found(&mut heir, &TWICE);
 }
 
@@ -94,12 +94,12 @@ fn harms_nothing_with(jvm: Option<&Jvm>, by: By, gives_back: bool) {
     let client = realm.redisson(jvm, "alice", Replicas::Heeded);
     let alice = client.thread("worker");
     let call = alice.begins(&format!("lock {LOCK} {LEASE_MS}"));
-    let outcome = realm.in_vain(call, if gives_back { 2 } else { 1 });
+    let outcome = realm.outcome_after_timeouts(call, if gives_back { 2 } else { 1 });
     assert!(outcome.as_ref().is_err_and(|text| text.contains("slaves were synced")), "{outcome:?}");
     if !gives_back {
         check(&mut realm.master, &format!("EXISTS {LOCK}"), ":1");
         let call = alice.begins(&format!("unlock {LOCK}"));
-        let outcome = realm.in_vain(call, 1);
+        let outcome = realm.outcome_after_timeouts(call, 1);
         assert!(outcome.as_ref().is_err_and(|text| text.contains("slaves were synced")), "{outcome:?}");
     }
     check(&mut realm.master, &format!("EXISTS {LOCK}"), ":0");
@@ -134,7 +134,7 @@ fn replica_never_acks_harms_nothing_with_a_cluster_and_redisson_4_7() {
 }
 
 /// Runs the same case with a master and a replica that the client was configured with.
-fn is_told_to(jvm: Option<&Jvm>, gives_back: bool) {
+fn harms_nothing_with_configured_replicas(jvm: Option<&Jvm>, gives_back: bool) {
     let Some(jvm) = jvm else { return };
     let mut pair = Pair::new();
     let setup = Setup { replicas: Replicas::Heeded, ..Setup::default() };
@@ -153,10 +153,10 @@ fn is_told_to(jvm: Option<&Jvm>, gives_back: bool) {
 
 #[test]
 fn replica_never_acks_is_told_to_redisson_3_17() {
-    is_told_to(redisson_3_17(), false);
+    harms_nothing_with_configured_replicas(redisson_3_17(), false);
 }
 
 #[test]
 fn replica_never_acks_is_told_to_redisson_4_7() {
-    is_told_to(redisson_4_7(), true);
+    harms_nothing_with_configured_replicas(redisson_4_7(), true);
 }

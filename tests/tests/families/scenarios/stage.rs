@@ -76,7 +76,7 @@ impl Stage {
 
     /// Requires that the findings contain these words.
     #[track_caller]
-    pub(crate) fn tells(&mut self, words: &str) {
+    pub(crate) fn reports(&mut self, words: &str) {
         let verdict = self.director.line("LOCK.VERIFY").to_string();
         assert!(verdict.contains(words), "{words} is not in {verdict}");
     }

@@ -20,7 +20,7 @@ fn calls(director: &mut Client, command: &str) -> usize {
 }
 
 #[test]
-fn thundering_herd_is_not_there_natively() {
+fn thundering_herd_cannot_happen_with_native_waiters() {
     let mut stage = Stage::new();
     stage.token("holder");
     let mut waiters: Vec<Client> = (0..NATIVE_WAITERS)
@@ -101,7 +101,7 @@ fn is_found_with(jvm: Option<&Jvm>) {
     // There were more than eight vain requests for eight hand-offs: one of these has cost two at least.
     stage.says("CONFIG SET lock-herd-limit 1", "+OK");
     stage.is_found(&["lint thundering-herd"]);
-    stage.tells("clients in vain");
+    stage.reports("clients in vain");
 }
 
 #[test]
@@ -145,17 +145,17 @@ fn is_not_there_in_a_fair_lock_with(jvm: Option<&Jvm>) {
 }
 
 #[test]
-fn thundering_herd_is_not_there_in_a_fair_lock_of_redisson_3_17() {
+fn thundering_herd_cannot_happen_in_a_fair_lock_of_redisson_3_17() {
     is_not_there_in_a_fair_lock_with(redisson_3_17());
 }
 
 #[test]
-fn thundering_herd_is_not_there_in_a_fair_lock_of_redisson_4_7() {
+fn thundering_herd_cannot_happen_in_a_fair_lock_of_redisson_4_7() {
     is_not_there_in_a_fair_lock_with(redisson_4_7());
 }
 
 /// A waiter for a permit is woken by each release, and such a small number is no finding.
-fn is_not_told_of_a_semaphore_with(jvm: Option<&Jvm>) {
+fn is_not_reported_for_a_semaphore_with(jvm: Option<&Jvm>) {
     let Some(jvm) = jvm else { return };
     let mut stage = Stage::new();
     let clients: Vec<_> = (0..CLIENTS)
@@ -178,11 +178,11 @@ fn is_not_told_of_a_semaphore_with(jvm: Option<&Jvm>) {
 }
 
 #[test]
-fn thundering_herd_is_not_told_of_a_semaphore_of_redisson_3_17() {
-    is_not_told_of_a_semaphore_with(redisson_3_17());
+fn thundering_herd_is_not_reported_for_a_semaphore_of_redisson_3_17() {
+    is_not_reported_for_a_semaphore_with(redisson_3_17());
 }
 
 #[test]
-fn thundering_herd_is_not_told_of_a_semaphore_of_redisson_4_7() {
-    is_not_told_of_a_semaphore_with(redisson_4_7());
+fn thundering_herd_is_not_reported_for_a_semaphore_of_redisson_4_7() {
+    is_not_reported_for_a_semaphore_with(redisson_4_7());
 }

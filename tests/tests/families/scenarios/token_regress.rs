@@ -49,7 +49,7 @@ fn token_regress_is_found() {
 /// The lock's own counter is a key, as Redisson's is: the new master has neither lock nor counter. The resource refuses
 /// bob, who does not begin to work, and reports the token that it has seen.
 #[test]
-fn token_regress_is_found_by_what_is_written_to() {
+fn token_regress_is_noticed_by_a_fenced_resource() {
     for by in [By::Sentinels, By::Cluster] {
         let mut realm = Realm::new(by);
         alice_is_the_fourth(&mut realm, " FENCED");
@@ -71,7 +71,7 @@ fn token_regress_is_found_by_what_is_written_to() {
 #[track_caller]
 fn is_fenced(realm: &mut Realm, thread: &Thread<'_>, token: &str) {
     let call = thread.begins(&format!("fenced-lock {LOCK} 60000 {LEASE_MS}"));
-    assert_eq!(realm.in_vain(call, 1).as_deref(), Ok(token));
+    assert_eq!(realm.outcome_after_timeouts(call, 1).as_deref(), Ok(token));
 }
 
 /// Redisson's counter is lost with the lock, and bob begins anew. If alice has written with her second token, the
@@ -86,7 +86,7 @@ fn is_found_with(jvm: Option<&Jvm>, by: By) {
         is_fenced(&mut realm, &alice, "1");
         if seen == 2 {
             let call = alice.begins(&format!("fenced-unlock {LOCK}"));
-            assert_eq!(realm.in_vain(call, 1).as_deref(), Ok(""));
+            assert_eq!(realm.outcome_after_timeouts(call, 1).as_deref(), Ok(""));
             is_fenced(&mut realm, &alice, "2");
         }
         enters(&mut realm.master, &alice.owner());

@@ -23,7 +23,7 @@ fn watchdog_starved_is_found() {
 
 /// The server renews a session's holds: no request has to arrive.
 #[test]
-fn watchdog_starved_does_not_concern_sessions() {
+fn watchdog_starved_cannot_happen_to_sessions() {
     let mut stage = Stage::new();
     let mut alice = stage.connection();
     assert!(!alice.line(&format!("LOCK.ACQUIRE {LOCK} alice SESSION")).is_error());

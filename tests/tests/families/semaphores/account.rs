@@ -23,7 +23,7 @@ fn server() -> (Simulation, u64) {
 }
 
 #[test]
-fn a_permit_that_is_taken_over_is_held_once() {
+fn an_expired_permit_taken_by_another_owner_is_held_once() {
     for waits in [false, true] {
         let (mut server, client) = server();
         server.ask(client, "SEM.INIT s 3");
@@ -46,7 +46,7 @@ fn a_permit_that_is_taken_over_is_held_once() {
 
 /// Permits beyond the range of counts are not granted.
 #[test]
-fn adjustments_at_the_far_end_are_refused() {
+fn adjustments_out_of_range_are_refused() {
     let (mut server, client) = server();
     server.ask(client, "SEM.INIT s 9223372036854775807");
     server.ask(client, "SEM.ACQUIRE s a PERMITS 2147483648");
@@ -74,7 +74,7 @@ fn adjustments_at_the_far_end_are_refused() {
 
 /// The remaining lease of an expired permit is none, and the permit has no holder until a client wants it.
 #[test]
-fn a_permit_whose_lease_is_over_is_not_given_back() {
+fn a_permit_with_an_ended_lease_is_not_released() {
     let (mut server, client) = server();
     server.ask(client, "SEM.INIT s 2");
     server.ask(client, "SEM.ACQUIRE s e IDS PX 300");
@@ -99,7 +99,7 @@ fn a_permit_whose_lease_is_over_is_not_given_back() {
 
 /// A permit whose lease is not over is found behind expired ones.
 #[test]
-fn the_oldest_permit_that_is_not_over_is_given_back() {
+fn a_release_returns_the_oldest_permit_with_a_running_lease() {
     let (mut server, client) = server();
     server.ask(client, "SEM.INIT s 2");
     server.ask(client, "SEM.ACQUIRE s e IDS PX 300");
@@ -112,7 +112,7 @@ fn the_oldest_permit_that_is_not_over_is_given_back() {
 
 /// Permits that came back though nobody was seen to hold them stay an adjustment, whatever is taken later.
 #[test]
-fn what_was_added_unseen_stays_added() {
+fn permits_added_by_other_commands_stay_an_adjustment() {
     let (mut server, client) = server();
     server.ask(client, "SEM.INIT s 2");
     server.ask(client, "INCR s");

@@ -4,7 +4,7 @@ use lockwheel_tests::client::Client;
 use lockwheel_tests::ours;
 
 #[test]
-fn lock_info_shows_who_waits_for_what_is_no_lock() {
+fn lock_info_shows_waiters_for_keys_that_are_no_locks() {
     let mut s = ours::manual_scenario();
     s.run("SEM.INIT k 0");
     s.run("LATCH.SET l 1");
@@ -28,7 +28,7 @@ fn lock_info_shows_who_waits_for_what_is_no_lock() {
 }
 
 #[test]
-fn what_is_a_lock_is_no_semaphore_and_the_other_way_round() {
+fn a_lock_is_no_semaphore_and_a_semaphore_is_no_lock() {
     let mut s = ours::manual_scenario();
     let wrong_type = "-WRONGTYPE Operation against a key holding the wrong kind of value";
     s.run("LOCK.ACQUIRE lock a");
@@ -44,7 +44,7 @@ fn what_is_a_lock_is_no_semaphore_and_the_other_way_round() {
 /// Clients close while they wait, at every position of the queue: nobody behind them is stranded, and no closed client
 /// is served.
 #[test]
-fn whoever_closes_in_the_queue_the_others_are_served() {
+fn the_others_are_served_when_any_waiter_closes() {
     for line in [
         "SEM.ACQUIRE k w BLOCK 0",
         "SEM.ACQUIRE k w IDS BLOCK 0",

@@ -519,7 +519,7 @@ fn rate_limiters() {
 
 /// Whoever releases, native waiters are served in their order, once the script has ended.
 #[test]
-fn redissons_releases_serve_those_who_wait_natively() {
+fn releases_by_redisson_serve_native_waiters() {
     each_version(|has, scripts| {
         let release = release_of_semaphore(scripts);
         let by_id = script(scripts, &["zrem', KEYS[3], ARGV[1]", "incrby', KEYS[1], ARGV[2]"], &[]);

@@ -4,7 +4,7 @@ use super::{check_map, expect_map};
 use lockwheel_tests::ours;
 
 #[test]
-fn a_latch_counts_down_to_zero_and_goes() {
+fn a_latch_is_deleted_when_it_reaches_zero() {
     let mut s = ours::manual_scenario();
     s.check("LATCH.GET l", ":0").check("LATCH.COUNTDOWN l", ":0").check("EXISTS l", ":0");
     s.check("LATCH.SET l 3", ":1").check("GET l", "\"3\"").check("LATCH.SET l 5 NX", ":0");
@@ -58,7 +58,7 @@ fn bad_requests_are_refused_and_change_nothing() {
 
 /// Each end of a latch, and the reply to its waiters.
 #[test]
-fn who_waits_is_told_how_the_latch_ended() {
+fn latch_await_returns_how_the_latch_ended() {
     for (end, state) in [
         ("LATCH.COUNTDOWN l 2", "zero"),
         ("SET l 0", "zero"),
@@ -92,7 +92,7 @@ fn who_waits_is_told_how_the_latch_ended() {
 }
 
 #[test]
-fn a_wait_ends_with_its_time_and_an_armed_one_waits_for_a_latch_first() {
+fn latch_await_times_out_and_armed_waits_for_an_absent_latch() {
     let mut s = ours::manual_scenario();
     s.on("a").send("LATCH.AWAIT l BLOCK 500 ARMED");
     s.on("b").send("LATCH.AWAIT l BLOCK 0 ARMED");
@@ -112,7 +112,7 @@ fn a_wait_ends_with_its_time_and_an_armed_one_waits_for_a_latch_first() {
 
 /// The latch for which a client waits has reached zero, whatever the same script does to the key afterwards.
 #[test]
-fn a_latch_that_is_set_again_at_once_has_opened_all_the_same() {
+fn a_latch_reset_by_the_same_script_still_releases_its_waiters() {
     let mut s = ours::manual_scenario();
     s.run("LATCH.SET l 1");
     s.on("a").send("LATCH.AWAIT l BLOCK 0");
@@ -130,7 +130,7 @@ fn a_latch_that_is_set_again_at_once_has_opened_all_the_same() {
 }
 
 #[test]
-fn in_transactions_and_scripts_nobody_waits() {
+fn block_does_not_wait_in_transactions_and_scripts() {
     let mut s = ours::manual_scenario();
     s.run("LATCH.SET l 1");
     s.check("MULTI", "+OK").check("LATCH.AWAIT l BLOCK 0", "+QUEUED").check("EXEC", "[(nil)]");
@@ -166,7 +166,7 @@ fn messages_and_events_are_those_of_redisson_and_redis() {
 }
 
 #[test]
-fn help_tells_of_every_command() {
+fn latch_help_lists_every_command() {
     let mut s = ours::manual_scenario();
     s.check_that("LATCH.HELP", |reply| {
         let text = reply.to_string();

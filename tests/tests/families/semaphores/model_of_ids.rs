@@ -208,8 +208,8 @@ fn step(real: &mut Simulated, model: &mut Model, rng: &mut Rng, ids: &Ids) {
 }
 
 /// Returns a client's reply, and records the ids that it got, by the model's numbers for them.
-fn told(real: &mut Simulated, client: usize, expected: &str, ids: &mut Ids) -> String {
-    real.told(client, |lines| {
+fn reply_and_ids(real: &mut Simulated, client: usize, expected: &str, ids: &mut Ids) -> String {
+    real.reply_to(client, |lines| {
         let named = lines.iter().filter(|line| line.len() == 32 && !line.starts_with('*'));
         let grant = expected.rsplit(' ').next().and_then(|grant| grant.parse().ok()).unwrap_or(0);
         ids.extend(named.enumerate().map(|(n, id)| ((grant, n), (*id).to_owned())));
@@ -218,7 +218,7 @@ fn told(real: &mut Simulated, client: usize, expected: &str, ids: &mut Ids) -> S
 }
 
 #[test]
-fn permits_with_ids_are_given_out_as_a_model_of_them_says() {
+fn permits_with_ids_are_granted_as_by_a_model() {
     for seed in seeds(SEEDS) {
         let (mut real, mut model, mut rng) = (Simulated::new(CLIENTS), Model::default(), Rng::new(seed));
         let mut ids = Ids::new();
@@ -228,7 +228,7 @@ fn permits_with_ids_are_given_out_as_a_model_of_them_says() {
             step(&mut real, &mut model, &mut rng, &ids);
             for client in 0..CLIENTS {
                 let expected = model.told.remove(&client).unwrap_or_default();
-                let told = told(&mut real, client, &expected, &mut ids);
+                let told = reply_and_ids(&mut real, client, &expected, &mut ids);
                 assert_eq!(told, expected, "seed {seed}, step {n}, client {client}: {model:#?}");
             }
             let shown = ["GET k", "ZCARD {k}:timeout"].map(|line| real.ask(line));

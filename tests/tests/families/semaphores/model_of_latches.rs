@@ -130,14 +130,14 @@ fn step(real: &mut Simulated, model: &mut Model, rng: &mut Rng) {
 }
 
 #[test]
-fn who_waits_for_a_latch_goes_on_as_a_model_of_it_says() {
+fn waiters_for_a_latch_continue_as_by_a_model() {
     for seed in seeds(SEEDS) {
         let (mut real, mut model, mut rng) = (Simulated::new(CLIENTS), Model::default(), Rng::new(seed));
         for n in 0..STEPS {
             step(&mut real, &mut model, &mut rng);
             for client in 0..CLIENTS {
                 let expected = model.told.remove(&client).unwrap_or_default();
-                let told = real.told(client, |lines| lines[4].to_owned());
+                let told = real.reply_to(client, |lines| lines[4].to_owned());
                 assert_eq!(told, expected, "seed {seed}, step {n}, client {client}: {model:?}");
             }
         }

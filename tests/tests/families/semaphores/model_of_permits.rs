@@ -232,7 +232,7 @@ fn step(real: &mut Simulated, model: &mut Model, rng: &mut Rng) {
 }
 
 #[test]
-fn permits_are_given_out_as_a_model_of_it_says() {
+fn permits_are_granted_as_by_a_model() {
     for seed in seeds(SEEDS) {
         let (mut real, mut model, mut rng) = (Simulated::new(CLIENTS), Model::default(), Rng::new(seed));
         for n in 0..STEPS {
@@ -242,7 +242,7 @@ fn permits_are_given_out_as_a_model_of_it_says() {
             for client in 0..CLIENTS {
                 let expected = model.told.remove(&client).unwrap_or_default();
                 assert_eq!(
-                    real.told(client, granted),
+                    real.reply_to(client, granted),
                     expected,
                     "seed {seed}, step {n}, {client}: {model:?}"
                 );

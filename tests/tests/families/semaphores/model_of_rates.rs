@@ -148,7 +148,7 @@ fn check(real: &mut Simulated, model: &mut Model, at: &str) {
     };
     for client in 0..CLIENTS {
         let expected = model.told.remove(&client).unwrap_or_default();
-        assert_eq!(real.told(client, granted), expected, "{at}, client {client}: {model:?}");
+        assert_eq!(real.reply_to(client, granted), expected, "{at}, client {client}: {model:?}");
     }
 }
 
@@ -159,7 +159,7 @@ fn begin(rate: i64, interval_ms: i64) -> (Simulated, Model) {
 }
 
 #[test]
-fn permits_of_a_rate_are_given_out_as_a_model_of_it_says() {
+fn permits_of_a_rate_are_granted_as_by_a_model() {
     for seed in seeds(SEEDS) {
         let ((mut real, mut model), mut rng) = (begin(4, 30), Rng::new(seed));
         for n in 0..STEPS {
@@ -171,7 +171,7 @@ fn permits_of_a_rate_are_given_out_as_a_model_of_it_says() {
 
 /// Ten thousand acquisitions: no interval, wherever it begins, has more than the rate, and no possible grant is missed.
 #[test]
-fn never_more_than_the_rate() {
+fn no_interval_has_more_permits_than_the_rate() {
     let ((mut real, mut model), mut rng) = (begin(7, 50), Rng::new(1));
     let mut given: VecDeque<(i64, i64)> = VecDeque::new();
     while model.given < MANY {

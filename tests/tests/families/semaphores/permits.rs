@@ -130,7 +130,7 @@ fn bad_requests_are_refused_and_change_nothing() {
 }
 
 #[test]
-fn the_head_blocks_and_nobody_passes_it_but_who_barges_or_is_more_urgent() {
+fn only_barge_or_a_higher_priority_passes_the_head_of_the_queue() {
     let mut s = ours::manual_scenario();
     s.run("SEM.INIT k 2");
     check_taken!(s, "SEM.ACQUIRE k h PERMITS 1", 1, 1, 1);
@@ -180,7 +180,7 @@ fn when_the_head_leaves_the_next_is_served() {
 }
 
 #[test]
-fn a_lease_gives_permits_back_at_its_end() {
+fn permits_are_released_at_the_end_of_their_lease() {
     let mut s = ours::manual_scenario();
     s.run("SEM.INIT k 3");
     check_taken!(s, "SEM.ACQUIRE k a PERMITS 2 PX 100", 2, 1, 1);
@@ -201,7 +201,7 @@ fn a_lease_gives_permits_back_at_its_end() {
 
 /// Holds of a deleted key have no owner any more, and come back to no other key.
 #[test]
-fn holds_end_with_the_incarnation_of_their_key() {
+fn holds_end_when_their_key_is_removed() {
     for end in [
         "DEL k",
         "UNLINK k",
@@ -240,7 +240,7 @@ fn holds_end_with_the_incarnation_of_their_key() {
 }
 
 #[test]
-fn waiters_outlive_the_key_and_are_refused_what_is_no_semaphore() {
+fn waiters_outlive_the_key_and_get_an_error_for_another_type() {
     let mut s = ours::manual_scenario();
     s.run("SEM.INIT k 1");
     s.on("a").send("SEM.ACQUIRE k a PERMITS 2 BLOCK 0");
@@ -296,7 +296,7 @@ fn permits_with_ids_have_their_leases_in_the_keyspace() {
 
 /// Expired permits come back by themselves for native waiters, at that instant.
 #[test]
-fn who_waits_gets_a_permit_when_its_lease_is_over() {
+fn a_waiter_gets_a_permit_at_the_end_of_its_lease() {
     let mut s = ours::manual_scenario();
     s.run("SEM.INIT k 1");
     s.run("SEM.ACQUIRE k a IDS PX 100");
@@ -317,7 +317,7 @@ fn who_waits_gets_a_permit_when_its_lease_is_over() {
 }
 
 #[test]
-fn a_release_tells_the_new_value_and_events_are_those_of_redis() {
+fn a_release_publishes_the_new_value_and_the_events_of_redis() {
     let mut s = ours::manual_scenario();
     s.run("CONFIG SET notify-keyspace-events KA");
     s.on("w").send("SUBSCRIBE redisson_sc:{k}").expect_push(r#"["subscribe", "redisson_sc:{k}", :1]"#);
@@ -350,7 +350,7 @@ fn a_release_tells_the_new_value_and_events_are_those_of_redis() {
 }
 
 #[test]
-fn in_transactions_and_scripts_nobody_waits() {
+fn block_does_not_wait_in_transactions_and_scripts() {
     let mut s = ours::manual_scenario();
     s.run("SEM.INIT k 0");
     s.check("MULTI", "+OK").check("SEM.ACQUIRE k a BLOCK 0", "+QUEUED").check("EXEC", "[(nil)]");
@@ -364,7 +364,7 @@ fn in_transactions_and_scripts_nobody_waits() {
 }
 
 #[test]
-fn info_tells_who_holds_and_who_waits() {
+fn sem_info_shows_holders_and_waiters() {
     let mut s = ours::manual_scenario();
     s.run("SEM.INIT k 4");
     s.run("SEM.ACQUIRE k a PERMITS 2 PX 100");
@@ -391,7 +391,7 @@ fn info_tells_who_holds_and_who_waits() {
 
 /// The lease of a session is renewed while its connection lives, and its permits come back when it ends.
 #[test]
-fn permits_of_a_session_are_held_as_long_as_its_connection() {
+fn permits_of_a_session_are_held_until_it_disconnects() {
     let mut s = ours::manual_scenario();
     s.run("SEM.INIT k 4");
     s.check(

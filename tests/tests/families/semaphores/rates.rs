@@ -3,7 +3,7 @@
 use lockwheel_tests::ours;
 
 #[test]
-fn a_rate_is_so_many_permits_in_any_interval() {
+fn a_rate_limits_the_permits_in_any_interval() {
     let mut s = ours::manual_scenario();
     s.check("RATE.ACQUIRE r", "-ERR the rate is not set: use RATE.SET");
     s.check("RATE.SET r 3 100", ":1").check("RATE.SET r 9 9 NX", ":0");
@@ -53,7 +53,7 @@ fn waiters_are_served_in_order_each_at_its_instant() {
 }
 
 #[test]
-fn each_client_may_have_a_rate_and_a_queue_of_its_own() {
+fn each_client_may_have_its_own_rate_and_queue() {
     let mut s = ours::manual_scenario();
     s.check("RATE.SET r 1 100 CLIENT x", ":1").check("HGET r type", "\"1\"");
     s.check("RATE.ACQUIRE r", "-ERR CLIENT is missing: this rate applies to each client separately");
@@ -78,7 +78,7 @@ fn each_client_may_have_a_rate_and_a_queue_of_its_own() {
 
 /// Whatever happens to the limiter, nobody waits for permits that cannot come.
 #[test]
-fn who_waits_follows_the_rate() {
+fn waiters_follow_changes_of_the_rate() {
     for (change, told) in [
         ("DEL r", "-ERR the rate is not set: use RATE.SET"),
         ("FLUSHALL", "-ERR the rate is not set: use RATE.SET"),
@@ -144,7 +144,7 @@ fn bad_requests_are_refused_and_change_nothing() {
 
 /// The limiter's own deadline also applies to its companion keys; Redisson's keepAliveTime postpones it.
 #[test]
-fn keys_beside_a_limiter_end_with_it() {
+fn companion_keys_of_a_limiter_expire_with_it() {
     let mut s = ours::manual_scenario();
     s.run("RATE.SET r 3 100");
     s.run("PEXPIRE r 700");

@@ -7,7 +7,7 @@ use std::time::Duration;
 /// A deadline in this very millisecond is not over while time runs, but an advance counts it: the advance ends the
 /// object, and itself ends.
 #[test]
-fn a_turn_to_an_end_in_this_millisecond_ends_it() {
+fn clock_next_ends_a_lease_of_this_millisecond() {
     for (lines, waits, served) in [
         (["SEM.INIT s 1", "SEM.ACQUIRE s me PX 5"], "SEM.ACQUIRE s you BLOCK 1000", "permits"),
         (["RATE.SET s 1 5", "RATE.ACQUIRE s"], "RATE.ACQUIRE s BLOCK 1000", "*3\r\n:1"),

@@ -85,7 +85,7 @@ impl Pair {
 }
 
 #[test]
-fn others_find_a_sentinel_where_it_announces_from_then_on_as_with_redis() {
+fn sentinels_use_an_announced_address_as_in_redis() {
     let told = |whose| {
         let pair = Pair::start(whose)?;
         let announced = free_port();
@@ -99,7 +99,7 @@ fn others_find_a_sentinel_where_it_announces_from_then_on_as_with_redis() {
 }
 
 #[test]
-fn names_of_hosts_are_resolved_and_shown_from_then_on_as_with_redis() {
+fn host_names_are_resolved_and_shown_as_by_redis() {
     let shown = |whose| Some(Pair::start(whose)?.shown_of_host());
     let Some(redis) = shown(Whose::Redis) else { return };
     assert_eq!(shown(Whose::Ours), Some(redis));

@@ -20,7 +20,7 @@ const OF_TIME: [&str; 11] = [
     "master-link-down-time",
 ];
 
-fn lasting(mut all: Vec<BTreeMap<String, String>>) -> Vec<BTreeMap<String, String>> {
+fn without_times(mut all: Vec<BTreeMap<String, String>>) -> Vec<BTreeMap<String, String>> {
     for fields in &mut all {
         for (name, value) in fields.iter_mut() {
             if OF_TIME.contains(&name.as_str()) {
@@ -66,12 +66,13 @@ fn fails_over(mut servers: Servers, sentinels: &[Sentinel]) {
     });
 }
 
-fn beside(whose: [Whose; 3]) {
+fn check_failover(whose: [Whose; 3]) {
     let Some(servers) = Servers::start() else { return };
     let sentinels = whose.map(|whose| Sentinel::start(whose, &servers.lines(2)));
     until("all know each other", || sentinels.iter().all(|sentinel| knows_all(sentinel, 2)));
     for request in ["SENTINEL MASTERS", "SENTINEL REPLICAS m"] {
-        let [first, others @ ..] = sentinels.each_ref().map(|sentinel| lasting(sentinel.fields(request)));
+        let [first, others @ ..] =
+            sentinels.each_ref().map(|sentinel| without_times(sentinel.fields(request)));
         others.into_iter().for_each(|other| assert_eq!(first, other, "{request}"));
     }
     for sentinel in &sentinels {
@@ -83,22 +84,22 @@ fn beside(whose: [Whose; 3]) {
 }
 
 #[test]
-fn one_of_ours_beside_two_of_redis() {
-    beside([Whose::Redis, Whose::Redis, Whose::Ours]);
+fn one_sentinel_of_ours_works_with_two_of_redis() {
+    check_failover([Whose::Redis, Whose::Redis, Whose::Ours]);
 }
 
 #[test]
-fn two_of_ours_beside_one_of_redis() {
-    beside([Whose::Ours, Whose::Redis, Whose::Ours]);
+fn two_sentinels_of_ours_work_with_one_of_redis() {
+    check_failover([Whose::Ours, Whose::Redis, Whose::Ours]);
 }
 
 #[test]
-fn three_of_ours() {
-    beside([Whose::Ours, Whose::Ours, Whose::Ours]);
+fn three_sentinels_of_ours_work_together() {
+    check_failover([Whose::Ours, Whose::Ours, Whose::Ours]);
 }
 
 /// The events of a forced failover up to the switch, with roles in place of ports.
-fn told_of_failover(whose: Whose) -> Option<Vec<String>> {
+fn failover_events(whose: Whose) -> Option<Vec<String>> {
     let servers = Servers::start()?;
     let sentinel = Sentinel::start(whose, &servers.lines(1));
     until("it knows the replicas", || knows_all(&sentinel, 0));
@@ -128,6 +129,6 @@ fn told_of_failover(whose: Whose) -> Option<Vec<String>> {
 
 #[test]
 fn the_events_of_a_failover_are_those_of_redis() {
-    let Some(redis) = told_of_failover(Whose::Redis) else { return };
-    assert_eq!(told_of_failover(Whose::Ours).as_ref(), Some(&redis));
+    let Some(redis) = failover_events(Whose::Redis) else { return };
+    assert_eq!(failover_events(Whose::Ours).as_ref(), Some(&redis));
 }

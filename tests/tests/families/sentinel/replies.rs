@@ -147,7 +147,7 @@ fn comparable(request: &str, reply: &Reply) -> String {
 }
 
 #[test]
-fn answers_are_those_of_redis() {
+fn replies_of_a_sentinel_equal_those_of_redis() {
     if RealServer::start(Kind::Redis, &[]).is_none() {
         return;
     }
@@ -168,13 +168,13 @@ fn answers_are_those_of_redis() {
 
 /// With one seed for all of them, sentinels still have different names.
 #[test]
-fn sentinels_with_one_seed_have_names_of_their_own() {
+fn sentinels_with_the_same_seed_have_different_ids() {
     let [one, other] = [(); 2].map(|()| Sentinel::start(Whose::Ours, "seed 7"));
     assert_ne!(one.client().line("SENTINEL MYID"), other.client().line("SENTINEL MYID"));
 }
 
 #[test]
-fn what_a_sentinel_knows_survives_its_restart() {
+fn the_state_of_a_sentinel_survives_its_restart() {
     let lines = "sentinel monitor m 127.0.0.1 1 2\nsentinel auth-pass m \"a b\"";
     let mut sentinel = Sentinel::start(Whose::Ours, lines);
     let mut client = sentinel.client();

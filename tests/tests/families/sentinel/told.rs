@@ -52,7 +52,7 @@ impl World {
 
     /// The events of both up to this one: equal, in the same order.
     #[track_caller]
-    fn tell(&mut self, last: &str) -> Vec<String> {
+    fn events_until(&mut self, last: &str) -> Vec<String> {
         let [redis, ours] = [0, 1].map(|at| {
             let mut told = Vec::new();
             while !told.last().is_some_and(|event: &String| event.starts_with(last)) {
@@ -80,29 +80,32 @@ impl World {
 }
 
 /// Pauses the server: it answers nobody for this time.
-fn falls_silent(addr: SocketAddr, ms: u64) {
+fn pause_server(addr: SocketAddr, ms: u64) {
     let line = format!("CLIENT PAUSE {ms} ALL");
     assert_eq!(Client::connect(addr).line(&line).to_string(), "+OK");
 }
 
 /// Restarts the server in its place, with another run id.
-fn starts_anew(addr: SocketAddr) {
+fn restart_server(addr: SocketAddr) {
     Client::connect(addr).send_line("DEBUG RESTART");
 }
 
 #[test]
-fn silence_and_return_are_told_as_by_redis() {
+fn events_of_a_down_and_returning_server_equal_those_of_redis() {
     let Some(mut world) = World::start() else { return };
     let (master, replica) = (world.master.addr(), world.replica.addr());
-    falls_silent(replica, 2000);
+    pause_server(replica, 2000);
     let of_replica = "slave 127.0.0.1:REPLICA 127.0.0.1 REPLICA @ m 127.0.0.1 MASTER";
-    assert_eq!(world.tell("-sdown"), [format!("+sdown {of_replica}"), format!("-sdown {of_replica}")]);
-    starts_anew(replica);
-    assert_eq!(world.tell("+reboot"), [format!("+reboot {of_replica}")]);
-    falls_silent(master, 2000);
+    assert_eq!(
+        world.events_until("-sdown"),
+        [format!("+sdown {of_replica}"), format!("-sdown {of_replica}")]
+    );
+    restart_server(replica);
+    assert_eq!(world.events_until("+reboot"), [format!("+reboot {of_replica}")]);
+    pause_server(master, 2000);
     let of_master = "master m 127.0.0.1 MASTER";
     assert_eq!(
-        world.tell("-odown"),
+        world.events_until("-odown"),
         [
             format!("+sdown {of_master}"),
             format!("+odown {of_master} #quorum 1/1"),
@@ -116,8 +119,8 @@ fn silence_and_return_are_told_as_by_redis() {
             format!("-odown {of_master}"),
         ]
     );
-    starts_anew(master);
-    assert_eq!(world.tell("+reboot"), [format!("+reboot {of_master}")]);
+    restart_server(master);
+    assert_eq!(world.events_until("+reboot"), [format!("+reboot {of_master}")]);
 }
 
 /// A text with names in place of the values that differ between the two.
@@ -127,7 +130,7 @@ fn neutral(world: &World, text: &str) -> String {
 }
 
 #[test]
-fn what_info_tells_and_a_reset_forgets_is_as_with_redis() {
+fn info_refreshes_and_resets_of_a_sentinel_equal_those_of_redis() {
     let Some(mut world) = World::start() else { return };
     let told = |world: &World| {
         world.sentinels.each_ref().map(|one| neutral(world, &one.client().line("INFO sentinel").to_string()))
@@ -140,5 +143,5 @@ fn what_info_tells_and_a_reset_forgets_is_as_with_redis() {
         assert_eq!(sentinel.client().line("SENTINEL RESET *").to_string(), ":1");
     }
     let replica = "+slave slave 127.0.0.1:REPLICA 127.0.0.1 REPLICA @ m 127.0.0.1 MASTER";
-    assert_eq!(world.tell("+slave"), ["+reset-master master m 127.0.0.1 MASTER", replica]);
+    assert_eq!(world.events_until("+slave"), ["+reset-master master m 127.0.0.1 MASTER", replica]);
 }

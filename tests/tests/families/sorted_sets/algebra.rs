@@ -13,7 +13,7 @@ fn fill<S: Endpoint>(s: &mut Scenario<S>) {
 }
 
 #[test]
-fn scores_are_put_together() {
+fn weights_and_aggregates_combine_scores() {
     family::same_everywhere(|s| {
         fill(s);
         s.check("ZUNION 2 y z", r#"["a", "b", "c", "d"]"#)
@@ -126,7 +126,7 @@ fn requests_are_read_as_by_the_real_server() {
 }
 
 #[test]
-fn what_is_wrong_is_said_and_changes_nothing() {
+fn invalid_requests_are_refused_and_change_nothing() {
     family::same_everywhere(|s| {
         fill(s);
         s.check("SET str x", "+OK");
@@ -215,7 +215,7 @@ fn large_sets_are_combined_as_small_ones() {
 }
 
 #[test]
-fn missing_keys_are_told_in_order_up_to_one_of_another_type() {
+fn keymiss_events_come_in_order_up_to_a_wrong_type() {
     family::same_everywhere(|s| {
         fill(s);
         s.check("SET str x", "+OK").check("CONFIG SET notify-keyspace-events KEAm", "+OK");

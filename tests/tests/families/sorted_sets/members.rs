@@ -57,7 +57,7 @@ fn members_are_added_and_scored() {
 }
 
 #[test]
-fn what_zadd_is_asked_is_checked_in_the_order_of_the_real_server() {
+fn zadd_checks_its_arguments_in_the_order_of_the_real_server() {
     family::compare_lines(
         Kind::Redis,
         "ZADD z
@@ -205,7 +205,7 @@ fn ranges_are_by_rank_score_and_member() {
 }
 
 #[test]
-fn ranges_of_a_large_set_are_those_of_a_small_one() {
+fn ranges_of_a_large_set_equal_those_of_a_small_one() {
     let mut lines = String::new();
     for member in 0..300 {
         lines += &format!("ZADD z {} m{member}\n", member % 7);
@@ -229,7 +229,7 @@ fn ranges_of_a_large_set_are_those_of_a_small_one() {
 }
 
 #[test]
-fn a_large_set_tells_a_scan_17_digits() {
+fn zscan_of_a_large_set_shows_17_digits() {
     let mut lines = String::from("ZADD small 0.1 a inf b 1e20 c\nZSCAN small 0\n");
     for member in 0..200 {
         lines += &format!("ZADD z {}.1 m{member}\n", member % 3);
@@ -239,7 +239,7 @@ fn a_large_set_tells_a_scan_17_digits() {
 }
 
 #[test]
-fn pages_are_asked_for_as_of_the_real_server() {
+fn zscan_reads_its_options_as_the_real_server_does() {
     family::compare_lines(
         Kind::Redis,
         "ZADD z 1 a 2 b
@@ -392,7 +392,7 @@ fn another_type_is_refused_before_anything_changes() {
 }
 
 #[test]
-fn one_addition_serves_waiters_in_their_order() {
+fn one_zadd_serves_waiters_in_order() {
     family::same_everywhere(|scenario| {
         let waiters = [
             ("first", "BZPOPMAX k 0"),
@@ -414,7 +414,7 @@ fn one_addition_serves_waiters_in_their_order() {
 }
 
 #[test]
-fn a_list_does_not_serve_who_waits_for_a_sorted_set() {
+fn a_list_does_not_serve_waiters_for_a_sorted_set() {
     family::same_everywhere(|scenario| {
         scenario.on("sorted").send("BZPOPMIN k 0");
         await_blocked(scenario, 1);
@@ -428,7 +428,7 @@ fn a_list_does_not_serve_who_waits_for_a_sorted_set() {
 }
 
 #[test]
-fn a_waiter_is_told_null_when_its_time_is_over() {
+fn a_waiter_gets_null_at_its_timeout() {
     let mut scenario = ours::manual_scenario();
     let waits = [("min", "BZPOPMIN k 1.5"), ("max", "BZPOPMAX k j 1.5"), ("many", "BZMPOP 1.5 1 k MIN")];
     for (session, line) in waits {
@@ -447,7 +447,7 @@ fn a_waiter_is_told_null_when_its_time_is_over() {
 }
 
 #[test]
-fn what_happens_is_told_in_the_order_of_the_real_server() {
+fn events_have_the_order_of_redis() {
     let lines = "ZADD z 1 a 2 b|ZADD z 1 a|ZADD z INCR 1 a|ZADD z CH XX 1 nope|ZINCRBY z 0 a|ZREM z a nope|ZREM z b|\
                  ZADD z 1 a 2 b 3 c 4 d 5 e 6 f|ZPOPMIN z|ZPOPMIN z 2|ZPOPMIN z 0|ZMPOP 1 z MAX|\
                  ZREMRANGEBYRANK z 0 0|ZREMRANGEBYSCORE z 5 5|ZADD z 1 a|ZREMRANGEBYLEX z - +|ZADD z 1 a|\

@@ -10,7 +10,7 @@ const SYNTAX: &str = "-ERR syntax error";
 const WRONG_TYPE: &str = "-WRONGTYPE Operation against a key holding the wrong kind of value";
 
 #[test]
-fn all_members_come_from_the_highest_down() {
+fn zrandmember_of_all_members_orders_by_descending_score() {
     family::same_everywhere(|s| {
         s.check("ZADD z 2 b 1 a 1 c", ":3")
             .check("ZRANDMEMBER z 3", r#"["b", "c", "a"]"#)
@@ -52,7 +52,7 @@ fn cve_2023_22458_and_25155_counts_without_an_opposite_are_refused() {
 }
 
 #[test]
-fn what_is_wrong_is_said_in_the_order_of_the_real_server() {
+fn errors_are_reported_in_the_order_of_the_real_server() {
     family::same_everywhere(|s| {
         s.check("SET str x", "+OK")
             .check("ZRANDMEMBER str", WRONG_TYPE)

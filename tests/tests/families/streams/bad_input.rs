@@ -4,7 +4,7 @@ use lockwheel_tests::ours;
 
 /// CVE-2018-12453.
 #[test]
-fn cve_2018_12453_xgroup_create_on_what_is_no_stream_is_refused() {
+fn cve_2018_12453_xgroup_create_on_another_type_is_refused() {
     let mut s = ours::scenario();
     s.check("SET s v", "+OK").check("RPUSH l a", ":1");
     let wrong_type = "-WRONGTYPE Operation against a key holding the wrong kind of value";
@@ -17,7 +17,7 @@ fn cve_2018_12453_xgroup_create_on_what_is_no_stream_is_refused() {
 
 /// CVE-2022-31144 and CVE-2022-35951.
 #[test]
-fn cve_2022_31144_and_35951_counts_of_xautoclaim_at_the_far_end_take_no_memory() {
+fn cve_2022_31144_and_35951_huge_counts_of_xautoclaim_take_no_memory() {
     let mut s = ours::scenario();
     s.run("XGROUP CREATE x g 0 MKSTREAM");
     for id in 1..=20 {
@@ -36,7 +36,7 @@ fn cve_2022_31144_and_35951_counts_of_xautoclaim_at_the_far_end_take_no_memory()
 
 /// CVE-2021-32627 and CVE-2021-32628: lengths of 32 bits. The type's tests show that more than a gigabyte is refused.
 #[test]
-fn cve_2021_32627_and_32628_entries_of_many_megabytes_come_back_whole() {
+fn cve_2021_32627_and_32628_entries_of_many_megabytes_are_kept_whole() {
     let mut s = ours::scenario();
     let large = "y".repeat(40 << 20);
     for [id, field] in [["1-1", "f"], ["1-2", &large[..30 << 20]]] {

@@ -86,7 +86,7 @@ fn ids_are_read_as_loosely_as_the_real_server_reads_them() {
 }
 
 #[test]
-fn what_is_no_stream_is_refused_and_a_stream_may_be_empty() {
+fn another_type_is_refused_and_a_stream_may_be_empty() {
     compare_lines(
         Kind::Redis,
         "SET s v
@@ -189,7 +189,7 @@ fn ranges_go_both_ways_and_entries_are_deleted() {
 }
 
 #[test]
-fn a_streams_past_can_be_set() {
+fn xsetid_sets_the_last_id_and_counters_of_a_stream() {
     compare_lines(
         Kind::Valkey,
         "SET s v
@@ -334,7 +334,7 @@ fn streams_are_read_after_an_id() {
 
 /// The time of an id is the server's, and never decreases.
 #[test]
-fn ids_are_made_of_the_servers_time() {
+fn generated_ids_contain_the_time_of_the_server() {
     let mut s = ours::manual_scenario();
     s.run("CLOCK.SET 5000");
     s.check("XADD x * f v", r#""5000-0""#).check("XADD x * f v", r#""5000-1""#);

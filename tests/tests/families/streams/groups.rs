@@ -76,7 +76,7 @@ fn groups_are_made_moved_and_removed() {
 }
 
 #[test]
-fn groups_are_delivered_entries_once_and_consumers_see_theirs_again() {
+fn entries_are_delivered_once_and_pending_ones_are_read_again() {
     compare_lines(
         Kind::Redis,
         "SET s v
@@ -198,7 +198,7 @@ fn pending_entries_are_claimed() {
 }
 
 #[test]
-fn what_has_been_pending_for_long_is_claimed_in_pages() {
+fn xautoclaim_claims_old_pending_entries_in_pages() {
     compare_lines(
         Kind::Valkey,
         "SET s v
@@ -257,7 +257,7 @@ fn what_has_been_pending_for_long_is_claimed_in_pages() {
 }
 
 #[test]
-fn pending_entries_grow_old_by_the_servers_clock() {
+fn idle_times_of_pending_entries_follow_the_clock() {
     let mut s = ours::manual_scenario();
     s.run("CLOCK.SET 10000");
     s.run("XGROUP CREATE x g 0 MKSTREAM");

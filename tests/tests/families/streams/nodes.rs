@@ -67,7 +67,7 @@ fn request(rng: &mut Rng, fields: &[String], at: &mut (u64, u64)) -> Vec<String>
 
 /// Whole nodes are trimmed, and the reply counts the entries: nodes must be full when Redis' are.
 #[test]
-fn nodes_are_full_where_those_of_the_real_server_are() {
+fn nodes_hold_as_many_entries_as_on_the_real_server() {
     let Some(real) = RealServer::start(Kind::Redis, &[]) else { return };
     let ours = ours::server();
     let connect = |address| Client::connect_with(address, Protocol::Resp2);

@@ -4,7 +4,7 @@ use lockwheel_tests::family::{expect_events, listen, same_everywhere, same_on};
 use lockwheel_tests::redis_server::Kind;
 
 #[test]
-fn what_happens_is_told_in_the_order_of_the_real_server() {
+fn events_have_the_order_of_redis() {
     let lines = "XADD x 1-1 f v|XADD x NOMKSTREAM MAXLEN 1 1-2 f v|XADD x MAXLEN ~ 1 1-3 f v|XTRIM x MAXLEN 5|\
                  XTRIM x MAXLEN 1|XDEL x 9-9|XDEL x 1-3|XADD x 2-1 f v|XADD x 2-2 f v|XSETID x 3-1|\
                  XGROUP CREATE x g 0|XGROUP CREATE y g 0 MKSTREAM|XGROUP SETID x g 0|XGROUP CREATECONSUMER x g a|\
@@ -26,7 +26,7 @@ fn what_happens_is_told_in_the_order_of_the_real_server() {
 }
 
 #[test]
-fn only_what_changes_entries_breaks_a_transaction() {
+fn only_changes_of_entries_abort_a_watching_transaction() {
     let changes = [
         ("XADD x 2-1 f v", true),
         ("XADD x 1-1 f v", false),
@@ -60,7 +60,7 @@ fn only_what_changes_entries_breaks_a_transaction() {
 }
 
 #[test]
-fn misses_are_told_where_the_real_server_looks_for_reading() {
+fn keymiss_events_occur_where_the_real_server_has_them() {
     // The class `A` does not include the event of a missing key.
     let lines = "XREAD STREAMS x y 0 0|XREADGROUP GROUP g c STREAMS x >|XLEN x|XRANGE x - +|XDEL x 1-1|\
                  XTRIM x MAXLEN 1|XINFO STREAM x|XPENDING x g|XACK x g 1-1|XCLAIM x g c 0 1-1|\

@@ -29,7 +29,7 @@ fn expect<S: Endpoint>(scenario: &mut Scenario<S>, session: &str, key: &str, ent
 }
 
 #[test]
-fn what_the_dollar_was_is_kept_while_waiting() {
+fn a_blocked_xread_keeps_the_id_of_the_dollar() {
     same_everywhere(|s| {
         s.check("XADD x 1-1 f v", r#""1-1""#);
         wait(s, &[("a", "XREAD BLOCK 0 STREAMS x $"), ("b", "XREAD BLOCK 0 STREAMS x y $ 0-0")]);
@@ -43,7 +43,7 @@ fn what_the_dollar_was_is_kept_while_waiting() {
 }
 
 #[test]
-fn an_entry_is_read_by_all_and_delivered_to_one_of_a_group() {
+fn an_entry_reaches_every_reader_and_one_consumer_of_each_group() {
     same_everywhere(|s| {
         s.run("XGROUP CREATE x g $ MKSTREAM");
         s.run("XGROUP CREATE x h $");
@@ -68,7 +68,7 @@ fn an_entry_is_read_by_all_and_delivered_to_one_of_a_group() {
 }
 
 #[test]
-fn a_group_that_is_set_back_is_served_at_the_next_entry() {
+fn a_group_that_is_set_back_is_served_at_the_next_xadd() {
     same_everywhere(|s| {
         for id in ["1-1", "1-2", "1-3", "1-4"] {
             s.run(&format!("XADD x {id} f v"));
@@ -84,7 +84,7 @@ fn a_group_that_is_set_back_is_served_at_the_next_entry() {
 }
 
 #[test]
-fn waiters_of_a_group_are_told_when_it_is_gone() {
+fn blocked_readers_get_an_error_when_their_group_is_removed() {
     same_on(as_in_7_2("blocked readers of a removed group get a specific error"), |s| {
         let ends = [
             ("DEL x", NO_GROUP),
@@ -143,7 +143,7 @@ fn other_changes_wake_nobody() {
 }
 
 #[test]
-fn all_streams_that_have_something_are_told_at_once() {
+fn a_blocked_xread_gets_entries_of_all_its_streams() {
     same_on(as_in_7_2("a blocked XREAD gets entries of all its streams"), |s| {
         wait(s, &[("w", "XREAD BLOCK 0 STREAMS x y z 0 0 0")]);
         for line in ["MULTI", "XADD y 1-1 f v", "XADD x 2-1 f v", "EXEC"] {
@@ -170,7 +170,7 @@ fn all_streams_that_have_something_are_told_at_once() {
 }
 
 #[test]
-fn a_waiter_is_told_null_when_its_time_is_over_and_waits_nowhere_else() {
+fn a_waiter_gets_null_at_its_timeout_and_waits_for_no_other_key() {
     let mut s = ours::manual_scenario();
     s.run("XGROUP CREATE x g $ MKSTREAM");
     let waits = [("r", "XREAD BLOCK 100 STREAMS x $"), ("g", "XREADGROUP GROUP g c BLOCK 100 STREAMS x >")];
@@ -206,7 +206,7 @@ fn a_waiter_is_told_null_when_its_time_is_over_and_waits_nowhere_else() {
 }
 
 #[test]
-fn a_client_that_is_unblocked_has_read_nothing() {
+fn an_unblocked_reader_has_read_nothing() {
     let mut s = ours::manual_scenario();
     s.run("XGROUP CREATE x g $ MKSTREAM");
     let ids = s.on("w").run("CLIENT ID");

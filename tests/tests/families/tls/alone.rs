@@ -70,7 +70,7 @@ fn a_health_check_asks_over_tls() {
 }
 
 #[test]
-fn a_command_has_a_server_over_tls() {
+fn run_gives_its_command_a_server_over_tls() {
     let certificates = Certificates::new();
     let file = |name: &str| certificates.path(name);
     let script = "echo $REDIS_URL; echo rediss://:secret@$REDIS_HOST:$REDIS_PORT; \
@@ -87,7 +87,7 @@ fn a_command_has_a_server_over_tls() {
 }
 
 #[test]
-fn the_port_comes_through_a_descriptor() {
+fn the_tls_port_is_written_to_the_ready_descriptor() {
     let certificates = Certificates::new();
     let mut command = Command::new("sh");
     command.args(["-c", "exec \"$@\" --ready-fd 3 3>&1 1>/dev/null", "sh"]).arg(program::path());
@@ -103,7 +103,7 @@ fn the_port_comes_through_a_descriptor() {
 
 #[cfg(unix)]
 #[test]
-fn redis_cli_by_our_program_speaks_tls() {
+fn our_redis_cli_speaks_tls() {
     let certificates = Certificates::new();
     let file = |name: &str| certificates.path(name);
     let cli = file("redis-cli");

@@ -30,7 +30,7 @@ fn greeted(server: &lockwheel::Server, certificates: &Certificates) -> TlsStream
 }
 
 #[test]
-fn what_is_not_tls_ends_its_connection_alone() {
+fn input_that_is_not_tls_ends_only_its_connection() {
     let certificates = Certificates::new();
     let server = server(certificates.parameters(), 1);
     let mut other = certificates.connect(&server);
@@ -49,7 +49,7 @@ fn what_is_not_tls_ends_its_connection_alone() {
 
 /// A client that has sent less than the header of a record, or nothing, gets no TLS bytes either.
 #[test]
-fn a_client_that_sends_nothing_of_tls_gets_nothing_of_it() {
+fn a_client_that_sends_no_tls_gets_no_tls_bytes() {
     let certificates = Certificates::new();
     let server = server(certificates.parameters(), 1);
     for text in [&b""[..], b"P", b"\r\n", b"PING"] {
@@ -71,7 +71,7 @@ fn plain_bytes_behind_a_handshake_reset_the_connection() {
 }
 
 #[test]
-fn noise_at_any_place_of_a_conversation_ends_its_connection_alone() {
+fn random_bytes_at_any_position_end_only_their_connection() {
     let certificates = Certificates::new();
     let server = server(certificates.parameters(), 2);
     let mut other = certificates.connect(&server);
@@ -92,7 +92,7 @@ fn noise_at_any_place_of_a_conversation_ends_its_connection_alone() {
 }
 
 #[test]
-fn a_handshake_may_come_byte_by_byte() {
+fn a_handshake_may_arrive_byte_by_byte() {
     let certificates = Certificates::new();
     let server = server(certificates.parameters(), 1);
     let config = certificates.client_config(Some("client"), rustls::ALL_VERSIONS);
@@ -116,7 +116,7 @@ fn a_handshake_may_come_byte_by_byte() {
 
 /// A client that does not finish its handshake counts as a client, as in Redis, and `timeout` ends it.
 #[test]
-fn a_handshake_that_never_ends_is_ended_by_the_timeout() {
+fn an_unfinished_handshake_ends_at_the_timeout() {
     let certificates = Certificates::new();
     let server = server(certificates.parameters(), 1);
     let mut other = certificates.connect(&server);
@@ -136,7 +136,7 @@ fn a_handshake_that_never_ends_is_ended_by_the_timeout() {
 }
 
 #[test]
-fn what_was_asked_before_the_end_is_answered() {
+fn requests_before_a_close_are_answered() {
     let certificates = Certificates::new();
     let server = server(certificates.parameters(), 1);
     for says_so in [true, false] {
@@ -158,7 +158,7 @@ fn what_was_asked_before_the_end_is_answered() {
 }
 
 #[test]
-fn what_was_asked_before_noise_has_run() {
+fn requests_before_random_bytes_are_executed() {
     let certificates = Certificates::new();
     let server = server(certificates.parameters(), 1);
     let mut other = certificates.connect(&server);
@@ -178,7 +178,7 @@ fn what_was_asked_before_noise_has_run() {
 }
 
 #[test]
-fn a_client_too_many_is_hung_up_on() {
+fn a_client_beyond_maxclients_is_disconnected() {
     let certificates = Certificates::new();
     let server = server(certificates.parameters(), 1);
     let mut client = certificates.connect(&server);
@@ -189,7 +189,7 @@ fn a_client_too_many_is_hung_up_on() {
 
 /// Clients that vanish in all states leave nothing behind.
 #[test]
-fn clients_that_vanish_are_forgotten() {
+fn lost_clients_leave_nothing_behind() {
     let certificates = Certificates::new();
     let server = server(certificates.parameters(), 2);
     let mut other = certificates.connect(&server);

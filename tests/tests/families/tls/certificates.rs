@@ -11,7 +11,7 @@ use std::fs;
 use std::io::{Read, Write};
 
 #[test]
-fn who_is_let_in_depends_on_the_certificate() {
+fn tls_auth_clients_decides_which_certificates_are_accepted() {
     let certificates = Certificates::new();
     for (auth_clients, none, stranger) in [
         (AuthClients::Yes, false, false),
@@ -36,7 +36,7 @@ fn who_is_let_in_depends_on_the_certificate() {
 }
 
 #[test]
-fn a_directory_may_hold_the_certificates_that_are_trusted() {
+fn trusted_certificates_may_be_in_a_directory() {
     let certificates = Certificates::new();
     // The keys in the file are no certificates, and are ignored.
     let directory = certificates.path("");
@@ -87,7 +87,7 @@ fn certificates_can_be_replaced_while_the_server_runs() {
 }
 
 #[test]
-fn what_cannot_be_used_changes_nothing() {
+fn unusable_certificates_change_nothing() {
     let certificates = Certificates::new();
     let server = server(certificates.parameters(), 1);
     let mut client = client(&server, &certificates, Some("client"));
@@ -118,7 +118,7 @@ fn what_cannot_be_used_changes_nothing() {
 }
 
 #[test]
-fn versions_and_ciphers_are_those_that_are_chosen() {
+fn the_configured_versions_and_ciphers_are_used() {
     let certificates = Certificates::new();
     let server = server(certificates.parameters(), 1);
     let mut control = client(&server, &certificates, Some("client"));
@@ -155,7 +155,7 @@ fn versions_and_ciphers_are_those_that_are_chosen() {
 }
 
 #[test]
-fn sessions_can_be_resumed_unless_that_is_switched_off() {
+fn sessions_can_be_resumed_unless_caching_is_off() {
     let certificates = Certificates::new();
     for (caching, lifetime, expected) in [
         (true, 300, HandshakeKind::Resumed),

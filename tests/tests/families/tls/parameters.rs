@@ -71,7 +71,7 @@ fn mistakes(certificates: &Certificates) -> Vec<Mistake> {
 }
 
 #[test]
-fn what_cannot_be_used_is_said_at_the_start() {
+fn unusable_tls_parameters_are_reported_at_the_start() {
     let certificates = Certificates::new();
     let ours = program::path();
     let redis = Kind::Redis.find();
@@ -99,7 +99,7 @@ fn what_cannot_be_used_is_said_at_the_start() {
 
 /// Without a port nothing is read: Redis accepts anything then, too.
 #[test]
-fn without_a_port_nothing_is_read() {
+fn certificates_are_not_read_without_a_tls_port() {
     let process = program::Process::start(&["--tls-cert-file", "nowhere", "--tls-protocols", "none"]);
     let mut client = Client::connect(process.addr());
     assert_eq!(client.line("CONFIG SET tls-key-file nowhere tls-ciphers NOPE").to_string(), "+OK");
@@ -126,7 +126,7 @@ fn port_of(path: &str) -> SocketAddr {
 }
 
 #[test]
-fn a_free_port_is_found_for_its_file() {
+fn a_free_tls_port_is_written_to_its_file() {
     let certificates = Certificates::new();
     let (plain, tls) = (certificates.path("port"), certificates.path("tls-port"));
     let with_tls = ["--tls-port-file", &tls];
@@ -148,7 +148,7 @@ fn a_free_port_is_found_for_its_file() {
 }
 
 #[test]
-fn the_port_can_be_opened_moved_and_closed_while_the_server_runs() {
+fn the_tls_port_can_be_opened_moved_and_closed_at_run_time() {
     let certificates = Certificates::new();
     let process = start(&arguments(&certificates), &[]);
     let mut client = Client::connect(process.addr());

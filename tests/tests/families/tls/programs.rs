@@ -45,7 +45,7 @@ fn succeeds(command: &mut Command) -> String {
 }
 
 #[test]
-fn redis_cli_speaks_with_it() {
+fn redis_cli_connects_over_tls() {
     let Some(redis_cli) = find_in_path("redis-cli").filter(|_| is_wanted("redis-cli")) else {
         return skip(&["redis-cli"], "redis-cli is not installed (apt-get install redis-tools)");
     };
@@ -63,7 +63,7 @@ fn redis_cli_speaks_with_it() {
 }
 
 #[test]
-fn redis_py_speaks_with_it() {
+fn redis_py_connects_over_tls() {
     let Some(python) = find_in_path("python3").filter(|_| is_wanted("python3")) else {
         return skip(&["python3"], "python3 is not installed");
     };
@@ -83,7 +83,7 @@ fn redis_py_speaks_with_it() {
 
 /// The newest version: locks of two clients, one of which waits for the other.
 #[test]
-fn redisson_speaks_with_it() {
+fn redisson_connects_over_tls() {
     let Some(redisson) = Redisson::prepare(Version::new(4, 7, 0), Path::new(env!("CARGO_TARGET_TMPDIR")))
     else {
         return;

@@ -6,7 +6,7 @@ use lockwheel_tests::tls::{Certificates, address, stream};
 use rustls::version::{TLS12, TLS13};
 
 #[test]
-fn both_versions_are_spoken_on_any_number_of_threads() {
+fn both_tls_versions_work_on_any_number_of_threads() {
     let certificates = Certificates::new();
     for threads in [1, 2, 4] {
         let server = server(certificates.parameters(), threads);
@@ -35,7 +35,7 @@ fn both_versions_are_spoken_on_any_number_of_threads() {
 }
 
 #[test]
-fn a_client_is_shown_with_the_port_that_it_came_to() {
+fn client_list_shows_the_tls_port_of_a_client() {
     let certificates = Certificates::new();
     let server = server(certificates.parameters(), 1);
     let mut client = certificates.connect(&server);
@@ -51,7 +51,7 @@ fn a_client_is_shown_with_the_port_that_it_came_to() {
 
 /// A record holds 16 KiB; the server reads 32 KiB at a time and holds back 64 KiB.
 #[test]
-fn values_come_whole_wherever_records_end() {
+fn values_of_any_size_are_transferred_whole() {
     let certificates = Certificates::new();
     let server = server(certificates.parameters(), 1);
     let mut client = certificates.connect(&server);
@@ -77,7 +77,7 @@ fn long_pipelines_are_answered_in_order() {
 }
 
 #[test]
-fn a_client_may_read_long_after_it_has_asked() {
+fn a_client_may_read_its_replies_late() {
     const MIB: usize = 1 << 20;
     let certificates = Certificates::new();
     let server = server(certificates.parameters(), 1);
@@ -95,7 +95,7 @@ fn a_client_may_read_long_after_it_has_asked() {
 }
 
 #[test]
-fn a_client_that_never_reads_is_cut_off() {
+fn a_client_that_never_reads_is_disconnected() {
     let certificates = Certificates::new();
     let server = server(certificates.parameters(), 2);
     let [mut deaf, mut other] = [0; 2].map(|_| certificates.connect(&server));
@@ -113,7 +113,7 @@ fn a_client_that_never_reads_is_cut_off() {
 }
 
 #[test]
-fn a_killed_client_is_told_that_nothing_more_comes() {
+fn a_killed_client_gets_a_close_notification() {
     let certificates = Certificates::new();
     let server = server(certificates.parameters(), 2);
     let [mut victim, mut other] = [0; 2].map(|_| client(&server, &certificates, Some("client")));

@@ -14,7 +14,7 @@ fn on_ipv6() -> Option<Builder> {
 }
 
 #[test]
-fn a_cluster_on_ipv6_sends_clients_to_ipv6() {
+fn a_cluster_on_ipv6_redirects_clients_to_ipv6() {
     let Some(builder) = on_ipv6() else { return };
     let topology = builder.cluster(3, 1).start().expect("it starts");
     let [first, _, third, ..] = topology.servers() else { panic!("there are six") };
@@ -56,7 +56,7 @@ fn a_sentinel_on_ipv6_names_a_master_on_ipv6() {
 const OUTSIDE: &str = "203.0.113.7";
 
 #[test]
-fn a_cluster_behind_mapped_ports_sends_clients_to_these() {
+fn a_cluster_redirects_clients_to_announced_ports() {
     let mut config = Config::default();
     config.port = 0;
     (config.cluster.announce_ip, config.cluster.announce_port) = (OUTSIDE.to_owned(), 7100);
@@ -82,7 +82,7 @@ fn a_cluster_behind_mapped_ports_sends_clients_to_these() {
 }
 
 #[test]
-fn sentinels_find_replicas_where_these_announce() {
+fn sentinels_find_replicas_at_announced_addresses() {
     let mut config = Config::default();
     config.port = 0;
     (config.replication.announce_ip, config.replication.announce_port) = (OUTSIDE.to_owned(), 7200);
@@ -97,7 +97,7 @@ fn sentinels_find_replicas_where_these_announce() {
 }
 
 #[test]
-fn a_topology_whose_announced_ports_would_not_do_is_refused() {
+fn a_topology_with_invalid_announced_ports_is_refused() {
     type Set = fn(&mut Config, u16);
     let of_nodes: [(Set, u16); 4] = [
         (|config, port| config.cluster.announce_port = port, 6),
@@ -130,7 +130,7 @@ fn announce(client: &mut Client, kind: &str, port: u16) {
 }
 
 #[test]
-fn a_node_that_announces_at_run_time_is_found_there() {
+fn an_address_announced_by_a_running_node_is_used() {
     let builder = ours::builder().time(Time::Manual);
     let topology = builder.cluster(3, 1).start().expect("it starts");
     let mut clients: Vec<Client> =
@@ -159,7 +159,7 @@ fn a_node_that_announces_at_run_time_is_found_there() {
 }
 
 #[test]
-fn a_replica_that_announces_at_run_time_takes_over_under_that_address() {
+fn an_address_announced_by_a_running_replica_survives_a_failover() {
     let builder = ours::builder().time(Time::Manual);
     let topology = builder.sentinels(3).replicas(2).start().expect("it starts");
     let mut clients: Vec<Client> =
@@ -197,7 +197,7 @@ fn a_replica_that_announces_at_run_time_takes_over_under_that_address() {
 }
 
 #[test]
-fn a_sentinel_that_announces_at_run_time_is_found_there() {
+fn an_address_announced_by_a_running_sentinel_is_used() {
     let builder = ours::builder().time(Time::Manual);
     let topology = builder.sentinels(3).replicas(1).start().expect("it starts");
     let mut master = Client::connect(topology.servers()[0].addr());

@@ -73,7 +73,7 @@ fn a_skipped_answer_is_not_sent_for_the_next_request() {
 
 /// A client that is killed while its request is on its way leaves nothing to others.
 #[test]
-fn a_killed_client_takes_its_answers_along() {
+fn the_replies_of_a_killed_client_reach_no_other_client() {
     for threads in [1, 2] {
         let topology = started(threads);
         for _ in 0..20 {
@@ -98,7 +98,7 @@ fn await_blocked(client: &mut Client) {
 
 /// The wait of such a request ends with the reset, and so do its effects on the other servers.
 #[test]
-fn a_request_that_a_reset_has_ended_neither_acts_nor_answers_a_later_one() {
+fn a_request_ended_by_a_reset_has_no_later_effect_or_reply() {
     for threads in [1, 2] {
         let topology = started(threads);
         let [mut waits, mut resets, mut beside] = [0, 0, 2].map(|place| client(&topology, place));

@@ -18,7 +18,7 @@ fn alone(client: &mut Client) {
 }
 
 #[test]
-fn all_servers_are_at_one_instant_whoever_turns_the_clock() {
+fn every_server_can_change_the_clock_of_all() {
     let (_topology, mut clients) = manual();
     for turner in 0..3 {
         for line in ["CLOCK.ADVANCE 1500", "CLOCK.STEP -250", "CLOCK.SET 1700000000123", "CLOCK.ADVANCE 1"] {
@@ -31,7 +31,7 @@ fn all_servers_are_at_one_instant_whoever_turns_the_clock() {
 }
 
 #[test]
-fn what_is_due_anywhere_fires_at_its_own_instant() {
+fn deadlines_of_all_servers_fire_at_their_own_instants() {
     let (_topology, mut clients) = manual();
     clients.iter_mut().for_each(alone);
     clients[0].line("SET a v PX 300");
@@ -48,7 +48,7 @@ fn what_is_due_anywhere_fires_at_its_own_instant() {
 }
 
 #[test]
-fn a_wait_on_one_server_ends_by_the_clock_of_another() {
+fn an_advance_on_one_server_ends_a_wait_on_another() {
     let (_topology, mut clients) = manual();
     clients.iter_mut().for_each(alone);
     clients[2].send_line("BLPOP q 5");
@@ -59,7 +59,7 @@ fn a_wait_on_one_server_ends_by_the_clock_of_another() {
 }
 
 #[test]
-fn scripts_and_transactions_turn_it_for_all() {
+fn scripts_and_transactions_advance_the_clock_of_all_servers() {
     let (_topology, mut clients) = manual();
     let before = clients[2].line("TIME");
     clients[1].line("EVAL \"redis.call('clock.advance', 1000) return 1\" 0");
@@ -73,7 +73,7 @@ fn scripts_and_transactions_turn_it_for_all() {
 }
 
 #[test]
-fn it_stops_and_runs_for_all() {
+fn freezing_and_resuming_apply_to_all_servers() {
     let topology = ours::builder().replicas(1).start().expect("they start");
     let mut clients: Vec<Client> =
         topology.servers().iter().map(|server| Client::connect(server.addr())).collect();
@@ -86,7 +86,7 @@ fn it_stops_and_runs_for_all() {
 }
 
 #[test]
-fn the_process_itself_turns_it_for_all() {
+fn the_rust_interface_advances_the_clock_of_all_servers() {
     let (topology, mut clients) = manual();
     clients.iter_mut().for_each(alone);
     clients[2].line("SET k v PX 100");
@@ -99,7 +99,7 @@ fn the_process_itself_turns_it_for_all() {
 /// Many clients advance the clock at once, on all servers, while scripts run: nobody waits for ever, and all servers
 /// agree at the end.
 #[test]
-fn many_turn_it_at_once() {
+fn many_clients_can_advance_the_clock_at_once() {
     let (topology, mut clients) = manual();
     thread::scope(|scope| {
         for server in topology.servers() {
@@ -125,7 +125,7 @@ fn many_turn_it_at_once() {
 }
 
 #[test]
-fn a_slow_script_on_one_server_stops_no_other() {
+fn a_slow_script_on_one_server_does_not_block_the_others() {
     let (topology, mut clients) = manual();
     clients[0].line("CONFIG SET busy-reply-threshold 20");
     clients[0].send_line("EVAL \"while true do end\" 0");
@@ -145,7 +145,7 @@ fn a_slow_script_on_one_server_stops_no_other() {
 /// The thread that advances the clock serves another server's clients. They must not be taken for those of the server
 /// whose script it runs.
 #[test]
-fn a_script_that_begins_as_another_server_turns_the_clock_can_be_killed_where_it_runs() {
+fn a_script_started_by_anothers_advance_can_be_killed_on_its_server() {
     let (topology, mut clients) = manual();
     clients[1].line("CONFIG SET busy-reply-threshold 20");
     clients[1].line("FAULT.ADD late ON eval DO DELAY 1000");
@@ -172,7 +172,7 @@ fn a_script_that_begins_as_another_server_turns_the_clock_can_be_killed_where_it
 }
 
 #[test]
-fn what_is_due_next_is_of_all() {
+fn clock_next_finds_the_next_deadline_of_all_servers() {
     let builder = ours::builder().time(lockwheel::Time::Manual).replicas(1);
     let topology = builder.start().expect("they start");
     let mut clients: Vec<Client> =

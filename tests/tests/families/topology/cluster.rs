@@ -25,7 +25,7 @@ fn moved_to(topology: &Topology, at: usize) -> String {
 }
 
 #[test]
-fn all_know_all_when_they_have_started() {
+fn all_nodes_know_each_other_after_the_start() {
     let (topology, mut clients) = cluster(Duration::ZERO);
     for client in &mut clients {
         let info = text(client, "CLUSTER INFO");
@@ -72,7 +72,7 @@ fn messages_between_nodes_are_counted_by_kind() {
 }
 
 #[test]
-fn a_failover_is_done_when_it_is_answered() {
+fn a_failover_is_complete_when_it_is_answered() {
     let (topology, mut clients) = cluster(Duration::ZERO);
     text(&mut clients[0], &format!("SET {KEY} before"));
     assert_eq!(text(&mut clients[3], "CLUSTER FAILOVER"), "+OK");
@@ -86,7 +86,7 @@ fn a_failover_is_done_when_it_is_answered() {
 
 /// Blocked clients are not redirected to the new master, and their connections end, as in redis-server.
 #[test]
-fn who_waits_at_a_master_that_becomes_a_replica_is_told_so() {
+fn a_demoted_master_unblocks_its_waiters_with_an_error() {
     let (topology, mut clients) = cluster(Duration::ZERO);
     let mut waiting = ["BLPOP {bar}q 0", "XREAD BLOCK 0 STREAMS {bar}s $", "LOCK.ACQUIRE {bar}l b BLOCK 0"];
     text(&mut clients[0], "LOCK.ACQUIRE {bar}l a");
@@ -108,7 +108,7 @@ fn who_waits_at_a_master_that_becomes_a_replica_is_told_so() {
 }
 
 #[test]
-fn what_has_not_arrived_is_lost_when_a_replica_takes_over_by_force() {
+fn a_forced_failover_loses_writes_that_have_not_arrived() {
     let (_topology, mut clients) = cluster(Duration::from_millis(100));
     text(&mut clients[0], &format!("SET {KEY} arrived"));
     text(&mut clients[0], "CLOCK.ADVANCE 100");
@@ -119,7 +119,7 @@ fn what_has_not_arrived_is_lost_when_a_replica_takes_over_by_force() {
 }
 
 #[test]
-fn a_failover_waits_for_what_has_not_arrived() {
+fn a_failover_waits_for_writes_that_have_not_arrived() {
     let (_topology, mut clients) = cluster(Duration::from_millis(1000));
     text(&mut clients[0], "CLOCK.ADVANCE 2000");
     text(&mut clients[0], &format!("SET {KEY} kept"));
@@ -138,7 +138,7 @@ fn cut_off(clients: &mut [Client]) {
 }
 
 #[test]
-fn a_node_that_is_cut_off_is_replaced_by_the_clock_that_is_turned() {
+fn a_partitioned_node_is_replaced_when_the_clock_advances() {
     let mut seen = Vec::new();
     for _ in 0..2 {
         let (topology, mut clients) = cluster(Duration::ZERO);
@@ -171,7 +171,7 @@ fn a_node_that_is_cut_off_is_replaced_by_the_clock_that_is_turned() {
 }
 
 #[test]
-fn a_killed_master_is_replaced_and_follows_when_it_is_back() {
+fn a_killed_master_is_replaced_and_returns_as_a_replica() {
     let (topology, mut clients) = cluster(Duration::ZERO);
     text(&mut clients[0], &format!("SET {KEY} v"));
     assert_eq!(text(&mut clients[1], "FAULT.DOWN 0"), "+OK");
@@ -202,7 +202,7 @@ fn a_replica_takes_over_its_masters_slots_when_it_is_promoted() {
 
 /// A node announces an address that others can use, or none.
 #[test]
-fn a_node_whose_announced_address_is_none_is_heard_all_the_same() {
+fn a_node_with_an_invalid_announced_address_still_communicates() {
     let (_topology, mut clients) = cluster(Duration::ZERO);
     for address in ["localhost", "no address at all", &"x".repeat(300)] {
         assert_eq!(text(&mut clients[0], &format!("CONFIG SET cluster-announce-ip '{address}'")), "+OK");
@@ -223,7 +223,7 @@ fn partitions_are_bounded() {
 }
 
 #[test]
-fn a_day_passes_and_nobody_has_failed() {
+fn no_node_fails_when_the_clock_advances_by_a_day() {
     let (_topology, mut clients) = cluster(Duration::ZERO);
     text(&mut clients[0], "CLOCK.ADVANCE 86400000");
     for client in &mut clients {
@@ -252,7 +252,7 @@ fn keys_move_between_nodes_of_one_process() {
 }
 
 #[test]
-fn each_slot_that_has_moved_is_known_to_all_at_once() {
+fn every_node_knows_a_moved_slot_at_once() {
     let (_topology, mut clients) = cluster(Duration::ZERO);
     let id = |client: &mut Client| text(client, "CLUSTER MYID").trim_matches('"').to_owned();
     let [from, to] = [id(&mut clients[0]), id(&mut clients[1])];
@@ -288,7 +288,7 @@ fn migrate(topology: &Topology, client: &mut Client, keys: &str) {
 }
 
 #[test]
-fn who_waits_for_a_key_that_is_migrated_is_answered_like_a_new_request() {
+fn a_waiter_for_a_migrated_key_is_redirected_like_a_new_request() {
     let (topology, mut clients) = moving();
     let connect = || Client::connect(topology.servers()[0].addr());
     let [mut blocked, mut other, mut by_ticket] = [(); 3].map(|()| connect());
@@ -310,7 +310,7 @@ fn who_waits_for_a_key_that_is_migrated_is_answered_like_a_new_request() {
 }
 
 #[test]
-fn a_lock_that_migrates_is_no_bare_habit() {
+fn migrating_a_lock_is_no_bare_habit() {
     let (topology, mut clients) = moving();
     migrate(&topology, &mut clients[0], "{bar}l");
     assert!(text(&mut clients[2], "LOCK.HISTORY").contains("migrate"));

@@ -5,7 +5,7 @@ use crate::topology::sentinels::text;
 use lockwheel_tests::client::Client;
 
 #[test]
-fn a_crash_ends_one_server_alone() {
+fn a_crash_ends_only_one_server() {
     for line in ["DEBUG SEGFAULT", "DEBUG PANIC", "DEBUG ASSERT", "DEBUG OOM", "SHUTDOWN NOSAVE"] {
         let (topology, mut clients) = manual();
         clients[0].send_line(line);
@@ -19,7 +19,7 @@ fn a_crash_ends_one_server_alone() {
 }
 
 #[test]
-fn a_restart_is_of_one_server_alone() {
+fn a_restart_affects_only_one_server() {
     for line in ["DEBUG RESTART", "DEBUG CRASH-AND-RECOVER 500"] {
         let (topology, mut clients) = manual();
         text(&mut clients[0], "SET k v");

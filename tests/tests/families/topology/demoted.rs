@@ -30,7 +30,7 @@ fn assert_both(clients: &mut [Client], line: &str, answer: &str) {
 }
 
 #[test]
-fn a_ticket_ends_where_a_master_becomes_a_replica() {
+fn a_ticket_ends_when_its_master_becomes_a_replica() {
     let (topology, mut clients) = pair();
     let mut waiting = Client::connect_resp3(topology.servers()[0].addr());
     text(&mut clients[0], "LOCK.ACQUIRE k me PX 5000");
@@ -44,7 +44,7 @@ fn a_ticket_ends_where_a_master_becomes_a_replica() {
 }
 
 #[test]
-fn the_queue_of_a_fair_lock_is_the_new_masters() {
+fn the_queue_of_a_fair_lock_survives_a_change_of_master() {
     let (topology, mut clients) = pair();
     let mut waiting = Client::connect(topology.servers()[0].addr());
     text(&mut clients[0], "LOCK.ACQUIRE k me FAIR PX 5000");
@@ -57,7 +57,7 @@ fn the_queue_of_a_fair_lock_is_the_new_masters() {
 }
 
 #[test]
-fn the_leases_of_connections_end_with_the_part_of_a_master() {
+fn sessions_end_when_their_master_becomes_a_replica() {
     let (topology, mut clients) = pair();
     let mut holder = Client::connect(topology.servers()[0].addr());
     text(&mut clients[0], "SEM.INIT sem 3");
@@ -76,7 +76,7 @@ fn the_leases_of_connections_end_with_the_part_of_a_master() {
 }
 
 #[test]
-fn a_cluster_hands_over_without_leases() {
+fn sessions_end_in_a_failover_of_a_cluster() {
     let topology = ours::builder().time(Time::Manual).cluster(3, 1).start().expect("they start");
     let mut clients: Vec<Client> =
         topology.servers().iter().map(|server| Client::connect(server.addr())).collect();
@@ -91,7 +91,7 @@ fn a_cluster_hands_over_without_leases() {
 }
 
 #[test]
-fn a_replica_that_restarts_is_sent_everything_again() {
+fn a_restarted_replica_gets_a_full_resynchronization() {
     for down in ["", " DOWN 0", " DOWN 100"] {
         let (topology, mut clients) = pair();
         text(&mut clients[0], "SET b 1");

@@ -7,7 +7,7 @@ use lockwheel_tests::client::Client;
 use lockwheel_tests::ours;
 
 #[test]
-fn a_replica_tells_the_events_of_the_stream() {
+fn a_replica_publishes_keyspace_events_of_replicated_writes() {
     let topology = ours::builder().time(Time::Manual).replicas(1).start().expect("they start");
     let [master, replica] = [0, 1].map(|place| topology.servers()[place].addr());
     let (mut master, mut replica) = (Client::connect(master), Client::connect(replica));
@@ -41,7 +41,7 @@ fn several_options_of_a_master_are_set_together_or_not_at_all() {
 }
 
 #[test]
-fn each_master_has_connections_of_its_own_to_other_sentinels() {
+fn each_master_has_its_own_connections_to_other_sentinels() {
     let (topology, mut clients) = watched(3);
     let port = topology.servers()[1].port();
     assert_eq!(text(&mut clients[3], &format!("SENTINEL MONITOR other 127.0.0.1 {port} 2")), "+OK");

@@ -1,6 +1,6 @@
 //! Servers of a topology that hang: the others continue without them, as without a process that hangs.
 
-use crate::topology::sentinels::{text, told_port};
+use crate::topology::sentinels::{master_port_of, text};
 use lockwheel::{Config, Time, Topology, TopologyBuilder};
 use lockwheel_engine::config::Permission;
 use lockwheel_tests::client::Client;
@@ -49,17 +49,17 @@ fn await_hang(master: &mut Client, replicas: usize) {
 }
 
 #[test]
-fn sentinels_replace_a_master_that_hangs_on_a_turned_clock() {
+fn sentinels_replace_a_hanging_master_on_an_advanced_clock() {
     for threads in [1, 2, 4] {
         for hang in [SLEEP, ENDLESS] {
             let (topology, mut clients) =
                 started(Time::Manual, threads, |builder| builder.sentinels(3).replicas(2));
             let old = topology.servers()[0].port();
             clients[0].send_line(hang);
-            while told_port(&mut clients[3]) == old {
+            while master_port_of(&mut clients[3]) == old {
                 assert!(!clients[4].line("CLOCK.ADVANCE 10000").is_error());
             }
-            let new = told_port(&mut clients[3]);
+            let new = master_port_of(&mut clients[3]);
             let place = topology.servers().iter().position(|server| server.port() == new);
             let mut master = client(&topology, place.expect("it is one of them"));
             assert_eq!(text(&mut master, "SET k v"), "+OK");
@@ -68,7 +68,7 @@ fn sentinels_replace_a_master_that_hangs_on_a_turned_clock() {
 }
 
 #[test]
-fn sentinels_replace_a_master_that_hangs_while_time_runs() {
+fn sentinels_replace_a_hanging_master_on_a_running_clock() {
     for (threads, hang) in [(1, SLEEP), (2, ENDLESS)] {
         let (topology, mut clients) =
             started(Time::Real, threads, |builder| builder.sentinels(3).replicas(1));
@@ -77,17 +77,17 @@ fn sentinels_replace_a_master_that_hangs_while_time_runs() {
         }
         let old = topology.servers()[0].port();
         clients[0].send_line(hang);
-        while told_port(&mut clients[2]) == old {}
+        while master_port_of(&mut clients[2]) == old {}
         while text(&mut client(&topology, 1), "SET k v") != "+OK" {}
     }
 }
 
 #[test]
-fn a_master_that_is_back_from_a_hang_follows_the_one_that_has_replaced_it() {
+fn a_master_follows_its_successor_after_it_stops_hanging() {
     let (topology, mut clients) = started(Time::Manual, 2, |builder| builder.sentinels(3).replicas(1));
     let old = topology.servers()[0].port();
     clients[0].send_line(ENDLESS);
-    while told_port(&mut clients[2]) == old {
+    while master_port_of(&mut clients[2]) == old {
         clients[3].line("CLOCK.ADVANCE 10000");
     }
     assert_eq!(text(&mut client(&topology, 1), "SET k v"), "+OK");
@@ -101,7 +101,7 @@ fn a_master_that_is_back_from_a_hang_follows_the_one_that_has_replaced_it() {
 }
 
 #[test]
-fn servers_that_hang_keep_nobody_else() {
+fn hanging_servers_do_not_block_the_others() {
     for (threads, time) in [(1, Time::Real), (2, Time::Manual), (4, Time::Real)] {
         let (_topology, mut clients) = started(time, threads, |builder| builder.replicas(3));
         assert_eq!(text(&mut clients[0], "WAIT 3 0"), ":3");
@@ -120,7 +120,7 @@ fn servers_that_hang_keep_nobody_else() {
 }
 
 #[test]
-fn a_server_that_is_back_has_all_that_it_was_sent() {
+fn a_server_that_stops_hanging_has_all_writes() {
     let (topology, mut clients) = started(Time::Manual, 2, |builder| builder.replicas(2));
     text(&mut clients[0], "SET lease v PX 1000");
     clients[2].send_line(ENDLESS);
@@ -138,7 +138,7 @@ fn a_server_that_is_back_has_all_that_it_was_sent() {
 }
 
 #[test]
-fn a_server_that_hangs_can_be_killed_cut_off_and_replaced() {
+fn a_hanging_server_can_be_killed_partitioned_and_replaced() {
     let (topology, mut clients) = started(Time::Manual, 2, |builder| builder.replicas(3));
     clients[1].send_line(SLEEP);
     clients[2].send_line(ENDLESS);
@@ -165,7 +165,7 @@ fn a_server_that_hangs_can_be_killed_cut_off_and_replaced() {
 
 /// Such a sleep begins in the exchange between all servers, and does not block it.
 #[test]
-fn a_sleep_that_begins_while_the_clock_is_turned_is_that_of_its_server() {
+fn a_sleep_that_begins_during_an_advance_hangs_only_its_server() {
     let (topology, mut clients) = started(Time::Manual, 1, |builder| builder.replicas(2));
     assert_eq!(text(&mut clients[1], "FAULT.ADD late ON debug DO DELAY 100"), "+OK");
     clients[1].send_line(SLEEP);
@@ -179,7 +179,7 @@ fn a_sleep_that_begins_while_the_clock_is_turned_is_that_of_its_server() {
 /// Only a unix socket accepts a client so early.
 #[cfg(unix)]
 #[test]
-fn a_server_that_hangs_at_the_start_is_one_of_them_all_the_same() {
+fn a_server_that_hangs_at_the_start_joins_the_topology() {
     let directory = std::env::temp_dir().join(format!("lockwheel-hangs-{}", std::process::id()));
     std::fs::create_dir_all(&directory).expect("it can be made");
     let path = directory.join("socket");
@@ -223,7 +223,7 @@ fn a_server_that_hangs_at_the_start_is_one_of_them_all_the_same() {
 
 /// The reply contains the results of the other servers, and names the missing one.
 #[test]
-fn the_history_is_read_without_a_server_that_hangs() {
+fn the_history_is_read_without_a_hanging_server() {
     for threads in [1, 2, 4] {
         for hang in [SLEEP, ENDLESS] {
             let (topology, mut clients) =
@@ -246,7 +246,7 @@ fn the_history_is_read_without_a_server_that_hangs() {
 
 /// A hanging node of a cluster is replaced; meanwhile waits end and keys expire at the other nodes in time.
 #[test]
-fn a_master_of_a_cluster_that_hangs_is_replaced_while_time_runs() {
+fn a_hanging_master_of_a_cluster_is_replaced_on_a_running_clock() {
     for (threads, hang) in [(1, SLEEP), (2, ENDLESS), (4, SLEEP)] {
         let (topology, mut clients) = started(Time::Real, threads, |builder| builder.cluster(3, 1));
         for client in &mut clients {

@@ -1,6 +1,6 @@
 //! One history of locks of all servers, and its verdict.
 
-use crate::topology::sentinels::{text, told_port};
+use crate::topology::sentinels::{master_port_of, text};
 use lockwheel::{Filter, Level, Time, Topology};
 use lockwheel_tests::client::{Client, is_refused};
 use lockwheel_tests::ours;
@@ -36,7 +36,7 @@ fn event(name: &str, owner: &str, place: usize) -> (String, String, usize) {
 }
 
 #[test]
-fn each_server_tells_of_all() {
+fn each_server_returns_the_history_of_all_servers() {
     let (topology, mut clients) = recorded();
     clients[0].line("LOCK.ACQUIRE l one PX 1000");
     clients[0].line("LOCK.RELEASE l one");
@@ -60,7 +60,7 @@ fn each_server_tells_of_all() {
 
 /// Statistics are those of the requested server, also if the history of all was read before.
 #[test]
-fn statistics_behind_a_reading_are_of_the_server_that_is_asked() {
+fn lock_stats_shows_the_requested_server_after_a_history_reading() {
     let (topology, mut clients) = recorded();
     clients[1].line("REPLICAOF NO ONE");
     clients[1].line("LOCK.ACQUIRE own me PX 1000");
@@ -74,7 +74,7 @@ fn statistics_behind_a_reading_are_of_the_server_that_is_asked() {
 }
 
 #[test]
-fn a_syntax_error_of_what_asks_all_servers_is_explained() {
+fn syntax_errors_of_requests_to_all_servers_are_explained() {
     let (_topology, mut clients) = recorded();
     for line in ["LOCK.VERIFY FOO BAR", "LOCK.HISTORY FOO BAR"] {
         let error = text(&mut clients[1], line);
@@ -83,7 +83,7 @@ fn a_syntax_error_of_what_asks_all_servers_is_explained() {
 }
 
 #[test]
-fn a_turned_clock_is_one_entry() {
+fn an_advance_of_the_shared_clock_is_one_entry() {
     let (topology, mut clients) = recorded();
     clients[2].line("CLOCK.ADVANCE 500");
     let entries = topology.servers()[1].history().entries(&Filter::all()).expect("it is on").entries;
@@ -91,7 +91,7 @@ fn a_turned_clock_is_one_entry() {
 }
 
 #[test]
-fn a_lock_that_two_masters_granted_is_a_violation_that_names_them() {
+fn a_lock_granted_by_two_masters_is_a_violation_that_names_them() {
     let (topology, mut clients) = recorded();
     clients[0].line("FAULT.LAG 100");
     assert_eq!(text(&mut clients[0], "SET order first NX PX 10000"), "+OK");
@@ -117,7 +117,7 @@ fn faults(topology: &Topology) -> Vec<String> {
 }
 
 #[test]
-fn the_history_says_what_a_forced_heir_lacks() {
+fn the_history_records_writes_that_a_forced_successor_lacks() {
     let (topology, mut clients) = recorded();
     clients[0].line("SET early 1");
     clients[0].line("FAULT.LAG 100");
@@ -132,7 +132,7 @@ fn the_history_says_what_a_forced_heir_lacks() {
 }
 
 #[test]
-fn a_client_that_a_killed_server_refuses_is_in_no_history() {
+fn a_client_refused_by_a_killed_server_is_in_no_history() {
     let (topology, mut clients) = recorded();
     let address = topology.servers()[0].addr();
     let known = |event: &str| {
@@ -168,7 +168,7 @@ fn the_history_says_what_a_promoted_replica_lacks() {
 }
 
 #[test]
-fn a_lock_that_had_arrived_is_held_after_a_failover() {
+fn a_replicated_lock_is_held_after_a_failover() {
     let (topology, mut clients) = recorded();
     clients[0].line("SET order first NX PX 10000");
     clients[1].line("FAULT.FAILOVER 1");
@@ -180,7 +180,7 @@ fn a_lock_that_had_arrived_is_held_after_a_failover() {
 }
 
 #[test]
-fn a_lease_that_was_lost_with_its_server_is_over_at_its_time() {
+fn a_lease_lost_with_its_server_ends_at_its_deadline() {
     let (topology, mut clients) = recorded();
     clients[0].line("FAULT.LAG");
     clients[0].line("SET order first NX PX 1000");
@@ -192,7 +192,7 @@ fn a_lease_that_was_lost_with_its_server_is_over_at_its_time() {
 }
 
 #[test]
-fn numbers_of_grants_go_on_after_a_failover() {
+fn grant_numbers_continue_after_a_failover() {
     let (topology, mut clients) = recorded();
     for _ in 0..5 {
         clients[0].line("LOCK.ACQUIRE l one PX 1000");
@@ -210,14 +210,14 @@ fn numbers_of_grants_go_on_after_a_failover() {
 }
 
 #[test]
-fn split_brain_is_seen_by_its_verdict() {
+fn lock_verify_finds_a_split_brain() {
     let builder = ours::builder().time(Time::Manual).seed(3).lock_history(true);
     let topology = builder.sentinels(3).replicas(1).start().expect("they start");
     let mut clients: Vec<Client> =
         topology.servers().iter().map(|server| Client::connect(server.addr())).collect();
     clients[0].line("FAULT.PARTITION NODES 0");
     clients[2].line("CLOCK.ADVANCE 60000");
-    assert_eq!(told_port(&mut clients[2]), topology.servers()[1].port());
+    assert_eq!(master_port_of(&mut clients[2]), topology.servers()[1].port());
     // A sentinel disconnects the clients of servers whose role it changes.
     clients[1] = Client::connect(topology.servers()[1].addr());
     assert_eq!(text(&mut clients[0], "SET order first NX PX 600000"), "+OK");
@@ -230,7 +230,7 @@ fn split_brain_is_seen_by_its_verdict() {
 }
 
 #[test]
-fn a_server_whose_own_history_is_off_tells_of_the_others() {
+fn a_server_without_a_history_returns_that_of_the_others() {
     let (topology, mut clients) = recorded();
     clients[0].line("LOCK.ACQUIRE l one PX 1000");
     assert_eq!(text(&mut clients[1], "CONFIG SET lock-history no"), "+OK");

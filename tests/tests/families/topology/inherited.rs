@@ -19,7 +19,7 @@ fn clients_of(topology: &Topology) -> Vec<Client> {
 }
 
 /// The entries of the history about a key: events, owners, grants and causes.
-fn told(topology: &Topology, key: &str) -> Vec<(String, String, i64, String)> {
+fn entries_of_key(topology: &Topology, key: &str) -> Vec<(String, String, i64, String)> {
     let entries = topology.servers()[1].history().entries(&Filter::all().key(key)).expect("it is on").entries;
     let of = |entry: lockwheel::Entry| {
         let (owner, grant) = (entry.owner.unwrap_or_default(), entry.grant.unwrap_or_default());
@@ -38,7 +38,7 @@ fn assert_sound(topology: &Topology) {
 }
 
 #[test]
-fn a_hold_that_was_taken_over_is_given_back_in_the_history() {
+fn the_history_records_the_release_of_an_inherited_hold() {
     let give_back = [
         ("LOCK.ACQUIRE r me PX 60000", "LOCK.RELEASE r me", "released"),
         ("LOCK.ACQUIRE r me SHARED PX 60000", "LOCK.RELEASE r me", "released"),
@@ -54,7 +54,7 @@ fn a_hold_that_was_taken_over_is_given_back_in_the_history() {
             assert_eq!(text(&mut clients[1], promote), "+OK");
             text(&mut clients[1], end);
             text(&mut clients[1], "LOCK.ACQUIRE r you PX 5000");
-            let entries = told(&topology, "r");
+            let entries = entries_of_key(&topology, "r");
             let ended = |one: &&(String, String, i64, String)| one.1 == "me" && one.2 == 1 && one.3 == cause;
             assert_eq!(entries.iter().filter(ended).count(), 1, "{promote}, {end}: {entries:?}");
             assert_sound(&topology);
@@ -63,7 +63,7 @@ fn a_hold_that_was_taken_over_is_given_back_in_the_history() {
 }
 
 #[test]
-fn a_hold_that_was_taken_over_is_renewed_and_runs_out() {
+fn the_history_records_the_renewal_and_end_of_an_inherited_hold() {
     let (topology, mut clients) = recorded();
     text(&mut clients[0], "LOCK.ACQUIRE r me PX 5000");
     text(&mut clients[1], "FAULT.FAILOVER 1");
@@ -71,23 +71,26 @@ fn a_hold_that_was_taken_over_is_renewed_and_runs_out() {
     text(&mut clients[1], "CLOCK.ADVANCE 9000");
     let expected =
         [entry("acquired", "me", 1, ""), entry("renewed", "me", 1, ""), entry("lost", "me", 1, "expired")];
-    assert_eq!(told(&topology, "r"), expected);
+    assert_eq!(entries_of_key(&topology, "r"), expected);
 }
 
 /// The new master knows the hold before its clock advances, also within one advance.
 #[test]
-fn a_hold_runs_out_in_the_turn_in_which_sentinels_fail_over() {
+fn an_inherited_hold_can_end_in_the_advance_of_its_failover() {
     let builder = ours::builder().time(Time::Manual).seed(3).lock_history(true);
     let topology = builder.sentinels(3).replicas(1).start().expect("they start");
     let mut clients = clients_of(&topology);
     text(&mut clients[0], "LOCK.ACQUIRE r me PX 100000");
     text(&mut clients[1], "FAULT.DOWN 0");
     text(&mut clients[2], "CLOCK.ADVANCE 120000");
-    assert_eq!(told(&topology, "r"), [entry("acquired", "me", 1, ""), entry("lost", "me", 1, "expired")]);
+    assert_eq!(
+        entries_of_key(&topology, "r"),
+        [entry("acquired", "me", 1, ""), entry("lost", "me", 1, "expired")]
+    );
 }
 
 #[test]
-fn who_still_holds_what_was_taken_over_is_a_violation() {
+fn an_old_master_that_still_has_an_inherited_hold_is_a_violation() {
     let (topology, mut clients) = recorded();
     text(&mut clients[0], "LOCK.ACQUIRE r me PX 60000");
     text(&mut clients[1], "FAULT.FAILOVER 1");
@@ -104,7 +107,7 @@ fn who_still_holds_what_was_taken_over_is_a_violation() {
 
 /// A lock that moves to another node of a cluster.
 #[test]
-fn a_lock_that_migrates_goes_on_by_its_grant() {
+fn a_migrated_lock_keeps_its_grant() {
     let builder = ours::builder().time(Time::Manual).lock_history(true).cluster(3, 0);
     let topology = builder.start().expect("they start");
     let mut clients = clients_of(&topology);
@@ -132,7 +135,7 @@ fn a_lock_that_migrates_goes_on_by_its_grant() {
         entry("released", "alice", 4, "released"),
         entry("acquired", "bob", 5, ""),
     ];
-    let entries = told(&topology, "{bar}l");
+    let entries = entries_of_key(&topology, "{bar}l");
     assert_eq!(entries[entries.len() - 5..], expected, "{entries:?}");
     let verdict = topology.servers()[1].verify(Level::Lint, None).expect("it is on");
     assert!(verdict.findings.is_empty(), "{:?}", verdict.findings);
@@ -149,7 +152,7 @@ fn waits_fairly(topology: &Topology, server: usize, owner: &str, waiting: usize)
 
 /// The queue has come with the keys; its members ask anew, in any order.
 #[test]
-fn a_fair_lock_is_granted_by_its_queue_whoever_asks_the_new_master_first() {
+fn the_new_master_keeps_the_order_of_a_fair_queue() {
     let (topology, mut clients) = recorded();
     text(&mut clients[0], "LOCK.ACQUIRE r me PX 60000");
     let _old = [waits_fairly(&topology, 0, "one", 1), waits_fairly(&topology, 0, "two", 2)];
@@ -164,7 +167,7 @@ fn a_fair_lock_is_granted_by_its_queue_whoever_asks_the_new_master_first() {
 }
 
 #[test]
-fn a_fair_lock_is_granted_by_its_queue_when_one_ahead_gives_up() {
+fn an_inherited_fair_queue_skips_a_waiter_that_gives_up() {
     let (topology, mut clients) = recorded();
     text(&mut clients[0], "LOCK.ACQUIRE r me PX 60000");
     let old = ["one", "two", "three"].into_iter().zip(1..);

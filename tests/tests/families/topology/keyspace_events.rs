@@ -6,7 +6,7 @@ use lockwheel_tests::client::Client;
 use lockwheel_tests::ours;
 
 /// Three masters, the first of which owns the key's slot, a replica of each, and subscribers to all events of each.
-fn heard() -> (Topology, Vec<Client>) {
+fn cluster_with_listeners() -> (Topology, Vec<Client>) {
     let mut config = Config::default();
     config.notify_keyspace_events = EventClasses::parse(b"KEA").expect("known letters");
     let topology = ours::configured(config).cluster(3, 1).start().expect("they start");
@@ -33,8 +33,8 @@ fn before_end(listener: &mut Client) -> Vec<String> {
 }
 
 #[test]
-fn events_of_keys_are_told_on_the_node_alone() {
-    let (topology, mut listeners) = heard();
+fn keyspace_events_stay_on_their_node() {
+    let (topology, mut listeners) = cluster_with_listeners();
     let [mut first, mut replica] = [0, 3].map(|at| Client::connect(topology.servers()[at].addr()));
     for line in ["SET {bar}k v", "PEXPIRE {bar}k 600000", "DEL {bar}k"] {
         assert!(!first.line(line).is_error(), "{line}");

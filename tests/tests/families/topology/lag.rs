@@ -32,7 +32,7 @@ fn a_write_arrives_at_its_instant() {
 }
 
 #[test]
-fn what_has_not_arrived_is_lost_by_a_failover() {
+fn a_promotion_loses_writes_that_have_not_arrived() {
     let (_topology, mut clients) = lagging();
     clients[0].line("SET early v");
     clients[0].line("CLOCK.ADVANCE 100");
@@ -47,7 +47,7 @@ fn what_has_not_arrived_is_lost_by_a_failover() {
 }
 
 #[test]
-fn wait_is_answered_when_the_replica_has_it() {
+fn wait_is_answered_when_the_write_arrives() {
     let (topology, mut clients) = lagging();
     clients[0].line("SET k v");
     clients[1].line("CLOCK.ADVANCE 0");
@@ -64,7 +64,7 @@ fn wait_is_answered_when_the_replica_has_it() {
 }
 
 /// A field of INFO replication.
-fn told(client: &mut Client, field: &str) -> String {
+fn replication_field(client: &mut Client, field: &str) -> String {
     let info = client.cmd(&["INFO", "replication"]);
     let text = String::from_utf8_lossy(info.as_bytes().expect("INFO is a text")).into_owned();
     let found = text.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':'));
@@ -74,14 +74,14 @@ fn told(client: &mut Client, field: &str) -> String {
 /// Both roles, and the progress of the change from one to the other.
 fn roles(clients: &mut [Client]) -> [String; 3] {
     [
-        told(&mut clients[0], "role"),
-        told(&mut clients[1], "role"),
-        told(&mut clients[0], "master_failover_state"),
+        replication_field(&mut clients[0], "role"),
+        replication_field(&mut clients[1], "role"),
+        replication_field(&mut clients[0], "master_failover_state"),
     ]
 }
 
 #[test]
-fn a_master_hands_over_when_its_replica_has_everything() {
+fn failover_completes_once_the_replica_has_everything() {
     let (topology, mut clients) = lagging();
     assert_eq!(text(&mut clients[0], "SET k 1"), "+OK");
     assert_eq!(text(&mut clients[0], "FAILOVER"), "+OK");
@@ -101,13 +101,13 @@ fn a_master_hands_over_when_its_replica_has_everything() {
     assert_eq!(text(&mut clients[1], "SET k 3"), "+OK");
     clients[1].line("CLOCK.ADVANCE 500");
     assert_eq!(
-        (told(&mut clients[0], "master_link_status"), text(&mut clients[0], "GET k")),
+        (replication_field(&mut clients[0], "master_link_status"), text(&mut clients[0], "GET k")),
         ("up".into(), "\"3\"".into())
     );
 }
 
 #[test]
-fn what_was_to_be_handed_over_stays_when_its_time_is_over() {
+fn a_failover_that_times_out_leaves_the_master_as_it_was() {
     let (topology, mut clients) = lagging();
     assert_eq!(text(&mut clients[0], "SET k 1"), "+OK");
     assert_eq!(text(&mut clients[0], "FAILOVER TIMEOUT 50"), "+OK");
@@ -126,7 +126,7 @@ fn what_was_to_be_handed_over_stays_when_its_time_is_over() {
 }
 
 #[test]
-fn what_a_forced_heir_lacks_is_lost() {
+fn a_forced_failover_loses_writes_that_have_not_arrived() {
     let (topology, mut clients) = lagging();
     assert_eq!(text(&mut clients[0], "SET early v"), "+OK");
     clients[0].line("CLOCK.ADVANCE 200");
@@ -144,7 +144,7 @@ fn what_a_forced_heir_lacks_is_lost() {
 }
 
 #[test]
-fn a_replica_follows_a_master_that_comes_back_within_one_turn() {
+fn a_replica_follows_a_master_that_returns_within_one_advance() {
     let (topology, mut clients) = lagging();
     assert_eq!(text(&mut clients[1], "FAULT.DOWN 0 500"), "+OK");
     clients[1].line("CLOCK.ADVANCE 5000");
@@ -157,7 +157,7 @@ fn a_replica_follows_a_master_that_comes_back_within_one_turn() {
 }
 
 #[test]
-fn a_link_carries_all_keys_or_none() {
+fn fault_lag_takes_no_key_in_a_topology() {
     let (_topology, mut clients) = lagging();
     let refused = "-ERR FAULT.LAG does not accept KEY in a topology, where the lag applies to all keys";
     assert_eq!(text(&mut clients[0], "FAULT.LAG KEY a*"), refused);

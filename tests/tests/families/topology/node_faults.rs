@@ -1,7 +1,7 @@
 //! Servers of a topology that are killed, restarted, isolated and promoted.
 
 use crate::topology::manual;
-use crate::topology::sentinels::{field, text, told_port, watched};
+use crate::topology::sentinels::{field, master_port_of, text, watched};
 use lockwheel::{Direction, GrantNumbers, Reply, Time, Topology};
 use lockwheel_tests::client::{Client, is_refused};
 use lockwheel_tests::ours;
@@ -25,7 +25,7 @@ fn failover_of(seed: u64) -> (Vec<String>, usize) {
     clients[4].line("PSUBSCRIBE *");
     assert_eq!(text(&mut clients[1], "FAULT.DOWN 0"), "+OK");
     clients[3].line("CLOCK.ADVANCE 60000");
-    let new = told_port(&mut clients[3]);
+    let new = master_port_of(&mut clients[3]);
     let mut events = Vec::new();
     clients[4].send_line("PING");
     loop {
@@ -47,12 +47,12 @@ fn sentinels_replace_a_master_that_is_down() {
     clients[0].line("SET k v");
     assert_eq!(text(&mut clients[1], "FAULT.DOWN 0"), "+OK");
     clients[3].line("CLOCK.ADVANCE 29000");
-    assert_eq!(told_port(&mut clients[3]), topology.servers()[0].port(), "it is not down long enough");
+    assert_eq!(master_port_of(&mut clients[3]), topology.servers()[0].port(), "it is not down long enough");
     clients[3].line("CLOCK.ADVANCE 20000");
-    let new = told_port(&mut clients[3]);
+    let new = master_port_of(&mut clients[3]);
     let place = topology.servers().iter().position(|server| server.port() == new).expect("it is one of them");
     assert!(place == 1 || place == 2);
-    assert!((3..6).all(|sentinel| told_port(&mut clients[sentinel]) == new));
+    assert!((3..6).all(|sentinel| master_port_of(&mut clients[sentinel]) == new));
     // A sentinel disconnects the clients of servers whose role it changes.
     let (mut master, mut replica) = (client(&topology, place), client(&topology, 3 - place));
     assert_eq!(text(&mut master, "SET k w"), "+OK");
@@ -92,7 +92,7 @@ fn a_failover_is_the_same_with_the_same_seed() {
 }
 
 #[test]
-fn a_server_that_was_killed_comes_back_at_its_instant_with_nothing() {
+fn a_killed_server_comes_back_empty_at_its_instant() {
     let (topology, mut clients) = manual();
     clients[0].line("SET k v");
     assert_eq!(text(&mut clients[1], "FAULT.DOWN 0 500"), "+OK");
@@ -113,7 +113,7 @@ fn a_server_that_was_killed_comes_back_at_its_instant_with_nothing() {
 }
 
 #[test]
-fn a_client_may_kill_the_server_that_it_asks() {
+fn a_client_may_kill_its_own_server() {
     let (_topology, mut clients) = manual();
     let address = clients[1].peer();
     assert_eq!(text(&mut clients[1], &format!("FAULT.DOWN {address}")), "+OK");
@@ -144,7 +144,7 @@ fn two_masters_answer_while_they_are_cut_off() {
     assert_ne!(text(&mut clients[0], "FAULT.PARTITION NODES 0"), ":0");
     clients[0].line("SET lock first NX PX 600000");
     clients[3].line("CLOCK.ADVANCE 60000");
-    let new = told_port(&mut clients[3]);
+    let new = master_port_of(&mut clients[3]);
     let place = topology.servers().iter().position(|server| server.port() == new).expect("it is one of them");
     assert_ne!(place, 0);
     assert_eq!(text(&mut client(&topology, place), "SET lock second NX PX 600000"), "+OK");
@@ -159,7 +159,7 @@ fn two_masters_answer_while_they_are_cut_off() {
 }
 
 #[test]
-fn what_is_held_between_servers_arrives_after_healing() {
+fn writes_held_by_a_partition_arrive_after_healing() {
     let (_topology, mut clients) = manual();
     assert_eq!(text(&mut clients[0], "FAULT.PARTITION NODES 0 FROM 1"), ":1");
     clients[0].line("SET k v");
@@ -196,7 +196,7 @@ fn a_script_on_a_server_without_clients_can_be_killed_after_healing() {
 
 /// The client is spared by a restart of its server, and stays so while the server admits nobody.
 #[test]
-fn whoever_restarts_a_server_steers_all_while_it_is_down() {
+fn the_restarting_client_controls_all_servers_during_a_downtime() {
     let (topology, mut clients) = manual();
     assert_eq!(text(&mut clients[1], "FAULT.RESTART DOWN 500"), "+OK");
     assert!(is_refused(topology.servers()[1].addr()));
@@ -234,7 +234,7 @@ fn a_server_is_killed_in_the_midst_of_a_script() {
 
 /// A server whose partition was ended before its script was over has new partitions like any other.
 #[test]
-fn a_heal_that_has_been_done_ends_no_later_partition() {
+fn a_completed_heal_ends_no_later_partition() {
     let (topology, mut clients) = manual();
     clients[0].line("FAULT.HEAL");
     let mut exempt = cut_off_in_a_script(&topology, &mut clients);
@@ -262,7 +262,7 @@ fn servers_are_cut_off_from_their_clients() {
 
 /// Two servers are down, and the last one is isolated from all clients by a client that is gone.
 #[test]
-fn servers_that_nobody_is_left_to_ask_are_healed_by_a_new_connection() {
+fn a_new_connection_heals_servers_that_no_client_can_reach() {
     let (topology, mut clients) = manual();
     // A client that has been answered is known to the server.
     assert_eq!(text(&mut clients[2], "PING"), "+PONG");
@@ -283,7 +283,7 @@ fn servers_that_nobody_is_left_to_ask_are_healed_by_a_new_connection() {
 }
 
 #[test]
-fn a_replica_takes_over_as_it_is() {
+fn fault_failover_promotes_a_replica_without_lagging_writes() {
     let (topology, mut clients) = manual();
     clients[0].line("SET early v");
     assert_eq!(text(&mut clients[0], "FAULT.LAG 100"), "+OK");
@@ -318,7 +318,7 @@ fn clients_of_the_old_master_are_cut_by_a_failover() {
 }
 
 #[test]
-fn replicas_are_told_nothing_while_the_lag_has_no_end() {
+fn replicas_get_no_write_during_an_endless_lag() {
     let (_topology, mut clients) = manual();
     clients[0].line("FAULT.LAG");
     clients[0].line("SET k v");
@@ -330,7 +330,7 @@ fn replicas_are_told_nothing_while_the_lag_has_no_end() {
 }
 
 #[test]
-fn a_server_by_itself_refuses_them() {
+fn a_server_without_a_topology_refuses_node_faults() {
     let server = ours::builder().start().expect("it starts");
     let mut client = Client::connect(server.addr());
     let alone = "-ERR this server is not part of a topology: its process runs no other server";
@@ -341,7 +341,7 @@ fn a_server_by_itself_refuses_them() {
 }
 
 #[test]
-fn servers_that_there_are_not_are_refused() {
+fn unknown_servers_are_refused() {
     let (_topology, mut clients) = manual();
     for name in ["3", "-1", "+1", "01", "127.0.0.1:1", "127.0.0.1:+1", "x", "10.0.0.1:6379"] {
         let refused = format!(
@@ -355,7 +355,7 @@ fn servers_that_there_are_not_are_refused() {
 
 /// Nobody could send FAULT.UP, or advance the clock.
 #[test]
-fn the_last_server_is_not_killed_while_none_could_bring_it_back() {
+fn the_last_running_server_cannot_be_killed() {
     let (_topology, mut clients) = manual();
     assert_eq!(text(&mut clients[2], "FAULT.DOWN 0"), "+OK");
     assert_eq!(text(&mut clients[2], "FAULT.DOWN 1 500"), "+OK");
@@ -370,7 +370,7 @@ fn the_last_server_is_not_killed_while_none_could_bring_it_back() {
 }
 
 #[test]
-fn a_sentinel_that_was_killed_knows_what_it_did() {
+fn a_killed_sentinel_keeps_its_settings() {
     let (topology, mut clients) = watched(9);
     clients[3].line("SENTINEL SET mymaster down-after-milliseconds 7000");
     clients[0].line("FAULT.DOWN 3");
@@ -389,7 +389,7 @@ fn a_sentinel_that_was_killed_knows_what_it_did() {
 }
 
 #[test]
-fn the_process_itself_makes_them() {
+fn the_rust_interface_causes_node_faults() {
     let topology = ours::builder().time(Time::Manual).replicas(2).start().expect("they start");
     let [master, replica, other] = topology.servers() else { panic!("three") };
     let faults = replica.faults();
@@ -410,7 +410,7 @@ fn the_process_itself_makes_them() {
 }
 
 #[test]
-fn a_server_that_is_shut_down_is_gone_for_the_others() {
+fn a_server_that_shuts_down_is_disconnected_from_the_others() {
     let (_topology, mut clients) = manual();
     assert_eq!(text(&mut clients[0], "WAIT 2 0"), ":2");
     clients[2].send_line("SHUTDOWN NOSAVE");
@@ -425,7 +425,7 @@ fn a_server_that_is_shut_down_is_gone_for_the_others() {
 }
 
 #[test]
-fn a_reset_ends_faults_of_servers() {
+fn a_reset_ends_downtimes_partitions_and_lags() {
     let (topology, mut clients) = manual();
     clients[0].line("FAULT.DOWN 2");
     clients[0].line("FAULT.PARTITION NODES 0 FROM 1");
@@ -439,7 +439,7 @@ fn a_reset_ends_faults_of_servers() {
 
 /// One server gives the answers that its clients are to get, and the others work normally, as in the book.
 #[test]
-fn a_server_that_loads_or_has_lost_its_master_says_so_on_demand() {
+fn a_rule_makes_a_server_answer_loading_or_masterdown() {
     let (_topology, mut clients) = manual();
     clients[0].line("SET k v");
     let loading = "LOADING Redis is loading the dataset in memory";
@@ -455,7 +455,7 @@ fn a_server_that_loads_or_has_lost_its_master_says_so_on_demand() {
 }
 
 #[test]
-fn servers_that_all_restart_on_a_clock_that_stands_are_there_again_when_nobody_is() {
+fn servers_that_all_restart_come_up_when_no_client_is_left() {
     let (topology, mut clients) = manual();
     for client in &mut clients {
         assert_eq!(text(client, "FAULT.RESTART DOWN 1000"), "+OK");
@@ -476,7 +476,7 @@ fn servers_that_all_restart_on_a_clock_that_stands_are_there_again_when_nobody_i
 
 /// The others follow it in one step each, and those behind them as before.
 #[test]
-fn a_replica_of_a_replica_becomes_the_one_master() {
+fn a_promoted_replica_of_a_replica_is_the_only_master() {
     let topology = ours::builder().time(Time::Manual).replicas(3).start().expect("they start");
     let mut clients: Vec<Client> =
         topology.servers().iter().map(|server| Client::connect(server.addr())).collect();

@@ -1,7 +1,7 @@
 //! The roles of a topology's servers: a reset affects all together, and all know the roles at once. A partition of
 //! nodes also blocks MIGRATE.
 
-use crate::topology::sentinels::{field, text, told_port, watched};
+use crate::topology::sentinels::{field, master_port_of, text, watched};
 use lockwheel::{Time, Topology};
 use lockwheel_tests::client::Client;
 use lockwheel_tests::ours;
@@ -44,7 +44,7 @@ fn assert_at_start(topology: &Topology) {
 }
 
 #[test]
-fn nodes_begin_anew_in_their_parts_after_a_failover() {
+fn resets_in_any_order_restore_the_roles_after_a_failover() {
     for order in [[0, 1, 2, 3, 4, 5], [3, 0, 5, 4, 2, 1]] {
         let (topology, mut clients) = cluster();
         text(&mut clients[0], &format!("SET {KEY} old"));
@@ -57,7 +57,7 @@ fn nodes_begin_anew_in_their_parts_after_a_failover() {
 }
 
 #[test]
-fn one_node_that_begins_anew_brings_all_back_to_their_parts() {
+fn a_reset_of_one_node_restores_the_roles_of_all() {
     for node in 0..6 {
         let (topology, mut clients) = cluster();
         text(&mut clients[0], &format!("SET {KEY} old"));
@@ -84,7 +84,7 @@ fn assert_watched_at_start(topology: &Topology) {
             assert!(role.contains(&format!(":{port}, \"connected\"")), "{role}");
         }
         for sentinel in &mut clients[3..] {
-            assert_eq!(told_port(sentinel), port);
+            assert_eq!(master_port_of(sentinel), port);
             assert_eq!(field(&sentinel.line("SENTINEL MASTER mymaster"), "num-slaves"), "2");
         }
         let value = text(&mut clients[0], "GET k");
@@ -94,7 +94,7 @@ fn assert_watched_at_start(topology: &Topology) {
 }
 
 #[test]
-fn one_server_that_begins_anew_brings_replicas_and_sentinels_back_to_their_roles() {
+fn a_reset_of_one_server_restores_the_roles_with_sentinels() {
     let by_sentinels: fn(&mut [Client]) = |clients| {
         assert_eq!(text(&mut clients[4], "SENTINEL FAILOVER mymaster"), "+OK");
         text(&mut clients[0], "CLOCK.ADVANCE 20000");
@@ -169,10 +169,14 @@ fn a_reset_without_the_first_master_changes_no_role() {
 }
 
 #[test]
-fn a_server_that_was_left_out_of_a_reset_does_not_undo_what_came_after_it() {
+fn a_server_missed_by_a_reset_does_not_undo_later_changes() {
     let (topology, mut clients) = watched(5);
     let names = |topology: &Topology| -> Vec<u16> {
-        topology.sentinels().iter().map(|sentinel| told_port(&mut Client::connect(sentinel.addr()))).collect()
+        topology
+            .sentinels()
+            .iter()
+            .map(|sentinel| master_port_of(&mut Client::connect(sentinel.addr())))
+            .collect()
     };
     clients[2].send_line("EVAL \"while true do end\" 0");
     let mut killer = Client::connect(topology.servers()[2].addr());
@@ -189,7 +193,7 @@ fn a_server_that_was_left_out_of_a_reset_does_not_undo_what_came_after_it() {
 }
 
 #[test]
-fn slots_that_have_moved_come_back_with_the_first_reset() {
+fn the_first_reset_moves_slots_back() {
     let (topology, mut clients) = cluster();
     let ids = ids(&mut clients);
     for client in &mut clients[..3] {
@@ -206,7 +210,7 @@ fn slots_that_have_moved_come_back_with_the_first_reset() {
 
 /// A refused message is lost: its connection ends, and the next one asks anew.
 #[test]
-fn a_node_that_refused_messages_when_it_came_back_has_not_failed_for_ever() {
+fn a_returned_node_that_refused_messages_is_not_failed_for_ever() {
     let (topology, mut clients) = cluster();
     assert_eq!(text(&mut clients[0], "FAULT.ADD refuses ON cluster DO ERROR \"ERR a rule says so\""), "+OK");
     assert_eq!(text(&mut clients[1], "FAULT.DOWN 0"), "+OK");
@@ -225,7 +229,7 @@ fn a_node_that_refused_messages_when_it_came_back_has_not_failed_for_ever() {
 }
 
 #[test]
-fn a_failover_and_one_back_are_done_when_they_are_answered() {
+fn a_failover_and_its_reversal_are_complete_when_answered() {
     let (_topology, mut clients) = cluster();
     for (heir, other) in [(3, 0), (0, 3)] {
         assert_eq!(text(&mut clients[heir], "CLUSTER FAILOVER"), "+OK");
@@ -241,7 +245,7 @@ fn a_failover_and_one_back_are_done_when_they_are_answered() {
 }
 
 #[test]
-fn a_message_reaches_who_listens_to_the_old_master() {
+fn a_shard_message_reaches_subscribers_of_the_old_master() {
     let (topology, mut clients) = cluster();
     assert_eq!(text(&mut clients[3], "CLUSTER FAILOVER"), "+OK");
     let mut listening = Client::connect_resp3(topology.servers()[0].addr());
@@ -252,7 +256,7 @@ fn a_message_reaches_who_listens_to_the_old_master() {
 }
 
 #[test]
-fn nothing_migrates_to_a_server_that_is_cut_off() {
+fn migrate_fails_to_a_partitioned_server() {
     let (topology, mut clients) = cluster();
     let ids = ids(&mut clients);
     let port = topology.servers()[1].port();

@@ -69,7 +69,7 @@ impl Servers {
 }
 
 #[test]
-fn what_two_masters_give_of_one_semaphore_is_more_than_there_is() {
+fn permits_granted_by_two_masters_exceed_the_semaphore() {
     let mut servers = Servers::new();
     servers.ask(0, "SEM.INIT s 2");
     servers.take(0, "SEM.ACQUIRE s first");
@@ -84,7 +84,7 @@ fn what_two_masters_give_of_one_semaphore_is_more_than_there_is() {
 }
 
 #[test]
-fn what_a_lost_master_gave_for_a_time_is_out_until_then() {
+fn a_leased_permit_of_a_lost_master_counts_until_its_lease_ends() {
     for (elapsed_ms, is_out) in [(99, true), (100, false)] {
         for options in ["PX 100", "IDS PX 100", "SESSION PX 100"] {
             let mut servers = Servers::new();
@@ -102,7 +102,7 @@ fn what_a_lost_master_gave_for_a_time_is_out_until_then() {
 }
 
 #[test]
-fn a_failover_that_loses_nothing_gives_no_more_than_there_is() {
+fn a_failover_without_losses_exceeds_no_semaphore() {
     let mut servers = Servers::new();
     servers.ask(0, "SEM.INIT s 3");
     servers.take(0, "SEM.ACQUIRE s first IDS PX 1000");
@@ -122,7 +122,7 @@ fn a_failover_that_loses_nothing_gives_no_more_than_there_is() {
 
 /// The replica does not know the holders.
 #[test]
-fn what_a_master_gave_that_is_a_replica_now_is_still_out() {
+fn permits_granted_by_a_demoted_master_still_count() {
     let mut servers = Servers::new();
     servers.ask(0, "SEM.INIT s 1");
     servers.promote();
@@ -139,7 +139,7 @@ fn what_a_master_gave_that_is_a_replica_now_is_still_out() {
 }
 
 #[test]
-fn what_redisson_takes_of_two_masters_is_found_too() {
+fn permits_that_redisson_takes_from_two_masters_are_found() {
     let mut servers = Servers::new();
     servers.ask(0, "SEM.INIT s 1");
     servers.promote();
@@ -154,7 +154,7 @@ fn what_redisson_takes_of_two_masters_is_found_too() {
 }
 
 #[test]
-fn permits_with_leases_of_redisson_s_are_out_as_long_as_these_last() {
+fn permits_of_redisson_count_until_their_leases_end() {
     for (elapsed_ms, is_out) in [(99, true), (100, false)] {
         let mut servers = Servers::new();
         servers.ask(0, "SEM.INIT s 1");

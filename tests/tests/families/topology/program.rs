@@ -1,6 +1,6 @@
 //! The program that starts several servers, as a user does.
 
-use crate::topology::sentinels::{text, told_port};
+use crate::topology::sentinels::{master_port_of, text};
 use lockwheel_tests::client::Client;
 use lockwheel_tests::program;
 use lockwheel_tests::tls::Certificates;
@@ -17,7 +17,7 @@ impl Drop for Running {
 }
 
 #[test]
-fn it_tells_where_the_servers_are_and_what() {
+fn the_program_prints_the_addresses_and_roles_of_the_servers() {
     let directory = std::env::temp_dir().join(format!("lockwheel-topology-{}", std::process::id()));
     std::fs::create_dir_all(&directory).expect("it can be made");
     let file = directory.join("ports");
@@ -38,11 +38,11 @@ fn it_tells_where_the_servers_are_and_what() {
     assert_eq!(written.lines().collect::<Vec<_>>(), addresses);
 
     let mut sentinel = Client::connect(addresses[3]);
-    assert!(addresses[0].ends_with(&format!(":{}", told_port(&mut sentinel))));
+    assert!(addresses[0].ends_with(&format!(":{}", master_port_of(&mut sentinel))));
     let mut replica = Client::connect(addresses[1]);
     assert_eq!(text(&mut replica, "FAULT.DOWN 0"), "+OK");
     sentinel.line("CLOCK.ADVANCE 60000");
-    assert!(!addresses[0].ends_with(&format!(":{}", told_port(&mut sentinel))));
+    assert!(!addresses[0].ends_with(&format!(":{}", master_port_of(&mut sentinel))));
     let kept: Vec<_> =
         std::fs::read_dir(&directory).expect("it is one").map(|entry| entry.expect("one").path()).collect();
     assert_eq!(kept, [file], "nothing else is written");
@@ -51,7 +51,7 @@ fn it_tells_where_the_servers_are_and_what() {
 
 /// Servers over TLS alone, or on a unix socket alone, would not reach one another.
 #[test]
-fn a_port_for_plain_clients_is_asked_for() {
+fn a_topology_with_tls_also_needs_a_plain_port() {
     let certificates = Certificates::new();
     let tls = ["tls-cert-file", "tls-key-file", "tls-ca-cert-file"].map(|name| format!("--{name}"));
     let files = ["server.crt", "server.key", "ca.crt"].map(|name| certificates.path(name));
@@ -68,7 +68,7 @@ fn a_port_for_plain_clients_is_asked_for() {
 }
 
 #[test]
-fn options_that_say_something_else_than_the_shape_are_refused() {
+fn options_that_contradict_the_shape_are_refused() {
     for (line, told) in [
         ("cluster 3x0 --cluster-enabled no", "are nodes of a cluster, without cluster-enabled"),
         ("cluster 3x0 --cluster-enabled yes", "are nodes of a cluster, without cluster-enabled"),

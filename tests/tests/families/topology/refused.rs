@@ -59,7 +59,7 @@ fn a_server_that_is_down_refuses_connections_and_keeps_its_data() {
 }
 
 #[test]
-fn a_replica_that_is_down_with_its_data_goes_on_where_it_was() {
+fn a_replica_that_was_down_with_its_data_continues_at_its_offset() {
     for threads in [1, 2, 4] {
         let (topology, mut clients) = started(threads, Time::Manual);
         assert_eq!(text(&mut clients[0], "SET k v"), "+OK");
@@ -115,7 +115,7 @@ fn a_replica_goes_on_in_the_database_of_the_stream() {
 
 /// The end of the script is not replicated, so the replicas need a full resynchronisation.
 #[test]
-fn replicas_have_what_a_killed_script_has_left_behind() {
+fn replicas_get_the_writes_of_a_killed_script() {
     let (topology, mut clients) = started(2, Time::Manual);
     assert_eq!(text(&mut clients[0], "CONFIG SET busy-reply-threshold 20"), "+OK");
     let mut beside = client(&topology, 0);
@@ -128,7 +128,7 @@ fn replicas_have_what_a_killed_script_has_left_behind() {
 }
 
 #[test]
-fn a_server_that_comes_back_by_itself_listens_again() {
+fn a_server_listens_again_after_its_downtime() {
     let (topology, mut clients) = started(2, Time::Real);
     assert_eq!(text(&mut clients[0], "SET k v"), "+OK");
     assert_eq!(text(&mut clients[1], "FAULT.DOWN 0 1 KEEP"), "+OK");
@@ -138,7 +138,7 @@ fn a_server_that_comes_back_by_itself_listens_again() {
 
 /// The replica then behaves as at the end of the downtime.
 #[test]
-fn whoever_ends_the_time_of_a_replica_that_is_down_makes_it_follow_again() {
+fn a_restart_that_ends_a_downtime_makes_a_replica_follow_again() {
     for begins in ["FAULT.RESTART DOWN 500", "FAULT.RESTART DOWN 500 KEEP"] {
         for ends in ["FAULT.RESTART KEEP", "FAULT.RESTART"] {
             let (topology, mut clients) = started(1, Time::Manual);
@@ -158,7 +158,7 @@ fn whoever_ends_the_time_of_a_replica_that_is_down_makes_it_follow_again() {
 
 /// A server without clients that could advance its clock becomes reachable again.
 #[test]
-fn a_server_that_is_down_is_reached_again_when_the_last_other_one_ends() {
+fn a_down_server_comes_up_when_the_last_other_server_ends() {
     let mut config = Config::default();
     (config.enable_debug_command, config.time) = (Permission::Yes, Time::Manual);
     for by in [0, 1] {
@@ -175,7 +175,7 @@ fn a_server_that_is_down_is_reached_again_when_the_last_other_one_ends() {
 
 /// Nobody could bring it back: the process has nothing more to do.
 #[test]
-fn a_server_that_is_down_without_an_end_ends_with_the_last_other_one() {
+fn a_server_that_is_down_forever_ends_with_the_last_other_server() {
     for (time, keep) in [(Time::Manual, ""), (Time::Manual, " KEEP"), (Time::Real, "")] {
         for by in [0, 1] {
             let builder = ours::builder().time(time);
@@ -193,7 +193,7 @@ fn a_server_that_is_down_without_an_end_ends_with_the_last_other_one() {
 
 /// A client can ask it for the other server when it is back.
 #[test]
-fn a_server_that_comes_back_by_itself_keeps_the_others_from_ending() {
+fn the_process_lives_until_a_down_server_with_a_deadline_is_up() {
     let (topology, mut clients) = started(1, Time::Manual);
     for line in ["FAULT.DOWN 0", "FAULT.DOWN 2 500"] {
         assert_eq!(text(&mut clients[1], line), "+OK");
@@ -207,7 +207,7 @@ fn a_server_that_comes_back_by_itself_keeps_the_others_from_ending() {
 
 /// The session of its stream is no client.
 #[test]
-fn a_replica_without_clients_is_reached_again() {
+fn a_down_replica_without_clients_comes_up_again() {
     let (topology, mut clients) = started(1, Time::Manual);
     for line in ["FAULT.DOWN 0 500", "FAULT.DOWN 2 500", "FAULT.RESTART DOWN 500 KEEP"] {
         assert_eq!(text(&mut clients[1], line), "+OK");
@@ -218,7 +218,7 @@ fn a_replica_without_clients_is_reached_again() {
 }
 
 #[test]
-fn wrong_words_kill_nobody() {
+fn invalid_fault_down_requests_kill_no_server() {
     let (topology, mut clients) = started(1, Time::Manual);
     for line in ["FAULT.DOWN 1 KEEP 500", "FAULT.DOWN 1 500 KEEP KEEP", "FAULT.DOWN 1 500 STAY"] {
         assert!(text(&mut clients[0], line).starts_with("-ERR"), "{line}");

@@ -18,7 +18,7 @@ fn info(client: &mut Client, field: &str) -> String {
 }
 
 #[test]
-fn replicas_have_each_write_when_it_is_answered() {
+fn replicas_have_each_write_by_the_time_of_its_reply() {
     let (_topology, mut clients) = manual();
     let mut rng = Rng::new(7);
     for step in 0..300 {
@@ -42,7 +42,7 @@ fn replicas_have_each_write_when_it_is_answered() {
 }
 
 #[test]
-fn a_master_knows_its_replicas_and_they_their_master() {
+fn a_master_and_its_replicas_know_each_other() {
     let (topology, mut clients) = manual();
     assert_eq!(info(&mut clients[0], "connected_slaves"), "2");
     let port = topology.servers()[0].port().to_string();
@@ -83,7 +83,7 @@ fn messages_reach_subscribers_of_replicas() {
 }
 
 #[test]
-fn a_lease_ends_everywhere_at_its_instant() {
+fn a_lease_ends_on_all_servers_at_its_instant() {
     let (_topology, mut clients) = manual();
     clients[0].line("LOCK.ACQUIRE l owner PX 1000");
     clients[2].line("CLOCK.ADVANCE 999");
@@ -96,7 +96,7 @@ fn a_lease_ends_everywhere_at_its_instant() {
 }
 
 #[test]
-fn a_replica_that_was_cut_comes_back() {
+fn a_disconnected_replica_reconnects() {
     let topology = ours::builder().replicas(1).start().expect("they start");
     let mut clients: Vec<Client> =
         topology.servers().iter().map(|server| Client::connect(server.addr())).collect();
@@ -120,7 +120,7 @@ fn a_replica_that_was_cut_comes_back() {
 
 /// Redisson may subscribe at a replica, and nobody there receives the master's own messages.
 #[test]
-fn the_replica_of_a_replica_that_was_cut_comes_back_with_it() {
+fn a_replica_of_a_disconnected_replica_reconnects_with_it() {
     for (middle, last) in [(1, 2), (2, 1)] {
         let (topology, mut clients) = manual();
         let port = topology.servers()[middle].port();
@@ -134,7 +134,7 @@ fn the_replica_of_a_replica_that_was_cut_comes_back_with_it() {
 
 /// The connection is not refused at each instant at which something happens.
 #[test]
-fn a_replica_comes_back_when_its_master_has_found_its_own() {
+fn a_replica_reconnects_once_its_master_has_found_a_master() {
     let (topology, mut clients) = manual();
     let [port, middle] = [0, 1].map(|server| topology.servers()[server].port());
     // Nobody listens there.
@@ -154,7 +154,7 @@ fn a_replica_comes_back_when_its_master_has_found_its_own() {
 }
 
 #[test]
-fn a_native_release_is_told_to_who_listens_to_a_replica() {
+fn a_native_release_reaches_subscribers_of_a_replica() {
     let (_topology, mut clients) = manual();
     clients[2].line("SUBSCRIBE redisson_lock__channel:{l}");
     clients[0].line("LOCK.ACQUIRE l owner PX 1000");
@@ -164,7 +164,7 @@ fn a_native_release_is_told_to_who_listens_to_a_replica() {
 }
 
 #[test]
-fn a_replica_says_so_in_hello_and_has_no_clients_of_its_own() {
+fn hello_shows_the_role_and_the_link_is_no_client() {
     let (_topology, mut clients) = manual();
     for (client, role) in clients.iter_mut().zip(["master", "replica", "replica"]) {
         let hello = text(client, "HELLO");
@@ -178,7 +178,7 @@ fn a_replica_says_so_in_hello_and_has_no_clients_of_its_own() {
 }
 
 #[test]
-fn a_master_knows_at_once_how_far_its_replicas_are() {
+fn a_master_knows_the_offsets_of_its_replicas_at_once() {
     let (_topology, mut clients) = manual();
     clients[0].line("SET k v");
     let offset = info(&mut clients[0], "master_repl_offset");
@@ -190,7 +190,7 @@ fn a_master_knows_at_once_how_far_its_replicas_are() {
 
 /// The acknowledgements that real replicas send once a second are due by the shared clock.
 #[test]
-fn a_replica_that_is_cut_off_is_late_by_the_clock_that_all_share() {
+fn the_lag_of_a_partitioned_replica_follows_the_shared_clock() {
     let (_topology, mut clients) = manual();
     for line in ["CONFIG SET min-replicas-to-write 2", "CONFIG SET min-replicas-max-lag 10"] {
         assert_eq!(text(&mut clients[0], line), "+OK");
@@ -214,7 +214,7 @@ fn a_replica_that_is_cut_off_is_late_by_the_clock_that_all_share() {
 }
 
 #[test]
-fn a_link_is_down_by_the_clock_that_all_share() {
+fn a_link_times_out_on_the_shared_clock() {
     let (_topology, mut clients) = manual();
     let mut control = clients.remove(2);
     control.line("FAULT.DOWN 0 60000");
@@ -226,7 +226,7 @@ fn a_link_is_down_by_the_clock_that_all_share() {
 }
 
 #[test]
-fn nothing_is_kept_behind_a_partition_for_a_replica_that_is_over_its_limit() {
+fn a_partition_keeps_no_stream_for_a_replica_over_its_limit() {
     const WRITES: u64 = 100;
     const MB: usize = 1 << 20;
     let (_topology, mut clients) = manual();

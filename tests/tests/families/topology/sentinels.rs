@@ -29,7 +29,7 @@ pub(crate) fn field(reply: &Reply, name: &str) -> String {
 }
 
 /// The port of the master, according to a sentinel.
-pub(crate) fn told_port(sentinel: &mut Client) -> u16 {
+pub(crate) fn master_port_of(sentinel: &mut Client) -> u16 {
     let Reply::Array(address) = sentinel.line("SENTINEL GET-MASTER-ADDR-BY-NAME mymaster") else {
         panic!("no address")
     };
@@ -44,7 +44,7 @@ fn sentinels_know_all_others_when_they_are_ready() {
         let master = sentinel.line("SENTINEL MASTER mymaster");
         let fields = ["flags", "num-slaves", "num-other-sentinels", "quorum"];
         assert_eq!(fields.map(|name| field(&master, name)), ["master", "2", "2", "2"]);
-        assert_eq!(told_port(sentinel), port);
+        assert_eq!(master_port_of(sentinel), port);
         let Reply::Array(replicas) = sentinel.line("SENTINEL REPLICAS mymaster") else { panic!() };
         for replica in &replicas {
             assert_eq!(field(replica, "flags"), "slave");
@@ -62,30 +62,30 @@ fn sentinels_know_all_others_when_they_are_ready() {
 }
 
 #[test]
-fn time_that_is_turned_leaves_a_healthy_master_alone() {
+fn advances_cause_no_failover_of_a_healthy_master() {
     let (topology, mut clients) = watched(2);
     clients[5].line("PSUBSCRIBE *");
     clients[0].line("CLOCK.ADVANCE 120000");
     let port = topology.servers()[0].port();
-    (3..5).for_each(|sentinel| assert_eq!(told_port(&mut clients[sentinel]), port));
+    (3..5).for_each(|sentinel| assert_eq!(master_port_of(&mut clients[sentinel]), port));
     assert_eq!(text(&mut clients[5], "PING"), "[\"pong\", \"\"]");
 }
 
 #[test]
-fn a_failover_at_a_wished_instant_is_named_by_sentinels_at_once() {
+fn sentinels_know_the_master_of_a_fault_failover_at_once() {
     let (topology, mut clients) = watched(4);
     let ports: Vec<u16> = topology.servers().iter().map(|server| server.port()).collect();
     clients[3].line("PSUBSCRIBE +switch-master");
     clients[1].line("FAULT.PARTITION NODES 5");
     assert_eq!(text(&mut clients[1], "FAULT.FAILOVER 2"), "+OK");
-    let told: Vec<u16> = (4..6).map(|sentinel| told_port(&mut clients[sentinel])).collect();
+    let told: Vec<u16> = (4..6).map(|sentinel| master_port_of(&mut clients[sentinel])).collect();
     assert_eq!(told, [ports[2], ports[0]], "one is cut off from the new master");
     let switch = clients[3].read_frame().to_string();
     let expected = format!("mymaster 127.0.0.1 {} 127.0.0.1 {}", ports[0], ports[2]);
     assert!(switch.contains(&expected), "{switch}");
     clients[1].line("FAULT.HEAL");
     clients[1].line("CLOCK.ADVANCE 120000");
-    clients[4..6].iter_mut().for_each(|sentinel| assert_eq!(told_port(sentinel), ports[2]));
+    clients[4..6].iter_mut().for_each(|sentinel| assert_eq!(master_port_of(sentinel), ports[2]));
     // The old master's clients were disconnected.
     clients[0] = Client::connect(topology.servers()[0].addr());
     let roles: Vec<String> = (0..3).map(|server| text(&mut clients[server], "ROLE")).collect();
@@ -102,9 +102,9 @@ fn a_forced_failover_promotes_a_replica_and_the_others_follow() {
     let old = topology.servers()[0].port();
     assert_eq!(text(&mut clients[3], "SENTINEL FAILOVER mymaster"), "+OK");
     clients[5].line("CLOCK.ADVANCE 20000");
-    let new = told_port(&mut clients[3]);
+    let new = master_port_of(&mut clients[3]);
     assert_ne!(new, old);
-    assert!((3..6).all(|sentinel| told_port(&mut clients[sentinel]) == new));
+    assert!((3..6).all(|sentinel| master_port_of(&mut clients[sentinel]) == new));
     // A sentinel disconnects the clients of servers whose role it changes.
     let mut clients: Vec<Client> =
         topology.servers().iter().map(|server| Client::connect(server.addr())).collect();
@@ -128,7 +128,7 @@ fn sentinels_keep_what_they_know_in_no_file() {
 }
 
 #[test]
-fn servers_with_a_password_watch_and_follow_each_other() {
+fn sentinels_and_replicas_work_with_a_password() {
     let topology =
         ours::builder().time(Time::Manual).password("secret").sentinels(3).start().expect("they start");
     let mut sentinel = Client::connect(topology.sentinels()[0].addr());
@@ -137,7 +137,7 @@ fn servers_with_a_password_watch_and_follow_each_other() {
     assert_eq!(field(&master, "flags"), "master");
     assert_eq!(text(&mut sentinel, "SENTINEL FAILOVER mymaster"), "+OK");
     sentinel.line("CLOCK.ADVANCE 20000");
-    assert_eq!(told_port(&mut sentinel), topology.servers()[1].port());
+    assert_eq!(master_port_of(&mut sentinel), topology.servers()[1].port());
     let mut old = Client::connect(topology.servers()[0].addr());
     old.line("AUTH secret");
     assert!(text(&mut old, "INFO replication").contains("master_link_status:up"));
@@ -146,7 +146,7 @@ fn servers_with_a_password_watch_and_follow_each_other() {
 /// A sentinel kills the clients of a server that it promotes, including the client whose advance of the clock lets it
 /// do so.
 #[test]
-fn who_turns_the_clock_is_told_so_before_it_is_disconnected() {
+fn a_client_gets_the_reply_to_its_advance_before_it_is_disconnected() {
     for asks in [0, 1] {
         let builder = ours::builder().time(Time::Manual).seed(3);
         let topology = builder.sentinels(3).replicas(1).start().expect("they start");
@@ -160,12 +160,12 @@ fn who_turns_the_clock_is_told_so_before_it_is_disconnected() {
         let turned = text(&mut clients[asks], "CLOCK.ADVANCE 60000");
         assert!(turned.contains("fired"), "{turned}");
         assert!(clients[asks].read_to_close().is_empty());
-        assert_eq!(told_port(&mut clients[2]), topology.servers()[1].port());
+        assert_eq!(master_port_of(&mut clients[2]), topology.servers()[1].port());
     }
 }
 
 #[test]
-fn a_failover_spares_the_exempt_client_that_turns_the_clock_through_the_new_master() {
+fn a_failover_keeps_the_exempt_client_that_advances_the_clock() {
     let builder = ours::builder().time(Time::Manual).seed(9);
     let topology = builder.sentinels(3).replicas(1).start().expect("they start");
     let replica = topology.servers()[1].addr();

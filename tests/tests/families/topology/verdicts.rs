@@ -41,7 +41,7 @@ fn faults(topology: &Topology) -> Vec<String> {
 }
 
 #[test]
-fn each_master_counts_its_grants_for_itself() {
+fn each_master_numbers_its_own_grants() {
     let (topology, mut clients) = cluster(Duration::ZERO);
     for n in 0..3 {
         text(&mut clients[0], &format!("LOCK.ACQUIRE {{bar}}{n} me PX 60000"));
@@ -58,7 +58,7 @@ fn each_master_counts_its_grants_for_itself() {
 }
 
 #[test]
-fn a_lock_that_is_granted_elsewhere_by_an_earlier_number_is_found() {
+fn a_grant_by_an_earlier_number_on_another_server_is_found() {
     let (topology, mut clients) = recorded(1);
     text(&mut clients[0], "LOCK.ACQUIRE k me PX 1000");
     text(&mut clients[1], "FAULT.FAILOVER 1 TOKENS");
@@ -69,7 +69,7 @@ fn a_lock_that_is_granted_elsewhere_by_an_earlier_number_is_found() {
 
 /// The lease of a connection that a partitioned master continues to renew.
 #[test]
-fn what_a_server_renews_by_itself_is_seen_at_once() {
+fn automatic_renewals_of_a_session_are_verified_at_once() {
     let (topology, mut clients) = recorded(1);
     text(&mut clients[0], "LOCK.ACQUIRE k me SESSION PX 9000");
     text(&mut clients[1], "FAULT.PARTITION NODES 0");
@@ -81,7 +81,7 @@ fn what_a_server_renews_by_itself_is_seen_at_once() {
 }
 
 #[test]
-fn turns_of_the_clock_stand_between_what_happens_elsewhere() {
+fn advances_are_ordered_with_entries_of_other_servers() {
     let (topology, mut clients) = recorded(1);
     text(&mut clients[1], "REPLICAOF NO ONE");
     text(&mut clients[0], "CLOCK.ADVANCE 10");
@@ -104,7 +104,7 @@ fn turns_of_the_clock_stand_between_what_happens_elsewhere() {
 }
 
 #[test]
-fn who_keeps_no_history_leaves_a_gap() {
+fn a_server_without_a_history_makes_the_verdict_inconclusive() {
     let (topology, mut clients) = recorded(1);
     text(&mut clients[0], "LOCK.ACQUIRE k me PX 1000");
     assert!(text(&mut clients[1], "LOCK.VERIFY").contains("\"ok\""));
@@ -118,7 +118,7 @@ fn who_keeps_no_history_leaves_a_gap() {
 }
 
 #[test]
-fn the_history_says_what_who_took_over_by_force_lacks() {
+fn the_history_records_writes_that_a_forced_failover_loses() {
     for take_over in ["CLUSTER FAILOVER FORCE", "CLUSTER FAILOVER TAKEOVER", "FAULT.FAILOVER 3"] {
         let (topology, mut clients) = cluster(Duration::from_millis(100));
         text(&mut clients[1], "CLOCK.ADVANCE 1000");
@@ -132,7 +132,7 @@ fn the_history_says_what_who_took_over_by_force_lacks() {
 }
 
 #[test]
-fn the_history_says_what_an_heir_was_never_sent() {
+fn the_history_records_writes_that_were_never_sent_to_the_successor() {
     let (topology, mut clients) = recorded(2);
     text(&mut clients[0], "SET old 1");
     text(&mut clients[0], "FAULT.LAG");
@@ -147,7 +147,7 @@ fn the_history_says_what_an_heir_was_never_sent() {
 
 /// One key of two servers is no key of two layouts.
 #[test]
-fn two_masters_that_grant_a_lock_in_two_layouts_break_it() {
+fn grants_by_two_masters_in_two_layouts_are_a_violation() {
     let plain = ["LOCK.ACQUIRE k me PX 60000", "LOCK.ACQUIRE k me FAIR PX 60000", "SET k me NX PX 60000"];
     let shared = "LOCK.ACQUIRE k you SHARED PX 60000";
     for takes in plain.iter().flat_map(|plain| [[*plain, shared], [shared, *plain]]) {

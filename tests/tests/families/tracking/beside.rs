@@ -35,7 +35,7 @@ impl Clients {
 
     /// Sends a line, in which `$1` is the number of client 1. Reads the frames that each client then receives, the
     /// sender first.
-    fn told(&mut self, sender: usize, line: &str) -> Vec<Vec<Reply>> {
+    fn frames_after(&mut self, sender: usize, line: &str) -> Vec<Vec<Reply>> {
         let ids = self.ids.clone();
         let name = |word: Vec<u8>| match word.strip_prefix(b"$") {
             Some(index) => ids
@@ -166,7 +166,7 @@ impl Beside {
     #[track_caller]
     pub(crate) fn same(&mut self, sender: usize, line: &str) -> Vec<Vec<Reply>> {
         self.sent.push_str(&format!("{sender}> {line}\n"));
-        let [real, ours] = self.servers.each_mut().map(|clients| clients.told(sender, line));
+        let [real, ours] = self.servers.each_mut().map(|clients| clients.frames_after(sender, line));
         assert!(real == ours, "{}\n real: {real:?}\n ours: {ours:?}", self.sent);
         ours
     }
@@ -186,7 +186,7 @@ const THREE: Protocol = Protocol::Resp3;
 const TWO: Protocol = Protocol::Resp2;
 
 #[test]
-fn what_is_asked_for_is_checked_as_by_redis() {
+fn client_tracking_checks_its_options_as_redis_does() {
     lines(
         &[TWO],
         "0> CLIENT TRACKING foo
@@ -238,7 +238,7 @@ fn what_is_asked_for_is_checked_as_by_redis() {
 }
 
 #[test]
-fn a_reload_tells_once_that_all_keys_are_gone() {
+fn a_reload_invalidates_all_keys_once() {
     lines(
         &[THREE, THREE, THREE, TWO],
         "0> CLIENT TRACKING on
@@ -268,7 +268,7 @@ fn a_reload_tells_once_that_all_keys_are_gone() {
 }
 
 #[test]
-fn who_has_read_a_key_is_told_once() {
+fn a_tracking_client_gets_one_invalidation_per_read_key() {
     lines(
         &[THREE, THREE, TWO],
         "0> CLIENT TRACKING on
@@ -317,7 +317,7 @@ fn who_has_read_a_key_is_told_once() {
 }
 
 #[test]
-fn scripts_and_transactions_are_told_after_their_end() {
+fn invalidations_follow_the_end_of_scripts_and_transactions() {
     lines(
         &[THREE, THREE],
         "0> CLIENT TRACKING on
@@ -354,7 +354,7 @@ fn scripts_and_transactions_are_told_after_their_end() {
 }
 
 #[test]
-fn a_client_says_which_requests_count() {
+fn client_caching_chooses_the_tracked_requests() {
     lines(
         &[THREE, THREE],
         "0> CLIENT TRACKING on optin
@@ -387,7 +387,7 @@ fn a_client_says_which_requests_count() {
 }
 
 #[test]
-fn broadcasts_are_by_prefix_and_loops_are_left_out_where_asked_for() {
+fn bcast_invalidates_by_prefix_and_noloop_skips_own_changes() {
     lines(
         &[THREE, THREE, THREE],
         "0> CLIENT TRACKING on bcast prefix a: prefix b:
@@ -419,7 +419,7 @@ fn broadcasts_are_by_prefix_and_loops_are_left_out_where_asked_for() {
 }
 
 #[test]
-fn another_client_is_told_instead() {
+fn invalidations_are_redirected_to_another_client() {
     lines(
         &[TWO, TWO, THREE, THREE],
         "0> CLIENT TRACKING on redirect $1
@@ -452,7 +452,7 @@ fn another_client_is_told_instead() {
 }
 
 #[test]
-fn a_broken_redirection_is_told() {
+fn a_broken_redirection_is_reported() {
     let Some(mut servers) = Beside::start(&[THREE, TWO, THREE]) else { return };
     servers.same(0, "CLIENT TRACKING on redirect $1");
     servers.same(0, "GET k");
@@ -469,7 +469,7 @@ fn a_broken_redirection_is_told() {
 
 /// A client that names an expired key is notified behind the reply, and others are, too.
 #[test]
-fn a_key_that_is_over_is_told_after_the_reply() {
+fn an_expired_key_is_invalidated_after_the_reply() {
     lines(
         &[THREE, THREE, TWO],
         "0> DEBUG SET-ACTIVE-EXPIRE 0
@@ -502,7 +502,7 @@ fn a_key_that_is_over_is_told_after_the_reply() {
 }
 
 #[test]
-fn events_of_a_key_come_after_its_invalidation() {
+fn keyspace_events_follow_the_invalidation_of_a_key() {
     lines(
         &[THREE, THREE],
         "0> CONFIG SET notify-keyspace-events KEA

@@ -24,7 +24,7 @@ fn invalidations(text: &str) -> usize {
 }
 
 #[test]
-fn figures_tell_who_tracks_what() {
+fn info_counts_tracking_clients_keys_and_prefixes() {
     let (mut server, client, other) = server();
     server.ask(client, "CLIENT TRACKING on");
     server.ask(client, "MGET a b c");
@@ -48,7 +48,7 @@ fn figures_tell_who_tracks_what() {
 }
 
 #[test]
-fn keys_beyond_the_limit_are_forgotten_and_told() {
+fn keys_beyond_the_limit_are_forgotten_and_invalidated() {
     let (mut server, client, other) = server();
     server.ask(client, "CLIENT TRACKING on");
     for n in 0..2500 {
@@ -67,7 +67,7 @@ fn keys_beyond_the_limit_are_forgotten_and_told() {
 
 /// A limit of keys also limits bytes: to a mebibyte at least.
 #[test]
-fn long_names_count() {
+fn long_key_names_count_in_the_memory_of_the_table() {
     let (mut server, client, other) = server();
     server.ask(other, "CONFIG SET tracking-table-max-keys 1000");
     server.ask(client, "CLIENT TRACKING on");
@@ -98,7 +98,7 @@ fn the_table_counts_as_memory_and_is_given_back() {
 
 /// Clients that come and go leave nothing at a key that all read.
 #[test]
-fn who_is_gone_is_dropped_from_a_key() {
+fn disconnected_clients_are_removed_from_tracked_keys() {
     let (mut server, client, other) = server();
     server.ask(client, "CLIENT TRACKING on");
     for _ in 0..1000 {
@@ -130,7 +130,7 @@ fn very_many_prefixes_cost_little() {
 
 /// Redis answers some such requests twice.
 #[test]
-fn prefixes_that_overlap_are_answered_once() {
+fn overlapping_prefixes_get_one_error() {
     let (mut server, client, _) = server();
     let answer = server.ask(client, "CLIENT TRACKING on BCAST PREFIX a PREFIX b PREFIX bc");
     assert_eq!(
@@ -143,7 +143,7 @@ fn prefixes_that_overlap_are_answered_once() {
 
 /// A client's prefixes count as its own memory, until it stops tracking.
 #[test]
-fn prefixes_are_memory_of_their_client() {
+fn prefixes_count_in_the_memory_of_their_client() {
     let (mut server, client, other) = server();
     let memory = |server: &mut Simulation| {
         let line = server.ask(other, &format!("CLIENT LIST ID {client}"));
@@ -163,7 +163,7 @@ fn prefixes_are_memory_of_their_client() {
 }
 
 #[test]
-fn a_new_beginning_keeps_who_tracks_and_tells_that_all_is_gone() {
+fn a_reset_keeps_tracking_on_and_invalidates_all_keys() {
     let (mut server, client, other) = server();
     server.ask(client, "CLIENT TRACKING on");
     server.ask(client, "GET k");
@@ -179,7 +179,7 @@ fn a_new_beginning_keeps_who_tracks_and_tells_that_all_is_gone() {
 
 /// A waiting client is notified about keys that it has read, and reads by waiting.
 #[test]
-fn who_waits_is_told_too() {
+fn a_blocked_tracking_client_gets_invalidations_too() {
     let (mut server, client, other) = server();
     server.ask(client, "CLIENT TRACKING on");
     server.ask(client, "LRANGE l 0 -1");

@@ -15,7 +15,7 @@ fn server<const N: usize>() -> (Simulation, [u64; N]) {
 }
 
 #[test]
-fn writes_are_held_and_reads_are_not() {
+fn a_write_pause_holds_writes_and_no_reads() {
     let (mut server, [steer, client, other]) = server();
     server.ask(steer, "SCRIPT LOAD \"#!lua flags=no-writes\\nreturn 2\"");
     let load = "FUNCTION LOAD \"#!lua name=l\\nredis.register_function{function_name='reads', callback=function() \
@@ -69,7 +69,7 @@ fn writes_are_held_and_reads_are_not() {
 }
 
 #[test]
-fn transactions_are_held_that_write() {
+fn a_write_pause_holds_transactions_with_writes() {
     let (mut server, [steer, writes, declared, late]) = server();
     for client in [writes, declared] {
         server.ask(client, "MULTI");
@@ -87,7 +87,7 @@ fn transactions_are_held_that_write() {
 }
 
 #[test]
-fn all_are_held_but_who_turns_the_clock_and_go_on_in_order() {
+fn a_pause_holds_requests_except_clock_advances_and_keeps_their_order() {
     let (mut server, [steer, one, two, three]) = server();
     server.ask(steer, "CLIENT PAUSE 1000");
     server.send(one, "RPUSH l 1");
@@ -109,7 +109,7 @@ fn all_are_held_but_who_turns_the_clock_and_go_on_in_order() {
 }
 
 #[test]
-fn the_later_end_and_the_stricter_kind_hold() {
+fn two_pauses_combine_to_the_later_end_and_the_stricter_kind() {
     let (mut server, [steer, reader, writer]) = server();
     server.ask(steer, "CLIENT PAUSE 1000 WRITE");
     server.ask(steer, "CLIENT PAUSE 10 ALL");
@@ -124,7 +124,7 @@ fn the_later_end_and_the_stricter_kind_hold() {
 }
 
 #[test]
-fn times_are_checked() {
+fn client_pause_checks_its_time() {
     let (mut server, [client]) = server();
     for (line, answer) in [
         ("CLIENT PAUSE x", "-ERR timeout is not an integer or out of range\r\n"),
@@ -170,7 +170,7 @@ fn keys_stay_while_clients_are_paused() {
 
 /// A transaction's writes behind its own CLIENT PAUSE are executed.
 #[test]
-fn a_pause_within_a_transaction_begins_behind_it() {
+fn a_pause_in_a_transaction_begins_after_it() {
     let (mut server, [steer, other, waiter]) = server();
     server.send(waiter, "BLPOP l 0");
     server.ask(steer, "SET due v PX 10");
@@ -185,7 +185,7 @@ fn a_pause_within_a_transaction_begins_behind_it() {
 }
 
 #[test]
-fn who_is_paused_can_be_killed_and_not_unblocked() {
+fn a_paused_client_can_be_killed_but_not_unblocked() {
     let (mut server, [steer, one, two]) = server();
     server.ask(steer, "CLIENT PAUSE 1000 WRITE");
     server.send(one, "SET k 1");
@@ -204,7 +204,7 @@ fn who_is_paused_can_be_killed_and_not_unblocked() {
 }
 
 #[test]
-fn a_new_beginning_ends_it() {
+fn a_reset_ends_a_pause() {
     let (mut server, [steer, one, two]) = server();
     server.ask(steer, "CLIENT PAUSE 100000");
     server.send(one, "SET k 1");
@@ -220,7 +220,7 @@ fn a_new_beginning_ends_it() {
 
 /// The first client that continues pauses the others again: they keep their order.
 #[test]
-fn who_goes_on_may_pause_the_others() {
+fn a_resumed_client_may_pause_the_others_again() {
     let (mut server, [steer, first, second, third]) = server();
     server.ask(steer, "CLIENT PAUSE 1000");
     server.send(first, "CLIENT PAUSE 500");

@@ -112,7 +112,7 @@ fn line(rng: &mut Rng, clients: usize) -> String {
 }
 
 #[test]
-fn each_client_is_told_what_redis_tells_it() {
+fn random_sequences_give_the_invalidations_of_redis() {
     for protocols in [
         [Protocol::Resp3, Protocol::Resp3, Protocol::Resp3, Protocol::Resp3],
         [Protocol::Resp2, Protocol::Resp2, Protocol::Resp2, Protocol::Resp2],

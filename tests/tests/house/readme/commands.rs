@@ -5,7 +5,7 @@ use std::{env, fs};
 
 /// With `RENEW_COMMANDS=1`, the test writes the expected page.
 #[test]
-fn the_page_of_commands_is_that_of_the_table() {
+fn the_page_of_commands_matches_the_table() {
     let wanted = commands_page::text();
     if env::var_os("RENEW_COMMANDS").is_some() {
         fs::write(commands_page::path(), wanted).unwrap();

@@ -10,14 +10,14 @@ use std::collections::BTreeMap;
 const CLAIM: &str = "All commands of Redis 7.2 are there";
 
 #[test]
-fn all_commands_of_redis_are_there() {
+fn every_command_of_redis_is_listed() {
     assert!(Page::readme().text.contains(CLAIM));
     assert_eq!(redis_commands::missing(), [""; 0]);
 }
 
 /// README's list of missing commands names no existing command.
 #[test]
-fn what_is_said_to_be_missing_is_missing() {
+fn commands_listed_as_missing_are_missing() {
     let text = Page::readme().text;
     let (_, section) = text.split_once("## What is not there yet\n").expect("README has the section");
     let (said, _) = section.split_once("## ").expect("another section follows");

@@ -89,7 +89,7 @@ fn declared(name: &str, field: &str) -> Option<(&'static FieldDifference, &'stat
 }
 
 #[test]
-fn info_tells_what_the_real_servers_tell() {
+fn command_info_equals_that_of_the_real_servers() {
     Told::in_each_protocol(entry::info, |told| {
         let mut report = Report::default();
         for (name, ours, expected) in told.compared() {
@@ -110,7 +110,7 @@ fn info_tells_what_the_real_servers_tell() {
 const DOCS: [&str; 6] = ["since", "group", "complexity", "doc_flags", "deprecated_since", "replaced_by"];
 
 #[test]
-fn docs_tell_what_the_real_servers_tell() {
+fn command_docs_equals_that_of_the_real_servers() {
     Told::in_each_protocol(entry::docs, |told| {
         let mut report = Report::default();
         for (name, ours, expected) in told.compared() {
@@ -150,7 +150,7 @@ fn expected_history(expected: &Fields, newer: Option<&Fields>) -> Option<Reply> 
 /// The display texts of arguments came with 7.2. An argument at another place in the newer server's tree has the same
 /// text there.
 #[test]
-fn arguments_show_what_the_newer_server_shows() {
+fn arguments_in_command_docs_equal_those_of_the_newer_server() {
     Told::in_each_protocol(entry::docs, |told| {
         let mut report = Report::default();
         for (name, ours) in &told.ours {
@@ -171,7 +171,7 @@ fn arguments_show_what_the_newer_server_shows() {
 
 /// The fields of COMMAND DOCS come in Redis' order.
 #[test]
-fn fields_of_docs_stand_in_their_order() {
+fn command_docs_has_its_fields_in_order() {
     Told::in_each_protocol(entry::docs, |told| {
         let order = [
             "summary",

@@ -38,7 +38,7 @@ fn is_ours(container: &str, stanza: &Stanza) -> bool {
 
 /// HELP says of itself that it is to "Print" this help.
 #[test]
-fn of_itself_help_speaks_as_in_7_2() {
+fn help_describes_itself_as_in_7_2() {
     let kinds = as_in_7_2("HELP says `Print this help`");
     let real: Vec<RealServer> = kinds.iter().filter_map(|&kind| RealServer::start(kind, &[])).collect();
     let ours = ours::server();
@@ -50,7 +50,7 @@ fn of_itself_help_speaks_as_in_7_2() {
 }
 
 #[test]
-fn help_tells_what_real_servers_tell() {
+fn help_texts_equal_those_of_the_real_servers() {
     let real = [Kind::Redis, Kind::Valkey].map(|kind| RealServer::start(kind, &[]));
     let [Some(redis), Some(valkey)] = real else { return };
     let server = ours::server();

@@ -36,7 +36,7 @@ const COMPANIONS: [&str; 9] = [
 ];
 
 #[test]
-fn companion_keys_belong_to_the_key_that_they_are_named_after() {
+fn acls_treat_companion_keys_as_their_main_key() {
     let (mut simulation, admin, user) = server();
     for line in [
         "LOCK.ACQUIRE a:1 me FENCED",
@@ -67,7 +67,7 @@ fn companion_keys_belong_to_the_key_that_they_are_named_after() {
 }
 
 #[test]
-fn readings_show_names_of_all_keys_unless_the_commands_are_forbidden() {
+fn readings_show_all_key_names_unless_acls_forbid_the_command() {
     let (mut simulation, admin, user) = server();
     let waiter = simulation.connect();
     simulation.ask(admin, "LOCK.ACQUIRE b:1 secret");
@@ -100,7 +100,7 @@ fn readings_show_names_of_all_keys_unless_the_commands_are_forbidden() {
 }
 
 #[test]
-fn what_ends_a_wait_needs_the_right_to_write_and_who_holds_a_lock_the_right_to_read() {
+fn ending_a_wait_needs_write_and_reading_a_holder_needs_read_access() {
     let (mut simulation, admin, user) = server();
     simulation.ask(admin, "LOCK.ACQUIRE a:1 me");
     simulation.ask(admin, "ACL SETUSER u resetkeys %R~a:*");

@@ -173,7 +173,7 @@ fn check_none(problems: &[String]) {
 }
 
 #[test]
-fn a_wrong_number_is_named_with_its_option_and_changes_nothing() {
+fn the_error_of_an_invalid_number_names_its_option() {
     let (mut problems, mut count) = (Vec::new(), 0);
     let (_, untouched) = ask(None);
     each_word(|command, reached| {
@@ -204,7 +204,7 @@ fn a_wrong_number_is_named_with_its_option_and_changes_nothing() {
 }
 
 #[test]
-fn no_error_of_a_number_is_bare() {
+fn every_error_of_a_number_has_an_explanation() {
     let mut problems = Vec::new();
     each_word(|command, reached| {
         if !matches!(reached.part, Syntax::Argument(_)) {
@@ -234,7 +234,7 @@ fn mistyped(word: &str) -> Option<String> {
 }
 
 #[test]
-fn a_mistyped_option_is_answered_the_nearest_one() {
+fn the_error_of_a_mistyped_option_suggests_the_nearest_one() {
     let (mut problems, mut count) = (Vec::new(), 0);
     each_word(|command, reached| {
         let Syntax::Token(token) = &reached.part else { return };
@@ -254,7 +254,7 @@ fn a_mistyped_option_is_answered_the_nearest_one() {
 }
 
 #[test]
-fn a_mistyped_command_is_answered_the_nearest_one_behind_redis_text() {
+fn the_error_of_a_mistyped_command_ends_with_the_nearest_one() {
     let mut count = 0;
     for command in ours::commands().iter_all().filter(|command| is_own(command)) {
         let name = command.name.to_uppercase();
@@ -271,7 +271,7 @@ fn a_mistyped_command_is_answered_the_nearest_one_behind_redis_text() {
 }
 
 #[test]
-fn the_text_of_other_unknown_commands_is_redis_own() {
+fn other_unknown_commands_get_the_text_of_redis() {
     for name in ["LOKC.ACQUIRE", "LOCKACQUIRE", "CL.THROTLE", "LOCK.FROBNICATE", "GTE", "LOCK.", "."] {
         let (answer, _) = ask(Some(name));
         assert_eq!(answer, format!("-ERR unknown command '{name}', with args beginning with: \r\n"));
@@ -287,7 +287,7 @@ fn the_text_of_other_unknown_commands_is_redis_own() {
 }
 
 #[test]
-fn a_mistyped_name_is_answered_the_nearest_one() {
+fn the_error_of_a_mistyped_name_suggests_the_nearest_one() {
     let mut server = server(|config| config.lock_history = true);
     let client = server.connect();
     server.ask(client, "FAULT.ADD slow ON get DO HOLD");
@@ -352,7 +352,7 @@ fn refuses(answer: &str, number: i128) -> bool {
 }
 
 #[test]
-fn both_ends_of_the_range_that_an_error_names_are_valid_and_nothing_beyond() {
+fn only_numbers_in_the_range_of_the_error_are_valid() {
     let answer = |line: &str| {
         let (mut server, client) = frozen();
         server.ask(client, line)

@@ -84,7 +84,7 @@ fn every_row_is_documented() {
 }
 
 #[test]
-fn a_synopsis_that_does_not_fit_is_told() {
+fn a_synopsis_that_contradicts_the_arity_is_reported() {
     assert_eq!(disagreement(1, 2, "key"), None);
     assert_eq!(disagreement(2, -3, "key [key ...]"), None);
     assert!(disagreement(1, 2, "key [NX]").is_some());

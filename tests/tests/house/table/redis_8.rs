@@ -69,7 +69,7 @@ fn set_compares_by_values_and_digests() {
 }
 
 #[test]
-fn delex_deletes_what_compares_as_asked() {
+fn delex_deletes_a_key_if_its_condition_holds() {
     check(
         2,
         &[

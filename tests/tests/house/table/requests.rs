@@ -81,7 +81,7 @@ fn counts_at(syntax: &Syntax<'_>) -> Vec<usize> {
 }
 
 #[test]
-fn keys_of_any_request_are_those_that_real_servers_find() {
+fn command_getkeys_finds_the_keys_that_real_servers_find() {
     let real = [Kind::Redis, Kind::Valkey].map(|kind| RealServer::start(kind, &[]));
     let [Some(redis), Some(valkey)] = real else { return };
     let server = ours::server();

@@ -231,7 +231,7 @@ impl Walk {
 }
 
 #[test]
-fn a_request_touches_no_key_that_the_permit_does_not_see() {
+fn every_key_that_a_request_uses_is_checked_by_acls() {
     let commands = commands();
     assert!(commands.len() > 200, "{}", commands.len());
     let mut walk = Walk::new();
@@ -297,7 +297,7 @@ fn request_twice(
 
 /// A command may accept an option twice: the last one counts, or each.
 #[test]
-fn the_permit_sees_the_keys_of_an_option_that_is_given_twice() {
+fn keys_of_a_repeated_option_are_checked_by_acls() {
     let mut walk = Walk::new();
     for seed in seeds(1) {
         let mut generator = Generator::new(seed);
@@ -319,7 +319,7 @@ fn the_permit_sees_the_keys_of_an_option_that_is_given_twice() {
 
 /// Redis 7.0 sees the first key of each option, and stores to the last one.
 #[test]
-fn a_search_stores_to_no_key_that_the_permit_does_not_see() {
+fn the_destination_key_of_a_search_is_checked_by_acls() {
     let mut server = Server::new(true);
     for search in ["GEORADIUS g1 13 38 100 km", "GEORADIUSBYMEMBER g1 m1 100 km"] {
         for option in ["STORE", "STOREDIST"] {

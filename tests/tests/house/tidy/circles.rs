@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_circle_is_found_however_it_is_written() {
+    fn an_import_cycle_is_found_in_every_spelling() {
         let circle = ["files in a circle: x/src/a/b.rs → x/src/a/c.rs → x/src/a/b.rs"];
         for (b, c) in [
             ("use super::c::C;", "use super::b::B;"),
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn files_without_a_circle_are_left_alone() {
+    fn files_without_an_import_cycle_give_no_finding() {
         let none: [String; 0] = [];
         let files = [
             ("x/src/lib.rs", "mod a; pub use a::B;"),

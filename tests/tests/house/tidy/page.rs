@@ -58,7 +58,7 @@ fn named(text: &str) -> impl Iterator<Item = (usize, &str)> {
 }
 
 #[test]
-fn a_room_that_is_not_on_the_page_is_found() {
+fn a_room_missing_on_the_page_is_found() {
     let all: String = engine_rooms().map(|room| format!("| `{room}/` | x |\n")).collect();
     assert_eq!(crate::tidy::findings(rooms, ARCHITECTURE, &all), [""; 0]);
     let problem = "1: `locks/` of `server/engine/src/` is not in the code map";
@@ -74,7 +74,7 @@ fn a_long_page_is_found() {
 }
 
 #[test]
-fn a_file_that_is_gone_is_found() {
+fn a_missing_file_is_found() {
     let text = "`let x` is in\n`core/x.rs`, `y.rs`";
     let sources = [ARCHITECTURE, "a/src/core/x.rs", "a/src/xy.rs"].map(|path| {
         let text = if path == ARCHITECTURE { text } else { "//! A.\n" };

@@ -390,7 +390,7 @@ pub(crate) fn manifests(sources: &[Source]) -> Vec<Finding> {
 }
 
 #[test]
-fn the_table_names_rooms_that_are_there_and_lower() {
+fn the_table_names_existing_and_lower_rooms() {
     for House { rooms, .. } in HOUSES {
         for (index, (room, knows)) in rooms.iter().enumerate() {
             let (These(named) | AllBelowBut(named)) = knows;
@@ -402,7 +402,7 @@ fn the_table_names_rooms_that_are_there_and_lower() {
 }
 
 #[test]
-fn an_import_upwards_or_aside_is_found() {
+fn an_import_upwards_or_sideways_is_found() {
     let cases = [
         (
             "server/store/src/keyspace/tx.rs",

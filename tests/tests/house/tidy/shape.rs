@@ -34,10 +34,10 @@ pub(crate) fn files(sources: &[Source]) -> Vec<Finding> {
 
 /// Each function is short enough, or listed, and the list has no superfluous entry.
 pub(crate) fn functions(sources: &[Source]) -> Vec<Finding> {
-    functions_beside(sources, LONG_FUNCTIONS)
+    functions_except(sources, LONG_FUNCTIONS)
 }
 
-fn functions_beside(sources: &[Source], listed: &[(&str, &str, usize)]) -> Vec<Finding> {
+fn functions_except(sources: &[Source], listed: &[(&str, &str, usize)]) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut met = Vec::new();
     for source in sources.iter().filter(|source| source.is_rust()) {
@@ -151,7 +151,7 @@ fn long_functions_are_found_and_the_list_may_only_shrink() {
     let text = format!("fn short() {{}}\nfn long(x: [u8; 3]) -> String {{\n{body}}}\nfn declared();\n");
     let check = |listed: &[(&str, &str, usize)]| {
         let sources = [Source::new("resp/src/x.rs", text.clone())];
-        functions_beside(&sources, listed).into_iter().map(|finding| finding.problem).collect::<Vec<_>>()
+        functions_except(&sources, listed).into_iter().map(|finding| finding.problem).collect::<Vec<_>>()
     };
     assert_eq!(check(&[]), ["`long` has 71 lines, at most 70"]);
     assert_eq!(check(&[("resp/src/x.rs", "long", 71)]), [""; 0]);

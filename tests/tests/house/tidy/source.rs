@@ -220,7 +220,7 @@ fn character(text: &str, at: usize) -> Token {
 }
 
 #[test]
-fn comments_and_strings_are_told_from_code() {
+fn comments_and_strings_are_distinguished_from_code() {
     let text =
         "a /* b /* c */ d */ e // f\n\"g\\\"// h\" r#\"i\"j\"# '\"' 'k' '\\'' b'l' &'m n r#type br\"o\"";
     let (code, comments) = separate(text);
@@ -232,7 +232,7 @@ fn comments_and_strings_are_told_from_code() {
 }
 
 #[test]
-fn tests_are_told_from_what_is_shipped() {
+fn tests_are_distinguished_from_shipped_code() {
     let text = "fn a() {}\n#[cfg(test)]\nmod tests { fn b() { c(); } }\n#[cfg(test)]\nuse d::e;\nfn f() {}\n";
     let source = Source::new("server/src/x.rs", text.to_string());
     let words: Vec<&str> = source.shipped.split_whitespace().collect();

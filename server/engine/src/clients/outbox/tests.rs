@@ -18,7 +18,7 @@ fn framed(bytes: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn what_stays_takes_little_more_than_its_bytes() {
+fn unread_output_takes_little_more_than_its_bytes() {
     for (size, receivers) in [(3, 1), (100, 2), (1025, 1), (10_000, 1), (20_000, 1), (300_000, 1)] {
         let mut outbox = Outbox::default();
         let text = vec![b'x'; size];
@@ -79,7 +79,7 @@ fn step() -> impl Strategy<Value = Step> {
 
 proptest! {
     #[test]
-    fn is_a_queue_of_bytes(steps in prop::collection::vec(step(), 1..40)) {
+    fn an_outbox_is_a_queue_of_bytes(steps in prop::collection::vec(step(), 1..40)) {
         let (mut outbox, mut model) = (Outbox::default(), Vec::new());
         for (at, step) in steps.into_iter().enumerate() {
             let text = |size| vec![b'a' + (at % 26) as u8; size];

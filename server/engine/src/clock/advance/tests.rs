@@ -76,7 +76,7 @@ impl World {
 }
 
 #[test]
-fn each_deadline_fires_at_its_own_instant_and_the_rest_is_the_end() {
+fn each_deadline_fires_at_its_own_instant_of_an_advance() {
     let mut world = World::of(&[1000, 3000, 3000, 9000]);
     let mut advance = ClockAdvance::by_us(5000);
     assert_eq!(world.drive(&mut advance), AdvanceProgress::Done);
@@ -85,7 +85,7 @@ fn each_deadline_fires_at_its_own_instant_and_the_rest_is_the_end() {
 }
 
 #[test]
-fn to_next_goes_by_instants_and_no_further() {
+fn an_advance_to_the_next_deadline_stops_at_its_instant() {
     let mut world = World::of(&[1000, 1000, 2000, 3000]);
     let mut advance = ClockAdvance::to_next(2);
     assert_eq!(world.drive(&mut advance), AdvanceProgress::Done);
@@ -93,7 +93,7 @@ fn to_next_goes_by_instants_and_no_further() {
 }
 
 #[test]
-fn it_waits_for_silence_after_an_instant_that_has_sent_something() {
+fn an_advance_waits_for_silence_after_an_instant_with_output() {
     let mut world = World::of(&[1000, 2000]);
     world.deadlines[0].1 = true;
     let settle = Settle::new(Duration::from_millis(5), Duration::from_millis(100));
@@ -108,7 +108,7 @@ fn it_waits_for_silence_after_an_instant_that_has_sent_something() {
 }
 
 #[test]
-fn a_spent_piece_stops_amid_an_instant_or_between_two() {
+fn a_used_up_piece_stops_within_or_between_instants() {
     let piece = PieceBudget::LIMITED.left();
     let mut deadlines = vec![1000; piece + 1];
     deadlines.push(2000);
@@ -129,7 +129,7 @@ fn a_spent_piece_stops_amid_an_instant_or_between_two() {
 }
 
 #[test]
-fn a_joint_advance_in_pieces_stops_when_a_piece_has_lasted_too_long() {
+fn a_joint_advance_pauses_when_a_piece_lasts_too_long() {
     let mut world = World { is_joint: true, ..World::of(&[1000, 2000]) };
     let mut advance = ClockAdvance::by_us(4000).in_pieces();
     let mut event = AdvanceEvent::GoOn { is_joint: true };
@@ -164,7 +164,7 @@ fn a_joint_advance_in_pieces_stops_when_a_piece_has_lasted_too_long() {
 }
 
 #[test]
-fn a_change_comes_after_the_rest_of_the_instant() {
+fn a_clock_change_happens_after_the_current_instant() {
     let world = World::default();
     let mut advance = ClockAdvance::changing(ClockChange::Step(10));
     assert!(matches!(advance.resume(&world.situation()), Opening::FinishInstant(_)));
@@ -177,7 +177,7 @@ fn a_change_comes_after_the_rest_of_the_instant() {
 }
 
 #[test]
-fn a_reset_ends_it_and_too_little_room_refuses_it() {
+fn a_reset_ends_an_advance_and_the_range_of_the_clock_limits_it() {
     let mut world = World::of(&[1000]);
     let mut advance = ClockAdvance::by_us(4000).in_pieces();
     assert!(matches!(advance.resume(&world.situation()), Opening::Advance));

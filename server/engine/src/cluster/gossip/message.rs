@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read() {
+    fn a_written_message_is_read_back() {
         for body in bodies() {
             let message = message(body);
             assert_eq!(Message::read(&message.write()).as_ref(), Some(&message));
@@ -287,7 +287,7 @@ mod tests {
 
     /// A message with altered or missing bytes is refused, or is read as a message that can be written again.
     #[test]
-    fn nothing_that_comes_does_harm() {
+    fn malformed_messages_are_refused_or_survive_a_round_trip() {
         let mut rng = Rng::new(7);
         for body in bodies() {
             let whole = message(body).write();
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_that_would_spoil_a_line_are_refused() {
+    fn names_that_break_a_line_are_refused() {
         for wrong in ["a b", "a\nb", "a,b"] {
             let mut message = message(Body::AskVote);
             message.header.hostname = "a-b".to_owned();
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_that_can_be_no_host_are_not_told() {
+    fn invalid_host_names_are_read_as_empty() {
         for wrong in ["a b", "a\n", "a,b", &"x".repeat(300)] {
             let mut message = message(Body::AskVote);
             message.header.hostname = wrong.to_owned();

@@ -257,7 +257,7 @@ fn messages(bytes: &[u8]) -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn a_master_that_is_gone_is_replaced_and_comes_back_as_a_replica() {
+fn a_lost_master_is_replaced_and_returns_as_a_replica() {
     for seed in 0..10 {
         let mut world = World::new(seed, 3, 1);
         world.pass(1000);
@@ -280,7 +280,7 @@ fn a_master_that_is_gone_is_replaced_and_comes_back_as_a_replica() {
 
 /// A master that has not learnt of the failure in time gives no vote, so another replica wins.
 #[test]
-fn the_replica_that_is_nearest_takes_over_unless_it_asks_too_early() {
+fn the_most_current_replica_takes_over_unless_it_asks_too_early() {
     let mut nearest = 0;
     for seed in 0..20 {
         let mut world = World::new(seed, 3, 2);
@@ -297,7 +297,7 @@ fn the_replica_that_is_nearest_takes_over_unless_it_asks_too_early() {
 }
 
 #[test]
-fn most_masters_have_to_agree() {
+fn a_failover_needs_a_majority_of_masters() {
     let mut world = World::new(7, 3, 1);
     world.pass(1000);
     for other in 1..6 {
@@ -315,7 +315,7 @@ fn most_masters_have_to_agree() {
 }
 
 #[test]
-fn a_replica_takes_over_when_it_is_asked_to_once_it_has_everything() {
+fn a_manual_failover_completes_once_the_replica_has_everything() {
     for seed in 0..10 {
         let mut world = World::new(seed, 3, 1);
         world.members[0].offset = 300;
@@ -332,7 +332,7 @@ fn a_replica_takes_over_when_it_is_asked_to_once_it_has_everything() {
 }
 
 #[test]
-fn a_failover_that_lasts_too_long_is_given_up() {
+fn a_failover_that_takes_too_long_is_aborted() {
     let mut world = World::new(7, 3, 1);
     world.members[0].offset = 300;
     world.pass(1000);
@@ -345,7 +345,7 @@ fn a_failover_that_lasts_too_long_is_given_up() {
 }
 
 #[test]
-fn who_meets_one_knows_all() {
+fn a_node_that_meets_one_node_learns_of_all() {
     let mut world = World::new(7, 5, 0);
     for at in 0..5 {
         let mut view = ClusterView::alone(node(at, NodeFlags::MASTER));
@@ -374,7 +374,7 @@ fn who_meets_one_knows_all() {
 }
 
 #[test]
-fn two_that_claim_a_slot_agree_by_the_higher_epoch() {
+fn two_owners_of_a_slot_agree_on_the_higher_epoch() {
     let mut world = World::new(7, 3, 0);
     world.pass(500);
     // The first node believes that it owns the last slots, by an earlier epoch.
@@ -399,7 +399,7 @@ fn two_that_claim_a_slot_agree_by_the_higher_epoch() {
 
 /// Whatever nodes and connections fail and return, no epoch has two masters, and afterwards all nodes agree.
 #[test]
-fn elections_never_give_one_epoch_to_two_and_all_agree_in_the_end() {
+fn no_epoch_has_two_masters_and_all_nodes_finally_agree() {
     for seed in 0..60 {
         let mut world = World::new(seed, 3, 2);
         world.longest_way_ms = 1 + world.rng.below(150);

@@ -3,7 +3,7 @@
 use crate::commands::testing::World;
 
 #[test]
-fn only_what_changes_is_told() {
+fn events_are_published_only_for_changes() {
     let mut world = World::new();
     world.check(&[
         ("SETBIT b 7 1", ":0", "setbit b"),
@@ -21,7 +21,7 @@ fn only_what_changes_is_told() {
 }
 
 #[test]
-fn a_bit_far_away_takes_its_bytes_and_no_more() {
+fn a_bit_at_a_high_offset_takes_only_its_bytes() {
     let mut world = World::new();
     world.run("SETBIT b 4294967295 1");
     let bytes = world.keyspace.bytes().data;

@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn scores_and_geohashes_are_those_of_the_real_server() {
+    fn scores_and_geohashes_equal_those_of_the_real_server() {
         for (longitude, latitude, score, geohash) in [
             (13.361389, 38.115556, 3_479_099_956_230_698.0, b"sqc8b49rny0"),
             (15.087269, 37.502669, 3_479_447_370_796_909.0, b"sqdtr74hyu0"),
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn scores_that_are_no_cells_are_places_too() {
+    fn any_score_can_be_read_as_a_position() {
         let middle = |score: f64| Cell::of_score(score).middle();
         let (west, south) = (-179.999_997_317_790_99, -85.051_127_512_639_43);
         for (score, expected) in [
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn the_world_is_round() {
+    fn the_cells_wrap_around_the_date_line() {
         let cell = Cell::of(point(179.0, 85.0), MERCATOR, 5);
         assert!(cell.neighbour(1, 0).edges().west < -179.0);
         assert!(cell.neighbour(0, 1).edges().south < -85.0);
@@ -228,7 +228,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn bits_are_taken_in_turn(x: u32, y: u32) {
+        fn interleaving_alternates_the_bits(x: u32, y: u32) {
             let naive = (0..32).fold(0_u64, |bits, at| {
                 bits | u64::from(x >> at & 1) << (2 * at + 1) | u64::from(y >> at & 1) << (2 * at)
             });
@@ -237,7 +237,11 @@ mod tests {
         }
 
         #[test]
-        fn a_cell_has_its_point(longitude in -180.0..180.0_f64, latitude in -85.0..85.0_f64, steps in 1..=MAX_STEPS) {
+        fn a_cell_contains_its_point(
+            longitude in -180.0..180.0_f64,
+            latitude in -85.0..85.0_f64,
+            steps in 1..=MAX_STEPS,
+        ) {
             let cell = Cell::of(point(longitude, latitude), MERCATOR, steps);
             let Edges { west, south, east, north } = cell.edges();
             let hair = 1e-12;

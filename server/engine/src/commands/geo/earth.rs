@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn distances_are_those_of_the_real_server() {
+    fn distances_equal_those_of_the_real_server() {
         let palermo = place(13.361_389_338_970_184, 38.115_556_395_496_3);
         let catania = place(15.087_267_458_438_873, 37.502_668_423_331_62);
         assert_eq!(palermo.distance(catania), 166_274.151_569_600_33);
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn the_other_side_of_the_earth_is_half_a_circle_away() {
+    fn the_antipode_is_half_a_circumference_away() {
         let half = PI * RADIUS_M;
         for latitude in [-85.0, -45.3, 0.0, 12.7, 80.1] {
             let distance = place(-100.0, latitude).distance(place(80.0, -latitude));
@@ -100,7 +100,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_way_is_shorter_than_between_the_parallels(
+        fn no_distance_is_shorter_than_between_the_parallels(
             from in (-180.0..180.0_f64, -85.0..85.0_f64),
             to in (-180.0..180.0_f64, -85.0..85.0_f64),
         ) {

@@ -83,7 +83,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn the_grid_is_as_fine_as_the_real_server_has_it() {
+    fn the_grid_has_the_precision_of_the_real_server() {
         for (reach, latitude, steps) in [
             (0.0, 0.0, 26),
             (5e-324, 0.0, 26),
@@ -122,7 +122,7 @@ mod tests {
         }
 
         #[test]
-        fn no_cell_comes_twice(
+        fn no_cell_occurs_twice(
             longitude in -180.0..=180.0_f64,
             latitude in -85.05..85.05_f64,
             reach in prop_oneof![0.0..10.0_f64, 0.0..1e5_f64, 0.0..1e8_f64],

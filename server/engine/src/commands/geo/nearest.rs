@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn an_input_made_to_be_slow_is_sorted_all_the_same() {
+    fn an_adversarial_input_is_sorted_in_time() {
         // Every pivot is close to the end of its part: McIlroy's adversary decides during the comparisons which
         // elements are large.
         use std::cell::{Cell, RefCell};
@@ -192,7 +192,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_first_are_the_least(
+        fn the_first_elements_are_the_nearest(
             keys in prop::collection::vec(0_u32..50, 1..400),
             wanted in 0_usize..400,
         ) {

@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn what_excludes_each_other_is_a_syntax_error() {
+    fn mutually_exclusive_options_are_a_syntax_error() {
         let area = Search::Area { stores: false };
         for line in [
             "geosearch g fromlonlat 1 1 frommember a byradius 1 m",
@@ -300,14 +300,14 @@ mod tests {
     }
 
     #[test]
-    fn the_command_is_named_as_it_was_written() {
+    fn errors_name_the_command_as_written() {
         let error = parse(Search::Area { stores: false }, "GeoSearch g fromlonlat 1 1");
         let text = "ERR exactly one of BYRADIUS and BYBOX can be specified for GeoSearch";
         assert_eq!(error, Err(text.to_string()));
     }
 
     #[test]
-    fn points_beyond_the_world_are_told() {
+    fn coordinates_out_of_range_are_refused() {
         for (line, text) in [
             ("181 1", "ERR invalid longitude,latitude pair 181.000000,1.000000"),
             ("1 -85.0511288", "ERR invalid longitude,latitude pair 1.000000,-85.051129"),

@@ -165,8 +165,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_short_cut_leads_to_the_same(center in point(), other in point(), shape in shape(), near in 0.0..1e-3_f64)
-        {
+        fn the_quick_check_agrees_with_the_exact_one(
+            center in point(),
+            other in point(),
+            shape in shape(),
+            near in 0.0..1e-3_f64,
+        ) {
             prop_assert_eq!(Area::new(center, shape).distance(other), naive(center, shape, other));
             let next = Point { longitude: center.longitude * (1.0 - near), latitude: center.latitude };
             prop_assert_eq!(Area::new(center, shape).distance(next), naive(center, shape, next));

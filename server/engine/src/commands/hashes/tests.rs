@@ -3,7 +3,7 @@
 use crate::commands::testing::World;
 
 #[test]
-fn each_change_tells_its_event_and_nothing_else_does() {
+fn events_are_published_only_for_changes() {
     World::new().check(&[
         ("HSET h f v g 1", ":2", "hset h"),
         ("HSET h f v", ":0", "hset h"),

@@ -4,7 +4,7 @@ use super::self_test;
 use crate::commands::testing::World;
 
 #[test]
-fn only_what_changes_is_told() {
+fn events_are_published_only_for_changes() {
     let mut world = World::new();
     world.check(&[
         ("PFADD p", ":1", "pfadd p"),
@@ -22,7 +22,7 @@ fn only_what_changes_is_told() {
 
 /// CVE-2025-32023, as a client would send it.
 #[test]
-fn a_string_of_too_many_runs_is_refused_by_every_command() {
+fn every_command_refuses_a_string_with_too_many_runs() {
     let corrupted = "-INVALIDOBJ Corrupted HLL object detected";
     let mut world = World::new();
     let mut bytes = b"HYLL\x01\0\0\0\0\0\0\0\0\0\0\x80".to_vec();
@@ -39,7 +39,7 @@ fn a_string_of_too_many_runs_is_refused_by_every_command() {
 }
 
 #[test]
-fn elements_are_added_all_or_none() {
+fn pfadd_adds_all_elements_or_none() {
     let mut world = World::new();
     // The value has registers only up to 64.
     world.request(&[b"SET", b"p", b"HYLL\x01\0\0\0\0\0\0\0\0\0\0\0\x3f"]);

@@ -186,7 +186,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn bits_tell_what_numbers_do(a in "[a-d]{0,150}", b in "[a-d]{0,150}") {
+        fn the_bit_table_equals_the_table_of_numbers(a in "[a-d]{0,150}", b in "[a-d]{0,150}") {
             let (a, b) = (a.as_bytes(), b.as_bytes());
             let (len, subsequence) = by_the_book(a, b);
             let table = Table::new(a, b);

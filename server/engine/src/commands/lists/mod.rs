@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn an_end_is_a_word_in_any_case() {
+    fn left_and_right_are_read_in_any_case() {
         let args = Args::new(&[b"left", b"RiGHT", b"up"]);
         assert_eq!(end(args, 0), Ok(End::Left));
         assert_eq!(end(args, 1), Ok(End::Right));

@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn no_count_asks_for_more_than_there_is_room_for() {
+    fn counts_beyond_the_memory_are_refused() {
         assert_eq!(Draw::Distinct(u64::MAX).len(5), Ok(5));
         assert_eq!(Draw::Distinct(2).len(5), Ok(2));
         assert_eq!(Draw::Repeated(MAX_REPEATED_ELEMENTS).len(1), Ok(MAX_REPEATED_ELEMENTS as usize));
@@ -281,7 +281,13 @@ mod tests {
         }
 
         #[test]
-        fn draws_are_as_many_as_promised(size in 1_usize..60, large: bool, count in 0_u64..90, again: bool, seed: u64) {
+        fn a_draw_has_the_promised_number_of_elements(
+            size in 1_usize..60,
+            large: bool,
+            count in 0_u64..90,
+            again: bool,
+            seed: u64,
+        ) {
             let set = set_of(size, large);
             let kind = if again { Draw::Repeated(count) } else { Draw::Distinct(count) };
             let len = kind.len(size).unwrap();

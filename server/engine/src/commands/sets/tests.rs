@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use std::collections::BTreeSet;
 
 #[test]
-fn each_change_tells_its_event_and_nothing_else_does() {
+fn events_are_published_only_for_changes() {
     World::new().check(&[
         ("SADD s a b a", ":2", "sadd s"),
         ("SADD s a", ":0", ""),
@@ -25,7 +25,7 @@ fn each_change_tells_its_event_and_nothing_else_does() {
 }
 
 #[test]
-fn moves_tell_of_both_sets() {
+fn smove_publishes_events_for_both_sets() {
     World::new().check(&[
         ("SADD s a b c", ":3", "sadd s"),
         ("SMOVE s t x", ":0", ""),
@@ -41,7 +41,7 @@ fn moves_tell_of_both_sets() {
 }
 
 #[test]
-fn stored_results_tell_of_their_destination() {
+fn store_commands_publish_an_event_for_the_destination() {
     World::new().check(&[
         ("SADD s a b", ":2", "sadd s"),
         ("SADD t b c", ":2", "sadd t"),
@@ -58,7 +58,7 @@ fn stored_results_tell_of_their_destination() {
 }
 
 #[test]
-fn part_of_a_set_is_popped_without_ending_it() {
+fn popping_part_of_a_set_keeps_the_key() {
     for members in ["a b c d e f", "1 2 3 4 5 6"] {
         let mut world = World::new();
         world.run(&format!("SADD s {members}"));
@@ -105,7 +105,7 @@ fn members(reply: &str) -> Vec<String> {
 
 proptest! {
     #[test]
-    fn algebra_is_that_of_sets(
+    fn set_algebra_equals_that_of_btree_sets(
         sets in prop::collection::vec(prop::collection::btree_set("[a-d]?[0-9]", 0..12), 1..5),
         twice: bool,
     ) {

@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_are_read_as_the_real_server_reads_them() {
+    fn stream_ids_are_read_as_by_the_real_server() {
         for (text, expected) in [
             ("1-2", id(1, 2)),
             ("5", id(5, 7)),
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn ends_of_ranges_may_be_open_and_signs() {
+    fn range_ends_may_be_exclusive_or_minus_and_plus() {
         assert_eq!((parse_start(b"-"), parse_start(b"+")), (id(0, 0), Ok(StreamId::MAX)));
         assert_eq!((parse_start(b"3"), parse_start(b"(3")), (id(3, 0), id(3, 1)));
         assert_eq!((parse_stop(b"3"), parse_stop(b"(3")), (id(3, u64::MAX), id(3, u64::MAX - 1)));

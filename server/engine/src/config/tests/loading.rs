@@ -138,7 +138,7 @@ fn the_arguments_of_known_test_suites_are_accepted() {
 }
 
 #[test]
-fn own_options_are_read() {
+fn options_of_our_own_are_read() {
     let arguments = ["--port", "0", "--port-file", "/run/port", "--threads", "2", "--time", "manual"];
     let read =
         config(&[&arguments[..], &["--seed", "18446744073709551615", "--control", "no"]].concat(), &[]);
@@ -263,7 +263,7 @@ fn wrong_users_are_reported_with_their_line() {
 }
 
 #[test]
-fn a_node_of_a_cluster_follows_no_master_by_its_configuration() {
+fn replicaof_is_refused_in_the_configuration_of_a_cluster_node() {
     let arguments = &["--replicaof", "127.0.0.1", "6379", "--cluster-enabled", "yes"];
     let refused = invoke(arguments, &[]);
     let reason = "replicaof directive not allowed in cluster mode";
@@ -274,7 +274,7 @@ fn a_node_of_a_cluster_follows_no_master_by_its_configuration() {
 }
 
 #[test]
-fn what_the_server_cannot_do_is_refused() {
+fn unsupported_options_are_refused() {
     assert_eq!(failure(&["--loadmodule", "x.so"], &[]).2, "Modules are not supported");
     for arguments in [&["--test-memory", "10"][..], &["--check-system"]] {
         let refused = invoke(arguments, &[]);
@@ -312,7 +312,7 @@ fn files_are_read_before_standard_input_and_options() {
 }
 
 #[test]
-fn files_are_wrong_as_in_redis() {
+fn errors_in_files_are_reported_as_by_redis() {
     let bad = "Bad directive or wrong number of arguments";
     for (text, number, line, reason) in [
         ("\n\nhz 3 # comment\n", 3, "hz 3 # comment", "wrong number of arguments"),
@@ -352,7 +352,7 @@ fn files_include_files() {
 }
 
 #[test]
-fn files_include_what_a_pattern_matches() {
+fn include_accepts_a_pattern_of_files() {
     let files = &[
         ("a.conf", "hz 3\ninclude conf.d/*.conf\ninclude none/*.conf\n"),
         ("conf.d/1.conf", "hz 8\ntimeout 7\n"),
@@ -366,7 +366,7 @@ fn files_include_what_a_pattern_matches() {
 }
 
 #[test]
-fn a_directory_has_to_be_there() {
+fn dir_must_exist() {
     assert_eq!(config(&["--dir", "/run"], &[]).dir, "/run");
     let (number, line, reason) = failure(&["--port", "1", "--dir", "/nowhere"], &[]);
     assert_eq!(
@@ -442,7 +442,7 @@ proptest! {
     }
 
     #[test]
-    fn no_command_line_and_no_file_makes_it_panic(
+    fn no_command_line_or_file_makes_loading_panic(
         arguments in vec("(--)?(save|port|bind|dir|-|include|time|[ -~]{0,8})( [ -~]{0,6})?", 0..6),
         file in "([ -~]{0,12}\n){0,4}",
     ) {
@@ -451,7 +451,7 @@ proptest! {
     }
 
     #[test]
-    fn any_password_arrives_whole(password in vec(any::<u8>(), 0..12)) {
+    fn any_password_is_read_unchanged(password in vec(any::<u8>(), 0..12)) {
         prop_assume!(password != b"-");
         let arguments = [b"--requirepass".to_vec(), password.clone()];
         let invocation = Invocation::from_arguments(arguments, &mut Anything(Vec::new()), crate::COMMAND_NAMES);

@@ -20,7 +20,7 @@ fn addresses_are_read_with_their_wildcards() {
 }
 
 #[test]
-fn the_keyspace_gets_what_it_uses_and_keeps_its_seed() {
+fn the_keyspace_gets_its_parameters_and_keeps_its_seed() {
     let mut config = Config::default();
     let pairs: [(&[u8], &[u8]); 3] = [
         (b"hash-max-ziplist-entries", b"7"),
@@ -37,7 +37,7 @@ fn the_keyspace_gets_what_it_uses_and_keeps_its_seed() {
 }
 
 #[test]
-fn the_clock_starts_where_it_is_told() {
+fn the_clock_starts_at_the_configured_time() {
     let system = Now { wall_us: 5_000_000, monotonic_us: 1 };
     let at = |time| Config { time, ..Config::default() }.clock(system);
     assert_eq!(at(TimeMode::Real).mode(), Mode::Real);
@@ -47,7 +47,7 @@ fn the_clock_starts_where_it_is_told() {
 }
 
 #[test]
-fn threads_are_one_a_core_unless_said_otherwise() {
+fn the_default_is_one_thread_per_core() {
     let threads = |threads| Config { threads, ..Config::default() };
     assert_eq!(threads(0).thread_count(6), 6);
     assert_eq!(threads(0).thread_count(0), 1);
@@ -74,7 +74,7 @@ fn rows_are_in_order_and_names_are_unique() {
 }
 
 #[test]
-fn every_parameter_starts_at_its_default_which_reads_back_as_itself() {
+fn every_parameter_has_its_default_which_can_be_set() {
     let config = Config::default();
     for parameter in PARAMETERS {
         assert_eq!(get(&config, parameter.name), parameter.default, "{}", parameter.name);

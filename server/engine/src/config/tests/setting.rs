@@ -25,7 +25,7 @@ fn names(config: &Config, patterns: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn get_answers_names_as_asked_and_patterns_once_in_order() {
+fn config_get_returns_requested_names_and_matches_once_in_order() {
     let config = Config::default();
     let cases: &[(&[&str], &[&str])] = &[
         (&["MAXMEMORY"], &["MAXMEMORY"]),
@@ -62,7 +62,7 @@ fn get_answers_names_as_asked_and_patterns_once_in_order() {
 }
 
 #[test]
-fn set_fails_as_a_whole_for_its_first_reason() {
+fn config_set_fails_entirely_with_its_first_error() {
     let cases: &[(&[&str], &str)] = &[
         (&["foo", "1"], "ERR Unknown option or number of arguments for CONFIG SET - 'foo'"),
         (&["timeout", "20", "foo", "1"], "ERR Unknown option or number of arguments for CONFIG SET - 'foo'"),
@@ -98,7 +98,7 @@ fn an_error_names_the_argument_byte_for_byte_up_to_a_nul() {
 }
 
 #[test]
-fn set_takes_several_parameters_and_both_names_of_one() {
+fn config_set_accepts_several_parameters_and_both_names() {
     let mut config = Config::default();
     assert_eq!(set(&mut config, &["timeout", "5", "MAXMEMORY", "1gb", "rdbcompression", "NO"]), "OK");
     assert_eq!((config.timeout, config.maxmemory), (5, 1 << 30));
@@ -112,7 +112,7 @@ fn set_takes_several_parameters_and_both_names_of_one() {
 }
 
 #[test]
-fn what_the_server_listens_on_may_be_set_to_what_it_is() {
+fn listening_parameters_may_be_set_to_their_current_values() {
     let mut config = Config::default();
     assert_eq!(set(&mut config, &["port", "6379", "bind", "127.0.0.1 -::1", "tls-port", "0"]), "OK");
 }
@@ -315,7 +315,7 @@ proptest! {
     /// For any value that is set: there is no panic, a failure changes nothing, and the value that CONFIG GET shows can
     /// be set again.
     #[test]
-    fn what_get_shows_can_be_set(
+    fn values_of_config_get_can_be_set(
         picks in proptest::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>()), 1..4),
         noise in proptest::collection::vec(any::<u8>(), 0..12),
     ) {
@@ -344,7 +344,7 @@ proptest! {
 }
 
 #[test]
-fn what_is_ours_can_be_written_back_as_it_is_and_not_changed() {
+fn fixed_parameters_can_only_be_set_to_their_current_value() {
     let mut config = Config::default();
     let on_the_command_line = ["exit-with-parent", "idle-exit", "load", "port-file", "ready-fd"];
     for name in

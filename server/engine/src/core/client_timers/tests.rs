@@ -53,7 +53,7 @@ fn is_closed(engine: &Engine, slot: Slot) -> bool {
 }
 
 #[test]
-fn who_is_idle_is_closed_unless_it_waits_or_is_subscribed() {
+fn idle_clients_are_closed_unless_blocked_or_subscribed() {
     let (mut engine, main) = frozen();
     let mut client = |requests: &[&str]| {
         let slot = engine.connect(Peer::default());
@@ -86,7 +86,7 @@ fn who_is_idle_is_closed_unless_it_waits_or_is_subscribed() {
 }
 
 #[test]
-fn a_request_puts_the_end_off_and_so_does_the_answer_after_a_wait() {
+fn a_request_or_the_end_of_a_wait_restarts_the_idle_timeout() {
     let (mut engine, main) = frozen();
     ask(&mut engine, main, "CONFIG SET timeout 5");
     let [active, blocked] = [0; 2].map(|_| engine.connect(Peer::default()));
@@ -106,7 +106,7 @@ fn a_request_puts_the_end_off_and_so_does_the_answer_after_a_wait() {
 }
 
 #[test]
-fn who_is_answered_and_closed_in_one_step_gets_the_answer() {
+fn a_client_that_is_answered_and_closed_at_once_gets_the_reply() {
     let (mut engine, main) = frozen();
     ask(&mut engine, main, "CONFIG SET timeout 5");
     let blocked = engine.connect(Peer::default());
@@ -117,7 +117,7 @@ fn who_is_answered_and_closed_in_one_step_gets_the_answer() {
 }
 
 #[test]
-fn another_timeout_holds_at_once_for_all_who_are_there() {
+fn a_changed_timeout_applies_to_connected_clients_at_once() {
     let (mut engine, main) = frozen();
     let timers = |engine: &mut Engine| {
         let info = ask(engine, main, "CLOCK.INFO");
@@ -139,7 +139,7 @@ fn another_timeout_holds_at_once_for_all_who_are_there() {
 }
 
 #[test]
-fn while_time_runs_nobody_is_closed_before_the_time_is_past() {
+fn no_idle_client_is_closed_before_its_timeout() {
     let mut config = Config::default();
     config.timeout = 5;
     let mut engine = Engine::new(config, 7, at(0));
@@ -158,7 +158,7 @@ fn while_time_runs_nobody_is_closed_before_the_time_is_past() {
 }
 
 #[test]
-fn a_thousand_idle_clients_are_closed_in_the_order_in_which_they_came() {
+fn a_thousand_idle_clients_are_closed_in_order_of_arrival() {
     let (mut engine, main) = frozen();
     ask(&mut engine, main, "CONFIG SET timeout 60");
     let slots: Vec<Slot> = (0..1000).map(|_| engine.connect(Peer::default())).collect();
@@ -171,7 +171,7 @@ fn a_thousand_idle_clients_are_closed_in_the_order_in_which_they_came() {
 }
 
 #[test]
-fn deadlines_of_all_kinds_at_one_instant_fire_in_the_order_in_which_they_were_made() {
+fn deadlines_at_one_instant_fire_in_order_of_creation() {
     let (mut engine, main) = frozen();
     ask(&mut engine, main, "CONFIG SET timeout 5 notify-keyspace-events Ex");
     let mut client = |request: &str| {
@@ -191,7 +191,7 @@ fn deadlines_of_all_kinds_at_one_instant_fire_in_the_order_in_which_they_were_ma
 }
 
 #[test]
-fn who_still_reads_its_output_is_not_idle() {
+fn a_client_that_still_reads_its_output_is_not_idle() {
     let (mut engine, main) = frozen();
     ask(&mut engine, main, "CONFIG SET timeout 5");
     let reader = engine.connect(Peer::default());
@@ -217,7 +217,7 @@ fn with_unread_output() -> (Engine, Slot, Slot) {
 }
 
 #[test]
-fn who_leaves_too_much_unread_for_too_long_is_closed_though_nothing_more_is_sent() {
+fn a_client_over_its_soft_limit_is_closed_without_further_output() {
     let (mut engine, main, slow) = with_unread_output();
     advance(&mut engine, main, 3_600_000);
     assert_eq!(engine.next_deadline(), Some(2_001_000), "in real time");
@@ -230,7 +230,7 @@ fn who_leaves_too_much_unread_for_too_long_is_closed_though_nothing_more_is_sent
 }
 
 #[test]
-fn who_has_read_its_output_in_time_is_not_closed() {
+fn a_client_that_reads_its_output_in_time_is_not_closed() {
     let (mut engine, _, slow) = with_unread_output();
     ask(&mut engine, slow, "PING");
     engine.begin(at(2001));
@@ -238,7 +238,7 @@ fn who_has_read_its_output_in_time_is_not_closed() {
 }
 
 #[test]
-fn another_limit_of_the_output_holds_at_once() {
+fn a_changed_output_limit_applies_at_once() {
     let (mut engine, main, slow) = with_unread_output();
     engine.begin(at(1500));
     engine.execute(main, &[b"CONFIG", b"SET", b"client-output-buffer-limit", b"normal 0 4000 1"]);

@@ -25,7 +25,7 @@ fn ask(engine: &mut Engine, slot: Slot, request: &str) -> String {
 
 /// The client that advances the clock does not wait forever, and fired deadlines stay fired.
 #[test]
-fn a_panic_while_clients_settle_disconnects_the_client_that_advances_the_clock() {
+fn a_panic_while_clients_settle_disconnects_the_advancing_client() {
     let mut config = Config::default();
     config.notify_keyspace_events = EventClasses::parse(b"Ex").expect("classes");
     let mut engine = Engine::new(config, 7, at(0));
@@ -69,7 +69,7 @@ fn frozen(keys: usize) -> (Engine, [Slot; 2]) {
 }
 
 #[test]
-fn what_is_due_at_one_instant_fires_in_pieces_that_let_others_be_answered() {
+fn many_deadlines_at_one_instant_fire_in_pieces() {
     let keys = 2 * PIECE + 10;
     let (mut engine, [mover, other]) = frozen(keys);
     ask(&mut engine, other, "SET later 1 PX 11");
@@ -97,7 +97,7 @@ fn what_is_due_at_one_instant_fires_in_pieces_that_let_others_be_answered() {
 
 /// A deadline takes long if many clients listen to its event.
 #[test]
-fn a_piece_ends_after_a_second_too() {
+fn a_piece_also_ends_after_a_second() {
     let (mut engine, [mover, other]) = frozen(1000);
     // Each reading of the clock, once in 16 deadlines, moves it by 100 ms.
     let ms = AtomicU64::new(1);
@@ -111,7 +111,7 @@ fn a_piece_ends_after_a_second_too() {
 }
 
 #[test]
-fn an_advance_goes_on_when_its_client_is_gone() {
+fn an_advance_continues_after_its_client_disconnects() {
     for (request, keys) in [("CLOCK.ADVANCE 100", PIECE + 10), ("CLOCK.ADVANCE 100 SETTLE 5", 10)] {
         for way in 0..4 {
             let (mut engine, [mover, other]) = frozen(keys);
@@ -135,7 +135,7 @@ fn an_advance_goes_on_when_its_client_is_gone() {
 }
 
 #[test]
-fn an_advance_whose_client_is_gone_ends_with_a_reset() {
+fn a_reset_ends_an_advance_whose_client_has_gone() {
     let (mut engine, [mover, other]) = frozen(PIECE + 10);
     assert_eq!(ask(&mut engine, mover, "CLOCK.ADVANCE 100"), "");
     engine.disconnect(mover);
@@ -147,7 +147,7 @@ fn an_advance_whose_client_is_gone_ends_with_a_reset() {
 }
 
 #[test]
-fn clients_settle_at_the_end_of_a_piece_too() {
+fn clients_also_settle_at_the_end_of_a_piece() {
     let (mut engine, [mover, other]) = frozen(PIECE - 1);
     let waiter = engine.connect(Peer::default());
     assert_eq!(ask(&mut engine, waiter, "BLPOP q 0.01"), "");
@@ -162,7 +162,7 @@ fn clients_settle_at_the_end_of_a_piece_too() {
 
 /// An advance does not become a single piece once its limit is over.
 #[test]
-fn an_advance_that_no_longer_settles_still_lets_others_be_answered() {
+fn an_advance_past_its_settle_limit_still_runs_in_pieces() {
     let (mut engine, [mover, other]) = frozen(PIECE + 10);
     ask(&mut engine, other, "SET later 1 PX 20");
     let waiter = engine.connect(Peer::default());
@@ -176,7 +176,7 @@ fn an_advance_that_no_longer_settles_still_lets_others_be_answered() {
 
 /// The transaction of the client that unblocks it stays atomic.
 #[test]
-fn an_advance_that_ends_within_a_transaction_serves_no_waiter_before_its_end() {
+fn waiters_are_served_after_the_transaction_that_ends_an_advance() {
     let (mut engine, [mover, other]) = frozen(0);
     let [timed, waiter] = [engine.connect(Peer::default()), engine.connect(Peer::default())];
     assert_eq!(ask(&mut engine, timed, "BLPOP none 0.005"), "");
@@ -193,7 +193,7 @@ fn an_advance_that_ends_within_a_transaction_serves_no_waiter_before_its_end() {
 
 /// Only its wait for the others to settle ends, and no other wait.
 #[test]
-fn a_client_that_advances_the_clock_is_unblocked_at_once_and_the_advance_goes_on() {
+fn unblocking_an_advancing_client_continues_the_advance() {
     let (mut engine, [mover, other]) = frozen(PIECE + 10);
     let waiter = engine.connect(Peer::default());
     assert_eq!(ask(&mut engine, waiter, "BLPOP q 0.005"), "");
@@ -215,7 +215,7 @@ fn a_client_that_advances_the_clock_is_unblocked_at_once_and_the_advance_goes_on
 
 /// One advance waits long for clients to react; the other has stopped within an instant.
 #[test]
-fn advances_whose_clients_are_gone_go_on_each_at_its_own_time() {
+fn advances_without_clients_continue_independently() {
     let (mut engine, [settling, other]) = frozen(PIECE + 10);
     let [waiter, mover] = [0; 2].map(|_| engine.connect(Peer::default()));
     assert_eq!(ask(&mut engine, waiter, "BLPOP q 0.005"), "");
@@ -234,7 +234,7 @@ fn advances_whose_clients_are_gone_go_on_each_at_its_own_time() {
 
 /// A key that a jump of the clock passes is hidden until it fires. Other clients are served meanwhile.
 #[test]
-fn what_a_change_of_the_clock_passes_fires_in_pieces() {
+fn deadlines_passed_by_a_clock_change_fire_in_pieces() {
     let changes = [
         ("CLOCK.STEP 10", "10"),
         ("CLOCK.SET 25", "25"),
@@ -275,7 +275,7 @@ fn a_jump_of_the_clock_by_a_script_is_one_step() {
 
 /// Keys that expire only when they are named are also hidden after an advance.
 #[test]
-fn what_an_advance_has_passed_is_hidden_while_nothing_expires_by_itself() {
+fn keys_passed_by_an_advance_are_hidden_without_active_expiry() {
     for request in ["CLOCK.STEP 10", "CLOCK.ADVANCE 10"] {
         let (mut engine, [mover, other]) = frozen(3);
         ask(&mut engine, mover, "DEBUG SET-ACTIVE-EXPIRE 0");
@@ -286,7 +286,7 @@ fn what_an_advance_has_passed_is_hidden_while_nothing_expires_by_itself() {
 
 /// Deadlines that clients have seen pass stay passed, even if the clock is set back before all have fired.
 #[test]
-fn what_an_advance_has_passed_stays_gone_when_another_client_sets_the_clock_back() {
+fn keys_passed_by_an_advance_stay_expired_when_the_clock_is_set_back() {
     let moves = [
         ("CLOCK.STEP 10", "CLOCK.STEP -5", ":10\r\n"),
         ("CLOCK.ADVANCE 10", "CLOCK.SET 3", "wall\r\n:10\r\n"),
@@ -309,7 +309,7 @@ fn what_an_advance_has_passed_stays_gone_when_another_client_sets_the_clock_back
 }
 
 #[test]
-fn what_time_has_passed_stays_gone_when_the_clock_is_set_back() {
+fn keys_passed_by_real_time_stay_expired_when_the_clock_is_set_back() {
     let (mut engine, [mover, other]) = frozen(PIECE + 2000);
     ask(&mut engine, mover, "CLOCK.RESUME");
     engine.begin(at(11));
@@ -320,7 +320,7 @@ fn what_time_has_passed_stays_gone_when_the_clock_is_set_back() {
 }
 
 #[test]
-fn a_script_sets_the_clock_back_after_all_that_is_due() {
+fn all_due_deadlines_fire_before_a_script_sets_the_clock_back() {
     let (mut engine, [mover, other]) = frozen(2 * PIECE);
     assert_eq!(ask(&mut engine, mover, "CLOCK.STEP 10"), "");
     engine.execute(other, &[b"EVAL", b"return redis.call('CLOCK.STEP', -5)", b"0"]);
@@ -331,7 +331,7 @@ fn a_script_sets_the_clock_back_after_all_that_is_due() {
 
 /// The process itself drives the advance to its end, in its own loop.
 #[test]
-fn a_reset_ends_an_advance_of_the_process_itself() {
+fn a_reset_ends_an_advance_of_the_rust_interface() {
     let (mut engine, [_, other]) = frozen(PIECE + 10);
     let mut advance = engine.clock().advance_by(1000).expect("it is in range").in_pieces();
     assert_eq!(engine.continue_advance(&mut advance), AdvanceProgress::WaitUs(0));
@@ -345,7 +345,7 @@ fn a_reset_ends_an_advance_of_the_process_itself() {
 }
 
 #[test]
-fn an_advance_that_another_client_has_put_out_of_range_is_refused() {
+fn an_advance_pushed_out_of_range_by_another_client_is_refused() {
     let (mut engine, [mover, other]) = frozen(PIECE + 10);
     let far = (1_i64 << 62) / 1000 - 1000;
     assert_eq!(ask(&mut engine, mover, "CLOCK.ADVANCE 5000"), "");

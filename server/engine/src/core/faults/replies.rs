@@ -121,7 +121,7 @@ mod tests {
     use lockwheel_store::time::Now;
 
     #[test]
-    fn a_waiter_that_there_is_no_memory_to_answer_is_disconnected_alone() {
+    fn a_waiter_without_memory_for_its_reply_is_disconnected() {
         for action in ["HOLDREPLY", "SLICE 1 EVERY 10", "REPLY OK"] {
             let mut engine = Engine::new(Config::default(), 7, Now::default());
             let [other, waiter] = [(); 2].map(|()| engine.connect(Peer::default()));

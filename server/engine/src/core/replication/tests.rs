@@ -229,6 +229,6 @@ fn run(seed: u64) {
 }
 
 #[test]
-fn a_replica_is_always_where_its_master_was() {
+fn a_replica_always_has_a_former_state_of_its_master() {
     (0..60).for_each(run);
 }

@@ -27,10 +27,10 @@ fn engine() -> (Engine, Slot) {
 fn ask(engine: &mut Engine, slot: Slot, request: &str) -> String {
     let argv: Vec<&[u8]> = request.split(' ').map(str::as_bytes).collect();
     engine.execute(slot, &argv);
-    told(engine, slot)
+    received(engine, slot)
 }
 
-fn told(engine: &mut Engine, slot: Slot) -> String {
+fn received(engine: &mut Engine, slot: Slot) -> String {
     let mut answer = Outbox::default();
     engine.take_output(slot, &mut answer);
     String::from_utf8_lossy(answer.bytes()).into_owned()
@@ -45,7 +45,7 @@ fn waiters(engine: &mut Engine, count: usize, request: &str) -> Vec<Slot> {
 }
 
 /// Returns the number of checks of waits while `requests` run.
-fn looks(engine: &mut Engine, slot: Slot, requests: &[&str]) -> u64 {
+fn count_checks(engine: &mut Engine, slot: Slot, requests: &[&str]) -> u64 {
     let before = engine.retried_requests();
     for request in requests {
         ask(engine, slot, request);
@@ -54,7 +54,7 @@ fn looks(engine: &mut Engine, slot: Slot, requests: &[&str]) -> u64 {
 }
 
 #[test]
-fn requests_that_do_not_matter_to_a_wait_cost_it_nothing() {
+fn unrelated_requests_cause_no_check_of_a_wait() {
     for request in [
         "AWAIT.BLOCKED 9000 LIMIT 600000",
         "AWAIT.BLOCKED 9000 KEY k LIMIT 600000",
@@ -82,12 +82,12 @@ fn requests_that_do_not_matter_to_a_wait_cost_it_nothing() {
         // The first check of waits of this kind.
         ask(&mut engine, slot, "PING");
         let others = ["PING", "SET k1 v", "GET k1", "CONFIG GET port", "DEL k1", "PING"];
-        assert_eq!(looks(&mut engine, slot, &others), 0, "{request}");
+        assert_eq!(count_checks(&mut engine, slot, &others), 0, "{request}");
     }
 }
 
 #[test]
-fn the_call_that_is_waited_for_wakes_those_alone_who_wait_for_it() {
+fn a_call_wakes_only_the_client_that_waits_for_its_count() {
     let (mut engine, slot) = engine();
     let waits: Vec<Slot> = (0..WAITS).map(|_| engine.connect(Peer::default())).collect();
     for (n, wait) in waits.iter().enumerate() {
@@ -96,15 +96,15 @@ fn the_call_that_is_waited_for_wakes_those_alone_who_wait_for_it() {
     }
     ask(&mut engine, slot, "PING");
     for wait in &waits {
-        assert_eq!(looks(&mut engine, slot, &["GET k"]), 1);
-        assert_eq!(told(&mut engine, *wait), ":1\r\n");
+        assert_eq!(count_checks(&mut engine, slot, &["GET k"]), 1);
+        assert_eq!(received(&mut engine, *wait), ":1\r\n");
     }
-    assert_eq!(looks(&mut engine, slot, &["GET k"]), 0);
+    assert_eq!(count_checks(&mut engine, slot, &["GET k"]), 0);
 }
 
 /// A call is counted after it was tried.
 #[test]
-fn a_wait_for_calls_sees_its_own() {
+fn await_calls_counts_its_own_calls() {
     let (mut engine, slot) = engine();
     ask(&mut engine, slot, "AWAIT.CALLS get 0 KEY none LIMIT 0");
     waiters(&mut engine, 1, "AWAIT.CALLS get 9000 LIMIT 600000");
@@ -116,11 +116,11 @@ fn a_wait_for_calls_sees_its_own() {
     }
     let more = waiters(&mut engine, 1, "AWAIT.CALLS await.calls 6 LIMIT 600000")[0];
     assert_eq!(ask(&mut engine, slot, "AWAIT.CALLS get 0 LIMIT 600000"), ":1\r\n");
-    assert_eq!(told(&mut engine, more), ":1\r\n");
+    assert_eq!(received(&mut engine, more), ":1\r\n");
 }
 
 #[test]
-fn numbers_of_calls_that_begin_anew_wake_who_waits_for_few() {
+fn resetstat_wakes_await_calls_with_atmost_and_exact() {
     let (mut engine, slot) = engine();
     ask(&mut engine, slot, "GET k");
     ask(&mut engine, slot, "AWAIT.CALLS get 1 KEY k* LIMIT 0");
@@ -128,9 +128,12 @@ fn numbers_of_calls_that_begin_anew_wake_who_waits_for_few() {
     let few = waiters(&mut engine, 1, "AWAIT.CALLS get 0 ATMOST LIMIT 600000")[0];
     let none_of_key = waiters(&mut engine, 1, "AWAIT.CALLS get 0 EXACT KEY k* LIMIT 600000")[0];
     ask(&mut engine, slot, "GET k");
-    assert_eq!((told(&mut engine, few), told(&mut engine, none_of_key)), (String::new(), String::new()));
+    assert_eq!(
+        (received(&mut engine, few), received(&mut engine, none_of_key)),
+        (String::new(), String::new())
+    );
     ask(&mut engine, slot, "CONFIG RESETSTAT");
-    assert_eq!((&*told(&mut engine, few), &*told(&mut engine, none_of_key)), (":1\r\n", ":1\r\n"));
+    assert_eq!((&*received(&mut engine, few), &*received(&mut engine, none_of_key)), (":1\r\n", ":1\r\n"));
 }
 
 #[test]
@@ -140,26 +143,26 @@ fn a_call_of_a_subcommand_counts_for_its_container() {
     let of_one = waiters(&mut engine, 1, "AWAIT.CALLS config|get 2 LIMIT 600000")[0];
     ask(&mut engine, slot, "CONFIG GET port");
     ask(&mut engine, slot, "EVAL return{redis.call('config','set','timeout','0')} 0");
-    assert_eq!((&*told(&mut engine, of_all), &*told(&mut engine, of_one)), ("", ""));
+    assert_eq!((&*received(&mut engine, of_all), &*received(&mut engine, of_one)), ("", ""));
     ask(&mut engine, slot, "CONFIG SET timeout 0");
-    assert_eq!((&*told(&mut engine, of_all), &*told(&mut engine, of_one)), (":1\r\n", ""));
+    assert_eq!((&*received(&mut engine, of_all), &*received(&mut engine, of_one)), (":1\r\n", ""));
     ask(&mut engine, slot, "MULTI");
     ask(&mut engine, slot, "CONFIG GET port");
     ask(&mut engine, slot, "EXEC");
-    assert_eq!(told(&mut engine, of_one), ":1\r\n");
+    assert_eq!(received(&mut engine, of_one), ":1\r\n");
 }
 
 /// The call is counted when its wait begins.
 #[test]
-fn a_call_that_waits_is_counted_when_it_begins() {
+fn a_blocking_call_is_counted_when_it_begins() {
     let (mut engine, slot) = engine();
     let wait = waiters(&mut engine, 1, "AWAIT.CALLS blpop 1 LIMIT 600000")[0];
     assert_eq!(ask(&mut engine, slot, "BLPOP q 0"), "");
-    assert_eq!(told(&mut engine, wait), ":1\r\n");
+    assert_eq!(received(&mut engine, wait), ":1\r\n");
 }
 
 #[test]
-fn a_rule_wakes_who_waits_for_its_act_or_its_end() {
+fn a_fault_rule_wakes_waiters_when_it_acts_or_is_removed() {
     let (mut engine, slot) = engine();
     ask(&mut engine, slot, "FAULT.ADD hits ON get DO REPLY NULL");
     ask(&mut engine, slot, "FAULT.ADD holds ON set DO HOLD");
@@ -167,19 +170,19 @@ fn a_rule_wakes_who_waits_for_its_act_or_its_end() {
     let often = waiters(&mut engine, 1, "AWAIT.FAULT hits 9 LIMIT 600000")[0];
     let held = waiters(&mut engine, 1, "AWAIT.HELD holds 2 LIMIT 600000")[0];
     ask(&mut engine, slot, "PING");
-    assert_eq!(looks(&mut engine, slot, &["GET k"]), 0);
-    assert_eq!(looks(&mut engine, slot, &["GET k"]), 1);
-    assert_eq!((&*told(&mut engine, twice), &*told(&mut engine, often)), (":1\r\n", ""));
+    assert_eq!(count_checks(&mut engine, slot, &["GET k"]), 0);
+    assert_eq!(count_checks(&mut engine, slot, &["GET k"]), 1);
+    assert_eq!((&*received(&mut engine, twice), &*received(&mut engine, often)), (":1\r\n", ""));
     let [one, other, third] = [0; 3].map(|_| engine.connect(Peer::default()));
     ask(&mut engine, one, "SET k v");
     engine.disconnect(one);
     ask(&mut engine, slot, "FAULT.GO holds");
     ask(&mut engine, other, "SET k v");
-    assert_eq!(told(&mut engine, held), "");
+    assert_eq!(received(&mut engine, held), "");
     ask(&mut engine, third, "SET k v");
-    assert_eq!(told(&mut engine, held), ":1\r\n");
+    assert_eq!(received(&mut engine, held), ":1\r\n");
     ask(&mut engine, slot, "FAULT.DEL hits");
-    assert_eq!(told(&mut engine, often), "-ERR there is no rule 'hits'\r\n");
+    assert_eq!(received(&mut engine, often), "-ERR there is no rule 'hits'\r\n");
 }
 
 /// Returns a replica that has acknowledged nothing, and a client that waits for it.
@@ -195,21 +198,21 @@ const ACKNOWLEDGE: &str = "REPLCONF ACK 1000000000 FACK 1000000000";
 
 /// A served wait may satisfy another one of any kind.
 #[test]
-fn a_served_wait_wakes_those_who_wait_for_that() {
+fn a_served_wait_wakes_await_blocked() {
     for wait in ["WAIT 1 0", "WAITAOF 0 1 0"] {
         let (mut engine, slot) = engine();
         let [replica, of_replicas] = replica_and_wait(&mut engine, slot, wait);
         let of_waits = waiters(&mut engine, 1, "AWAIT.BLOCKED 0 ATMOST LIMIT 600000")[0];
         ask(&mut engine, slot, "PING");
         ask(&mut engine, replica, ACKNOWLEDGE);
-        assert_ne!(told(&mut engine, of_replicas), "", "{wait}");
-        assert_eq!(told(&mut engine, of_waits), ":1\r\n", "{wait}");
+        assert_ne!(received(&mut engine, of_replicas), "", "{wait}");
+        assert_eq!(received(&mut engine, of_waits), ":1\r\n", "{wait}");
     }
 }
 
 /// The rule's action is recorded after the waiters for it have been checked.
 #[test]
-fn a_rule_on_the_reply_of_a_served_wait_wakes_those_who_wait_for_its_entry() {
+fn a_rule_on_a_served_wait_wakes_waiters_for_its_entry() {
     let (mut engine, slot) = engine();
     ask(&mut engine, slot, "FAULT.ADD r ON wait DO REPLY INT 7");
     let [replica, of_replicas] = replica_and_wait(&mut engine, slot, "WAIT 1 0");
@@ -217,13 +220,13 @@ fn a_rule_on_the_reply_of_a_served_wait_wakes_those_who_wait_for_its_entry() {
     let of_act = waiters(&mut engine, 1, "AWAIT.FAULT r 1 LIMIT 600000")[0];
     ask(&mut engine, slot, "PING");
     ask(&mut engine, replica, ACKNOWLEDGE);
-    assert_eq!(told(&mut engine, of_replicas), ":7\r\n");
-    assert_ne!(told(&mut engine, of_history), "");
-    assert_eq!(told(&mut engine, of_act), ":1\r\n");
+    assert_eq!(received(&mut engine, of_replicas), ":7\r\n");
+    assert_ne!(received(&mut engine, of_history), "");
+    assert_eq!(received(&mut engine, of_act), ":1\r\n");
 }
 
 #[test]
-fn silence_is_counted_from_the_last_request_of_those_who_are_meant() {
+fn await_idle_counts_from_the_last_request_of_matching_clients() {
     let (mut engine, slot) = engine();
     let all = waiters(&mut engine, 1, "AWAIT.IDLE 100 LIMIT 600000")[0];
     let named = waiters(&mut engine, 1, "AWAIT.IDLE 100 NAME n* LIMIT 600000")[0];
@@ -235,16 +238,16 @@ fn silence_is_counted_from_the_last_request_of_those_who_are_meant() {
     engine.begin(at(90));
     ask(&mut engine, slot, "PING");
     engine.begin(at(140));
-    assert_eq!((told(&mut engine, all), told(&mut engine, named)), (String::new(), String::new()));
+    assert_eq!((received(&mut engine, all), received(&mut engine, named)), (String::new(), String::new()));
     engine.begin(at(152));
-    assert_eq!((&*told(&mut engine, all), &*told(&mut engine, named)), ("", ":1\r\n"));
+    assert_eq!((&*received(&mut engine, all), &*received(&mut engine, named)), ("", ":1\r\n"));
     engine.begin(at(192));
-    assert_eq!(told(&mut engine, all), ":1\r\n");
+    assert_eq!(received(&mut engine, all), ":1\r\n");
 }
 
 /// Each of these waits alone would be checked every millisecond.
 #[test]
-fn many_who_wait_for_a_short_silence_do_not_keep_the_server_busy() {
+fn many_await_idle_clients_are_rechecked_rarely() {
     let (mut engine, slot) = engine();
     let waits = waiters(&mut engine, WAITS, "AWAIT.IDLE 2 LIMIT 600000");
     let before = engine.retried_requests();
@@ -255,12 +258,12 @@ fn many_who_wait_for_a_short_silence_do_not_keep_the_server_busy() {
     let looks = engine.retried_requests() - before;
     assert!(looks <= 12 * WAITS as u64, "{looks}");
     engine.begin(at(170));
-    assert!(waits.into_iter().all(|wait| told(&mut engine, wait) == ":1\r\n"));
+    assert!(waits.into_iter().all(|wait| received(&mut engine, wait) == ":1\r\n"));
 }
 
 /// Waits are not checked as soon as a silence is long enough.
 #[test]
-fn no_silence_is_missed_however_many_wait_for_it() {
+fn many_await_idle_clients_miss_no_silence() {
     for request in ["AWAIT.IDLE 12 LIMIT 600000", "AWAIT.IDLE 12 NAME n* LIMIT 600000"] {
         let mut engine = engine().0;
         let named = [0; 2].map(|_| engine.connect(Peer::default()));
@@ -273,7 +276,7 @@ fn no_silence_is_missed_however_many_wait_for_it() {
             engine.begin(at(ms));
             ask(&mut engine, named[n % 2], "PING");
         }
-        assert_eq!(told(&mut engine, waits[0]), "", "{request}");
+        assert_eq!(received(&mut engine, waits[0]), "", "{request}");
         // The silence lies between two checks of the waits.
         for ms in 81..=160 {
             engine.begin(at(ms));
@@ -281,39 +284,40 @@ fn no_silence_is_missed_however_many_wait_for_it() {
                 ask(&mut engine, named[0], "PING");
             }
         }
-        assert!(waits.into_iter().all(|wait| told(&mut engine, wait) == ":1\r\n"), "{request}");
+        assert!(waits.into_iter().all(|wait| received(&mut engine, wait) == ":1\r\n"), "{request}");
     }
 }
 
 /// The name exceeds the bytes that are kept of disconnected clients.
 #[test]
-fn a_long_name_costs_those_who_wait_for_silence_no_look_at_each_request() {
+fn a_long_name_causes_no_check_of_await_idle_at_each_request() {
     let (mut engine, slot) = engine();
     let others = [0; 2].map(|_| engine.connect(Peer::default()));
     waiters(&mut engine, 10, "AWAIT.IDLE 600000 NAME n* LIMIT 600000");
     for (n, other) in others.iter().enumerate() {
         ask(&mut engine, *other, &format!("CLIENT SETNAME {n}{}", "x".repeat(100_000)));
     }
-    let mut looked = looks(&mut engine, slot, &["PING"]);
+    let mut looked = count_checks(&mut engine, slot, &["PING"]);
     for _ in 0..100 {
-        looked += others.map(|other| looks(&mut engine, other, &["PING"])).iter().sum::<u64>();
-        looked += looks(&mut engine, slot, &["PING"]);
+        looked += others.map(|other| count_checks(&mut engine, other, &["PING"])).iter().sum::<u64>();
+        looked += count_checks(&mut engine, slot, &["PING"]);
     }
     assert!(looked <= 20, "{looked}");
 }
 
 /// There are more names than are kept.
 #[test]
-fn no_name_is_missed_however_many_there_are() {
+fn await_idle_misses_no_name_among_thousands() {
     let (mut engine, slot) = engine();
     let named = waiters(&mut engine, 1, "AWAIT.IDLE 100 NAME n7 LIMIT 600000")[0];
     engine.begin(at(50));
-    let looks = (0..5000).map(|n| looks(&mut engine, slot, &[&format!("CLIENT SETNAME n{n}")])).sum::<u64>();
+    let looks =
+        (0..5000).map(|n| count_checks(&mut engine, slot, &[&format!("CLIENT SETNAME n{n}")])).sum::<u64>();
     assert!(looks < 10, "{looks}");
     engine.begin(at(140));
-    assert_eq!(told(&mut engine, named), "");
+    assert_eq!(received(&mut engine, named), "");
     engine.begin(at(152));
-    assert_eq!(told(&mut engine, named), ":1\r\n");
+    assert_eq!(received(&mut engine, named), ":1\r\n");
 }
 
 /// Adds an event of a few Redisson threads and locks, on which the threads listen.
@@ -342,7 +346,7 @@ fn counted(engine: &Engine, count: &mut ListenerCount) -> usize {
 }
 
 #[test]
-fn listeners_are_counted_alike_by_who_reads_on_and_by_who_reads_all() {
+fn incremental_and_full_counts_of_listeners_agree() {
     let (mut engine, slot) = engine();
     (0..4).for_each(|id| engine.pubsub.subscribe(b"redisson_lock__channel:{k1}", id + 1));
     let (mut rng, mut count, mut seen) = (Rng::new(7), ListenerCount::default(), BTreeSet::new());
@@ -383,7 +387,7 @@ fn listeners_are_counted_alike_while_the_history_drops_entries() {
 
 /// A listener that was refused once does not wait, as long as the history has the entry.
 #[test]
-fn a_wait_for_listeners_agrees_with_new_ones_when_the_history_has_dropped_their_entries() {
+fn old_and_new_waits_for_listeners_agree_after_dropped_entries() {
     for longest in [100, 5000] {
         let (mut engine, slot) = engine();
         ask(&mut engine, slot, &format!("CONFIG SET lock-history-max {longest}"));
@@ -406,13 +410,13 @@ fn a_wait_for_listeners_agrees_with_new_ones_when_the_history_has_dropped_their_
         assert_eq!(engine.lock_snapshot(0, b"k1").waiters.len(), 1);
         let new = engine.connect(Peer::default());
         assert_eq!(ask(&mut engine, new, "AWAIT.WAITERS k1 1 LIMIT 600000"), ":1\r\n");
-        assert_eq!(told(&mut engine, wait), ":1\r\n", "{longest}");
+        assert_eq!(received(&mut engine, wait), ":1\r\n", "{longest}");
     }
 }
 
 /// The history drops an entry for each new one.
 #[test]
-fn each_entry_is_read_a_few_times_by_who_counts_listeners() {
+fn counting_listeners_reads_each_entry_a_few_times() {
     let (mut engine, slot) = engine();
     ask(&mut engine, slot, "CONFIG SET lock-history-max 2000");
     engine.pubsub.subscribe(b"redisson_lock__channel:{k1}", 1);
@@ -429,7 +433,7 @@ fn each_entry_is_read_a_few_times_by_who_counts_listeners() {
 
 /// The wait continues while the history is switched off and on and the lock is requested again.
 #[test]
-fn a_changed_setting_of_the_history_wakes_who_waits_for_listeners() {
+fn changing_lock_history_wakes_await_waiters() {
     let (mut engine, slot) = engine();
     let listener = engine.connect(Peer::default());
     ask(&mut engine, listener, "SUBSCRIBE redisson_lock__channel:{k1}");
@@ -443,31 +447,31 @@ fn a_changed_setting_of_the_history_wakes_who_waits_for_listeners() {
     entry(&mut engine, HistoryEvent::Queued, "", Some(false));
     let wait = waiters(&mut engine, 1, "AWAIT.WAITERS k1 1 LIMIT 600000")[0];
     ask(&mut engine, slot, "CONFIG SET lock-history no");
-    assert_eq!(told(&mut engine, wait), ":1\r\n", "every subscription stands for one that waits");
+    assert_eq!(received(&mut engine, wait), ":1\r\n", "every subscription stands for one that waits");
     ask(&mut engine, slot, "CONFIG SET lock-history yes");
     entry(&mut engine, HistoryEvent::Refused, owner, None);
     entry(&mut engine, HistoryEvent::Queued, "", Some(false));
     let again = waiters(&mut engine, 1, "AWAIT.WAITERS k1 1 LIMIT 600000")[0];
     entry(&mut engine, HistoryEvent::Refused, owner, None);
-    assert_eq!(looks(&mut engine, slot, &["PING"]), 1);
-    assert_eq!(told(&mut engine, again), ":1\r\n");
+    assert_eq!(count_checks(&mut engine, slot, &["PING"]), 1);
+    assert_eq!(received(&mut engine, again), ":1\r\n");
 }
 
 /// Long readings of the history count as calls when they begin. They end with the state that they read.
 #[test]
-fn a_reset_ends_readings_of_the_history_that_are_half_way() {
+fn a_reset_ends_unfinished_readings_of_the_history() {
     let (mut engine, slot) = engine();
     for _ in 0..30_000 {
         ask(&mut engine, slot, "LOCK.MARK m");
     }
     let called = waiters(&mut engine, 1, "AWAIT.CALLS lock.verify 2 LIMIT 600000")[0];
     let [first, gone, second] = [0; 3].map(|_| waiters(&mut engine, 1, "LOCK.VERIFY")[0]);
-    assert_eq!(told(&mut engine, called), ":1\r\n");
+    assert_eq!(received(&mut engine, called), ":1\r\n");
     engine.disconnect(gone);
     engine.begin(at(1));
     assert_eq!(ask(&mut engine, slot, "CONTROL.RESET KEEPCLIENTS"), "+OK\r\n");
-    assert_eq!((&*told(&mut engine, first), &*told(&mut engine, second)), ("$-1\r\n", "$-1\r\n"));
+    assert_eq!((&*received(&mut engine, first), &*received(&mut engine, second)), ("$-1\r\n", "$-1\r\n"));
     (2..9).for_each(|ms| engine.begin(at(ms)));
     assert!(ask(&mut engine, second, "LOCK.VERIFY").contains("\r\nok\r\n"));
-    assert_eq!((told(&mut engine, first), engine.next_deadline()), (String::new(), None));
+    assert_eq!((received(&mut engine, first), engine.next_deadline()), (String::new(), None));
 }

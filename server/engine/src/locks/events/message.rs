@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_owner_that_is_no_plain_word_is_quoted() {
+    fn a_field_that_is_no_plain_word_is_quoted() {
         let fields = [
             ("owner", EventValue::Text((*b"a b\"\n").into())),
             ("kind", EventValue::Text((*b"native").into())),

@@ -159,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_resource_that_was_used_the_longest_time_ago_makes_room() {
+    fn the_least_recently_used_resource_is_evicted() {
         let mut fences = Fences::default();
         let each = bytes_of(b"r100000", &Resource::default());
         let room = MAX_BYTES / each;

@@ -298,7 +298,7 @@ mod tests {
         /// Each owner in a cycle is in a found cycle, or in a group with one. Each found cycle is real, and the
         /// shortest of its first owner.
         #[test]
-        fn the_cycles_are_those_of_all_pairs(locks in some_locks()) {
+        fn the_cycles_equal_those_of_a_naive_search(locks in some_locks()) {
             let locks: Vec<LockWaits> = locks.iter().enumerate()
                 .map(|(key, (holders, ahead, waiters))| lock(key, holders, ahead, waiters)).collect();
             let edges = edges(&locks);

@@ -163,7 +163,7 @@ mod tests {
 
     /// Entries are found at their places, whatever is added and removed.
     #[test]
-    fn entries_come_at_the_end_and_go_at_the_beginning() {
+    fn entries_are_appended_and_removed_in_order() {
         let (mut entries, mut first, mut next) = (empty(), 0, 0);
         let steps =
             [(1, 1), (PAGE, 0), (0, PAGE), (3 * PAGE + 7, PAGE - 1), (PAGE, 2), (0, 3 * PAGE), (5, 5)];
@@ -212,7 +212,7 @@ mod tests {
 
     /// Pages are small if there may be few entries, and never large.
     #[test]
-    fn a_page_is_a_small_part() {
+    fn the_page_size_follows_the_maximum_number_of_entries() {
         for (most, page) in [(0, 16), (1000, 16), (4096, 64), (65_536, 1024), (usize::MAX, 1024)] {
             assert_eq!(Entries::new(most).page(), page);
         }

@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn what_one_has_lost_is_missing_from_all() {
+    fn a_merged_history_lacks_what_one_server_has_dropped() {
         let source = source();
         let (mut one, mut other) =
             (History::stamped(9, 1, Some(source.clone())), History::stamped(2, 2, Some(source)));
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn it_begins_where_the_last_of_them_does() {
+    fn a_merged_history_begins_with_the_latest_beginning() {
         let source = source();
         let mut one = History::stamped(9, 1, Some(source.clone()));
         record(&mut one, "a", 1);

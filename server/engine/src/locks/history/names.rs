@@ -227,7 +227,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_kept_once_and_as_long_as_it_is_used() {
+    fn a_name_is_stored_once_while_it_is_used() {
         let mut names = Names::new(7);
         let [one, same, other_db, other] =
             [(0, b"a"), (0, b"a"), (1, b"a"), (0, b"b")].map(|(db, text)| names.intern(db, text));

@@ -126,7 +126,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn times_are_told_as_they_were(
+        fn times_are_decoded_as_recorded(
             steps in prop::collection::vec((time(), prop_oneof![-3..3_i64, time()]), 1..50),
             gone in 0..50_u64,
         ) {
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_has_one_time() {
+    fn repeated_times_of_an_entry_are_stored_once() {
         let mut times = Times::default();
         for turned in 0..1000 {
             times.note(1, When { wall_ms: turned * 10, monotonic_ms: 0 });
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn clocks_that_go_on_take_one_stretch() {
+    fn a_steadily_running_clock_takes_one_stretch() {
         let mut times = Times::default();
         for seq in 0..10_000_u64 {
             let us = seq as i64 * 777;

@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_given_again_stays_and_all_of_it_goes_with_the_hold() {
+    fn details_are_kept_until_replaced_and_removed_with_their_hold() {
         let mut details = Details::default();
         let data = |text: &[u8]| Detail { data: Some(text.into()), ..Detail::default() };
         details.add(0, 1, Detail { token: Some(9), ..data(b"one") });

@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_gives_back_what_was_put_in() {
+    fn a_grant_is_read_back_from_its_mark() {
         for grant in [(1, true), (1, false), (300, true), ((1 << 46) - 1, false)] {
             let marked = Marked::One(Grant { number: grant.0, native: grant.1 });
             assert_eq!(Marked::read(marked.mark()), marked);

@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_word_of_the_name_is_that_of_a_lock() {
+    fn a_key_with_a_lock_word_in_its_name_is_a_lock() {
         for key in
             ["lock", "lock:a", "LOCK_1", "order:1:lock", "orderLock", "OrderLock2", "cache~lock", "mylock"]
         {

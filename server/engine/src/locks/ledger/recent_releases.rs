@@ -192,7 +192,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     #[test]
-    fn the_oldest_makes_room() {
+    fn the_oldest_release_is_evicted() {
         let mut recent = RecentReleases::new(7);
         for n in 0..MAX_RELEASES + 10 {
             recent.remember(0, format!("k{n}").as_bytes(), b"", n);
@@ -213,7 +213,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_last_of_a_key_and_owner_is_the_one_that_counts(
+        fn the_last_release_of_a_key_and_owner_counts(
             steps in prop::collection::vec((0_usize..2, 0_u8..20, 0_u8..3, 0_u8..5), 1..300),
         ) {
             let (mut recent, mut model) = (RecentReleases::new(7), BTreeMap::new());

@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_owners_take_goes_with_them() {
+    fn memory_of_shared_holders_is_released_with_them() {
         let mut all = SharedHolders::new(7);
         let grant = |number| Grant { number, native: true };
         for (number, (db, owner)) in

@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_member_says_how_many_permits_it_took() {
+    fn a_member_contains_its_number_of_permits() {
         assert_eq!(permits(&member([7; 16], u32::MAX)), i64::from(u32::MAX));
         assert_eq!(permits(&[1, 9, 2, 1, 0, 0]), 258);
         for other in [&b""[..], b"x", &[1, 9, 2, 1, 0], &[200, 1, 2, 3]] {

@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_left_and_who_joined() {
+    fn owners_that_left_or_joined_a_fair_queue_are_found() {
         let queue =
             |names: &str| -> VecDeque<Owner> { names.bytes().map(|name| Owner::from([name])).collect() };
         for (before, after, left, joined) in [

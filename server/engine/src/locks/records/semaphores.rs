@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_taken_is_held_and_what_is_given_back_is_not() {
+    fn taken_permits_are_held_until_they_are_released() {
         let taken = Permits::new(3).after(1, 0, deed(false, &[2]));
         assert_eq!(shown(taken), (1, 2, Some(3)));
         let given = taken.after(3, 0, deed(true, &[2]));
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn permits_with_ids_are_those_that_are_out() {
+    fn the_number_of_permits_with_ids_is_the_number_held() {
         let taken = Permits::new(3).after(1, 2, deed(true, &[2]));
         assert_eq!(shown(taken), (1, 2, Some(3)));
         assert_eq!(shown(taken.after(2, 1, deed(true, &[1]))), (2, 1, Some(3)));
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn how_many_there_are_can_be_set() {
+    fn the_total_number_of_permits_can_be_set() {
         let taken = Permits::new(3).after(1, 2, deed(true, &[2]));
         assert_eq!(shown(taken.after(3, 2, deed(true, &[5]))), (3, 2, Some(5)), "setPermits, more");
         assert_eq!(shown(taken.after(0, 2, deed(true, &[2]))), (0, 2, Some(2)), "setPermits, fewer");

@@ -42,7 +42,7 @@ fn messages(keyspace: &mut Keyspace) -> Vec<String> {
 }
 
 #[test]
-fn only_a_lease_that_was_made_before_the_last_turn_is_told_of_and_only_if_somebody_listens() {
+fn an_expiry_is_published_only_for_older_leases_with_subscribers() {
     let mut keyspace = keyspace();
     for (audience, quiet, expected) in
         [(true, false, &["redisson_lock__channel:{l} 0"][..]), (false, false, &[]), (true, true, &[])]
@@ -61,7 +61,7 @@ fn only_a_lease_that_was_made_before_the_last_turn_is_told_of_and_only_if_somebo
 }
 
 #[test]
-fn a_lock_that_is_flushed_is_lost_and_numbers_of_grants_go_on() {
+fn a_flushed_lock_is_lost_and_grant_numbers_continue() {
     let mut keyspace = keyspace();
     take(&mut keyspace, b"l", 10);
     let tx = keyspace.tx(0, at(0));
@@ -80,7 +80,7 @@ fn a_lock_that_is_flushed_is_lost_and_numbers_of_grants_go_on() {
 }
 
 #[test]
-fn a_text_that_is_set_if_absent_is_an_owner_while_it_has_a_deadline() {
+fn a_text_set_by_nx_is_an_owner_while_it_has_a_deadline() {
     let mut keyspace = keyspace();
     for (key, deadline, expected) in [(b"a", None, None), (b"b", Some(10), Some(1))] {
         let mut tx = keyspace.tx(0, at(0));
@@ -156,7 +156,7 @@ fn known(acts: &[(Act, usize, bool)], is_listening: bool) -> Vec<String> {
 proptest! {
     /// While nobody listens, the keyspace does by itself what the ledger does otherwise.
     #[test]
-    fn nothing_is_lost_while_nobody_listens(
+    fn records_are_equal_with_and_without_subscribers(
         acts in prop::collection::vec(
             (
                 prop_oneof![

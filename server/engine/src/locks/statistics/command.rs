@@ -130,7 +130,7 @@ mod tests {
     use lockwheel_store::time::Now;
 
     #[test]
-    fn what_a_reading_knows_is_counted() {
+    fn the_memory_of_a_reading_is_counted() {
         const ENTRIES: usize = 4000;
         /// The smallest number of bytes of a wait, and of an owner with its name.
         const OWNER_BYTES: usize = 80;

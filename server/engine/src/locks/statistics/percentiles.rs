@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_least_that_so_many_percent_do_not_exceed() {
+    fn a_percentile_is_the_least_value_that_covers_it() {
         let of = |ms: &[i64], percent| Durations { ms: ms.to_vec() }.percentile(percent);
         assert_eq!((of(&[], 50), of(&[7], 50), of(&[7], 99)), (None, Some(7), Some(7)));
         let hundred: Vec<i64> = (1..=100).rev().collect();

@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_reading_knows_is_counted() {
+    fn the_memory_of_a_reading_is_counted() {
         let empty = memory(&[(Event::Mark, None)], |_| ());
         let name = size_of::<u64>();
         for (event, native, words) in [
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_reading_forgets_is_no_longer_counted() {
+    fn forgotten_state_of_a_reading_is_no_longer_counted() {
         for (begin, end, native, mode) in [
             (Event::Acquired, Event::Released, Some(true), Mode::Exclusive),
             (Event::Queued, Event::LeftQueue, Some(true), Mode::Exclusive),

@@ -92,7 +92,7 @@ fn failover() -> FailoverRequest {
 }
 
 #[test]
-fn a_replica_connects_to_its_master_and_is_looked_at() {
+fn a_replica_connects_to_its_master_and_schedules_checks() {
     let (parts, _) = Parts::replica();
     assert_eq!(parts.config.replication.master, ["m", "1"]);
     assert_eq!(parts.link.and_then(|link| link.state()), Some(LinkState::Connecting));
@@ -100,7 +100,7 @@ fn a_replica_connects_to_its_master_and_is_looked_at() {
 }
 
 #[test]
-fn a_promoted_replica_tells_how_far_it_was_and_begins_a_history_of_its_own() {
+fn a_promoted_replica_reports_its_offset_and_starts_a_new_replication_id() {
     let (mut parts, slot) = Parts::replica();
     parts.history.join(2, online(0));
     let other = add_client(&mut parts.sessions, 2);
@@ -118,7 +118,7 @@ fn a_promoted_replica_tells_how_far_it_was_and_begins_a_history_of_its_own() {
 }
 
 #[test]
-fn a_lost_link_is_made_anew_by_the_next_look() {
+fn a_lost_link_is_reconnected_at_the_next_check() {
     let (mut parts, _) = Parts::replica();
     assert_eq!(parts.change(|control| control.link_down("it was cut")), []);
     let state = |parts: &Parts| parts.link.as_ref().and_then(ReplicaLink::state);
@@ -130,7 +130,7 @@ fn a_lost_link_is_made_anew_by_the_next_look() {
 }
 
 #[test]
-fn writes_are_paused_until_an_aborted_hand_over_has_ended() {
+fn writes_are_paused_during_a_failover_and_resume_when_it_is_aborted() {
     let (mut parts, _) = Parts::master();
     let effects = parts.change(|control| control.begin_failover(failover()));
     assert_eq!(effects, [ReplicationEffect::PauseWrites(true)]);
@@ -140,7 +140,7 @@ fn writes_are_paused_until_an_aborted_hand_over_has_ended() {
 }
 
 #[test]
-fn a_master_follows_its_heir_and_is_the_master_again_if_that_refuses() {
+fn a_master_replicates_its_successor_and_resumes_if_the_successor_refuses() {
     let (mut parts, _) = Parts::master();
     parts.history.append(b"abc");
     parts.change(|control| control.begin_failover(failover()));
@@ -167,7 +167,7 @@ fn a_master_follows_its_heir_and_is_the_master_again_if_that_refuses() {
 }
 
 #[test]
-fn a_replica_that_says_nothing_for_too_long_is_cut() {
+fn a_silent_replica_is_disconnected() {
     let (mut parts, slot) = Parts::master();
     parts.pass_until(60_000);
     assert_eq!(parts.change(|control| control.look_at_replicas()), []);
@@ -176,7 +176,7 @@ fn a_replica_that_says_nothing_for_too_long_is_cut() {
 }
 
 #[test]
-fn the_stream_ends_when_there_has_been_no_replica_for_long() {
+fn the_stream_ends_after_a_long_time_without_replicas() {
     let (mut parts, slot) = Parts::master();
     let effects = parts.change(|control| control.leave(slot));
     assert_eq!(effects, [ReplicationEffect::ShutdownMayEnd]);

@@ -38,7 +38,7 @@ impl Master {
 }
 
 #[test]
-fn a_replica_that_keeps_up_is_sent_the_stream_at_once() {
+fn a_replica_without_unread_output_gets_the_stream_at_once() {
     let mut master = Master::new(2);
     assert_eq!(master.send(100), []);
     assert_eq!((master.history.offset(), master.pending(0), master.pending(1)), (100, 100, 100));
@@ -46,7 +46,7 @@ fn a_replica_that_keeps_up_is_sent_the_stream_at_once() {
 }
 
 #[test]
-fn the_output_of_a_replica_is_checked_when_it_has_some_unread() {
+fn the_output_limit_of_a_replica_with_unread_output_is_checked() {
     let mut master = Master::new(2);
     master.sessions.get_mut(master.slots[1]).delivery.push_bytes(&[b'x'; 5000]);
     let slow = master.slots[1];
@@ -54,7 +54,7 @@ fn the_output_of_a_replica_is_checked_when_it_has_some_unread() {
 }
 
 #[test]
-fn a_replica_that_falls_behind_gets_what_it_lacks_once_it_has_read_the_rest() {
+fn a_replica_behind_gets_the_missing_stream_after_reading_the_rest() {
     let mut master = Master::new(2);
     master.sessions.get_mut(master.slots[0]).delivery.push_bytes(&[b'x'; MAX_UNREAD_BYTES]);
     let slow = master.slots[0];
@@ -68,7 +68,7 @@ fn a_replica_that_falls_behind_gets_what_it_lacks_once_it_has_read_the_rest() {
 }
 
 #[test]
-fn a_replica_that_is_being_disconnected_is_sent_nothing() {
+fn a_closing_replica_gets_no_stream() {
     let mut master = Master::new(2);
     master.sessions.get_mut(master.slots[0]).close(Closing::Now);
     assert_eq!(master.send(100), []);
@@ -76,7 +76,7 @@ fn a_replica_that_is_being_disconnected_is_sent_nothing() {
 }
 
 #[test]
-fn replicas_are_asked_how_far_they_are_once_until_the_stream_goes_on() {
+fn replicas_are_asked_once_for_their_offset_until_new_writes() {
     let mut master = Master::new(1);
     let ask = |master: &mut Master| {
         let before = master.pending(0);

@@ -20,7 +20,7 @@ fn introduced(parameters: LinkParameters) -> Link {
 }
 
 #[test]
-fn a_replica_introduces_itself_and_asks_for_what_it_lacks() {
+fn a_replica_introduces_itself_and_asks_for_the_missing_stream() {
     let id = ReplicationId::random(&mut Rng::new(7));
     let mut link = introduced(LinkParameters {
         user: "u".into(),
@@ -48,13 +48,13 @@ fn a_replica_introduces_itself_and_asks_for_what_it_lacks() {
 }
 
 #[test]
-fn for_older_replicas_of_its_own_it_asks_for_what_these_read() {
+fn a_link_asks_for_forms_that_older_sub_replicas_read() {
     let mut link = introduced(LinkParameters { for_7_0: true, ..LinkParameters::default() });
     assert!(sent(&mut link).ends_with("*5 $8 REPLCONF $4 capa $3 eof $4 capa $6 psync2"));
 }
 
 #[test]
-fn the_snapshot_and_the_stream_come_in_pieces_of_any_size() {
+fn the_snapshot_and_the_stream_may_arrive_in_any_pieces() {
     let id = ReplicationId::random(&mut Rng::new(7));
     let stream = "*2\r\n$6\r\nSELECT\r\n$1\r\n3\r\n\n*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$2\r\n\r\n\r\n";
     let answer = format!("+PONG\r\n+OK\r\n+OK\r\n+FULLRESYNC {id} 5\r\n\n$4\r\nsnap{stream}").into_bytes();
@@ -82,7 +82,7 @@ fn the_snapshot_and_the_stream_come_in_pieces_of_any_size() {
 }
 
 #[test]
-fn what_a_master_refuses_ends_the_link() {
+fn a_refusal_of_the_master_ends_the_link() {
     for (answers, why) in [
         ("-ERR unknown", "Error reply to PING from master: '-ERR unknown'"),
         ("-NOAUTH a\n-WRONGPASS b", "Unable to AUTH to MASTER: -WRONGPASS b"),
@@ -102,7 +102,7 @@ fn what_a_master_refuses_ends_the_link() {
 }
 
 #[test]
-fn an_heir_is_asked_to_take_over() {
+fn the_successor_is_asked_to_take_over() {
     let id = ReplicationId::random(&mut Rng::new(7));
     let knows = Some((id, 12));
     let mut link = introduced(LinkParameters { knows, fails_over: true, ..LinkParameters::default() });

@@ -46,7 +46,7 @@ fn a_snapshot_is_loaded_before_the_stream_behind_it_is_run() {
 }
 
 #[test]
-fn a_link_goes_on_where_it_was_left_perhaps_under_another_name() {
+fn a_link_continues_at_its_offset_also_with_a_new_replication_id() {
     let (known, renamed) = (some_id(), ReplicationId::random(&mut Rng::new(8)));
     let mut link = asking(Some((known, 6)));
     let answer = format!("+CONTINUE {renamed}\r\n{PING}");
@@ -73,7 +73,7 @@ fn a_question_of_the_master_is_answered_and_not_run() {
 }
 
 #[test]
-fn requests_that_were_run_are_passed_on_as_they_came_and_those_of_an_ended_link_are_not() {
+fn only_applied_requests_of_a_live_link_are_passed_on_unchanged() {
     let mut link = asking(Some((some_id(), 6)));
     steps(&mut link, &format!("+CONTINUE\r\n{PING}{GETACK}"));
     assert_eq!(link.take_applied(), Some((format!("{PING}{GETACK}").into_bytes(), false)));
@@ -84,7 +84,7 @@ fn requests_that_were_run_are_passed_on_as_they_came_and_those_of_an_ended_link_
 }
 
 #[test]
-fn a_link_is_given_up_when_nothing_has_come_for_too_long() {
+fn a_link_without_input_times_out() {
     let link = asking(None);
     let later = LinkClocks { real_ms: 6001, ..NOW };
     assert_eq!(link.timed_out(later, 1001), None);

@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_mean_sections() {
+    fn words_select_sections_of_info() {
         let meant = |word: &[u8]| SECTIONS.iter().filter(|section| section.is_meant_by(word)).count();
         assert_eq!(meant(b"everything"), SECTIONS.len());
         assert_eq!(meant(b"ALL"), SECTIONS.len());

@@ -40,7 +40,7 @@ fn check(grammar: &'static CommandGrammar, request: &str, expected: &str) {
 }
 
 #[test]
-fn a_grammar_is_its_synopsis_compiled() {
+fn a_grammar_equals_its_compiled_synopsis() {
     for grammar in ALL {
         let syntax = Syntax::parse(grammar.synopsis).unwrap();
         let tokens: Vec<&str> = grammar.tokens.iter().map(|token| token.text).collect();

@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_not_be_left_out_is_named_at_the_end() {
+    fn a_missing_argument_is_named_at_the_end() {
         let add = "name [ON command] [SKIP count] DO (HOLD | DELAY ms)";
         check(add, "r ON get", "expected DO at the end");
         check(add, "r ON get HOLD", "expected ON, SKIP or DO, found 'HOLD'");

@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_token_begins_stands_once() {
+    fn an_option_without_a_token_occurs_once() {
         let bitpos = "key bit [start [end [unit@7.0.0: BYTE | BIT]]]";
         assert!(fits(bitpos, Version::V6_2, "k 1 0 -1") && !fits(bitpos, Version::V6_2, "k 1 0 -1 BIT"));
         assert!(fits(bitpos, Version::V7_0, "k 1 0 -1 BIT"));

@@ -5,7 +5,7 @@ use super::*;
 
 impl Database {
     /// The bytes of the database, counted one by one.
-    pub(in crate::keyspace) fn bytes_anew(&self) -> DatabaseBytes {
+    pub(in crate::keyspace) fn recounted_bytes(&self) -> DatabaseBytes {
         let tables: usize = self.tables.iter().map(|table| block(table.allocation_size())).sum();
         let of_entry = |entry: &Entry| entry.key_bytes() + entry.value.heap_bytes();
         DatabaseBytes {

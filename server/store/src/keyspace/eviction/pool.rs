@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn the_best_of_all_that_were_offered_are_kept_each_once() {
+    fn the_pool_keeps_the_best_candidates_once_each() {
         let mut pool = Pool::default();
         for id in 0..100 {
             pool.offer(candidate(u64::from(id * 37 % 100), id));

@@ -43,7 +43,7 @@ fn left_after(keyspace: &mut Keyspace, count: usize, rules: EvictionRules, secon
 }
 
 #[test]
-fn of_old_keys_more_go_than_of_young_ones_and_the_youngest_stay() {
+fn older_keys_are_evicted_more_often_and_the_youngest_rarely() {
     let mut keyspace = filled(0..10_000, |_| None);
     let left = left_after(&mut keyspace, 5000, rules(false, Rank::IdleTime), 10_000);
     let old = left.range(..5000).count();
@@ -54,7 +54,7 @@ fn of_old_keys_more_go_than_of_young_ones_and_the_youngest_stay() {
 }
 
 #[test]
-fn no_more_samples_are_taken_than_few_keys_are_worth() {
+fn huge_sample_counts_are_limited_by_the_number_of_keys() {
     let mut keyspace = filled(0..100, |_| None);
     let every = EvictionRules { samples: usize::MAX, ..rules(false, Rank::IdleTime) };
     let left = left_after(&mut keyspace, 50, every, 100);
@@ -62,7 +62,7 @@ fn no_more_samples_are_taken_than_few_keys_are_worth() {
 }
 
 #[test]
-fn seldom_used_keys_go_first() {
+fn rarely_used_keys_are_evicted_first() {
     let mut keyspace = Keyspace::new(1, 7);
     keyspace.set_access_rules(AccessRules { measure: Measure::Frequency, log_factor: 0, decay_minutes: 0 });
     for n in 0..1000 {
@@ -78,7 +78,7 @@ fn seldom_used_keys_go_first() {
 }
 
 #[test]
-fn the_nearest_deadline_goes_first_exactly() {
+fn keys_with_the_nearest_deadline_are_evicted_first() {
     let mut keyspace = filled(0..1000, |n| (n % 2 == 0).then_some(10_000_000 - n * 1000));
     let left = left_after(&mut keyspace, 100, rules(true, Rank::Deadline), 1000);
     assert!((0..800).chain((800..1000).filter(|n| n % 2 == 1)).all(|n| left.contains(&n)));
@@ -86,7 +86,7 @@ fn the_nearest_deadline_goes_first_exactly() {
 }
 
 #[test]
-fn only_keys_with_deadlines_go_where_the_policy_says_so_however_few_they_are() {
+fn volatile_policies_evict_only_keys_with_deadlines() {
     for rank in [Rank::IdleTime, Rank::Frequency, Rank::Deadline, Rank::Random] {
         let mut keyspace = filled(0..5000, |n| (n % 500 == 3).then_some(i64::from(i32::MAX) * 1000));
         let rules = rules(true, rank);
@@ -99,7 +99,7 @@ fn only_keys_with_deadlines_go_where_the_policy_says_so_however_few_they_are() {
 }
 
 #[test]
-fn random_keys_go_evenly_and_of_each_database_in_turn() {
+fn random_eviction_is_even_over_keys_and_databases() {
     let mut keyspace = filled(0..10_000, |_| None);
     for n in 0..100 {
         keyspace.tx(3, at(0)).set(&key(n), Value::Str(Str::from_i64(n)), false);
@@ -112,7 +112,7 @@ fn random_keys_go_evenly_and_of_each_database_in_turn() {
 }
 
 #[test]
-fn the_same_seed_evicts_the_same_keys_until_none_is_left_even_the_empty_one() {
+fn the_same_seed_evicts_the_same_keys_until_none_is_left() {
     let evicted = || {
         let mut keyspace = filled(0..300, |_| None);
         keyspace.tx(0, at(300)).set(b"", Value::Str(Str::from_i64(0)), false);

@@ -8,7 +8,7 @@ fn place(arrival: u64) -> Place {
 }
 
 #[test]
-fn a_class_that_is_not_asked_for_is_passed_over_and_order_is_that_of_arrival() {
+fn waiters_of_the_requested_class_are_found_in_order_of_arrival() {
     let mut waiters = Waiters::new(7);
     let classes = ["lock", "lock", "list", "lock", "state", "list"];
     for (at, class) in (1..).zip(classes) {
@@ -58,7 +58,7 @@ fn the_seed_decides_the_hash_of_keys() {
 }
 
 #[test]
-fn rank_comes_before_arrival_and_classes_of_one_line_are_passed_over_together() {
+fn a_higher_rank_comes_first_and_a_line_is_skipped_as_a_whole() {
     let mut waiters = Waiters::new(7);
     let arriving = [(0, "write"), (0, "read"), (-5, "read"), (5, "write"), (0, "other")];
     for (id, (rank, class)) in (1..).zip(arriving) {
@@ -77,7 +77,7 @@ fn rank_comes_before_arrival_and_classes_of_one_line_are_passed_over_together() 
 }
 
 #[test]
-fn a_key_that_has_less_is_told_from_one_that_has_changed_otherwise_too() {
+fn a_decrease_is_distinguished_from_other_changes() {
     use Signal::{Changed, Less};
     let mut waiters = Waiters::new(7);
     for (id, key) in [(1, b"a"), (2, b"b"), (3, b"c")] {

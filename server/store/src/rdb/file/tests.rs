@@ -102,7 +102,7 @@ fn seal(file: &mut Vec<u8>) {
 }
 
 #[test]
-fn what_was_written_is_read() {
+fn a_written_file_is_read_back() {
     let values = values();
     let file = file(&values);
     assert_eq!(&file[..HEADER], b"REDIS0011");
@@ -126,7 +126,7 @@ fn what_was_written_is_read() {
 }
 
 #[test]
-fn what_is_no_file_is_refused_with_its_place() {
+fn invalid_files_are_refused_with_the_position() {
     let file = file(&values());
     for len in 0..file.len() {
         let error = read(&file[..len]).unwrap_err();
@@ -186,7 +186,7 @@ fn files_of_all_versions_are_read() {
 }
 
 #[test]
-fn what_modules_and_clusters_add_is_passed_over() {
+fn data_of_modules_and_clusters_are_skipped() {
     let mut file =
         b"REDIS0012\xf4\x05\x01\x00\xf7\x81\0\0\0\0\0\0\0\x07\x02\x02\x05\x03abc\x02\x09\x04".to_vec();
     file.extend(b"12345678\x00\xfe\x00\x00\x01k\x01v\xff");
@@ -195,7 +195,7 @@ fn what_modules_and_clusters_add_is_passed_over() {
 }
 
 #[test]
-fn no_file_harms() {
+fn no_file_causes_a_panic() {
     let file = file(&values());
     let body = &file[..file.len() - 8];
     let mut numbers = Numbers(7);

@@ -36,7 +36,7 @@ fn a_manual_clock_starts_frozen_at_a_whole_millisecond() {
 }
 
 #[test]
-fn freezing_turns_no_clock_back_across_a_millisecond_and_is_idempotent() {
+fn freezing_moves_no_clock_back_a_millisecond_and_is_idempotent() {
     let mut clock = Clock::new(Mode::Real, system(0));
     clock.freeze(system(1_900));
     assert_eq!(clock.read(system(1_900)), at(2_000, 3_000));
@@ -58,7 +58,7 @@ fn resuming_keeps_the_offset() {
 }
 
 #[test]
-fn resetting_after_a_freeze_gives_the_wall_back_and_goes_on_with_the_monotonic_clock() {
+fn a_reset_restores_the_wall_and_continues_the_monotonic_clock() {
     let mut clock = Clock::new(Mode::Real, system(0));
     clock.freeze(system(2_000));
     clock.advance_us(system(2_000), 3_000).unwrap();
@@ -72,7 +72,7 @@ fn resetting_after_a_freeze_gives_the_wall_back_and_goes_on_with_the_monotonic_c
 }
 
 #[test]
-fn restarting_brings_back_the_wall_and_the_mode_of_the_start_and_no_monotonic_time() {
+fn a_restart_restores_wall_and_mode_but_no_monotonic_time() {
     for mode in [Mode::Real, Mode::Manual] {
         let at_start = Clock::new(mode, system(0));
         let mut clock = at_start.clone();
@@ -92,7 +92,7 @@ fn restarting_brings_back_the_wall_and_the_mode_of_the_start_and_no_monotonic_ti
 }
 
 #[test]
-fn stepping_moves_the_wall_alone() {
+fn stepping_moves_only_the_wall_clock() {
     for mode in [Mode::Real, Mode::Manual] {
         let mut clock = Clock::new(mode, system(0));
         let before = clock.read(system(0));
@@ -108,7 +108,7 @@ fn stepping_moves_the_wall_alone() {
 }
 
 #[test]
-fn setting_puts_the_wall_at_a_time() {
+fn setting_moves_the_wall_clock_to_a_time() {
     for mode in [Mode::Real, Mode::Manual] {
         let mut clock = Clock::new(mode, system(0));
         clock.set(system(300), 1_893_456_000_000).unwrap();
@@ -146,7 +146,7 @@ fn advancing_stops_at_every_deadline_at_its_own_instant() {
 }
 
 #[test]
-fn what_is_out_of_range_is_refused_and_changes_nothing() {
+fn changes_out_of_range_are_refused_and_change_nothing() {
     for mode in [Mode::Real, Mode::Manual] {
         let mut clock = Clock::new(mode, system(0));
         let before = clock.read(system(0));
@@ -185,7 +185,7 @@ fn a_clock_runs_on_past_every_end_without_overflow() {
 }
 
 #[test]
-fn until_is_system_time_and_none_while_frozen() {
+fn until_returns_system_time_or_none_while_frozen() {
     let mut clock = Clock::new(Mode::Real, system(0));
     assert_eq!(clock.until(system(0), wall_in(2)), Some(2_600));
     assert_eq!(clock.until(system(0), monotonic_in(2)), Some(2_600));

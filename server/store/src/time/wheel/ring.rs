@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slot_holds_what_was_put() {
+    fn a_slot_contains_its_timers() {
         let mut ring = Ring::new(0, 0, Position { ring: 0, digit: 0 });
         assert_eq!((ring.first(), ring.occupied()), (None, 0));
         for content in [Content::List(1), Content::Ring(0), Content::List(Slot::RING - 1), Content::Ring(7)] {

@@ -206,7 +206,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(300) })]
 
     #[test]
-    fn behaves_as_a_sorted_map(
+    fn a_wheel_behaves_as_a_sorted_map(
         start in prop_oneof![Just(0i64), Just(1_700_000_000_000), (0u32..62).prop_map(|bit| (1i64 << bit) - 2)],
         ops in proptest::collection::vec(op(), 1..400),
     ) {
@@ -235,7 +235,7 @@ fn insert_all(wheel: &mut Wheel<u32>, deadline: i64, payloads: Range<u32>) {
 }
 
 #[test]
-fn is_due_at_its_deadline_and_not_before() {
+fn a_timer_is_due_at_its_deadline_and_not_before() {
     let mut wheel = Wheel::new();
     wheel.insert(100, 1);
     assert_eq!(wheel.pop_due(99), None);

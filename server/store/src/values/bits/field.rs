@@ -143,7 +143,7 @@ mod tests {
         }
 
         #[test]
-        fn what_fits_is_kept_and_what_does_not_is_made_to(
+        fn overflowing_values_wrap_saturate_or_fail(
             kind in kind(), raw: i64, increment in prop_oneof![any::<i64>(), -300_i64..300],
         ) {
             let mut bytes = [0; 8];

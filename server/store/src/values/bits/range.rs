@@ -79,7 +79,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn words_find_what_single_bits_do(bytes in bytes(), from: u64, to: u64, on: bool) {
+        fn searches_by_words_equal_those_by_bits(bytes in bytes(), from: u64, to: u64, on: bool) {
             let bits = bytes.len() as u64 * 8;
             let (from, to) = (from % (bits + 1), to % (bits + 1));
             let range = from.min(to)..from.max(to);

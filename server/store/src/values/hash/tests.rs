@@ -9,7 +9,7 @@ fn small() -> Encodings {
 }
 
 #[test]
-fn converts_where_redis_does() {
+fn a_hash_converts_where_redis_does() {
     let enc = Encodings::default();
     let mut hash = Hash::new();
     for n in 0..512 {
@@ -31,7 +31,7 @@ fn converts_where_redis_does() {
 
 proptest! {
     #[test]
-    fn is_a_map(steps in prop::collection::vec((0_u8..4, 0_u8..16, 0_usize..24), 0..80)) {
+    fn a_hash_is_a_map(steps in prop::collection::vec((0_u8..4, 0_u8..16, 0_usize..24), 0..80)) {
         let enc = small();
         let (mut hash, mut model) = (Hash::new(), BTreeMap::new());
         for (op, field, len) in steps {

@@ -60,7 +60,7 @@ proptest! {
 
     /// No sequence of bytes causes a panic.
     #[test]
-    fn what_is_corrupted_is_said_to_be(
+    fn corrupted_strings_are_detected(
         tail in prop::collection::vec(prop_oneof![any::<u8>(), Just(0x7f)], 0..60),
         elements in prop::collection::vec(any::<[u8; 2]>(), 1..20),
     ) {

@@ -364,7 +364,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn is_a_deque(steps in prop::collection::vec((0_u8..9, any::<prop::sample::Index>(), 0_usize..300), 0..60)) {
+        fn a_chunk_is_a_deque(
+            steps in prop::collection::vec((0_u8..9, any::<prop::sample::Index>(), 0_usize..300), 0..60),
+        ) {
             let (mut chunk, mut model) = (Chunk::default(), Vec::<Vec<u8>>::new());
             for (op, index, len) in steps {
                 let element = if len % 3 == 0 { len.to_string().into_bytes() } else { vec![op; len] };

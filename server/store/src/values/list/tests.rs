@@ -10,7 +10,7 @@ fn list_of(elements: &[&[u8]], enc: &Encodings) -> List {
 }
 
 #[test]
-fn converts_where_redis_does() {
+fn a_list_converts_where_redis_does() {
     let enc = Encodings::default();
     // A listpack has 7 bytes, and 81 elements of 101 bytes each: 8,188 of 8,192.
     let mut list = List::new();
@@ -36,7 +36,7 @@ fn converts_where_redis_does() {
 }
 
 #[test]
-fn what_one_command_brings_decides() {
+fn the_elements_of_one_command_decide_the_encoding() {
     let enc = Encodings::default();
     let big = [b'x'; 4096];
     assert_eq!(list_of(&[&big, &big], &enc).encoding(), Encoding::Quicklist);
@@ -145,7 +145,7 @@ fn apply(op: Op, list: &mut List, model: &mut Vec<Vec<u8>>, enc: &Encodings) -> 
 
 proptest! {
     #[test]
-    fn is_a_vector(
+    fn a_list_is_a_vector(
         ops in ops(),
         size in prop_oneof![Just(-2_i64), Just(-1), 0_i64..20],
         cut in any::<prop::sample::Index>(),

@@ -13,7 +13,7 @@ fn set_of(members: impl IntoIterator<Item = String>, enc: &Encodings) -> Set {
 }
 
 #[test]
-fn converts_where_redis_does() {
+fn a_set_converts_where_redis_does() {
     let enc = Encodings::default();
     let mut set = set_of((0..512).map(|n| n.to_string()), &enc);
     assert_eq!(set.encoding(), Encoding::Intset);
@@ -34,7 +34,7 @@ fn converts_where_redis_does() {
 }
 
 #[test]
-fn what_one_command_brings_decides_too() {
+fn the_members_of_one_command_decide_the_encoding() {
     let enc = Encodings::default();
     assert_eq!(Set::for_members(b"1", 512, &enc).encoding(), Encoding::Intset);
     assert_eq!(Set::for_members(b"1", 513, &enc).encoding(), Encoding::Hashtable);
@@ -58,7 +58,9 @@ fn members() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn is_a_set(steps in prop::collection::vec((0_u8..5, members(), any::<prop::sample::Index>()), 0..60)) {
+    fn a_set_is_a_set_of_byte_strings(
+        steps in prop::collection::vec((0_u8..5, members(), any::<prop::sample::Index>()), 0..60),
+    ) {
         let enc = Encodings {
             set_max_intset_entries: 6,
             set_max_listpack_entries: 8,

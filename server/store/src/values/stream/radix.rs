@@ -119,7 +119,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn keys_come_and_go(ids in prop::collection::vec(id(), 1..40)) {
+        fn keys_are_inserted_and_removed(ids in prop::collection::vec(id(), 1..40)) {
             let (mut set, mut nodes) = (BTreeSet::new(), 1);
             for id in ids {
                 if set.insert(id) {

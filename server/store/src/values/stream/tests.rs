@@ -179,7 +179,7 @@ fn memory_is_counted_as_it_grows_and_shrinks() {
 }
 
 #[test]
-fn what_a_group_holds_is_counted_when_it_was_changed() {
+fn the_memory_of_a_group_is_counted_after_a_change() {
     let mut stream = Stream::new();
     assert!(stream.groups.add(b"group", Group::new(StreamId::MIN, None)));
     assert!(!stream.groups.add(b"group", Group::new(StreamId::MIN, None)));

@@ -138,7 +138,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn texts_come_back(texts in prop::collection::vec(prop_oneof![
+        fn texts_are_read_back(texts in prop::collection::vec(prop_oneof![
             any::<i64>().prop_map(|value| value.to_string().into_bytes()),
             (-300_i64..300).prop_map(|value| value.to_string().into_bytes()),
             prop::collection::vec(any::<u8>(), 0..200),
@@ -153,7 +153,7 @@ mod tests {
         }
 
         #[test]
-        fn numbers_come_back_from_both_ends(
+        fn numbers_are_read_back_from_both_ends(
             number in prop_oneof![any::<u64>(), 0_u64..40_000],
             len in 0_usize..(1 << 32),
         ) {

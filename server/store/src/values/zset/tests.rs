@@ -9,7 +9,7 @@ fn small() -> Encodings {
 }
 
 #[test]
-fn converts_where_redis_does() {
+fn a_sorted_set_converts_where_redis_does() {
     let enc = Encodings::default();
     let mut zset = ZSet::new();
     for n in 0..128 {
@@ -109,7 +109,7 @@ fn check(zset: &ZSet, model: &Model, min: f64, max: f64) -> Result<(), TestCaseE
 
 proptest! {
     #[test]
-    fn is_a_sorted_map(
+    fn a_sorted_set_is_a_sorted_map(
         steps in prop::collection::vec((0_u8..10, 0_usize..24, scores(), any::<prop::sample::Index>()), 0..60),
         (min, max) in (scores(), scores()),
     ) {

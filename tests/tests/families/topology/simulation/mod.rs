@@ -19,7 +19,7 @@ fn play(shape: Shape, seed: u64, steps: usize) -> Told {
     let mut play = Play::new(shape, seed);
     (0..steps).for_each(|_| play.step());
     play.heal();
-    play.told()
+    play.into_record()
 }
 
 /// Many plays. Every kind of event must occur in at least one of them.
@@ -40,7 +40,7 @@ fn replicas_are_prefixes_of_their_master_and_agree_after_healing() {
 }
 
 #[test]
-fn replicas_that_sentinels_watch_are_prefixes_and_agree_after_healing() {
+fn replicas_with_sentinels_are_prefixes_and_agree_after_healing() {
     play_many(SENTINELS, 8, 100);
 }
 
@@ -80,7 +80,7 @@ fn replicas_and_sentinels_are_whole_again_after_any_faults_and_resets() {
 }
 
 #[test]
-fn what_a_partition_holds_between_nodes_does_not_arrive_after_a_reset() {
+fn messages_held_by_a_partition_do_not_arrive_after_a_reset() {
     for asked in 0..CLUSTER.servers() {
         let mut walk = Walk::new(CLUSTER, 1);
         for line in ["FAULT.PARTITION NODES 3", "FAULT.FAILOVER 3", "CONTROL.RESET"] {
@@ -91,7 +91,7 @@ fn what_a_partition_holds_between_nodes_does_not_arrive_after_a_reset() {
 }
 
 #[test]
-fn a_node_that_has_not_heard_of_a_failover_gets_the_slots_by_another() {
+fn a_node_that_missed_a_failover_gets_the_slots_by_another_one() {
     let mut walk = Walk::new(Shape::Cluster(2, 2), 1);
     // Servers 3 and 5 are the replicas of server 1.
     for line in ["FAULT.PARTITION NODES 3 FROM 5", "FAULT.FAILOVER 3", "FAULT.FAILOVER 5"] {

@@ -82,7 +82,7 @@ impl Play {
                 assert_eq!(set.as_deref(), Some("+OK\r\n"));
             }
         }
-        play.look();
+        play.compare_servers();
         play.told.failovers = 0;
         play
     }
@@ -146,7 +146,7 @@ impl Play {
             95..97 => self.hang_or_resume(),
             _ => self.fail_over(),
         }
-        self.look();
+        self.compare_servers();
     }
 
     fn steer(&mut self, line: &str) {
@@ -295,7 +295,7 @@ impl Play {
     }
 
     /// Compares all servers, and checks the answers to waiting clients.
-    fn look(&mut self) {
+    fn compare_servers(&mut self) {
         let Some(now_ms) = self.now_ms() else { return };
         let roles: Vec<Option<Role>> = (0..self.shape.holders()).map(|node| self.role(node)).collect();
         for (node, role) in roles.iter().enumerate() {
@@ -393,7 +393,7 @@ impl Play {
         for _ in 0..TURNS_TO_HEAL {
             self.step += 1;
             self.steer("CLOCK.ADVANCE 10000");
-            self.look();
+            self.compare_servers();
         }
         let roles: Vec<Role> = (0..self.shape.holders()).filter_map(|node| self.role(node)).collect();
         let masters: Vec<&Role> = roles.iter().filter(|role| role.is_master).collect();
@@ -422,7 +422,7 @@ impl Play {
     }
 
     /// Returns the record of the play.
-    pub(super) fn told(mut self) -> Told {
+    pub(super) fn into_record(mut self) -> Told {
         for node in 0..self.shape.holders() {
             for line in ["LOCK.HISTORY FORMAT JSON", "INFO replication", "DEBUG DIGEST"] {
                 self.ask(node, line);

@@ -175,7 +175,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn is_what_sets_say(
+        fn combining_equals_a_naive_model(
             owners in prop::collection::vec((owner(), -2_i8..3), 1..6),
             aggregate in prop_oneof![Just(Aggregate::Sum), Just(Aggregate::Min), Just(Aggregate::Max)],
         ) {

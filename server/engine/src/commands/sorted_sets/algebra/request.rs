@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_as_the_real_server_tells_it() {
+    fn errors_equal_those_of_redis() {
         for (line, error) in [
             ("weights 1", errors::SYNTAX),
             ("weights 1 x", errors::WEIGHT_NOT_A_FLOAT),

@@ -38,7 +38,7 @@ fn number(reply: &[u8], name: &str) -> usize {
 }
 
 #[test]
-fn a_replica_that_is_cut_is_sent_nothing_of_the_stream_behind_what_it_lacks() {
+fn a_disconnected_replica_gets_no_later_part_of_the_stream() {
     let (mut master, client, replica) = master("512kb 0 0");
     write(&mut master, client, &[("a", 100_000), ("c", 1), ("b", 1_000_000), ("d", 1)]);
     assert_eq!(master.sessions().get(replica).closing(), Some(Closing::Now));
@@ -50,7 +50,7 @@ fn a_replica_that_is_cut_is_sent_nothing_of_the_stream_behind_what_it_lacks() {
 }
 
 #[test]
-fn a_replica_that_was_fed_has_what_it_was_fed_in_its_buffers() {
+fn sent_parts_of_the_stream_count_in_the_replicas_buffers() {
     let (mut master, client, replica) = master("0 0 0");
     let outside =
         |master: &Engine| master.memory_parts().usage().clients - master.memory_parts().of_replicas();
@@ -68,7 +68,7 @@ fn a_replica_that_was_fed_has_what_it_was_fed_in_its_buffers() {
 }
 
 #[test]
-fn clients_are_shown_what_a_replica_lacks() {
+fn client_list_shows_the_unsent_stream_of_a_replica() {
     let (mut master, client, replica) = master("0 0 0");
     write(&mut master, client, &[("a", 100_000), ("c", 1), ("b", 250_000)]);
     let id = master.sessions().get(replica).id;
@@ -95,7 +95,7 @@ fn a_large_change_is_not_copied_for_a_replica() {
 }
 
 /// Returns the sessions whose connections are woken.
-fn told(master: &mut Engine) -> Vec<u64> {
+fn woken_sessions(master: &mut Engine) -> Vec<u64> {
     let mut told = Vec::new();
     loop {
         match master.poll_output() {
@@ -107,7 +107,7 @@ fn told(master: &mut Engine) -> Vec<u64> {
 }
 
 #[test]
-fn the_connection_of_a_replica_that_is_found_over_its_hard_limit_is_told() {
+fn the_connection_of_a_replica_over_its_hard_limit_is_woken_to_close() {
     let (mut master, client, replica) = master("1mb 0 0");
     let id = master.sessions().get(replica).id;
     write(&mut master, client, &[("a", 60_000), ("b", 20_000)]);
@@ -118,17 +118,17 @@ fn the_connection_of_a_replica_that_is_found_over_its_hard_limit_is_told() {
     while master.replication.unsent(master.sessions().get(replica)) < 1 << 20 {
         write(&mut master, client, &[("c", 1000)]);
         master.sessions_mut().acknowledge_wake(replica);
-        told(&mut master);
+        woken_sessions(&mut master);
     }
     assert_eq!(master.sessions().get(replica).closing(), None, "its limits are due once a block");
     let order = master.keyspace.next_order();
     master.part_timer_fired(Timer { kind: TimerKind::Replication, client: 0, order });
     assert_eq!(master.sessions().get(replica).closing(), Some(Closing::Now));
-    assert_eq!(told(&mut master), [id]);
+    assert_eq!(woken_sessions(&mut master), [id]);
 }
 
 #[test]
-fn a_replica_that_comes_back_is_sent_the_whole_backlog_whatever_its_hard_limit() {
+fn a_returning_replica_gets_the_whole_backlog_despite_its_hard_limit() {
     let (mut master, client, replica) = master("16kb 0 0");
     ask(&mut master, client, "CONFIG SET repl-backlog-size 100kb");
     master.disconnect(replica);
@@ -149,7 +149,7 @@ fn a_replica_that_comes_back_is_sent_the_whole_backlog_whatever_its_hard_limit()
 }
 
 #[test]
-fn a_replica_may_leave_the_size_of_the_backlog_unread_whatever_its_hard_limit() {
+fn the_hard_limit_of_a_replica_is_at_least_the_backlog_size() {
     let (mut master, client, replica) = master("100kb 0 0");
     ask(&mut master, client, "CONFIG SET repl-backlog-size 1mb");
     write(&mut master, client, &[("a", 300_000), ("b", 300_000), ("c", 300_000)]);
@@ -159,7 +159,7 @@ fn a_replica_may_leave_the_size_of_the_backlog_unread_whatever_its_hard_limit() 
 }
 
 #[test]
-fn the_time_over_the_soft_limit_begins_when_a_replica_no_longer_keeps_up() {
+fn the_soft_limit_time_begins_when_a_replica_falls_behind() {
     let (mut master, client, replica) = master("0 66kb 60");
     write(&mut master, client, &[("a", 60_000)]);
     assert_eq!(master.sessions().get(replica).over_soft_since, None);
@@ -168,7 +168,7 @@ fn the_time_over_the_soft_limit_begins_when_a_replica_no_longer_keeps_up() {
 }
 
 #[test]
-fn a_replica_over_its_soft_limit_is_found_when_the_stream_does_not_go_on() {
+fn a_replica_over_its_soft_limit_is_found_on_an_idle_stream() {
     let (mut master, client, replica) = master("0 90kb 60");
     write(&mut master, client, &[("a", 70_000), ("b", 30_000)]);
     master.change_replication(|control| control.look_at_replicas());
@@ -176,7 +176,7 @@ fn a_replica_over_its_soft_limit_is_found_when_the_stream_does_not_go_on() {
 }
 
 #[test]
-fn an_acknowledgement_does_not_end_the_time_that_a_replica_is_over_its_soft_limit() {
+fn an_acknowledgement_does_not_reset_the_soft_limit_time() {
     let (mut master, client, replica) = master("0 200kb 60");
     let mut output = Outbox::default();
     write(&mut master, client, &[("a", 100_000)]);
@@ -333,6 +333,6 @@ fn check(reader: &Reader, from: usize, (begin, stream): (usize, &[u8]), seed: u6
 }
 
 #[test]
-fn each_replica_reads_the_whole_stream_however_it_reads() {
+fn each_replica_reads_the_whole_stream_in_any_pieces() {
     (0..10).for_each(read_as_decided);
 }

@@ -29,7 +29,7 @@ mod tests {
     use super::quote;
 
     #[test]
-    fn what_would_end_a_text_is_escaped() {
+    fn special_characters_of_a_text_are_escaped() {
         let mut quoted = String::new();
         quote(&mut quoted, b"a\"b\\c\n\r\t\x01\x7f\xff");
         assert_eq!(quoted, "\"a\\\"b\\\\c\\n\\r\\t\\u0001\\u007f\u{fffd}\"");

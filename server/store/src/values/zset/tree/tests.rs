@@ -35,7 +35,7 @@ fn items(scores: impl Iterator<Item = u32>) -> Tree {
 }
 
 #[test]
-fn grows_and_shrinks_through_several_levels() {
+fn a_tree_grows_and_shrinks_through_several_levels() {
     let mut tree = items((0..20_000).map(|n| n * 7919 % 20_000));
     check(&tree.root, true);
     assert!(all(&tree).iter().map(|item| item.position).eq(0..20_000));
@@ -75,7 +75,7 @@ fn growing_in_order_fills_the_leaves() {
 
 proptest! {
     #[test]
-    fn is_a_sorted_vector(
+    fn a_tree_is_a_sorted_vector(
         start in 0_u32..3000,
         steps in prop::collection::vec((0_u8..5, 0_u32..3000), 0..1500),
     ) {
