@@ -19,7 +19,7 @@ const LONG_RUNS: [u64; 2] = [4_000, 52_000];
 const TOLERANCE: u64 = 5;
 const RENEW: &str = "RENEW_INSTRUCTIONS";
 
-/// A parameter that costs instructions if its value is `yes`, a stream, and the allowed cost in percent compared with `no`.
+/// A parameter that costs instructions if its value is `yes`, a stream, and the allowed cost in percent.
 const COSTS: &[(&str, &str, u64)] = &[
     ("lock-ledger", "get", 1),
     ("lock-ledger", "set", 1),
