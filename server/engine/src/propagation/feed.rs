@@ -240,7 +240,7 @@ impl Collected {
         {
             self.pending.forget_last(db, key);
         }
-        if !words.is_empty() && !(for_7_0 && is_of_fields) {
+        if !(words.is_empty() || for_7_0 && is_of_fields) {
             self.add(db, words, is_own);
             self.unit.note_form(words);
         }
