@@ -93,7 +93,7 @@ fn bad_requests_are_refused_and_change_nothing() {
         ("SEM.ACQUIRE k a PRIORITY x", number),
         ("SEM.ACQUIRE k a IDS IDS", "-ERR syntax error: 'IDS' is given twice"),
         ("SEM.ACQUIRE k a BARGE BARGE", "-ERR syntax error: 'BARGE' is given twice"),
-        ("SEM.ACQUIRE k a PERMITS 10001 IDS", "-ERR PERMITS must be at most 10000 with IDS, not *"),
+        ("SEM.ACQUIRE k a PERMITS 10001 IDS", "-ERR PERMITS must be at most 10000 with IDS, not 10001"),
         (
             "SEM.ACQUIRE k a SOON 1",
             "-ERR syntax error: expected PERMITS, SESSION, PING, PX, IDS, BLOCK, PRIORITY or BARGE, found 'SOON'",
