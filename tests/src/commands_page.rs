@@ -5,13 +5,11 @@ use crate::differences::table::FieldDifference;
 use crate::ours;
 use crate::pair::{Claim, Difference};
 use crate::redis_commands;
+use crate::reference;
 use lockwheel_engine::spec::Command;
 use lockwheel_engine::spec::syntax::Syntax;
 use std::fmt::Write;
 use std::path::PathBuf;
-
-/// Our own groups, each with its display name.
-const OWN_GROUPS: [(&str, &str); 2] = [("lock", "locks"), ("control", "clocks, waits and faults")];
 
 /// The path of the page.
 pub fn path() -> PathBuf {
@@ -34,7 +32,15 @@ pub fn text() -> String {
         count(false),
         count(true),
     );
-    for (group, title) in OWN_GROUPS.into_iter().chain(redis_commands::GROUPS) {
+    line(&mut text, format_args!("\n## Commands of Lockwheel\n"));
+    line(
+        &mut text,
+        format_args!(
+            "The reference describes each of them with its options, reply, errors and an example:\n"
+        ),
+    );
+    text.push_str(&reference::links());
+    for (group, title) in redis_commands::GROUPS {
         write_group(group, title, &mut text);
     }
     write_differences(&mut text);
@@ -62,7 +68,7 @@ fn write_group(group: &str, title: &str, text: &mut String) {
 
 /// Whether no Redis has the command: our own families, and the protocol between the nodes of a cluster.
 fn is_own(command: &Command) -> bool {
-    OWN_GROUPS.iter().any(|(group, _)| *group == command.spec.group) || command.name == "cluster|gossip"
+    command.spec.is_own() || command.name == "cluster|gossip"
 }
 
 /// Whether the page lists the command. A container is represented by its subcommands, and each container has a HELP.

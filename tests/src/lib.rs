@@ -25,6 +25,7 @@ pub mod redis_commands;
 pub mod redis_server;
 pub mod redisson;
 pub mod redisson_scripts;
+pub mod reference;
 pub mod reply;
 pub mod rng;
 pub mod shapes;

@@ -3,7 +3,9 @@
 
 use crate::blocks;
 use lockwheel_tests::ours;
+use lockwheel_tests::pages::Block;
 use lockwheel_tests::redis_server::{find_in_path, is_wanted, skip};
+use lockwheel_tests::reference::{self, INTRODUCTION_OF_TOPOLOGY, Started};
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -12,7 +14,12 @@ const PROMPT: &str = "127.0.0.1:6379> ";
 /// The separator between the outputs of two commands.
 const MARK: &str = "-- next --";
 /// The beginnings of lines whose number varies; all other lines must match exactly.
-const VARYING: [&str; 3] = ["\"ttl\" => (integer) ", "\"wall\" => (integer) ", "\"monotonic\" => (integer) "];
+const VARYING: [&str; 4] = [
+    "\"ttl\" => (integer) ",
+    "\"wall\" => (integer) ",
+    "\"monotonic\" => (integer) ",
+    "\"offset\" => (integer) ",
+];
 /// The beginning of an instant, and its least number of digits, if it is a reply by itself.
 const INSTANT: (&str, usize) = ("(integer) ", 13);
 
@@ -24,11 +31,19 @@ fn redis_cli() -> Option<PathBuf> {
     found
 }
 
+/// Starts the servers of a block: those of the reference's examples, or else one server in real time.
+fn start(block: &Block) -> Started {
+    if block.page.starts_with(reference::FOLDER) {
+        return reference::start(block.introduction.starts_with(INTRODUCTION_OF_TOPOLOGY));
+    }
+    Started::One(ours::server())
+}
+
 /// Returns redis-cli's output for each typed line, in a session of its own with its own server.
-fn session(program: &PathBuf, lines: &[&str]) -> Vec<String> {
-    let server = ours::server();
+fn session(program: &PathBuf, block: &Block, lines: &[&str]) -> Vec<String> {
+    let started = start(block);
     let mut child = Command::new(program)
-        .args(["-3", "--no-raw", "-p", &server.port().to_string()])
+        .args(["-3", "--no-raw", "-p", &started.addr().port().to_string()])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
@@ -82,7 +97,7 @@ fn console_blocks_show_the_actual_output() {
     for block in blocks {
         let exchanges = exchanges(&block.text);
         let commands: Vec<&str> = exchanges.iter().map(|(command, _)| *command).collect();
-        for ((command, wanted), shown) in exchanges.iter().zip(session(&program, &commands)) {
+        for ((command, wanted), shown) in exchanges.iter().zip(session(&program, &block, &commands)) {
             assert_eq!(settled(&shown), settled(wanted), "{}:{}: {command}", block.page, block.line);
         }
     }
@@ -93,7 +108,7 @@ fn redis_blocks_run_without_an_error() {
     let Some(program) = redis_cli() else { return };
     for block in blocks("redis") {
         let lines: Vec<&str> = block.text.lines().collect();
-        for (line, shown) in lines.iter().zip(session(&program, &lines)) {
+        for (line, shown) in lines.iter().zip(session(&program, &block, &lines)) {
             assert!(!shown.contains("(error)"), "{}:{}: {line}: {shown}", block.page, block.line);
         }
     }

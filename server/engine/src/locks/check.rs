@@ -13,6 +13,13 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
     row("lock.check", check)
         .flags(&[Flags::READONLY, Flags::FAST])
         .summary("Returns whether the grant with this token holds a lock.")
+        .reply("An integer: 1 if the grant with this token holds the lock, else 0.")
+        .example(&[
+            "LOCK.ACQUIRE order:42 alice PX 10000",
+            "LOCK.CHECK order:42 1",
+            "CLOCK.ADVANCE 10000",
+            "LOCK.CHECK order:42 1",
+        ])
         .help(&[
             "LOCK.CHECK <key> <token>",
             "    Return 1 if the grant with this token holds the lock, else 0.",
@@ -22,6 +29,13 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
     row("lock.assert", assert)
         .flags(&[Flags::READONLY, Flags::FAST, Flags::PRECONDITION])
         .summary("Fails unless the grant with this token holds the lock; EXEC checks it before any command.")
+        .reply("OK.")
+        .example(&[
+            "LOCK.ACQUIRE order:42 alice PX 10000",
+            "LOCK.ASSERT order:42 1",
+            "CLOCK.ADVANCE 10000",
+            "LOCK.ASSERT order:42 1",
+        ])
         .help(&[
             "LOCK.ASSERT <key> <token>",
             "    Fail unless the grant with this token holds the lock. Inside MULTI, EXEC then runs no",

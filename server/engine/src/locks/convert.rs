@@ -42,6 +42,28 @@ pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("lock.convert", -4, 
     .keys(&[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::UPDATE])])
     .about("lock", "7.2.0", "O(log N + M), N the waiters, M the owner's holds")
     .summary("Upgrades the only reader to a writer, or downgrades a writer; BLOCK waits before all others.")
+    .reply(
+        "The map of LOCK.ACQUIRE. Null if there are other readers, or if BLOCK has passed. \
+         With ASYNC, the array QUEUED and the ticket, if the request waits.",
+    )
+    .options(&[&[
+        ("SHARED", "Makes the writer a reader. The owner keeps its token."),
+        ("EXCLUSIVE", "Makes the only reader the writer."),
+        ("EX seconds", "The lease. Without EX and PX, the lease stays."),
+        ("PX milliseconds", "The lease, in milliseconds."),
+        (
+            "BLOCK milliseconds",
+            "Waits until the other readers have gone, ahead of all other waiters. 0 \
+             waits for ever.",
+        ),
+        ("TOKEN token", "Converts only the hold with this token."),
+        ("ASYNC", "Replies at once, and reports the conversion by a push (RESP3)."),
+    ]])
+    .example(&[
+        "LOCK.ACQUIRE report alice SHARED PX 10000",
+        "LOCK.CONVERT report alice EXCLUSIVE",
+        "LOCK.CONVERT report alice SHARED",
+    ])
     .help(&[
         "LOCK.CONVERT <key> <owner> SHARED|EXCLUSIVE [EX <seconds>|PX <milliseconds>] [BLOCK <milliseconds>] \
              [TOKEN <token>] [ASYNC]",
@@ -68,6 +90,7 @@ pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("lock.convert", -4, 
         "DEADLOCK another shared holder already waits for the exclusive mode: both would wait for ever",
         "ERR ASYNC reports the grant by a push message, which needs RESP3: send HELLO 3",
         "WAITQFULL this connection already waits for 1024 locks",
+        "UNBLOCKED wait ended by LOCK.CANCEL",
     ])];
 
 /// A request for another mode of a hold.

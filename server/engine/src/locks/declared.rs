@@ -33,6 +33,12 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
     row("lock.mark", 2, mark)
         .about("lock", "7.2.0", "O(1)")
         .summary("Adds a line of text, chosen by the test, to the history.")
+        .reply("OK.")
+        .example(&[
+            "CONFIG SET lock-history yes",
+            "LOCK.MARK \"the second part of the test\"",
+            "AWAIT.EVENT mark",
+        ])
         .help(&["LOCK.MARK <text>", "    Add a line of your own text to the history."])
         .help_after("lock.history")
         .syntax("text")
@@ -40,6 +46,9 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
     row("lock.observe", -2, observe)
         .about("lock", "7.2.0", "O(N), N the patterns")
         .summary("Treats the keys that match a pattern as locks, whatever their form.")
+        .reply("OK. With DEL, an integer: 1 if the pattern was observed, else 0.")
+        .options(&[&[("DEL", "Ends the observation of this pattern.")]])
+        .example(&["LOCK.OBSERVE order:*", "LOCK.OBSERVE DEL order:*", "LOCK.OBSERVE DEL order:*"])
         .help(&[
             "LOCK.OBSERVE [DEL] <pattern>",
             "    Treat keys that match the pattern as locks: each field of a hash is an owner, and so is the",
@@ -56,6 +65,12 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .keys(&[KeySpec::one(1, &[KeyFlags::RO])])
         .about("lock", "7.2.0", "O(log N), N the open sections")
         .summary("Declares that an owner has entered a critical section.")
+        .reply("The integer 1.")
+        .options(&[&[(
+            "TOKEN token",
+            "The token with which the owner works in the section. The history shows it.",
+        )]])
+        .example(&["LOCK.ENTER order:42 alice", "LOCK.LEAVE order:42 alice"])
         .help(&[
             "LOCK.ENTER <key> <owner> [TOKEN <token>]",
             "    Declare that an owner is in the critical section of a key. LOCK.VERIFY reports two owners",
@@ -74,6 +89,8 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .keys(&[KeySpec::one(1, &[KeyFlags::RO])])
         .about("lock", "7.2.0", "O(log N), N the open sections")
         .summary("Declares that an owner has left a critical section.")
+        .reply("An integer: 1, or 0 if the owner was not in the section.")
+        .example(&["LOCK.ENTER order:42 alice", "LOCK.LEAVE order:42 alice", "LOCK.LEAVE order:42 alice"])
         .help(&[
             "LOCK.LEAVE <key> <owner>",
             "    Declare that an owner has left the section. Return 0 if the owner was not in it.",

@@ -30,6 +30,17 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.forceunlock", -2, 
     .keys(&[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::DELETE])])
     .about("lock", "7.2.0", "O(N), N the holders")
     .summary("Takes a lock away from all its holders, or from the holder with this token or name.")
+    .reply("An integer: the number of holders that have lost the lock.")
+    .options(&[&[
+        ("TOKEN token", "Takes the lock only from the holder with this token."),
+        ("OWNER owner", "Takes the lock only from this owner."),
+        ("REASON text", "A text for the holders, which get it by a push: up to 4096 bytes."),
+    ]])
+    .example(&[
+        "LOCK.ACQUIRE order:42 alice PX 10000",
+        "LOCK.FORCEUNLOCK order:42 REASON \"host 7 is down\"",
+        "LOCK.RELEASE order:42 alice",
+    ])
     .help(&[
         "LOCK.FORCEUNLOCK <key> [TOKEN <token>|OWNER <owner>] [REASON <text>]",
         "    Take a lock away from its holders, or from the holder with this token or name. Return how many",

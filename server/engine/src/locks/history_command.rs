@@ -27,6 +27,21 @@ pub(super) const ROWS: &[Row<HistoryHandler>] = &[Row::new("lock.history", -1, h
     .categories(&["lock", "control"])
     .about("lock", "7.2.0", "O(N), N the entries of the history")
     .summary("Returns the recorded events of locks and of the clients that use them, in order.")
+    .reply(
+        "A map: `first` and `last`, the numbers of entries; `truncated`, 1 if older entries \
+         have gone; `entries`, an array of maps. With FORMAT JSON or EDN, a text.",
+    )
+    .options(&[&[
+        ("KEY pattern", "Only entries of keys that match this glob pattern."),
+        ("OWNER pattern", "Only entries of owners that match this glob pattern."),
+        ("SINCE seq", "Only entries after the one with this number."),
+        ("COUNT count", "At most this many entries, the first ones."),
+        ("FORMAT", "Followed by the form of the reply."),
+        ("MAP", "Maps. This is the default."),
+        ("JSON", "One JSON text."),
+        ("EDN", "The history format of Jepsen."),
+    ]])
+    .example(&["CONFIG SET lock-history yes", "LOCK.ACQUIRE order:42 alice PX 10000", "LOCK.HISTORY COUNT 1"])
     .help(&[
         "LOCK.HISTORY [KEY <pattern>] [OWNER <pattern>] [SINCE <seq>] [COUNT <count>] [FORMAT MAP|JSON|EDN]",
         "    Return the events of locks, after the entry SINCE. EDN is the history format of Jepsen.",

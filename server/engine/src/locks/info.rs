@@ -33,6 +33,21 @@ pub(super) const LISTENING_ROWS: &[Row<ListeningHandler>] =
             "O(N), N the holders, the waiters and the patterns that clients are subscribed to",
         )
         .summary("Returns a lock's holders, native or of Redisson, the time that is left, and the waiters.")
+        .reply(
+            "A map: `mode`, `layout` and `ttl` of the lock, `holders` and `waiters`, each an \
+             array of maps. `delay` only while one runs. The `ttl` is in the form of PTTL. A key \
+             without a lock has no holders.",
+        )
+        .options(&[&[(
+            "FULL",
+            "Adds the lease and session of each holder, the position and priority of \
+             each waiter, `delay`, `grants` and `predecessor`.",
+        )]])
+        .example(&[
+            "LOCK.ACQUIRE order:42 alice PX 10000",
+            "LOCK.ACQUIRE order:42 bob PX 10000 ASYNC",
+            "LOCK.INFO order:42",
+        ])
         .help(&[
             "LOCK.INFO <key> [FULL]",
             "    Return the holders of the lock, the time that is left, and the waiters. FULL: also the",

@@ -23,6 +23,12 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.mrelease", -4, rel
     .keys(&[KeySpec::counted(1, &[KeyFlags::RW, KeyFlags::DELETE])])
     .about("lock", "7.2.0", "O(N log N), N the keys")
     .summary("Releases one hold of each of several locks, or none if the owner does not hold all.")
+    .reply("An array of integers: for each key, the holds that the owner has left.")
+    .example(&[
+        "LOCK.MACQUIRE 2 room:1 room:2 alice",
+        "LOCK.MRELEASE 2 room:1 room:2 alice",
+        "LOCK.MRELEASE 2 room:1 room:2 alice",
+    ])
     .help(&[
         "LOCK.MRELEASE <numkeys> <key> [<key> ...] <owner>",
         "    Release one hold of each lock, or none if the owner does not hold all. Return the holds left.",

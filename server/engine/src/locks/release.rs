@@ -31,6 +31,18 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.release", -3, rele
     .keys(&[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::DELETE])])
     .about("lock", "7.2.0", "O(1)")
     .summary("Releases one hold of a lock, or all; the release of the last hold wakes the next waiter.")
+    .reply("An integer: the holds that the owner has left.")
+    .options(&[&[
+        ("SHARED", "Releases a hold for reading."),
+        ("EXCLUSIVE", "Releases a hold for writing. An owner with both must name the mode."),
+        ("ALL", "Releases all holds of the owner."),
+        ("TOKEN token", "Releases only a hold with this token."),
+    ]])
+    .example(&[
+        "LOCK.ACQUIRE order:42 alice PX 10000",
+        "LOCK.RELEASE order:42 alice TOKEN 1",
+        "LOCK.RELEASE order:42 alice",
+    ])
     .help(&[
         "LOCK.RELEASE <key> <owner> [SHARED|EXCLUSIVE] [ALL] [TOKEN <token>]",
         "    Release one hold, or all; with TOKEN only holds of that grant. An owner that both reads and",

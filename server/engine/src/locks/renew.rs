@@ -29,6 +29,22 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.renew", -6, renew 
     .keys(&[KeySpec::counted(1, &[KeyFlags::RW, KeyFlags::UPDATE])])
     .about("lock", "7.2.0", "O(N), N the keys")
     .summary("Sets the leases of locks that an owner holds; with GT only extends them.")
+    .reply(
+        "An array of integers: for each key, 1 if the lease was set, and 0 if the owner does \
+         not hold the lock or GT keeps the lease.",
+    )
+    .options(&[&[
+        ("EX seconds", "The lease, counted from now."),
+        ("PX milliseconds", "The lease in milliseconds, counted from now."),
+        ("GT", "Sets the lease only if it becomes longer."),
+        ("TOKEN token", "Renews only a hold with this token."),
+    ]])
+    .example(&[
+        "LOCK.ACQUIRE order:42 alice PX 10000",
+        "LOCK.RENEW 2 order:42 order:43 alice PX 20000",
+        "PTTL order:42",
+        "LOCK.RENEW 1 order:42 alice PX 5000 GT",
+    ])
     .help(&[
         "LOCK.RENEW <numkeys> <key> [<key> ...] <owner> EX <seconds>|PX <milliseconds> [GT] \
              [TOKEN <token>]",

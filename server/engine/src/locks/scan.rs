@@ -38,6 +38,16 @@ pub(super) const LISTENING_ROWS: &[Row<ListeningHandler>] = &[Row::new(
              N the keys that are waited for",
 )
 .summary("Iterates over the keys that are held as locks, or that have waiters, a page at a time.")
+.reply("An array of two: the cursor of the next call, 0 at the end, and an array of keys.")
+.options(&[&[
+    ("MATCH pattern", "Only keys that match this glob pattern."),
+    ("OWNER owner", "Only locks that this owner holds."),
+    ("STATE", "Followed by HELD or WAITED."),
+    ("HELD", "Keys that are held as locks. This is the default."),
+    ("WAITED", "Keys that have waiters, whether held or free."),
+    ("COUNT count", "The number of keys that a call visits, 10 by default."),
+]])
+.example(&["LOCK.ACQUIRE order:42 alice PX 10000", "LOCK.SCAN 0", "LOCK.SCAN 0 STATE WAITED"])
 .help(&[
     "LOCK.SCAN <cursor> [MATCH <pattern>] [OWNER <owner>] [STATE HELD|WAITED] [COUNT <count>]",
     "    Iterate over the keys that are held as locks, as SCAN does. WAITED: over the keys that have",

@@ -32,6 +32,18 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .keys(&[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::ACCESS, KeyFlags::UPDATE])])
         .about("lock", "7.2.0", "O(1)")
         .summary("Limits the rate of actions with the generic cell rate algorithm, as redis-cell does.")
+        .reply(
+            "An array of five integers: 1 if the action is limited, else 0; the limit; the \
+             actions that are left; the seconds until a retry, or -1; the seconds until all of \
+             the limit is left.",
+        )
+        .options(&[&[
+            ("max-burst", "The actions above the rate that are allowed at once."),
+            ("count", "The actions that are allowed in a period."),
+            ("seconds", "The length of the period."),
+            ("quantity", "The number of actions of this request, 1 by default. 0 only looks."),
+        ]])
+        .example(&["CL.THROTTLE user:123 15 30 60", "CL.THROTTLE user:123 15 30 60 16"])
         .help(&[
             "CL.THROTTLE <key> <max-burst> <count> <seconds> [<quantity>]",
             "    Limit actions to a count per period, plus a burst. Return whether this action is limited,",

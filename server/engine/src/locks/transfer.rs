@@ -28,6 +28,16 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.transfer", -4, tra
     .keys(&[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::UPDATE])])
     .about("lock", "7.2.0", "O(N), N the holds that are transferred")
     .summary("Transfers the holds of an owner to another owner, and returns the new owner's token.")
+    .reply("An integer: the token of the new owner.")
+    .options(&[&[
+        ("PX milliseconds", "The lease of the transferred holds. Without PX, the lease stays."),
+        ("TOKEN token", "Transfers only the hold with this token."),
+    ]])
+    .example(&[
+        "LOCK.ACQUIRE order:42 alice PX 10000",
+        "LOCK.TRANSFER order:42 alice bob",
+        "LOCK.RELEASE order:42 alice",
+    ])
     .help(&[
         "LOCK.TRANSFER <key> <from> <to> [PX <milliseconds>] [TOKEN <token>]",
         "    Transfer the holds of one owner to another, and return the new owner's token. TOKEN: only that",

@@ -6,7 +6,8 @@ use crate::clock::{
 };
 use crate::core::Handler;
 use crate::spec::{
-    Args, CommandError, CommandGrammar, Flags, ParsedArgs, Row, Symbol, ValidValues, errors, grammar,
+    Args, CommandError, CommandGrammar, Flags, OptionTexts, ParsedArgs, Row, Symbol, ValidValues, errors,
+    grammar,
 };
 use lockwheel_store::time::Clock;
 use std::time::Duration;
@@ -18,12 +19,34 @@ const FROM_SCRIPTS: Flags = Flags::of(&[Flags::CONTROL, Flags::NO_MULTI, Flags::
 const OUT_OF_RANGE_ERROR: &[&str] =
     &["ERR time is out of range: *", "ERR value is not an integer or out of range: *"];
 
+const STEP_ERRORS: &[&str] =
+    &["ERR time is out of range: *", "ERR value is not an integer or out of range: *", TOO_MANY_ADVANCES];
+const TOO_MANY_ADVANCES: &str = "ERR too many advances of the clock in one script";
+
 const ADVANCE_ERRORS: &[&str] = &[
     "ERR time is out of range: *",
     "ERR value is not an integer or out of range: *",
     "ERR value is out of range, must be positive: *",
     "ERR syntax error: *",
+    "ERR SETTLE is not allowed in a script",
+    TOO_MANY_ADVANCES,
 ];
+/// The replies of commands that only change the wall clock or stop the clocks.
+const WALL: &str = "An integer: the time of the wall clock, in milliseconds since 1970.";
+const WALL_OR_OK: &str =
+    "An integer: the time of the wall clock, in milliseconds since 1970. In a script, OK.";
+
+/// The options of an advance.
+const SETTLE_TEXTS: OptionTexts = &[
+    ("NOWAKE", "Does not notify the waiters of Redisson when a lock ends on the way."),
+    (
+        "SETTLE quiet-milliseconds",
+        "After each instant at which clients were sent something, waits until no command has come for \
+         that real time.",
+    ),
+    ("LIMIT milliseconds", "Bounds the advance in real time, 5000 by default."),
+];
+
 const SETTLES_IN_SCRIPT: CommandError = CommandError::text("ERR SETTLE is not allowed in a script");
 
 const fn clock_row(name: &'static str, arity: i32, handler: ClockHandler) -> Row<Handler> {
@@ -45,6 +68,12 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .flags(&[FLAGS])
         .about("control", "7.2.0", "O(1)")
         .summary("Returns the times of the wall clock and the monotonic clock, and the next deadline.")
+        .reply(
+            "A map: `mode`; `wall` in milliseconds since 1970; `monotonic` in milliseconds since \
+             the start; `offset` of the wall clock from the system's time; `next`, milliseconds \
+             until the next deadline, or null; `timers`, their number.",
+        )
+        .example(&["SET session x PX 8000", "CLOCK.INFO"])
         .help(&[
             "CLOCK.INFO",
             "    Return the times of the wall clock and the monotonic clock, the offset of the wall clock",
@@ -54,21 +83,33 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .flags(&[FLAGS, Flags::BLOCKING])
         .about("control", "7.2.0", "O(1)")
         .summary("Stops the wall clock and the monotonic clock.")
+        .reply(WALL)
+        .example(&["CLOCK.FREEZE", "SET session x PX 8000", "PTTL session"])
         .help(&["CLOCK.FREEZE", "    Stop both clocks."]),
     clock_row("clock.resume", 1, resume)
         .flags(&[FLAGS, Flags::BLOCKING])
         .about("control", "7.2.0", "O(1)")
         .summary("Lets both clocks run from their current times.")
+        .reply(WALL)
+        .example(&["CLOCK.RESUME"])
         .help(&["CLOCK.RESUME", "    Let both clocks run from their current times."]),
     clock_row("clock.reset", 1, reset)
         .flags(&[FLAGS, Flags::BLOCKING])
         .about("control", "7.2.0", "O(N), N the deadlines that fire")
         .summary("Sets the wall clock to the system's time and lets both clocks run.")
+        .reply(WALL)
+        .example(&["CLOCK.RESET"])
         .help(&["CLOCK.RESET", "    Set the wall clock to the system's time, and let both clocks run."]),
     clock_row("clock.advance", -2, advance)
         .flags(&[FROM_SCRIPTS, Flags::BLOCKING])
         .about("control", "7.2.0", "O(N), N the deadlines that fire")
         .summary("Advances both clocks, and fires each deadline on the way at its own instant.")
+        .reply(
+            "A map: `wall`, the wall clock in milliseconds since 1970; `fired`, the number of \
+             deadlines; `settled`, 0 if LIMIT has ended the advance, else 1. In a script, OK.",
+        )
+        .options(&[&[("milliseconds", "The time by which both clocks move.")], SETTLE_TEXTS])
+        .example(&["SET session x PX 8000", "CLOCK.ADVANCE 7999", "CLOCK.ADVANCE 1", "EXISTS session"])
         .help(&[
             "CLOCK.ADVANCE <milliseconds> [NOWAKE] [SETTLE <quiet-milliseconds> [LIMIT <milliseconds>]]",
             "    Advance both clocks. Each deadline on the way fires at its own instant. If a lock ends this",
@@ -83,16 +124,29 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .flags(&[FLAGS, Flags::BLOCKING])
         .about("control", "7.2.0", "O(N), N the deadlines that fire")
         .summary("Advances both clocks to the next deadline and fires it.")
+        .reply(
+            "The map of CLOCK.ADVANCE, with `what`: the deadlines that fired, each an array of \
+             its kind and its key. Null if there is no deadline.",
+        )
+        .options(&[&[("COUNT count", "Moves to this many deadlines, one after another.")], SETTLE_TEXTS])
+        .example(&["SET session x PX 8000", "CLOCK.NEXT", "CLOCK.NEXT"])
         .help(&[
             "CLOCK.NEXT [COUNT <count>] [NOWAKE] [SETTLE <quiet-milliseconds> [LIMIT <milliseconds>]]",
             "    Advance both clocks to the next deadline. Fire it and all others at that instant, and",
             "    return which.",
         ])
         .grammar(NEXT)
-        .errors(&["ERR syntax error: *", "ERR value is out of range, must be positive: *"]),
+        .errors(&[
+            "ERR syntax error: *",
+            "ERR value is out of range, must be positive: *",
+            "ERR value is not an integer or out of range: *",
+        ]),
     clock_row("clock.step", 2, step)
         .about("control", "7.2.0", "O(N), N the deadlines that fire")
         .summary("Moves only the wall clock, forward or backward.")
+        .reply(WALL_OR_OK)
+        .options(&[&[("milliseconds", "The time by which the wall clock moves; negative: backward.")]])
+        .example(&["SET session x PX 8000", "CLOCK.STEP -1000", "PTTL session"])
         .help(&[
             "CLOCK.STEP <milliseconds>",
             "    Move only the wall clock, as when a system's clock is set. Called from a script, it takes",
@@ -100,11 +154,14 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         ])
         .flags(&[FROM_SCRIPTS, Flags::BLOCKING])
         .syntax("milliseconds")
-        .errors(OUT_OF_RANGE_ERROR),
+        .errors(STEP_ERRORS),
     clock_row("clock.set", 2, set)
         .flags(&[FLAGS, Flags::BLOCKING])
         .about("control", "7.2.0", "O(N), N the deadlines that fire")
         .summary("Sets only the wall clock.")
+        .reply(WALL)
+        .options(&[&[("unix-time-milliseconds", "The new time, in milliseconds since 1970.")]])
+        .example(&["CLOCK.SET 1893456060000", "TIME"])
         .help(&["CLOCK.SET <unix-time-milliseconds>", "    Set only the wall clock."])
         .syntax("unix-time-milliseconds")
         .errors(OUT_OF_RANGE_ERROR),

@@ -18,11 +18,19 @@ pub(super) fn write(command: &Command, reply: &mut dyn Reply) {
         ("complexity", row.complexity),
     ];
     let texts = || texts.into_iter().filter(|(_, text)| !text.is_empty());
-    let lists =
-        [flags.is_empty(), row.history.is_empty(), arguments.is_empty(), command.subcommands.is_empty()];
-    let lists = lists.into_iter().filter(|is_empty| !is_empty).count();
+    // COMMAND DOCS of Redis has no such fields. Only our own commands have them.
+    let (reply_text, errors) = if row.is_own() { (row.reply, row.errors) } else { ("", [].as_slice()) };
+    let is_empty = [
+        flags.is_empty(),
+        row.history.is_empty(),
+        arguments.is_empty(),
+        reply_text.is_empty(),
+        errors.is_empty(),
+        command.subcommands.is_empty(),
+    ];
+    let others = is_empty.into_iter().filter(|is_empty| !is_empty).count();
     reply.bulk(command.name.as_bytes());
-    reply.map(texts().count() + 2 * row.deprecated.iter().count() + lists);
+    reply.map(texts().count() + 2 * row.deprecated.iter().count() + others);
     texts().for_each(|(field, text)| write_text(field, text, reply));
     write_flags("doc_flags", &flags, reply);
     if let Some((since, replaced_by)) = row.deprecated {
@@ -31,6 +39,10 @@ pub(super) fn write(command: &Command, reply: &mut dyn Reply) {
     }
     write_history(row, reply);
     write_arguments(&arguments, reply);
+    if !reply_text.is_empty() {
+        write_text("reply_description", reply_text, reply);
+    }
+    write_errors(errors, reply);
     if !command.subcommands.is_empty() {
         reply.bulk(b"subcommands");
         reply.map(command.subcommands.len());
@@ -55,6 +67,16 @@ fn write_history(row: &Spec, reply: &mut dyn Reply) {
         reply.bulk(version.as_bytes());
         reply.bulk(change.as_bytes());
     }
+}
+
+/// Writes the errors of a command of our own. Writes nothing if there are none.
+fn write_errors(errors: &[&str], reply: &mut dyn Reply) {
+    if errors.is_empty() {
+        return;
+    }
+    reply.bulk(b"errors");
+    reply.array(errors.len());
+    errors.iter().for_each(|error| reply.bulk(error.as_bytes()));
 }
 
 /// Writes a list of arguments. Writes nothing if there are none.

@@ -15,6 +15,13 @@ pub(super) const ROWS: &[Row<Handler>] = &[
     row("control.reset", -1, Handler::Server(&ServerHandler::Reset(reset)))
         .about("control", "7.2.0", "O(N), N the clients and what scripts and locks have left behind")
         .summary("Restores the state at the server's start, except for client ids and the monotonic clock.")
+        .reply("OK.")
+        .options(&[&[(
+            "KEEPCLIENTS",
+            "Keeps the other clients connected and subscribed. Their waits end as if \
+             timed out.",
+        )]])
+        .example(&["SET session x", "CONTROL.RESET", "EXISTS session"])
         .help(&[
             "CONTROL.RESET [KEEPCLIENTS]",
             "    Restore the state at the start: keys, scripts, functions, tokens of locks, statistics,",

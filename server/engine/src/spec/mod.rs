@@ -48,7 +48,7 @@ pub(crate) use id::PerCommand;
 pub use keys::{Begin, Find, Key, KeyFinder, KeySpec};
 pub use nearest::{nearest, suggestion};
 pub use registry::{Command, CommandTable, Registration};
-pub use row::{Row, Secrets, Spec};
+pub use row::{OptionTexts, Row, Secrets, Spec};
 pub(crate) use since::Newer;
 pub use since::{Before, Refusing};
 pub(crate) use unknown::{unknown_command, unknown_or_arity, unknown_subcommand, wrong_arity};

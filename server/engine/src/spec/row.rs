@@ -11,6 +11,9 @@ use super::version::Version;
 /// The positions of secret arguments, in a request with the right number of arguments.
 pub type Secrets = fn(Args<'_>) -> Vec<usize>;
 
+/// Arguments and options of a command as its synopsis names them (`PX milliseconds`), each with its meaning.
+pub type OptionTexts = &'static [(&'static str, &'static str)];
+
 /// The definition of a command, without its handler.
 #[derive(Clone, Copy, Debug)]
 pub struct Spec {
@@ -58,6 +61,14 @@ pub struct Spec {
     pub tips: &'static [&'static str],
     /// The handler's own errors, besides arity and wrong type.
     pub errors: &'static [&'static str],
+    /// The reply of a command of our own: its type and its meaning, in plain sentences. A map is an array of names and
+    /// values in RESP2.
+    pub reply: &'static str,
+    /// The meaning of the arguments and options of a command of our own, in groups that commands may share.
+    pub options: &'static [OptionTexts],
+    /// Requests that show a command of our own, as typed in redis-cli. They begin with an empty server whose clock
+    /// stands still. The pages of the reference show them with their replies.
+    pub example: &'static [&'static str],
     /// The lines of HELP: the form of the command, and an explanation.
     pub help: &'static [&'static str],
     /// The row whose HELP lines come before those of this row, if that is not the previous row.
@@ -81,7 +92,7 @@ impl Spec {
     }
 
     /// Whether Redis does not have the command.
-    fn is_own(&self) -> bool {
+    pub fn is_own(&self) -> bool {
         OWN_GROUPS.contains(&self.group)
     }
 
@@ -147,6 +158,9 @@ impl<H: Copy + 'static> Row<H> {
             secrets: None,
             tips: &[],
             errors: &[],
+            reply: "",
+            options: &[],
+            example: &[],
             help: &[],
             help_after: None,
         };
@@ -156,7 +170,7 @@ impl<H: Copy + 'static> Row<H> {
     /// The HELP of a container (`help`), or of a family whose names have a dot (`lock.help`). The answer is made of the
     /// lines in [`Spec::help`] of the other rows.
     pub const fn help_command(name: &'static str, arity: i32) -> Self {
-        Self::container(name, arity, &[])
+        Self::container(name, arity, &[]).reply("An array of lines.")
     }
 
     /// Sets the flags.
@@ -267,6 +281,24 @@ impl<H: Copy + 'static> Row<H> {
     /// Sets the handler's own errors.
     pub const fn errors(mut self, errors: &'static [&'static str]) -> Self {
         self.spec.errors = errors;
+        self
+    }
+
+    /// Sets the description of the reply.
+    pub(crate) const fn reply(mut self, reply: &'static str) -> Self {
+        self.spec.reply = reply;
+        self
+    }
+
+    /// Sets the meaning of arguments and options.
+    pub(crate) const fn options(mut self, options: &'static [OptionTexts]) -> Self {
+        self.spec.options = options;
+        self
+    }
+
+    /// Sets the requests of the example.
+    pub(crate) const fn example(mut self, requests: &'static [&'static str]) -> Self {
+        self.spec.example = requests;
         self
     }
 

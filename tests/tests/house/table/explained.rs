@@ -16,7 +16,7 @@ pub(super) fn is_own(command: &Command) -> bool {
 }
 
 /// A request as a line, if its words need no quotes.
-fn line(words: &[Vec<u8>]) -> Option<String> {
+pub(super) fn line(words: &[Vec<u8>]) -> Option<String> {
     let is_plain = |word: &Vec<u8>| {
         !word.is_empty() && word.iter().all(|byte| byte.is_ascii_graphic() && !b"\"'\\".contains(byte))
     };

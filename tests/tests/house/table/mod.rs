@@ -8,6 +8,7 @@ mod help;
 mod hints;
 mod lock_rights;
 mod mistyped;
+mod own_errors;
 mod redis_8;
 mod requests;
 mod rights;

@@ -5,6 +5,7 @@ pub(super) mod grant;
 pub(super) mod grant_notices;
 mod holder;
 mod limit;
+mod option_texts;
 mod options;
 pub(super) mod refusal;
 mod several;
@@ -37,6 +38,19 @@ pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("lock.acquire", -3, 
     .reads_keys_with("getholder")
     .about("lock", "7.2.0", "O(log N), N the waiters")
     .summary("Acquires a lock for an owner, reentrantly; BLOCK waits by priority, then in order of arrival.")
+    .reply(
+        "A map: `token`; `holds`, the holds of the owner; `ttl` and `waited` in milliseconds; \
+         `predecessor`, how the last hold ended. Null if the lock is taken, or if BLOCK has \
+         passed. With GETHOLDER, a map with `holder`, `ttl`, `position` and perhaps `data` \
+         instead of null. With ASYNC, the array QUEUED and the ticket, if the request waits.",
+    )
+    .options(option_texts::OF_ONE)
+    .example(&[
+        "LOCK.ACQUIRE order:42 alice PX 10000",
+        "LOCK.ACQUIRE order:42 bob PX 10000",
+        "LOCK.ACQUIRE order:42 bob PX 10000 GETHOLDER",
+        "LOCK.ACQUIRE order:42 bob PX 10000 ASYNC",
+    ])
     .help(&[
         "LOCK.ACQUIRE <key> <owner> [EX <seconds>|PX <milliseconds>] [BLOCK <milliseconds>] \
              [PRIORITY <priority>] [SHARED|EXCLUSIVE|FAIR] [NOREENTER|MAXHOLDS <count>] [FENCED] \
@@ -77,6 +91,9 @@ pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("lock.acquire", -3, 
         "HOLDLIMIT this owner already holds the lock *",
         "ERR increment or decrement would overflow",
         "DEADLOCK *",
+        "ERR this resource accepts tokens of the *",
+        "ERR the names of the resource and its lock are too long: a resource takes at most 4194304 bytes",
+        "UNBLOCKED wait ended by LOCK.CANCEL",
     ])];
 
 fn acquire(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOutcome {

@@ -12,7 +12,7 @@ use super::grant::{check_fence, grant};
 use super::options::{MACQUIRE, MACQUIRE_IN_ANY_MODE, Options};
 use super::refusal::{may_wait, refuse};
 use super::wait_classes::class_of_several;
-use super::{grant_notices, holder};
+use super::{grant_notices, holder, option_texts};
 use crate::spec::syntax::Shown;
 use crate::spec::{
     Answer, Args, Argument, Attempt, BlockingHandler, BlockingOutcome, CommandError, Flags, Flow, KeySpec,
@@ -37,6 +37,18 @@ pub(in crate::locks) const ROWS: &[Row<BlockingHandler>] =
         .reads_keys_with("getholder")
         .about("lock", "7.2.0", "O(N log M), N the keys, M the waiters")
         .summary("Acquires several locks for an owner, all of them or none; with BLOCK waits for them.")
+        .reply(
+            "A map: `tokens`, one for each key, in the order of the keys; `waited` in \
+             milliseconds. Null, GETHOLDER and ASYNC are as in LOCK.ACQUIRE; the map of GETHOLDER \
+             also has the `key` of the lock that is taken.",
+        )
+        .options(option_texts::OF_SEVERAL)
+        .example(&[
+            "LOCK.ACQUIRE room:2 alice PX 5000",
+            "LOCK.MACQUIRE 2 room:1 room:2 bob PX 10000",
+            "CLOCK.ADVANCE 5000",
+            "LOCK.MACQUIRE 2 room:1 room:2 bob PX 10000",
+        ])
         .help(&[
             "LOCK.MACQUIRE <numkeys> <key> [<key> ...] <owner> [<option> ...]",
             "    Acquire several locks, all of them or none, with the options of LOCK.ACQUIRE. A waiter has",
@@ -66,6 +78,10 @@ pub(in crate::locks) const ROWS: &[Row<BlockingHandler>] =
             "HOLDLIMIT this owner already holds the lock *",
             "ERR increment or decrement would overflow",
             "DEADLOCK *",
+            "DEADLOCK this owner holds the lock in shared mode: use LOCK.CONVERT",
+            "ERR this resource accepts tokens of the *",
+            "ERR the names of the resource and its lock are too long: a resource takes at most 4194304 bytes",
+            "UNBLOCKED wait ended by LOCK.CANCEL",
         ])];
 
 fn acquire(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOutcome {

@@ -24,6 +24,8 @@ pub(in crate::locks) const ROWS: &[Row<DataHandler>] = &[
         .flags(&[Flags::WRITE, Flags::DENYOOM, Flags::FAST])
         .about("lock", "7.2.0", "O(log N), N the resources")
         .summary("Presents a token to a resource, which refuses the token if it has seen a higher one.")
+        .reply("OK if the resource accepts the token.")
+        .example(&["LOCK.FENCE disk 7", "LOCK.FENCE disk 6"])
         .help(&[
             "LOCK.FENCE <resource> <token>",
             "    Present a token to a resource. Return OK, or STALE if the resource has seen a higher token.",
@@ -42,6 +44,12 @@ pub(in crate::locks) const ROWS: &[Row<DataHandler>] = &[
         .flags(&[Flags::READONLY])
         .about("lock", "7.2.0", "O(log N) of one, O(N) of all, N the resources")
         .summary("Returns the highest token that a resource has seen, or those of all resources.")
+        .reply(
+            "A map of the resource: `highest`, the highest token; `source` of the tokens, or \
+             null; `accepted` and `refused`, the numbers of tokens. Null for an unknown resource. \
+             Without a name, a map of all resources.",
+        )
+        .example(&["LOCK.FENCE disk 7", "LOCK.FENCE disk 6", "LOCK.FENCEINFO disk", "LOCK.FENCEINFO tape"])
         .help(&[
             "LOCK.FENCEINFO [<resource>]",
             "    Return the highest token that a resource has seen, the source of its tokens, and how many",
@@ -54,6 +62,8 @@ pub(in crate::locks) const ROWS: &[Row<DataHandler>] = &[
         .flags(&[Flags::WRITE])
         .about("lock", "7.2.0", "O(log N) of one, O(N) of all, N the resources")
         .summary("Forgets the tokens that a resource has seen, or those of all resources.")
+        .reply("An integer: the number of forgotten resources.")
+        .example(&["LOCK.FENCE disk 7", "LOCK.FENCERESET disk", "LOCK.FENCE disk 6"])
         .help(&[
             "LOCK.FENCERESET [<resource>]",
             "    Forget the tokens of one resource, or of all. Return the number of resources.",

@@ -24,6 +24,20 @@ pub(in crate::locks) const LISTENING_ROWS: &[Row<ListeningHandler>] =
             "O(N log N), N the waiters, the holders of what they wait for and the channels",
         )
         .summary("Returns the wait-for graph (which owners wait for which holders) and its cycles.")
+        .reply(
+            "A map: `locks`, an array of maps with `key`, `holders`, `ahead` and `waiters`; \
+             `left-out`, the number of owners without room; `cycles`, an array of texts. With \
+             DOT, a text.",
+        )
+        .options(&[&[
+            ("DOT", "Replies with a text for Graphviz."),
+            ("INFERRED", "Also shows waiters on Redisson's channels, found by the history."),
+        ]])
+        .example(&[
+            "LOCK.ACQUIRE order:42 alice PX 10000",
+            "LOCK.ACQUIRE order:42 bob PX 10000 ASYNC",
+            "LOCK.GRAPH",
+        ])
         .help(&[
             "LOCK.GRAPH [DOT] [INFERRED]",
             "    Return which owners wait for which holders in this database, and the cycles among them.",

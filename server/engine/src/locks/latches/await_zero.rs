@@ -21,6 +21,21 @@ pub(super) const ROWS: &[Row<BlockingHandler>] =
         .keys(&[KeySpec::one(1, &[KeyFlags::RO, KeyFlags::ACCESS])])
         .about("lock", "7.2.0", "O(log N), N the waiters")
         .summary("Returns how a latch was opened, or null if it is closed; with BLOCK waits until it opens.")
+        .reply(
+            "A map: `state`, how the latch was opened (zero, absent, deleted or expired), and \
+             `waited` in milliseconds. Null if the latch is closed, or if BLOCK has passed.",
+        )
+        .options(&[&[
+            ("BLOCK milliseconds", "Waits until the latch opens. 0 waits for ever."),
+            ("ARMED", "Does not count an absent latch as open: a latch must be set first."),
+        ]])
+        .example(&[
+            "LATCH.SET ready 1",
+            "LATCH.AWAIT ready",
+            "LATCH.COUNTDOWN ready",
+            "LATCH.AWAIT ready",
+            "LATCH.AWAIT ready ARMED",
+        ])
         .help(&[
             "LATCH.AWAIT <key> [BLOCK <milliseconds>] [ARMED]",
             "    Wait until the count is zero; BLOCK 0 waits for ever. ARMED first waits for LATCH.SET.",

@@ -27,6 +27,9 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .keys(&[KeySpec::one(1, &[KeyFlags::OW, KeyFlags::UPDATE])])
         .about("lock", "7.2.0", "O(1)")
         .summary("Sets the count of a latch; with NX only if the latch does not exist.")
+        .reply("An integer: 1 if the count was set, 0 if NX is given and there is a latch.")
+        .options(&[&[("NX", "Sets the count only if there is no latch.")]])
+        .example(&["LATCH.SET ready 2", "LATCH.SET ready 3 NX"])
         .help(&[
             "LATCH.SET <key> <count> [NX]",
             "    Set the count of a latch; with NX only if the latch does not exist.",
@@ -39,6 +42,9 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .keys(&[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::UPDATE])])
         .about("lock", "7.2.0", "O(1)")
         .summary("Lowers the count of a latch; at zero the latch is removed and all its waiters continue.")
+        .reply("An integer: the count that is left, 0 if there is no latch.")
+        .options(&[&[("count", "The number to subtract, 1 by default.")]])
+        .example(&["LATCH.SET ready 2", "LATCH.COUNTDOWN ready", "LATCH.COUNTDOWN ready"])
         .help(&[
             "LATCH.COUNTDOWN <key> [<count>]",
             "    Lower the count of a latch. At zero, all waiters continue.",
@@ -52,6 +58,8 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .keys(&[KeySpec::one(1, &[KeyFlags::RO, KeyFlags::ACCESS])])
         .about("lock", "7.2.0", "O(1)")
         .summary("Returns the count of a latch, or 0 if there is no latch.")
+        .reply("An integer: the count, 0 if there is no latch.")
+        .example(&["LATCH.GET ready", "LATCH.SET ready 2", "LATCH.GET ready"])
         .help(&["LATCH.GET <key>", "    Return the count of a latch, or 0 if there is no latch."])
         .help_after("latch.countdown")
         .syntax("key")

@@ -24,6 +24,22 @@ pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("rate.acquire", -2, 
     .keys(&[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::ACCESS, KeyFlags::UPDATE])])
     .about("lock", "7.2.0", "O(log N + M), N the acquisitions of an interval, M those that are over")
     .summary("Takes permits of a rate, or returns when enough will be free; with BLOCK waits for them.")
+    .reply(
+        "An array of three integers: 1 if the request was allowed, else 0; the permits that \
+         are left; the milliseconds after which to ask again. Null if BLOCK has passed.",
+    )
+    .options(&[&[
+        ("permits", "The number of permits, 1 by default."),
+        ("BLOCK milliseconds", "Waits for the permits, first come, first served. 0 waits for ever."),
+        ("CLIENT client-id", "The client, if each client has permits of its own."),
+    ]])
+    .example(&[
+        "RATE.SET mail 2 1000",
+        "RATE.ACQUIRE mail 2",
+        "RATE.ACQUIRE mail",
+        "CLOCK.ADVANCE 1000",
+        "RATE.ACQUIRE mail",
+    ])
     .help(&[
         "RATE.ACQUIRE <key> [<permits>] [BLOCK <milliseconds>] [CLIENT <id>]",
         "    Take permits. Return whether that was allowed, how many are left, and after how many",
@@ -41,6 +57,7 @@ pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("rate.acquire", -2, 
         "ERR the rate is not set: use RATE.SET",
         "ERR CLIENT is missing: this rate applies to each client separately",
         "ERR requested permits exceed the rate: *",
+        "UNBLOCKED wait ended by LOCK.CANCEL",
     ])];
 
 /// The name of the wait class of `RATE.ACQUIRE`.

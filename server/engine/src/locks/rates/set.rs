@@ -24,6 +24,14 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .keys(&[KeySpec::one(1, &[KeyFlags::OW, KeyFlags::UPDATE])])
         .about("lock", "7.2.0", "O(1)")
         .summary("Sets the permits per interval, for all clients or each; with NX only if none are set.")
+        .reply("An integer: 1 if the rate was set, 0 if NX is given and a rate is set.")
+        .options(&[&[
+            ("permits", "The permits of an interval."),
+            ("milliseconds", "The length of the interval."),
+            ("NX", "Sets the rate only if none is set. Permits that are taken stay taken."),
+            ("CLIENT client-id", "Gives each client permits of its own, and frees those of this client."),
+        ]])
+        .example(&["RATE.SET mail 2 1000", "RATE.SET mail 5 1000 NX"])
         .help(&[
             "RATE.SET <key> <permits> <milliseconds> [NX] [CLIENT <id>]",
             "    Set the permits per interval; with CLIENT each client has its own. Without NX all permits",

@@ -29,6 +29,40 @@ pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("sem.acquire", -3, a
     .keys(&[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::ACCESS, KeyFlags::UPDATE])])
     .about("lock", "7.2.0", "O(log N + M), N the waiters and the holds, M the permits with ids")
     .summary("Acquires permits of a semaphore; with BLOCK waits for them, first come, first served.")
+    .reply(
+        "A map: `permits`; `left`, the available permits; `token`; `waited` in milliseconds; \
+         `ids`, an array that is empty without IDS. Null if there are too few permits, if \
+         others wait, or if BLOCK has passed.",
+    )
+    .options(&[&[
+        ("PERMITS count", "The number of permits, 1 by default; with IDS up to 10,000."),
+        (
+            "SESSION",
+            "Keeps the permits as long as the connection lives. The server renews the \
+             lease.",
+        ),
+        (
+            "PING milliseconds",
+            "With SESSION: also ends it when the client has sent nothing for that time, \
+             at least 100.",
+        ),
+        ("PX milliseconds", "The lease. Without PX the owner keeps the permits until it releases them."),
+        (
+            "IDS",
+            "Gives each permit an id and a lease of its own, as Redisson's \
+             RPermitExpirableSemaphore does.",
+        ),
+        ("BLOCK milliseconds", "Waits for permits, first come, first served. 0 waits for ever."),
+        ("PRIORITY priority", "Serves a higher priority first. The default is 0."),
+        ("BARGE", "Does not queue behind other waiters."),
+    ]])
+    .example(&[
+        "SEM.INIT pool 3",
+        "SEM.ACQUIRE pool alice PERMITS 2 PX 5000",
+        "SEM.ACQUIRE pool bob PERMITS 2",
+        "CLOCK.ADVANCE 5000",
+        "SEM.ACQUIRE pool bob PERMITS 2",
+    ])
     .help(&[
         "SEM.ACQUIRE <key> <owner> [PERMITS <count>] [SESSION [PING <milliseconds>]] [PX <milliseconds>] [IDS] \
              [BLOCK <milliseconds>] [PRIORITY <priority>] [BARGE]",
@@ -49,6 +83,7 @@ pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("sem.acquire", -3, a
         "ERR PERMITS must be at most 10000 with IDS, not *",
         "ERR the lease of a session must be at least 100 milliseconds, not *",
         "ERR invalid PING interval: *",
+        "UNBLOCKED wait ended by LOCK.CANCEL",
     ])];
 
 /// The name of the wait class of `SEM.ACQUIRE`.

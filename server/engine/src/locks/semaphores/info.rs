@@ -17,6 +17,12 @@ pub(super) const ROWS: &[Row<ListeningHandler>] = &[Row::new("sem.info", 2, info
     .keys(&[KeySpec::one(1, &[KeyFlags::RO, KeyFlags::ACCESS])])
     .about("lock", "7.2.0", "O(N), N the holds, the waiters and the patterns that clients are subscribed to")
     .summary("Returns a semaphore's available permits, the holders of the others, and the waiters.")
+    .reply(
+        "A map: `layout`, one of plain, ids and none; `left`, `held`, `initial` and \
+         `adjustments`, numbers of permits; `ttl` of the key in the form of PTTL; `holders` \
+         and `waiters`, arrays of maps.",
+    )
+    .example(&["SEM.INIT pool 3", "SEM.ACQUIRE pool alice PX 5000", "SEM.INFO pool"])
     .help(&[
         "SEM.INFO <key>",
         "    Return how many permits are available, the holders of the others, and the waiters.",

@@ -24,6 +24,18 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("sem.release", -3, relea
     .keys(&[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::UPDATE])])
     .about("lock", "7.2.0", "O(N), N the holds of the owner that it passes, and the ids")
     .summary("Releases permits of a semaphore: a given number, or those with the given ids.")
+    .reply("An integer: the available permits.")
+    .options(&[&[
+        ("PERMITS count", "The number of permits, 1 by default, the owner's oldest first."),
+        ("ID id", "Releases the permits with these ids."),
+        ("FORCE", "Adds permits that the owner does not hold, as Redisson does."),
+    ]])
+    .example(&[
+        "SEM.INIT pool 3",
+        "SEM.ACQUIRE pool alice PERMITS 2",
+        "SEM.RELEASE pool alice",
+        "SEM.RELEASE pool bob",
+    ])
     .help(&[
         "SEM.RELEASE <key> <owner> [PERMITS <count>|ID <id> [<id> ...]] [FORCE]",
         "    Release one permit, a given number, or those with the given ids. FORCE adds permits that the",

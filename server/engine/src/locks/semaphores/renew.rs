@@ -21,6 +21,17 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("sem.renew", 5, renew as
     .keys(&[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::UPDATE])])
     .about("lock", "7.2.0", "O(log N), N the holds")
     .summary("Sets the lease of the permit with this id, or of all leased permits of this owner.")
+    .reply("An integer: 1 if a lease was set, else 0.")
+    .options(&[&[
+        ("id", "The id of a permit, or the name of an owner for all its leased permits."),
+        ("PX milliseconds", "The lease, counted from now."),
+    ]])
+    .example(&[
+        "SEM.INIT pool 3",
+        "SEM.ACQUIRE pool alice PX 5000",
+        "SEM.RENEW pool alice PX 10000",
+        "SEM.RENEW pool bob PX 10000",
+    ])
     .help(&[
         "SEM.RENEW <key> <id|owner> PX <milliseconds>",
         "    Set the lease of the permit with this id, or of all leased permits of this owner.",

@@ -26,6 +26,13 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .keys(&[KeySpec::one(1, &[KeyFlags::OW, KeyFlags::UPDATE])])
         .about("lock", "7.2.0", "O(log N), N the semaphores")
         .summary("Creates a semaphore with the given permits if it does not exist; FORCE creates it anew.")
+        .reply("An integer: 1 if the semaphore was created, 0 if there is one already.")
+        .options(&[&[
+            ("NX", "Creates the semaphore only if there is none. This is the default."),
+            ("FORCE", "Creates the semaphore anew. Then nobody holds any of its permits."),
+            ("PX milliseconds", "The expiry of the key itself."),
+        ]])
+        .example(&["SEM.INIT pool 3", "SEM.INIT pool 5", "SEM.INIT pool 5 FORCE"])
         .help(&[
             "SEM.INIT <key> <permits> [NX|FORCE] [PX <milliseconds>]",
             "    Create a semaphore if it does not exist; FORCE creates it anew. PX sets the expiry of the",
@@ -44,6 +51,9 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .keys(&[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::UPDATE])])
         .about("lock", "7.2.0", "O(log N), N the semaphores")
         .summary("Adds or removes permits of a semaphore; the number that is left may be below zero.")
+        .reply("An integer: the available permits, which may be below zero.")
+        .options(&[&[("increment", "The permits to add. A negative number removes permits.")]])
+        .example(&["SEM.INIT pool 3", "SEM.ADJUST pool -4", "SEM.ADJUST pool 2"])
         .help(&[
             "SEM.ADJUST <key> <increment>",
             "    Add or remove permits. The number that is left may be below zero.",
@@ -60,6 +70,8 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .keys(&[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::ACCESS, KeyFlags::UPDATE])])
         .about("lock", "7.2.0", "O(1)")
         .summary("Takes all available permits of a semaphore, for no owner.")
+        .reply("An integer: the number of taken permits.")
+        .example(&["SEM.INIT pool 3", "SEM.DRAIN pool", "SEM.DRAIN pool"])
         .help(&["SEM.DRAIN <key>", "    Take all available permits, for no owner."])
         .help_after("sem.adjust")
         .syntax("key")

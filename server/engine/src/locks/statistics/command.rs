@@ -20,6 +20,22 @@ pub(in crate::locks) const ROWS: &[Row<HistoryHandler>] =
         .categories(&["lock", "control"])
         .about("lock", "7.2.0", "O(N log N), N the entries of the history")
         .summary("Returns how often and how long locks were held and waited for, according to the history.")
+        .reply(
+            "A map: `since`, `truncated`, the numbers `holds`, `waits`, `hand-offs`, `timeouts` \
+             and `commands`; `commands-per-hand-off`; percentiles of waits and holds in \
+             milliseconds. A figure without data is null.",
+        )
+        .options(&[&[
+            ("KEY pattern", "Only locks whose keys match this glob pattern."),
+            ("RESET", "Counts anew after this reply."),
+        ]])
+        .example(&[
+            "CONFIG SET lock-history yes",
+            "LOCK.ACQUIRE order:42 alice PX 10000",
+            "CLOCK.ADVANCE 2000",
+            "LOCK.RELEASE order:42 alice",
+            "LOCK.STATS",
+        ])
         .help(&[
             "LOCK.STATS [KEY <pattern>] [RESET]",
             "    Return how often and how long locks were held and waited for, in milliseconds. RESET then",

@@ -23,6 +23,24 @@ pub(in crate::locks) const ROWS: &[Row<HistoryHandler>] =
         .categories(&["lock", "control"])
         .about("lock", "7.2.0", "O(N log N), N the entries of the history")
         .summary("Checks the history for violations of the invariants of locks.")
+        .reply(
+            "A map: `verdict`, one of ok, suspect, violated and inconclusive; `events`; \
+             `truncated`; `reason` why the history is not whole, or null; `left-out`; `findings`, \
+             an array of maps.",
+        )
+        .options(&[&[
+            ("KEY pattern", "Only findings about keys that match this glob pattern."),
+            ("LEVEL", "Followed by the least severe level of findings."),
+            ("VIOLATION", "Only violations."),
+            ("SUSPECT", "Violations and suspicions."),
+            ("LINT", "All findings. This is the default."),
+        ]])
+        .example(&[
+            "CONFIG SET lock-history yes",
+            "LOCK.ENTER order:42 alice",
+            "LOCK.ENTER order:42 bob",
+            "LOCK.VERIFY",
+        ])
         .help(&[
             "LOCK.VERIFY [KEY <pattern>] [LEVEL VIOLATION|SUSPECT|LINT]",
             "    Check the history against the invariants of locks. The verdict is ok, suspect, violated, or",

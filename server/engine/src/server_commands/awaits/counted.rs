@@ -1,6 +1,8 @@
 //! Waits for counts: of blocked, subscribed or connected clients, and of calls.
 
-use super::options::{Comparison, NumberGrammar, Options};
+use super::options::{
+    COMPARISON_TEXTS, COUNT_TEXTS, Comparison, LIMIT_TEXTS, NumberGrammar, Options, REACHED,
+};
 use super::{NAMED_ERRORS, row};
 use crate::core::Handler;
 use crate::spec::{
@@ -31,6 +33,14 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .keys(&[KeySpec::after("KEY", 2, &[KeyFlags::RO])])
         .about("control", "7.2.0", "O(1), with KEY O(N), N the clients that wait for it")
         .summary("Waits until a given number of clients are blocked.")
+        .reply(REACHED)
+        .options(&[
+            COUNT_TEXTS,
+            COMPARISON_TEXTS,
+            &[("KEY key", "Counts only clients that are blocked on this key.")],
+            LIMIT_TEXTS,
+        ])
+        .example(&["AWAIT.BLOCKED 0 EXACT", "AWAIT.BLOCKED 1 LIMIT 50"])
         .help(&[
             "AWAIT.BLOCKED <count> [EXACT|ATMOST] [KEY <key>] [LIMIT <milliseconds>]",
             "    Wait until that many clients are blocked (on that key): at least, exactly, or at most.",
@@ -40,6 +50,14 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .keys(&[KeySpec::one(1, &[KeyFlags::RO])])
         .about("control", "7.2.0", "O(N), N the patterns of channels, and the entries of the history")
         .summary("Waits until a given number of clients wait for a lock, natively or on Redisson's channels.")
+        .reply(REACHED)
+        .options(&[COUNT_TEXTS, COMPARISON_TEXTS, LIMIT_TEXTS])
+        .example(&[
+            "LOCK.ACQUIRE order:42 alice PX 10000",
+            "LOCK.ACQUIRE order:42 bob PX 10000 ASYNC",
+            "AWAIT.WAITERS order:42 1",
+            "AWAIT.WAITERS order:42 2 LIMIT 50",
+        ])
         .help(&[
             "AWAIT.WAITERS <key> <count> [EXACT|ATMOST] [LIMIT <milliseconds>]",
             "    Wait until that many clients wait for the lock: natively, or subscribed to its channels.",
@@ -50,6 +68,9 @@ pub(super) const ROWS: &[Row<Handler>] = &[
     row("await.subscribers", -3, subscribers)
         .about("control", "7.2.0", "O(log N), N the channels")
         .summary("Waits until a channel has a given number of subscribers.")
+        .reply(REACHED)
+        .options(&[COUNT_TEXTS, COMPARISON_TEXTS, LIMIT_TEXTS])
+        .example(&["AWAIT.SUBSCRIBERS news 0 EXACT", "AWAIT.SUBSCRIBERS news 1 LIMIT 50"])
         .help(&[
             "AWAIT.SUBSCRIBERS <channel> <count> [EXACT|ATMOST] [LIMIT <milliseconds>]",
             "    Wait until the channel has that many subscribers.",
@@ -58,6 +79,14 @@ pub(super) const ROWS: &[Row<Handler>] = &[
     row("await.clients", -2, clients)
         .about("control", "7.2.0", "O(N), N the clients")
         .summary("Waits until a given number of clients are connected.")
+        .reply(REACHED)
+        .options(&[
+            COUNT_TEXTS,
+            COMPARISON_TEXTS,
+            &[("NAME pattern", "Counts only clients whose name matches this glob pattern.")],
+            LIMIT_TEXTS,
+        ])
+        .example(&["CLIENT SETNAME worker-1", "AWAIT.CLIENTS 1 NAME worker-*", "AWAIT.CLIENTS 2 LIMIT 50"])
         .help(&[
             "AWAIT.CLIENTS <count> [EXACT|ATMOST] [NAME <pattern>] [LIMIT <milliseconds>]",
             "    Wait until that many clients (whose name matches) are connected, including this client.",
@@ -67,6 +96,15 @@ pub(super) const ROWS: &[Row<Handler>] = &[
     row("await.calls", -3, calls)
         .about("control", "7.2.0", "O(1), with KEY O(N), N the patterns that were asked for")
         .summary("Waits until a command has run a given number of times since startup or CONFIG RESETSTAT.")
+        .reply(REACHED)
+        .options(&[
+            &[("command", "The name of a command, such as `get` or `config|set`.")],
+            COUNT_TEXTS,
+            COMPARISON_TEXTS,
+            &[("KEY pattern", "Counts calls on matching keys, from the first such AWAIT.CALLS on.")],
+            LIMIT_TEXTS,
+        ])
+        .example(&["SET k v", "AWAIT.CALLS set 1", "AWAIT.CALLS get 1 LIMIT 50"])
         .help(&[
             "AWAIT.CALLS <command> <count> [EXACT|ATMOST] [KEY <pattern>] [LIMIT <milliseconds>]",
             "    Wait until the command, such as 'get' or 'config|set', has run that many times since",

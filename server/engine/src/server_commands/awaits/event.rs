@@ -1,7 +1,7 @@
 //! `AWAIT.EVENT`: waits for entries in the history of locks.
 
 use super::FLAGS;
-use super::options::limit_ms;
+use super::options::{LIMIT_TEXTS, limit_ms};
 use crate::core::{Handler, PartHandler};
 use crate::locks::{HISTORY_IS_OFF, HistoryEvent, HistoryFilter, HistoryReader};
 use crate::spec::{Args, CommandError, CommandGrammar, Row, grammar, symbols, unknown_word};
@@ -22,6 +22,26 @@ pub(super) const ROWS: &[Row<Handler>] =
         .categories(&["control"])
         .about("control", "7.2.0", "O(N), N the entries of the history")
         .summary("Waits until the history of locks has an event, and returns the number of its entry.")
+        .reply(
+            "An integer: the number of the last of these entries. Null if the LIMIT has passed \
+             first.",
+        )
+        .options(&[
+            &[
+                ("event", "The event of the entry, such as `acquired` or `refused`."),
+                ("KEY pattern", "Only entries of keys that match this glob pattern."),
+                ("OWNER pattern", "Only entries of owners that match this glob pattern."),
+                ("SINCE seq", "Only entries after the one with this number."),
+                ("COUNT count", "Waits for so many entries, 1 by default."),
+            ],
+            LIMIT_TEXTS,
+        ])
+        .example(&[
+            "CONFIG SET lock-history yes",
+            "LOCK.ACQUIRE order:42 alice PX 10000",
+            "AWAIT.EVENT acquired KEY order:*",
+            "AWAIT.EVENT released KEY order:* LIMIT 50",
+        ])
         .help(&[
             "AWAIT.EVENT <event> [KEY <pattern>] [OWNER <pattern>] [SINCE <seq>] [COUNT <count>] \
              [LIMIT <milliseconds>]",

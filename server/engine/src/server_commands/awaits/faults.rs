@@ -1,6 +1,6 @@
 //! Waits for the rules of `FAULT.ADD`.
 
-use super::options::{NumberGrammar, Options};
+use super::options::{LIMIT_TEXTS, NumberGrammar, Options, REACHED};
 use super::row;
 use crate::core::Handler;
 use crate::faults::RuleId;
@@ -17,6 +17,16 @@ pub(super) const ROWS: &[Row<Handler>] = &[
     row("await.fault", -3, fault)
         .about("control", "7.2.0", "O(N), N the rules")
         .summary("Waits until a fault rule has acted a given number of times.")
+        .reply(REACHED)
+        .options(&[
+            &[("name", "The name of the rule."), ("count", "How often the rule has acted, at least.")],
+            LIMIT_TEXTS,
+        ])
+        .example(&[
+            "FAULT.ADD busy ON set TIMES 1 DO ERROR \"LOADING try again\"",
+            "SET k v",
+            "AWAIT.FAULT busy 1",
+        ])
         .errors(RULE_ERRORS)
         .help(&[
             "AWAIT.FAULT <name> <count> [LIMIT <milliseconds>]",
@@ -26,6 +36,15 @@ pub(super) const ROWS: &[Row<Handler>] = &[
     row("await.held", -3, held)
         .about("control", "7.2.0", "O(N), N the rules")
         .summary("Waits until a fault rule holds a given number of requests or replies.")
+        .reply(REACHED)
+        .options(&[
+            &[
+                ("name", "The name of the rule."),
+                ("count", "The requests and replies that the rule holds, at least."),
+            ],
+            LIMIT_TEXTS,
+        ])
+        .example(&["FAULT.ADD gate ON set DO HOLD", "AWAIT.HELD gate 1 LIMIT 50"])
         .errors(RULE_ERRORS)
         .help(&[
             "AWAIT.HELD <name> <count> [LIMIT <milliseconds>]",

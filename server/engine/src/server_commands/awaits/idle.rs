@@ -1,6 +1,6 @@
 //! `AWAIT.IDLE`: waits until no client has sent a command for a while.
 
-use super::options::NumberGrammar;
+use super::options::{LIMIT_TEXTS, NumberGrammar, REACHED};
 use super::{NAMED_ERRORS, row};
 use crate::core::Handler;
 use crate::spec::{Args, CommandError, Row, grammar};
@@ -18,6 +18,15 @@ const IDLE: NumberGrammar = NumberGrammar::of(
 pub(super) const ROWS: &[Row<Handler>] = &[row("await.idle", -2, idle)
     .about("control", "7.2.0", "O(1)")
     .summary("Waits until no client has sent a command for a given period of real time.")
+    .reply(REACHED)
+    .options(&[
+        &[
+            ("quiet-milliseconds", "The time without a command, in real time, counted from this request on."),
+            ("NAME pattern", "Looks only at clients whose name matches this glob pattern."),
+        ],
+        LIMIT_TEXTS,
+    ])
+    .example(&["AWAIT.IDLE 20"])
     .help(&[
         "AWAIT.IDLE <quiet-milliseconds> [NAME <pattern>] [LIMIT <milliseconds>]",
         "    Wait until no client (whose name matches) has sent a command for that time.",

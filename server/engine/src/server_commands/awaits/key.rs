@@ -1,7 +1,7 @@
 //! `AWAIT.KEY`: waits until a key exists, is gone, or has a type.
 
 use super::FLAGS;
-use super::options::limit_ms;
+use super::options::{LIMIT_TEXTS, REACHED, limit_ms};
 use crate::core::Handler;
 use crate::spec::{
     Args, Asking, Attempt, BlockingOutcome, CommandError, CommandGrammar, Flags, Flow, KeyFlags, KeySpec,
@@ -22,6 +22,20 @@ pub(super) const ROWS: &[Row<Handler>] = &[Row::new("await.key", -3, Handler::Bl
     .keys(&[KeySpec::one(1, &[KeyFlags::RO])])
     .about("control", "7.2.0", "O(1)")
     .summary("Waits until a key exists, does not exist, or has a given type.")
+    .reply(REACHED)
+    .options(&[
+        &[
+            ("EXISTS", "Waits until the key exists."),
+            ("GONE", "Waits until the key does not exist."),
+            (
+                "TYPE type",
+                "Waits until the key has this type: string, list, set, zset, hash or \
+                 stream.",
+            ),
+        ],
+        LIMIT_TEXTS,
+    ])
+    .example(&["SET k v", "AWAIT.KEY k TYPE string", "AWAIT.KEY k GONE LIMIT 50"])
     .help(&[
         "AWAIT.KEY <key> EXISTS|GONE|TYPE <type> [LIMIT <milliseconds>]",
         "    Wait until the key is in that state.",
@@ -31,6 +45,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[Row::new("await.key", -3, Handler::Bl
         "ERR syntax error: *",
         "ERR no such type 'name': *",
         "ERR value is out of range, must be positive: *",
+        "ERR value is not an integer or out of range: *",
     ])];
 
 /// Returns the class of waits for a state of a key. Each state has its own line in the queue. While the key is not in

@@ -1,9 +1,20 @@
 //! The options that the `AWAIT` commands share.
 
-use crate::spec::{Args, CommandError, CommandGrammar, ParsedArgs, Symbol, kept_pattern};
+use crate::spec::{Args, CommandError, CommandGrammar, OptionTexts, ParsedArgs, Symbol, kept_pattern};
 
 /// The default limit of a wait, in milliseconds of real time.
 const DEFAULT_LIMIT_MS: u64 = 5000;
+
+/// The reply of a wait for a condition.
+pub(super) const REACHED: &str =
+    "The integer 1 when the condition holds. Null if the LIMIT has passed first.";
+
+/// The options that the commands share, with their meaning.
+pub(super) const LIMIT_TEXTS: OptionTexts =
+    &[("LIMIT milliseconds", "The longest wait, in real time: 5000 by default.")];
+pub(super) const COUNT_TEXTS: OptionTexts = &[("count", "The number to wait for: at least so many.")];
+pub(super) const COMPARISON_TEXTS: OptionTexts =
+    &[("EXACT", "Waits for exactly this number."), ("ATMOST", "Waits for this number or fewer.")];
 
 /// The comparison of a count with the given number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,10 +5,23 @@ use super::row;
 use crate::core::{FaultCaller, Handler};
 use crate::faults::{FaultControl, FaultOutcome, FaultRequest, Group, Link, NodeFault, Partition};
 use crate::member::{ALONE, NO_SUCH_SERVER};
-use crate::spec::{Args, CommandError, CommandGrammar, ParsedArgs, Row, Symbol, grammar, symbols};
+use crate::spec::{
+    Args, CommandError, CommandGrammar, OptionTexts, ParsedArgs, Row, Symbol, grammar, symbols,
+};
 use lockwheel_resp::Reply;
 
-const GROUP_ERRORS: &[&str] = &["ERR syntax error: *", "ERR value is out of range, must be positive: *"];
+const GROUP_ERRORS: &[&str] = &[
+    "ERR syntax error: *",
+    "ERR value is not an integer or out of range: *",
+    "ERR value is out of range, must be positive: *",
+];
+
+/// The clients that a command names, with their meaning.
+const GROUP_TEXTS: OptionTexts = &[
+    ("client-id", "The client with this id."),
+    ("NAME name-glob", "The clients whose name matches this glob pattern."),
+    ("LIB library-glob", "The clients whose library matches this glob pattern."),
+];
 
 const FREEZE: &CommandGrammar =
     grammar!("(client-id:0.. | NAME name-glob | LIB library-glob) (milliseconds:0.. | FOREVER)");
@@ -60,6 +73,12 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
     row("fault.freezeclient", -3, freeze)
         .about("control", "7.2.0", "O(N), N the clients")
         .summary("Neither reads from clients nor writes to them, as if their processes were paused.")
+        .reply("An integer: the number of frozen clients.")
+        .options(&[
+            GROUP_TEXTS,
+            &[("milliseconds", "How long, on the monotonic clock."), ("FOREVER", "Until FAULT.THAWCLIENT.")],
+        ])
+        .example(&["FAULT.FREEZECLIENT NAME worker-* 5000"])
         .help(&[
             "FAULT.FREEZECLIENT <id>|NAME <glob>|LIB <glob> <milliseconds>|FOREVER",
             "    Freeze clients that are connected. Return how many.",
@@ -73,12 +92,36 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
     row("fault.thawclient", -2, thaw)
         .about("control", "7.2.0", "O(N), N the clients")
         .summary("Thaws clients that FAULT.FREEZECLIENT has frozen.")
+        .reply("An integer: the number of thawed clients.")
+        .options(&[GROUP_TEXTS])
+        .example(&["FAULT.THAWCLIENT NAME worker-*"])
         .help(&["FAULT.THAWCLIENT <id>|NAME <glob>|LIB <glob>", "    Thaw frozen clients. Return how many."])
         .grammar(THAW)
         .errors(GROUP_ERRORS),
     row("fault.partition", -2, partition)
         .about("control", "7.2.0", "O(N), N the clients")
         .summary("Cuts the server off from clients, including new clients, in one direction or both.")
+        .reply(
+            "An integer: the number of clients that are cut off now. With NODES, the number of \
+             held connections.",
+        )
+        .options(&[&[
+            ("NAME name-glob", "The clients whose name matches this glob pattern."),
+            ("LIB library-glob", "The clients whose library matches this glob pattern."),
+            ("ADDR address", "The clients at this address."),
+            ("ALL", "All clients."),
+            ("IN", "Holds what clients send."),
+            ("OUT", "Holds what clients are sent."),
+            ("BOTH", "Holds both. This is the default."),
+            (
+                "NODES servers",
+                "Servers of this process, by position or host:port, with commas between \
+                 them.",
+            ),
+            ("FROM servers", "The servers from which they are cut off. Without FROM, all others."),
+            ("CLIENTS", "With FROM: cuts the servers off from their clients."),
+        ]])
+        .example(&["FAULT.PARTITION NAME worker-*", "FAULT.HEAL"])
         .help(&[
             "FAULT.PARTITION NAME <glob>|LIB <glob>|ADDR <address>|ALL [IN|OUT|BOTH]",
             "    Cut the server off from these clients, except this client and exempt ones. Return how many.",
@@ -97,6 +140,8 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
     row("fault.heal", 1, heal)
         .about("control", "7.2.0", "O(N), N the clients")
         .summary("Ends all partitions; the command itself gets through a partition.")
+        .reply("An integer: the number of ended partitions.")
+        .example(&["FAULT.PARTITION NAME worker-* IN", "FAULT.HEAL", "FAULT.HEAL"])
         .help(&["FAULT.HEAL", "    End all partitions. Return how many there were."]),
 ];
 

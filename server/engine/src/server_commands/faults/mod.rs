@@ -3,6 +3,7 @@
 mod links;
 mod nodes;
 mod restarts;
+mod rule_texts;
 mod rules;
 
 pub(super) use links::ROWS as LINK_ROWS;

@@ -18,6 +18,13 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
     row("fault.down", -2, down)
         .about("control", "7.2.0", "O(N), N the keys of that server")
         .summary("Kills one of the servers in this process, as if that server's own process had ended.")
+        .reply("OK.")
+        .options(&[&[
+            ("server", "The position of the server, from 0, or host:port."),
+            ("milliseconds", "How long, on the clock of the servers. Without a time, until FAULT.UP."),
+            ("KEEP", "Keeps the data of the server."),
+        ]])
+        .example(&["FAULT.DOWN 1", "FAULT.UP 1"])
         .help(&[
             "FAULT.DOWN <server> [<milliseconds>] [KEEP]",
             "    Cut the clients and links of a server, lose its data, and let its port refuse connections,",
@@ -36,6 +43,9 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
     row("fault.up", 2, up)
         .about("control", "7.2.0", "O(1)")
         .summary("Brings back a server that FAULT.DOWN has killed.")
+        .reply("An integer: 1 if the server was down, else 0.")
+        .options(&[&[("server", "The position of the server, from 0, or host:port.")]])
+        .example(&["FAULT.DOWN 1", "FAULT.UP 1", "FAULT.UP 1"])
         .help(&["FAULT.UP <server>", "    Bring the server back. Return whether it was down."])
         .syntax("server")
         .errors(&[ALONE, NO_SUCH_SERVER]),

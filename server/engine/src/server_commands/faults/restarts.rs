@@ -29,6 +29,21 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
     row("fault.failover", -1, failover)
         .about("control", "7.2.0", "O(N), N the keys written since FAULT.LAG and their values")
         .summary("Makes a replica take over, without the writes since FAULT.LAG.")
+        .reply("OK.")
+        .options(&[&[
+            (
+                "server",
+                "The replica that takes over, by position or host:port. Without a server, \
+                 the first replica.",
+            ),
+            ("TOKENS", "The numbers of grants start anew."),
+        ]])
+        .example(&[
+            "FAULT.LAG",
+            "SET order:42 alice NX PX 10000",
+            "FAULT.FAILOVER",
+            "SET order:42 bob NX PX 10000",
+        ])
         .help(&[
             "FAULT.FAILOVER [TOKENS]",
             "    Restore the keys as at FAULT.LAG, forget scripts, and cut other connections. TOKENS: the",
@@ -48,6 +63,16 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
     row("fault.lag", -1, lag)
         .about("control", "7.2.0", "O(1); then the first write of a key copies its value")
         .summary("Stops the replication of all later writes, or delays it.")
+        .reply("OK.")
+        .options(&[&[
+            ("KEY key-glob", "Only keys that match this glob pattern lag."),
+            (
+                "milliseconds",
+                "The delay of replication, on the clock of the servers. Without a delay, \
+                 replication stops.",
+            ),
+        ]])
+        .example(&["SET order:42 alice", "FAULT.LAG", "SET order:42 bob", "FAULT.FAILOVER", "GET order:42"])
         .help(&[
             "FAULT.LAG [KEY <glob>]",
             "    From now on, keep writes (to matching keys) from the replicas.",
@@ -66,6 +91,13 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
     row("fault.restart", -1, restart)
         .about("control", "7.2.0", "O(N), N the clients")
         .summary("Simulates the restart of a server that has saved nothing; clocks and fault rules stay.")
+        .reply("OK.")
+        .options(&[&[
+            ("DOWN milliseconds", "Refuses connections for that time of the monotonic clock."),
+            ("KEEP", "Keeps keys, scripts and functions; only connections end."),
+            ("TOKENS", "The numbers of grants start anew."),
+        ]])
+        .example(&["SET k v", "FAULT.RESTART", "GET k"])
         .help(&[
             "FAULT.RESTART [DOWN <milliseconds>] [KEEP] [TOKENS]",
             "    Drop keys, scripts, functions and other connections; with KEEP only the connections. DOWN:",

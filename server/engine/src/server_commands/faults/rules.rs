@@ -1,6 +1,6 @@
 //! Commands on rules, and on the requests and replies that these hold.
 
-use super::{FLAGS, row};
+use super::{FLAGS, row, rule_texts};
 use crate::core::{FaultCaller, Handler};
 use crate::faults::{ADD, FaultControl, FaultOutcome, FaultRequest, Rule, Rules};
 use crate::spec::{
@@ -36,6 +36,13 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
     row("fault.add", -4, add)
         .about("control", "7.2.0", "O(N), N the rules; then every request is compared with them")
         .summary("Adds a fault rule: its conditions select requests, and its action disturbs them.")
+        .reply("OK.")
+        .options(rule_texts::OPTIONS)
+        .example(&[
+            "FAULT.ADD busy ON set KEY order:* TIMES 1 DO ERROR \"LOADING try again\"",
+            "SET order:42 me NX PX 8000",
+            "SET order:42 me NX PX 8000",
+        ])
         .help(&[
             "FAULT.ADD <name> [<condition> ...] [SKIP <n>] [TIMES <n>] [PROB <p>] DO <action>",
             "    Add a rule, which acts on requests that meet all its conditions.",
@@ -52,6 +59,8 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
     row("fault.clear", 1, clear)
         .about("control", "7.2.0", "O(N), N the rules")
         .summary("Removes all fault rules, and lets the requests and replies that they hold go on.")
+        .reply("An integer: the number of removed rules.")
+        .example(&["FAULT.ADD busy ON set DO ERROR \"LOADING try again\"", "FAULT.CLEAR"])
         .help(&[
             "FAULT.CLEAR",
             "    Remove all rules. The requests and replies that they hold go on. Return how many.",
@@ -59,6 +68,8 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
     row("fault.del", -2, del)
         .about("control", "7.2.0", "O(N M), N the rules, M the names")
         .summary("Removes fault rules, and lets the requests and replies that they hold go on.")
+        .reply("An integer: the number of removed rules.")
+        .example(&["FAULT.ADD busy ON set DO ERROR \"LOADING try again\"", "FAULT.DEL busy other"])
         .help(&[
             "FAULT.DEL <name> [<name> ...]",
             "    Remove rules. The requests and replies that they hold go on. Return how many.",
@@ -67,6 +78,12 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
     row("fault.exempt", -1, exempt)
         .about("control", "7.2.0", "O(log N), N the exempt clients")
         .summary("Sets whether fault rules apply to this client's requests.")
+        .reply("OK.")
+        .options(&[&[
+            ("ON", "Exempts this connection. This is the default."),
+            ("OFF", "Ends the exemption."),
+        ]])
+        .example(&["FAULT.ADD busy ON get DO ERROR \"LOADING try again\"", "GET k", "FAULT.EXEMPT", "GET k"])
         .help(&[
             "FAULT.EXEMPT [ON|OFF]",
             "    Exempt this connection: rules ignore its requests, and partitions and restarts spare it.",
@@ -76,6 +93,9 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
     row("fault.go", -2, go)
         .about("control", "7.2.0", "O(N), N what the rule holds")
         .summary("Releases the requests and replies that a fault rule holds.")
+        .reply("An integer: the number of released requests and replies.")
+        .options(&[&[("COUNT count", "Releases at most so many. Without COUNT, releases all.")]])
+        .example(&["FAULT.ADD gate ON set DO HOLD", "FAULT.GO gate", "FAULT.GO other"])
         .help(&[
             "FAULT.GO <name> [COUNT <n>]",
             "    Release what the rule holds, the longest held first. Return how many requests and replies.",
@@ -95,6 +115,12 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
     row("fault.list", 1, list)
         .about("control", "7.2.0", "O(N), N the rules")
         .summary("Lists the fault rules, with how often each has matched and acted.")
+        .reply(
+            "An array of maps, the oldest rule first: `name`, `rule`; how often it has `matched`, \
+             `skipped` and acted (`hits`); how often it can still act (`left`), or null; how many \
+             requests and replies it holds (`held`).",
+        )
+        .example(&["FAULT.ADD busy ON set DO ERROR \"LOADING try again\"", "SET k v", "FAULT.LIST"])
         .help(&[
             "FAULT.LIST",
             "    Return the rules, oldest first, with how often each has matched and acted.",
@@ -102,6 +128,9 @@ pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
     row("fault.seed", 2, seed)
         .about("control", "7.2.0", "O(N), N the rules")
         .summary("Sets the seed of the random draws for PROB.")
+        .reply("OK.")
+        .options(&[&[("seed", "The number that decides all later draws.")]])
+        .example(&["FAULT.SEED 7"])
         .help(&["FAULT.SEED <n>", "    Restart the random draws of all rules from this seed."])
         .grammar(SEED)
         .errors(&["ERR value is not an integer or out of range: *"]),

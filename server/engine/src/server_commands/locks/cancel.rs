@@ -17,6 +17,12 @@ pub(super) const ROWS: &[Row<Handler>] = &[Row::new(
 .keys(&[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::UPDATE])])
 .about("lock", "7.2.0", "O(N log M), N the waits of the owner, M the waiters")
 .summary("Ends the waits of an owner for a lock with an error, and returns how many there were.")
+.reply("An integer: the number of waits that have ended.")
+.example(&[
+    "LOCK.ACQUIRE order:42 alice PX 10000",
+    "LOCK.ACQUIRE order:42 bob PX 10000 ASYNC",
+    "LOCK.CANCEL order:42 bob",
+])
 .help(&[
     "LOCK.CANCEL <key> <owner>",
     "    End the waits of an owner for a lock: they get the error UNBLOCKED. Return how many there were.",
