@@ -184,7 +184,7 @@ pub(super) const ALL: &[Advice] = &[
     advice("STALE token *", "Stop the work: another grant holds the lock, or none does."),
     advice("STALE token * is below *", "Stop the write: the resource has seen a later grant."),
     of_any("UNBLOCKED *", "Ask again if needed: CLIENT UNBLOCK has ended the wait."),
-    advice("UNBLOCKED wait ended by LOCK.CANCEL", "Stop waiting: a client has cancelled the request."),
+    advice("UNBLOCKED LOCK.CANCEL ended the wait", "Stop waiting: a client has cancelled the request."),
     advice(
         "WAITQFULL this connection already waits for 1024 locks",
         "Open another connection for more waits.",

@@ -90,7 +90,7 @@ pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("lock.convert", -4, 
         "DEADLOCK another shared holder already waits for the exclusive mode: both would wait for ever",
         "ERR ASYNC reports the grant by a push message, which needs RESP3: send HELLO 3",
         "WAITQFULL this connection already waits for 1024 locks",
-        "UNBLOCKED wait ended by LOCK.CANCEL",
+        "UNBLOCKED LOCK.CANCEL ended the wait",
     ])];
 
 /// A request for another mode of a hold.

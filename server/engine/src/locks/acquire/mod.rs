@@ -93,7 +93,7 @@ pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("lock.acquire", -3, 
         "DEADLOCK *",
         "ERR this resource accepts tokens of the *",
         "ERR the names of the resource and its lock are too long: a resource takes at most 4194304 bytes",
-        "UNBLOCKED wait ended by LOCK.CANCEL",
+        "UNBLOCKED LOCK.CANCEL ended the wait",
     ])];
 
 fn acquire(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOutcome {

@@ -81,7 +81,7 @@ pub(in crate::locks) const ROWS: &[Row<BlockingHandler>] =
             "DEADLOCK this owner holds the lock in shared mode: use LOCK.CONVERT",
             "ERR this resource accepts tokens of the *",
             "ERR the names of the resource and its lock are too long: a resource takes at most 4194304 bytes",
-            "UNBLOCKED wait ended by LOCK.CANCEL",
+            "UNBLOCKED LOCK.CANCEL ended the wait",
         ])];
 
 fn acquire(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOutcome {

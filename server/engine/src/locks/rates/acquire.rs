@@ -57,7 +57,7 @@ pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("rate.acquire", -2, 
         "ERR the rate is not set: use RATE.SET",
         "ERR CLIENT is missing: this rate applies to each client separately",
         "ERR requested permits exceed the rate: *",
-        "UNBLOCKED wait ended by LOCK.CANCEL",
+        "UNBLOCKED LOCK.CANCEL ended the wait",
     ])];
 
 /// The name of the wait class of `RATE.ACQUIRE`.

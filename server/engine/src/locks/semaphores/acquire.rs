@@ -83,7 +83,7 @@ pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("sem.acquire", -3, a
         "ERR PERMITS must be at most 10000 with IDS, not *",
         "ERR the lease of a session must be at least 100 milliseconds, not *",
         "ERR invalid PING interval: *",
-        "UNBLOCKED wait ended by LOCK.CANCEL",
+        "UNBLOCKED LOCK.CANCEL ended the wait",
     ])];
 
 /// The name of the wait class of `SEM.ACQUIRE`.
