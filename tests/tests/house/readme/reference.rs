@@ -106,13 +106,13 @@ fn every_listed_error_is_in_the_sources() {
 
 /// Appends the sources of a folder, without the lists of errors.
 fn collect(folder: &str, sources: &mut String) {
-    for entry in fs::read_dir(file(folder)).unwrap().flatten() {
+    for entry in fs::read_dir(file(folder)).expect("the folder can be read").flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         let path = format!("{folder}/{name}");
         if entry.path().is_dir() {
             collect(&path, sources);
         } else if name.ends_with(".rs") {
-            let text = fs::read_to_string(entry.path()).unwrap();
+            let text = fs::read_to_string(entry.path()).expect("a source is a text");
             let text = without(&text, ".errors(&[", "])");
             sources.push_str(&without(&text, "ERRORS: &[&str] =", "];"));
         }

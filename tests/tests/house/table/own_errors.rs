@@ -22,7 +22,7 @@ const DISTURBING: &[&str] = &["fault.", "control."];
 
 /// The random requests of a command, without those whose words need quotes.
 fn requests(command: &Command, generator: &mut Generator) -> Vec<String> {
-    let syntax = Syntax::parse(command.spec.syntax).unwrap();
+    let syntax = Syntax::parse(command.spec.syntax).expect("a test parses every synopsis");
     let made = (0..REQUESTS).map(|_| generator.command(&command.name, command.spec.group, &syntax).arguments);
     made.filter_map(|words| line(&words)).collect()
 }
