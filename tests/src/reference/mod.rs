@@ -179,7 +179,7 @@ fn errors_page(commands: &[Arc<Command>]) -> String {
          127.0.0.1:6379> LOCK.FENCE disk 7\n\
          OK\n\
          127.0.0.1:6379> LOCK.FENCE disk 6\n\
-         (error) STALE token 6 below 7\n\
+         (error) STALE token 6 is below the highest token 7\n\
          ```\n\n\
          An error changes nothing. `…` stands for the part of a text that varies. The errors of `any` command are \
          those of Redis.\n\n\
