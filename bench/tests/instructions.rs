@@ -27,8 +27,8 @@ const COSTS: &[(&str, &str, u64)] = &[
     ("lock-ledger", "lock_pair_evalsha", 1),
     ("lock-history", "lock_pair_native", 30),
     ("lock-history", "lock_pair_evalsha", 30),
-    (REPLICA, "lock_pair_native", 30),
-    (REPLICA, "lock_pair_evalsha", 30),
+    (REPLICA, "lock_pair_native", 250),
+    (REPLICA, "lock_pair_evalsha", 80),
 ];
 
 /// Whether valgrind can be run. In CI it must be installed.
