@@ -272,12 +272,14 @@ impl Client {
     }
 }
 
-/// Whether a copy of the data has come whole: its length, and as many bytes.
+/// Whether a copy of the data has come whole: its length between `$` and a line's end, and as many bytes.
 fn has_copy(received: &[u8]) -> bool {
-    let text = String::from_utf8_lossy(received.split(|byte| *byte == b'$').nth(1).unwrap_or_default());
-    let Some((len, _)) = text.split_once("\r\n") else { return false };
-    let head = received.iter().position(|byte| *byte == b'$').unwrap_or(0) + len.len() + 3;
-    len.parse().is_ok_and(|len: usize| received.len() >= head + len)
+    let mut parts = received.splitn(2, |byte| *byte == b'$');
+    let Some(announced) = parts.nth(1) else { return false };
+    let Some(end) = announced.windows(2).position(|bytes| bytes == b"\r\n") else { return false };
+    let (len, data) = announced.split_at(end);
+    let len = std::str::from_utf8(len).ok().and_then(|len| len.parse::<usize>().ok());
+    len.is_some_and(|len| data.len() >= len + 2)
 }
 
 impl Default for Client {

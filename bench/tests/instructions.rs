@@ -151,7 +151,7 @@ fn a_request_takes_no_more_instructions_than_committed() {
 
 #[test]
 #[cfg_attr(debug_assertions, ignore = "the figures are those of the release profile")]
-fn histories_and_replicas_cost_little() {
+fn a_ledger_a_history_or_a_replica_costs_at_most_its_bound() {
     if !has_valgrind() {
         return eprintln!("skipped: valgrind is not installed");
     }

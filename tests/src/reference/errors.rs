@@ -3,7 +3,7 @@
 /// The name, in the table of errors, of all commands together.
 pub const ANY: &str = "any";
 
-/// What to do about an error.
+/// An error of our own commands, with the advice on it.
 #[derive(Clone, Copy, Debug)]
 pub struct Advice {
     /// The error as rows list it. `*` stands for anything, and so does a name between quotes.

@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 
 /// The time at which the clocks of the examples stand, as a parameter of the program.
 pub(super) const TIME: &str = "2030-01-01T00:00:00Z";
-/// The same time in milliseconds since 1970.
+/// [`TIME`] in milliseconds since 1970.
 const TIME_MS: i64 = 1_893_456_000_000;
 
 /// The beginning of the line above the example of a command that needs several servers.

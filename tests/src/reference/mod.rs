@@ -12,7 +12,6 @@ use crate::ours;
 use lockwheel_engine::spec::Command;
 use lockwheel_engine::spec::syntax::Syntax;
 use std::fmt::Write;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The folder of the pages, from the root of the repository.
@@ -109,11 +108,6 @@ pub fn pages() -> Vec<(String, String)> {
     pages
 }
 
-/// The file at this path, from the root of the repository.
-pub fn file(path: &str) -> PathBuf {
-    crate::pages::file(path)
-}
-
 const GENERATED: &str = "<!-- Generated from the table of commands. RENEW_COMMANDS=1 cargo test --workspace --test \
                          house readme renews this page. -->\n";
 
@@ -181,8 +175,9 @@ fn errors_page(commands: &[Arc<Command>]) -> String {
          127.0.0.1:6379> LOCK.FENCE disk 6\n\
          (error) STALE token 6 is below the highest token 7\n\
          ```\n\n\
-         An error changes nothing. `…` stands for the part of a text that varies. The errors of `any` command are \
-         those of Redis.\n\n\
+         A request that fails changes nothing, with one exception: if another client moves the clock during an \
+         advance, the advance ends with an error, and the time that has passed stays. `…` stands for the part of a \
+         text that varies. The errors of `any` command are those of Redis.\n\n\
          | code | text | commands | what to do |\n|---|---|---|---|",
     );
     for advice in errors::ALL {
