@@ -54,6 +54,10 @@ pub(super) const ALL: &[Advice] = &[
         "DEADLOCK another shared holder already waits for the exclusive mode: both would wait for ever",
         "Release the hold for reading, and take the lock for writing.",
     ),
+    advice(
+        "DEADLOCK this owner already waits for the exclusive mode",
+        "Wait for the reply to the earlier request, or cancel it with LOCK.CANCEL.",
+    ),
     advice("DEADLOCK this owner holds the lock in shared mode: use LOCK.CONVERT", "Use LOCK.CONVERT."),
     advice(
         "ERR ASYNC reports the grant by a push message, which needs RESP3: send HELLO 3",
@@ -83,7 +87,10 @@ pub(super) const ALL: &[Advice] = &[
         "ERR max-burst or quantity is too large for this rate",
         "Lower the burst or the quantity, or raise the rate.",
     ),
-    advice("ERR hash value is not an integer", "Repair the key: a count of the lock in it is not a number."),
+    advice(
+        "ERR hash value is not an integer",
+        "Repair the key: a field of its hash should be an integer and is not.",
+    ),
     advice(
         "ERR FAULT.LAG does not accept KEY in a topology, where the lag applies to all keys",
         "Leave KEY out.",
@@ -158,6 +165,18 @@ pub(super) const ALL: &[Advice] = &[
         "Use an integer in the range that the text names.",
     ),
     advice(
+        "ERR value is not an integer or out of range: the token counter of the lock is not an integer",
+        "Repair or delete the key of the token counter.",
+    ),
+    advice(
+        "ERR value is not an integer or out of range: the value of the key is not a count",
+        "Use another key: this one does not hold a count.",
+    ),
+    advice(
+        "ERR value is out of range, must be positive: the token counter of the lock is negative",
+        "Repair or delete the key of the token counter.",
+    ),
+    advice(
         "ERR value is out of range, must be positive: *",
         "Use an integer in the range that the text names.",
     ),
@@ -167,7 +186,10 @@ pub(super) const ALL: &[Advice] = &[
         "LOCKLOST this owner lost the lock: grant *",
         "Treat the work as not protected. The text says how and when the hold was lost.",
     ),
-    advice("LOCKMODE the key holds a plain lock", "Leave the mode out, or use another key."),
+    advice(
+        "LOCKMODE the key holds a plain lock",
+        "Leave the mode out, or use another key. LOCK.CONVERT needs a read-write lock.",
+    ),
     advice("LOCKMODE the key holds a read-write lock", "Name the mode: SHARED or EXCLUSIVE."),
     advice(
         "LOCKMODE this owner holds the lock in both modes: use LOCK.RELEASE with SHARED or EXCLUSIVE",
@@ -183,7 +205,11 @@ pub(super) const ALL: &[Advice] = &[
     ),
     advice("STALE token *", "Stop the work: another grant holds the lock, or none does."),
     advice("STALE token * is below *", "Stop the write: the resource has seen a later grant."),
-    of_any("UNBLOCKED *", "Ask again if needed: CLIENT UNBLOCK has ended the wait."),
+    of_any(
+        "UNBLOCKED *",
+        "Ask again if needed, perhaps at the new master: CLIENT UNBLOCK ended the wait, or the server became a \
+         replica.",
+    ),
     advice("UNBLOCKED LOCK.CANCEL ended the wait", "Stop waiting: a client has cancelled the request."),
     advice(
         "WAITQFULL this connection already waits for 1024 locks",

@@ -167,7 +167,9 @@ fn errors_page(commands: &[Arc<Command>]) -> String {
     line(
         &mut text,
         "\n# Errors\n\n\
-         This page lists all errors of Lockwheel's own commands. An error begins with a code, here `STALE`:\n\n\
+         This page lists the errors of Lockwheel's own commands. It leaves out most errors by which the server refuses \
+         requests of any kind, as Redis does: for example `READONLY`, `NOAUTH`, `BUSY` and `MOVED`. An error begins \
+         with a code, here `STALE`:\n\n\
          ```console\n\
          $ redis-cli -3\n\
          127.0.0.1:6379> LOCK.FENCE disk 7\n\
@@ -175,9 +177,12 @@ fn errors_page(commands: &[Arc<Command>]) -> String {
          127.0.0.1:6379> LOCK.FENCE disk 6\n\
          (error) STALE token 6 is below the highest token 7\n\
          ```\n\n\
-         A request that fails changes nothing, with one exception: if another client moves the clock during an \
-         advance, the advance ends with an error, and the time that has passed stays. `…` stands for the part of a \
-         text that varies. The errors of `any` command are those of Redis.\n\n\
+         A request that fails changes nothing, with three exceptions:\n\n\
+         - `LOCK.FENCE` counts a token that it refuses.\n\
+         - An advance of the clock goes on if `CLIENT UNBLOCK … ERROR` ends the wait of its client.\n\
+         - If another client moves the clock so far that the rest of an advance would leave the clock's range, the \
+         advance ends with an error. The time that has passed stays.\n\n\
+         `…` stands for the part of a text that varies. The errors of `any` command are those of Redis.\n\n\
          | code | text | commands | what to do |\n|---|---|---|---|",
     );
     for advice in errors::ALL {

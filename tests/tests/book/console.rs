@@ -20,7 +20,7 @@ const VARYING: [&str; 4] = [
     "\"monotonic\" => (integer) ",
     "\"offset\" => (integer) ",
 ];
-/// The beginning of an instant, and its least number of digits, if it is a reply by itself.
+/// The beginning of an instant that is a reply by itself, and its number of digits.
 const INSTANT: (&str, usize) = ("(integer) ", 13);
 
 fn redis_cli() -> Option<PathBuf> {
@@ -77,10 +77,14 @@ fn exchanges(text: &str) -> Vec<(&str, String)> {
     exchanges
 }
 
+fn is_instant(number: &str) -> bool {
+    number.len() == INSTANT.1 && number.bytes().all(|byte| byte.is_ascii_digit())
+}
+
 /// An output with a 0 for each varying number, and no space at the end of a line.
 fn settled(shown: &str) -> String {
     let settle = |line: &str| {
-        if line.strip_prefix(INSTANT.0).is_some_and(|number| number.len() == INSTANT.1) {
+        if line.strip_prefix(INSTANT.0).is_some_and(is_instant) {
             return Some(format!("{}0", INSTANT.0));
         }
         let number = |start: &str| line.split_once(start).filter(|(_, number)| number.parse::<u64>().is_ok());

@@ -4,8 +4,10 @@ use crate::spec::CommandError;
 use lockwheel_store::keyspace::{Tx, events};
 use lockwheel_store::values::{Str, Value};
 
-const NO_COUNT: CommandError =
-    CommandError::text("ERR value is not an integer or out of range: the value of the key is not a count");
+/// The error if a key holds a string that is not an integer.
+pub(super) const NOT_A_COUNT: &str =
+    "ERR value is not an integer or out of range: the value of the key is not a count";
+const NO_COUNT: CommandError = CommandError::text(NOT_A_COUNT);
 
 /// Returns the count of a key, or `None` if there is no such key.
 ///

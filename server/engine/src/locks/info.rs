@@ -35,7 +35,8 @@ pub(super) const LISTENING_ROWS: &[Row<ListeningHandler>] =
         .summary("Returns a lock's holders, native or of Redisson, the time that is left, and the waiters.")
         .reply(
             "A map: `mode`, `layout` and `ttl` of the lock, `holders` and `waiters`, each an \
-             array of maps. `delay` only while one runs. The `ttl` is in the form of PTTL. A key \
+             array of maps. `delay` only while one runs; with FULL always, perhaps null. \
+             The `ttl` is in the form of PTTL. A key \
              without a lock has no holders.",
         )
         .options(&[&[(

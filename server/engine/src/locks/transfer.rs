@@ -49,6 +49,8 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.transfer", -4, tra
         "ERR syntax error: *",
         "ERR invalid owner: *",
         "ERR value is not an integer or out of range: *",
+        counter::NOT_A_COUNTER,
+        counter::NEGATIVE_COUNTER,
         "ERR invalid expire time in 'lock.transfer' command: *",
         "ERR hash value is not an integer",
         "ERR increment or decrement would overflow",

@@ -44,7 +44,10 @@ const SETTLE_TEXTS: OptionTexts = &[
         "After each instant at which clients were sent something, waits until no command has come for \
          that real time.",
     ),
-    ("LIMIT milliseconds", "Bounds the advance in real time, 5000 by default."),
+    (
+        "LIMIT milliseconds",
+        "After that real time, the advance goes on to its end without further pauses: 5000 by default.",
+    ),
 ];
 
 const SETTLES_IN_SCRIPT: CommandError = CommandError::text("ERR SETTLE is not allowed in a script");
@@ -106,7 +109,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         .summary("Advances both clocks, and fires each deadline on the way at its own instant.")
         .reply(
             "A map: `wall`, the wall clock in milliseconds since 1970; `fired`, the number of \
-             deadlines; `settled`, 0 if LIMIT has ended the advance, else 1. In a script, OK.",
+             deadlines; `settled`, 0 if LIMIT has cut a pause of SETTLE short, else 1. In a script, OK.",
         )
         .options(&[&[("milliseconds", "The time by which both clocks move.")], SETTLE_TEXTS])
         .example(&["SET session x PX 8000", "CLOCK.ADVANCE 7999", "CLOCK.ADVANCE 1", "EXISTS session"])
@@ -115,7 +118,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
             "    Advance both clocks. Each deadline on the way fires at its own instant. If a lock ends this",
             "    way, waiters of Redisson are notified, unless NOWAKE is given.",
             "    SETTLE: after each instant at which clients were sent something, continue once no command",
-            "    has come for that time, in real time. LIMIT bounds the whole advance; default: 5000.",
+            "    has come for that time, in real time. After LIMIT, it continues at once; default: 5000.",
             "    Called from a script, it takes effect when the script has ended.",
         ])
         .grammar(ADVANCE)
@@ -128,7 +131,10 @@ pub(super) const ROWS: &[Row<Handler>] = &[
             "The map of CLOCK.ADVANCE, with `what`: the deadlines that fired, each an array of \
              its kind and its key. Null if there is no deadline.",
         )
-        .options(&[&[("COUNT count", "Moves to this many deadlines, one after another.")], SETTLE_TEXTS])
+        .options(&[&[(
+                "COUNT count",
+                "Moves to this many instants with deadlines, one after another. All deadlines of an instant fire.",
+            )], SETTLE_TEXTS])
         .example(&["SET session x PX 8000", "CLOCK.NEXT", "CLOCK.NEXT"])
         .help(&[
             "CLOCK.NEXT [COUNT <count>] [NOWAKE] [SETTLE <quiet-milliseconds> [LIMIT <milliseconds>]]",

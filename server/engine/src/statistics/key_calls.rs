@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn calls_are_counted_from_the_first_query_and_old_queries_expire() {
+    fn calls_count_from_the_first_query_and_the_oldest_are_dropped() {
         let (get, set) = (CommandId::new(1), CommandId::new(2));
         let mut calls = KeyCalls::default();
         let mut risen = Vec::new();

@@ -62,7 +62,7 @@ fn out_of_memory_refuses_queuing_and_executing_a_transaction() {
 }
 
 #[test]
-fn out_of_memory_refuses_the_first_write_of_a_script() {
+fn a_script_exceeds_maxmemory_only_after_an_accepted_write() {
     family::same_on(&[Kind::Redis], |s| {
         s.check("SET x 1", "+OK").check("CONFIG SET maxmemory 1", "+OK");
         s.check(

@@ -18,14 +18,14 @@ const WATCHDOG_MS: i64 = 24_000;
 /// After so long without a renewal, of real time, there will be none: six should have come.
 const GIVEN_UP: Duration = Duration::from_secs(48);
 
-/// How often all is tried, at most.
+/// The largest number of tries of the whole test.
 const TRIES: usize = 5;
 
-/// How often a client sends a command again: one that waits for the lock may be sent to a master that it has not
-/// discovered yet.
+/// The number of times that a client sends a command again. A request that waits for the lock may be sent to a master
+/// that the client has not discovered yet.
 const RETRIES: u64 = 20;
 
-/// By how much the clock is turned: not as long as a lease.
+/// The length of an advance in milliseconds: shorter than a lease.
 const TURN_MS: i64 = 20_000;
 
 #[derive(Clone, Copy, Debug)]
@@ -46,7 +46,7 @@ impl Shape {
         topology.start().expect("they start")
     }
 
-    /// What replicas are to a client. Where one of 3.17.0 uses none for anything it soon asks no more who is the
+    /// The use that a client makes of replicas. A client of 3.17.0 that uses none soon stops asking which server is the
     /// master.
     fn replicas(self, version: Version) -> Replicas {
         match self {
@@ -118,7 +118,7 @@ fn until_answered(master: &mut Client, holder: &Thread<'_>) {
     while !master.line("INFO clients").to_string().contains("blocked_clients:0") {
         std::thread::yield_now();
     }
-    // What it asks next comes behind that.
+    // The next request comes after that reply.
     (0..3).for_each(|_| holder.does(&format!("held {LOCK}"), "true"));
 }
 

@@ -100,7 +100,7 @@ fn a_registration_is_listed_with_flags_and_description() {
 }
 
 #[test]
-fn function_load_replace_replaces_a_library_entirely_or_not() {
+fn function_load_replace_replaces_a_library_entirely_or_not_at_all() {
     let mut s = scenario();
     load(&mut s, "a", &["f", "g"]);
     load(&mut s, "b", &["h"]);

@@ -333,7 +333,7 @@ fn served_waiters_are_sent_as_by_a_real_master() {
             }
             let sent = master.run(&split(serving));
             clients.iter_mut().for_each(|client| _ = client.read_reply());
-            // What is sent for waiters may come after the mark.
+            // Commands that are sent for waiters may come after the mark.
             let sent = [sent, master.run(&split("FLUSHALL"))].concat();
             master.run(&split("PING"));
             sent

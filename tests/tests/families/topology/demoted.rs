@@ -76,7 +76,7 @@ fn sessions_end_when_their_master_becomes_a_replica() {
 }
 
 #[test]
-fn sessions_end_in_a_failover_of_a_cluster() {
+fn a_failover_of_a_cluster_ends_the_renewals_of_sessions() {
     let topology = ours::builder().time(Time::Manual).cluster(3, 1).start().expect("they start");
     let mut clients: Vec<Client> =
         topology.servers().iter().map(|server| Client::connect(server.addr())).collect();

@@ -74,6 +74,8 @@ pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("lock.acquire", -3, 
     .errors(&[
         "ERR syntax error: *",
         "ERR value is not an integer or out of range: *",
+        counter::NOT_A_COUNTER,
+        counter::NEGATIVE_COUNTER,
         "ERR value is out of range, must be positive: *",
         "ERR invalid expire time in 'lock.acquire' command: *",
         "ERR timeout is not an integer or out of range: *",

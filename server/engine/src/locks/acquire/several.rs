@@ -62,6 +62,8 @@ pub(in crate::locks) const ROWS: &[Row<BlockingHandler>] =
             "ERR key '*' is given twice",
             "ERR LOCK.MACQUIRE does not accept FAIR: use LOCK.ACQUIRE",
             "ERR value is not an integer or out of range: *",
+            counter::NOT_A_COUNTER,
+            counter::NEGATIVE_COUNTER,
             "ERR value is out of range, must be positive: *",
             "ERR invalid expire time in 'lock.macquire' command: *",
             "ERR timeout is not an integer or out of range: *",

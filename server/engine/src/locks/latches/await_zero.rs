@@ -47,6 +47,7 @@ pub(super) const ROWS: &[Row<BlockingHandler>] =
             "ERR timeout is not an integer or out of range: *",
             "ERR timeout is negative: *",
             "ERR value is not an integer or out of range: *",
+            count::NOT_A_COUNT,
         ])];
 
 /// The name of the wait class of `LATCH.AWAIT`.

@@ -51,7 +51,12 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         ])
         .help_after("latch.set")
         .grammar(COUNTDOWN)
-        .errors(&[NOT_POSITIVE, "ERR value is not an integer or out of range: *", "ERR syntax error: *"]),
+        .errors(&[
+            NOT_POSITIVE,
+            "ERR value is not an integer or out of range: *",
+            count::NOT_A_COUNT,
+            "ERR syntax error: *",
+        ]),
     Row::new("latch.get", 2, get as DataHandler)
         .flags(&[Flags::READONLY, Flags::FAST])
         .categories(&["lock"])
@@ -63,7 +68,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .help(&["LATCH.GET <key>", "    Return the count of a latch, or 0 if there is no latch."])
         .help_after("latch.countdown")
         .syntax("key")
-        .errors(&["ERR value is not an integer or out of range: *"]),
+        .errors(&[count::NOT_A_COUNT]),
     Row::help_command("latch.help", 1)
         .flags(&[Flags::LOADING, Flags::STALE])
         .categories(&["lock"])

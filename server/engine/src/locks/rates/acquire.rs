@@ -1,6 +1,6 @@
 //! `RATE.ACQUIRE`: takes permits of an interval, at once or after a wait.
 
-use super::super::options;
+use super::super::{count, options};
 use super::limiter::Limiter;
 use super::window::{self, Window};
 use crate::spec::{
@@ -51,6 +51,7 @@ pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("rate.acquire", -2, 
         "ERR syntax error: *",
         "ERR value is out of range, must be positive: *",
         "ERR value is not an integer or out of range: *",
+        count::NOT_A_COUNT,
         "ERR hash value is not an integer",
         "ERR timeout is not an integer or out of range: *",
         "ERR timeout is negative: *",

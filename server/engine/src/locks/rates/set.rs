@@ -28,8 +28,11 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .options(&[&[
             ("permits", "The permits of an interval."),
             ("milliseconds", "The length of the interval."),
-            ("NX", "Sets the rate only if none is set. Permits that are taken stay taken."),
-            ("CLIENT client-id", "Gives each client permits of its own, and frees those of this client."),
+            ("NX", "Sets the rate only if none is set. Without NX, all taken permits are free again."),
+            (
+                "CLIENT client-id",
+                "Gives each client permits of its own. Without NX, only those of this client are free again.",
+            ),
         ]])
         .example(&["RATE.SET mail 2 1000", "RATE.SET mail 5 1000 NX"])
         .help(&[

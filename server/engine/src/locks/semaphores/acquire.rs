@@ -43,10 +43,13 @@ pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("sem.acquire", -3, a
         ),
         (
             "PING milliseconds",
-            "With SESSION: also ends it when the client has sent nothing for that time, \
+            "With SESSION: also gives the permits back when the client has sent nothing for that time, \
              at least 100.",
         ),
-        ("PX milliseconds", "The lease. Without PX the owner keeps the permits until it releases them."),
+        ("PX milliseconds", 
+            "The lease. Without PX the owner keeps the permits until it releases them; with SESSION, the lease is \
+             30 seconds.",
+        ),
         (
             "IDS",
             "Gives each permit an id and a lease of its own, as Redisson's \
@@ -75,7 +78,7 @@ pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("sem.acquire", -3, a
     .errors(&[
         "ERR syntax error: *",
         "ERR value is out of range, must be positive: *",
-        "ERR value is not an integer or out of range: *",
+        "ERR value is not an integer or out of range: *", count::NOT_A_COUNT,
         "ERR invalid expire time in 'sem.acquire' command: *",
         "ERR timeout is not an integer or out of range: *",
         "ERR timeout is negative: *",

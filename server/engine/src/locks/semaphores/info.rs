@@ -29,7 +29,7 @@ pub(super) const ROWS: &[Row<ListeningHandler>] = &[Row::new("sem.info", 2, info
     ])
     .help_after("sem.renew")
     .syntax("key")
-    .errors(&["ERR value is not an integer or out of range: *"])];
+    .errors(&[count::NOT_A_COUNT])];
 
 /// A holder of permits.
 struct Holder {

@@ -47,6 +47,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("sem.release", -3, relea
         "ERR syntax error: *",
         "ERR value is out of range, must be positive: *",
         "ERR value is not an integer or out of range: *",
+        count::NOT_A_COUNT,
         "ERR increment or decrement would overflow",
         "ERR invalid owner: *",
         "ERR invalid permit id: *",

@@ -41,6 +41,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("sem.renew", 5, renew as
     .errors(&[
         "ERR syntax error: *",
         "ERR value is not an integer or out of range: *",
+        count::NOT_A_COUNT,
         "ERR invalid expire time in 'sem.renew' command: *",
     ])];
 

@@ -62,6 +62,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .grammar(ADJUST)
         .errors(&[
             "ERR value is not an integer or out of range: *",
+            count::NOT_A_COUNT,
             "ERR increment or decrement would overflow",
         ]),
     Row::new("sem.drain", 2, drain as DataHandler)
@@ -75,7 +76,7 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[
         .help(&["SEM.DRAIN <key>", "    Take all available permits, for no owner."])
         .help_after("sem.adjust")
         .syntax("key")
-        .errors(&["ERR value is not an integer or out of range: *"]),
+        .errors(&[count::NOT_A_COUNT]),
     Row::help_command("sem.help", 1)
         .flags(&[Flags::LOADING, Flags::STALE])
         .categories(&["lock"])

@@ -47,6 +47,5 @@ pub(super) const IDLE: &[Row<Handler>] = idle::ROWS;
 pub(super) const HELP: &[Row<Handler>] = &[Row::help_command("await.help", 1)
     .flags(&[FLAGS])
     .categories(&["control"])
-    .errors(ERRORS)
     .about("control", "7.2.0", "O(1)")
     .summary("Explains the AWAIT commands.")];

@@ -39,7 +39,11 @@ const ON_REQUESTS: OptionTexts = &[
     ("CLOSE", "Cuts the connection before the request is executed."),
     ("RESET", "Cuts the connection before the request is executed, by a TCP reset."),
     ("DUPLICATE", "Executes the request twice, and sends the second reply."),
-    ("LOSEPUBLISH", "Loses the messages that the request publishes."),
+    (
+        "LOSEPUBLISH",
+        "Loses the messages that the request publishes. CLIENT, CLIENTNAME and LIB then name the receivers that \
+         miss them.",
+    ),
     ("NOSCRIPT", "Makes the script cache forget the script of the request."),
     ("EXPIRE", "Expires the keys of the request just before it is executed."),
     ("ARG changed-index", "Changes the integer argument at this index, from 1."),
