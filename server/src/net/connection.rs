@@ -200,6 +200,7 @@ impl Connection {
                 self.input.drop_requests(ran);
             }
             if self.output.len() > FULL {
+                turn.shared.log.flush();
                 self.write_output()?;
             }
         }

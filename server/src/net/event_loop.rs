@@ -479,6 +479,7 @@ impl EventLoop {
     }
 
     fn write_all(&self, turn: &mut Turn<'_>) {
+        self.shared.log.flush();
         let mut keys = std::mem::take(&mut *self.unwritten.borrow_mut());
         for key in keys.drain(..) {
             contained("writing", || {

@@ -1,5 +1,6 @@
 //! The files of a server.
 
+use lockwheel_engine::core::FileChange;
 use parking_lot::Mutex;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
@@ -33,9 +34,76 @@ pub(super) fn read(directory: &str, path: &str) -> io::Result<Vec<u8>> {
 /// `directory`. An existing file keeps its permissions.
 ///
 /// # Errors
-/// Returns the system's error. The file is then unchanged, and the other file is gone.
+/// Returns the system's error. The file is then unchanged, and the other file is gone; or the file is replaced, but a
+/// power failure may bring the one before back.
 pub(super) fn write(directory: &str, path: &str, bytes: &[u8]) -> io::Result<()> {
-    replace(directory, path, bytes, File::sync_all).map(drop)
+    replace(directory, path, bytes, File::sync_all)?;
+    sync_directory_of(&Path::new(directory).join(path))
+}
+
+/// Opens a file for appending, and creates it if necessary. `is_new`: an existing file is emptied.
+///
+/// # Errors
+/// Returns the system's error.
+pub(super) fn open_log(directory: &str, path: &str, is_new: bool) -> io::Result<File> {
+    let path = Path::new(directory).join(path);
+    let file = File::options().append(true).create(true).open(&path)?;
+    if is_new {
+        file.set_len(0)?;
+    }
+    sync_directory_of(&path)?;
+    Ok(file)
+}
+
+/// Returns the length of a file. A relative path starts at `directory`.
+///
+/// # Errors
+/// Returns the system's error.
+pub(super) fn len(directory: &str, path: &str) -> io::Result<u64> {
+    fs::metadata(Path::new(directory).join(path)).map(|data| data.len())
+}
+
+/// Changes files, and waits for the disk. Relative paths start at `directory`.
+///
+/// # Errors
+/// Returns the system's error.
+pub(super) fn change(directory: &str, change: FileChange<'_>) -> io::Result<()> {
+    let at = |path: &str| Path::new(directory).join(path);
+    match change {
+        FileChange::CreateDirectory(path) => match fs::create_dir(at(path)) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && at(path).is_dir() => Ok(()),
+            Err(error) => Err(error),
+            Ok(()) => sync_directory_of(&at(path)),
+        },
+        FileChange::Rename { from, to } => {
+            fs::rename(at(from), at(to))?;
+            sync_directory_of(&at(to))
+        }
+        FileChange::Remove(path) => fs::remove_file(at(path)),
+        FileChange::Cut { path, len } => {
+            let file = File::options().write(true).open(at(path))?;
+            file.set_len(len)?;
+            file.sync_all()
+        }
+    }
+}
+
+/// Waits until the disk has the names of the files beside this one. Some systems have no such operation.
+fn sync_directory_of(path: &Path) -> io::Result<()> {
+    let Some(parent) = path.parent() else { return Ok(()) };
+    let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+    if !cfg!(unix) {
+        return Ok(());
+    }
+    let synced = File::open(parent).and_then(|directory| directory.sync_all());
+    synced.or_else(|error| if is_unsupported(&error) { Ok(()) } else { Err(error) })
+}
+
+/// Whether the system cannot sync directories, as in Redis: EBADF, EINVAL, and EISDIR when a directory is opened.
+fn is_unsupported(error: &io::Error) -> bool {
+    const EBADF: i32 = 9;
+    let is_bad_descriptor = error.raw_os_error() == Some(EBADF);
+    is_bad_descriptor || matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::IsADirectory)
 }
 
 /// A file that a server keeps locked for itself until it gives the file up.
@@ -151,6 +219,16 @@ mod tests {
         assert_eq!(fs::read_dir(&directory).expect("it is there").count(), 2, "nothing is left beside them");
         fs::remove_dir_all(&directory).expect("it can be removed");
     }
+
+    #[cfg(unix)]
+    #[test]
+    fn only_a_system_that_syncs_directories_can_fail_to() {
+        let is_unsupported = |code| is_unsupported(&io::Error::from_raw_os_error(code));
+        let [ebadf, eio, eisdir, einval, enospc] = [9, 5, 21, 22, 28];
+        assert!([ebadf, eisdir, einval].into_iter().all(is_unsupported));
+        assert!(![eio, enospc].into_iter().any(is_unsupported));
+    }
+
     #[cfg(unix)]
     #[test]
     fn a_file_lock_holds_when_the_file_is_replaced() {

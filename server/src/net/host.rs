@@ -1,6 +1,7 @@
 //! The host of the engine: the system's clocks, and the sockets and loops around it.
 
 use super::acceptors::Acceptors;
+use super::append_log::FileLog;
 use super::current_loop;
 use super::files;
 use super::hooks::Point;
@@ -10,7 +11,9 @@ use super::stopwatch::Stopwatch;
 use super::target::TcpTarget;
 use lockwheel_engine::Engine;
 use lockwheel_engine::config::{Config, HostChanges, HostRefusal};
-use lockwheel_engine::core::{Host, NotConnected, Output, Target, TargetAddress};
+use lockwheel_engine::core::{
+    AppendLog, DiskEvent, FileChange, Host, NotConnected, Output, Target, TargetAddress,
+};
 use lockwheel_store::time::Now;
 use std::io;
 use std::net::{IpAddr, ToSocketAddrs};
@@ -22,6 +25,8 @@ pub(super) struct NetHost {
     pub(super) clock: OsClock,
     pub(super) stopwatch: Stopwatch,
     pub(super) acceptors: Arc<Acceptors>,
+    /// The file to which the engine appends.
+    pub(super) log: Arc<FileLog>,
     /// The shared state. A weak reference, since it owns the engine, which owns this host.
     pub(super) shared: Weak<Shared>,
 }
@@ -97,11 +102,23 @@ impl Host for NetHost {
         let write = move || {
             let written = files::write(&directory, &path, &bytes);
             drop(bytes);
-            shared.with_engine(|engine| engine.written_in_background(serial, written));
+            shared.with_engine(|engine| engine.disk_event(DiskEvent::Saved { serial, result: written }));
             drop(guard);
         };
         let thread = thread::Builder::new().name("lockwheel-save".to_owned()).spawn(write);
         thread.err().map(Err)
+    }
+
+    fn change_file(&self, directory: &str, change: FileChange<'_>) -> io::Result<()> {
+        files::change(directory, change)
+    }
+
+    fn file_len(&self, directory: &str, path: &str) -> io::Result<u64> {
+        files::len(directory, path)
+    }
+
+    fn append_log(&self) -> Option<&dyn AppendLog> {
+        Some(&*self.log)
     }
 
     fn is_gone(&self, session: u64) -> bool {

@@ -8,6 +8,7 @@
 mod accept;
 mod acceptors;
 mod admission;
+mod append_log;
 mod asking;
 mod batches;
 mod busy;

@@ -1,6 +1,7 @@
 //! The state that all threads share: the engine behind its lock, the inboxes of the loops, the next deadline.
 
 use super::admission::Admission;
+use super::append_log::{FileLog, LogOwner};
 use super::batches::Batches;
 use super::busy::{Job, Refused};
 use super::callers::Callers;
@@ -20,7 +21,7 @@ use super::traffic::{self, AllTraffic, LoopTraffic};
 use dashmap::DashMap;
 use lockwheel_engine::Engine;
 use lockwheel_engine::clock::{AdvanceProgress, ClockAdvance};
-use lockwheel_engine::core::{Crash, EndSignal, Output};
+use lockwheel_engine::core::{Crash, DiskEvent, EndSignal, Output};
 use lockwheel_engine::faults::Link;
 use lockwheel_engine::outbound::OutboundId;
 use lockwheel_engine::spec::{CommandId, CommandTable};
@@ -58,6 +59,8 @@ pub(crate) struct Shared {
     pub(super) claim: Claim,
     /// The clients of this process, which have no socket.
     pub(super) callers: Callers,
+    /// The file to which the engine appends.
+    pub(super) log: Arc<FileLog>,
     /// The connections to other servers.
     pub(super) outbound: OutboundInbox,
     /// The other servers of this process, if there are any.
@@ -94,6 +97,20 @@ pub(crate) struct Shared {
     is_shut_down: AtomicBool,
 }
 
+impl LogOwner for Shared {
+    fn tell(&self, event: DiskEvent) {
+        self.defer(Job::new(move |engine| engine.disk_event(event)));
+    }
+
+    fn start_log(&self) {
+        self.log.clone().start_thread(self.shutdown.clone(), self.shutdown.thread());
+    }
+
+    fn give_up(&self) {
+        self.end_abruptly(Crash::Exit);
+    }
+}
+
 /// A connected client, as all threads see it.
 pub(super) struct Client {
     pub(super) address: Address,
@@ -128,7 +145,7 @@ impl Shared {
         mut engine: Engine,
         clock: OsClock,
         inboxes: Box<[Inbox]>,
-        outbound: OutboundInbox,
+        (outbound, log): (OutboundInbox, Arc<FileLog>),
     ) -> Self {
         let traffic: AllTraffic = inboxes.iter().map(|_| Arc::new(LoopTraffic::default())).collect();
         let counted = traffic.clone();
@@ -156,6 +173,7 @@ impl Shared {
             clients: DashMap::new(),
             claim: Claim::default(),
             callers: Callers::default(),
+            log,
             outbound,
             membership: OnceLock::new(),
             timer_at: AtomicU64::new(NEVER),
@@ -295,6 +313,7 @@ impl Shared {
         let result = catch_unwind(AssertUnwindSafe(|| work(&mut engine)));
         let mut notices = Notices::default();
         self.unlock(engine, &mut notices);
+        self.log.flush();
         notices.earlier_deadline &= index != Some(0);
         self.deliver(notices);
         if let Some(membership) = self.membership.get() {
@@ -477,6 +496,16 @@ impl Shared {
         }
     }
 
+    /// Ends the process abruptly if it belongs to this server alone. Otherwise only the server ends. The engine may be
+    /// locked.
+    #[cold]
+    pub(super) fn end_abruptly(&self, crash: Crash) {
+        if let Some(end_process) = self.on_crash.get() {
+            end_process(crash);
+        }
+        self.shut_down();
+    }
+
     /// Ends the process abruptly if it belongs to this server alone. Otherwise only the server ends.
     #[cold]
     fn crash(&self, engine: &mut Engine, crash: Crash) {
@@ -598,6 +627,7 @@ impl Shared {
         self.batches.wake();
         self.callers.wake_all();
         self.outbound.wake();
+        self.log.wake();
         self.inboxes.iter().for_each(Inbox::wake);
     }
 

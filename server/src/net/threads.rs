@@ -3,6 +3,7 @@
 
 use super::accept::{self, Rebinds};
 use super::acceptors::Acceptors;
+use super::append_log::FileLog;
 use super::event_loop;
 use super::host::NetHost;
 use super::idle;
@@ -20,7 +21,7 @@ use lockwheel_engine::Engine;
 use lockwheel_store::time::Now;
 use mio::{Poll, Waker};
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::Duration;
 use tokio::runtime;
@@ -69,17 +70,21 @@ impl Threads {
         let inboxes = polls.iter().map(inbox).collect::<io::Result<_>>()?;
         let (acceptors, rebinds) = Acceptors::new(&listeners);
         let mut engine = make(clock.now());
+        let log = Arc::new(FileLog::new());
         let shared = Arc::new_cyclic(|shared| {
             engine.set_host(Arc::new(NetHost {
                 clock,
                 stopwatch: Stopwatch::new(),
                 acceptors: acceptors.clone(),
+                log: log.clone(),
                 shared: shared.clone(),
             }));
             let weak = shared.clone();
             let outbound = OutboundInbox::new(Box::new(move |poll| outbound::start(&weak, poll)));
-            Shared::new(engine, clock, inboxes, outbound)
+            Shared::new(engine, clock, inboxes, (outbound, log))
         });
+        let owner: Weak<Shared> = Arc::downgrade(&shared);
+        shared.log.set_owner(owner);
         Ok(Threads { polls, shared, listeners, acceptors, rebinds })
     }
 

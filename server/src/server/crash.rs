@@ -25,6 +25,7 @@ pub(super) fn end_process(crash: Crash, beginning: &Beginning) {
             tracing::error!("Guru Meditation: DEBUG requested the end of the process");
             process::abort();
         }
+        Crash::Exit => process::exit(1),
         Crash::Restart(delay_ms) => {
             tracing::warn!("The process restarts in {delay_ms} milliseconds, as requested by DEBUG");
             std::thread::sleep(std::time::Duration::from_millis(delay_ms));

@@ -280,8 +280,13 @@ impl Server {
         }
         shared.with_engine(Engine::begin_with_users_file).map_err(StartError::Users)?;
         let is_sentinel = shared.with_engine(|engine| engine.config.is_sentinel());
-        if (begins_with_saved && !is_sentinel) || file.is_some() {
-            shared.with_engine(|engine| engine.begin_with_file(file.as_deref())).map_err(StartError::Load)?;
+        if begins_with_saved && !is_sentinel {
+            let begin = |engine: &mut Engine| engine.begin_with_data(file.as_deref(), true);
+            shared.with_engine(begin).map_err(StartError::Load)?;
+        } else if file.is_some() {
+            shared
+                .with_engine(|engine| engine.begin_with_data(file.as_deref(), false))
+                .map_err(StartError::Load)?;
         }
         shared.with_engine(Engine::begin_as_node).map_err(StartError::Cluster)?;
         shared.with_engine(Engine::begin_as_sentinel);

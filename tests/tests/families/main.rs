@@ -1,6 +1,7 @@
 //! Families of commands, locks, time and servers that belong together: servers in the test's process, compared with
 //! real ones.
 
+mod append_only;
 mod atomicity;
 mod bad_input;
 mod beginning_anew;

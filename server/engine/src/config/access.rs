@@ -204,6 +204,18 @@ impl Config {
         Ok(())
     }
 
+    /// Returns the changes around the engine that other parameters need. `None`: the host needs none.
+    pub(crate) fn host_changes(&self, to: &Config) -> Option<HostChanges> {
+        let differs = |parameter: &Parameter| {
+            matches!(parameter.change, Change::Host(_))
+                && parameter.text(&self.value(parameter)) != parameter.text(&to.value(parameter))
+        };
+        PARAMETERS.iter().any(differs).then(|| HostChanges {
+            clients: to.maxclients > self.maxclients,
+            tls: to.tls.port.is_some() && to.tls != self.tls,
+        })
+    }
+
     /// The named parameters, each with the one of its names that was used. All are known and changeable, and no name
     /// occurs twice.
     fn settable(&self, pairs: &[(&[u8], &[u8])], local: bool) -> Result<Vec<Named>, SetError> {

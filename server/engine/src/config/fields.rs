@@ -1,6 +1,6 @@
 //! Typed fields of the configuration, each convertible to and from a [`Value`].
 
-use super::{AuthClients, EndpointType, OutputLimits, TimeMode, Value};
+use super::{AppendFsync, AuthClients, EndpointType, OutputLimits, TimeMode, Value};
 use crate::spec::Version;
 use lockwheel_store::keyspace::{EventClasses, EvictionPolicy, Measure, Rank};
 
@@ -287,6 +287,7 @@ macro_rules! choices {
 }
 
 choices!(
+    AppendFsync,
     AuthClients,
     ChannelDefault,
     EndpointType,

@@ -5,6 +5,7 @@
 //! Redis 7.2 is kept as it was given, and shown by CONFIG GET.
 
 mod access;
+mod append_only;
 mod arguments;
 mod cluster;
 mod fields;
@@ -24,6 +25,7 @@ mod tls;
 mod values;
 
 pub use access::{HostChanges, HostRefusal, Pair, SetError, Surroundings};
+pub use append_only::{AppendFsync, AppendOnlyParameters};
 pub use arguments::Invocation;
 pub use cluster::{ClusterParameters, EndpointType};
 pub use fields::{ChannelDefault, LogLevel, MaxmemoryPolicy, Permission, Supervision};
@@ -153,13 +155,11 @@ pub struct Config {
     pub maxmemory: u64,
     /// The most bytes of clients, at least 128 KiB. A negative number is a percentage of `maxmemory`. 0: no limit.
     pub maxmemory_clients: i64,
-    /// The time for which the eviction of keys may delay a request, from 0 to 100.
-    pub maxmemory_eviction_tenacity: u32,
     /// The keys to evict while the data have more bytes than `maxmemory`. The measure of accesses depends on the policy
     /// too.
     pub maxmemory_policy: MaxmemoryPolicy,
-    /// The number of keys of a database that are sampled for each evicted key.
-    pub maxmemory_samples: usize,
+    /// The work that eviction may do.
+    pub eviction_effort: EvictionEffort,
     /// The counting of accesses under an LFU policy.
     pub lfu: LfuParameters,
     /// The level of the log.
@@ -170,6 +170,8 @@ pub struct Config {
     pub dir: String,
     /// Files of saves.
     pub saves: SaveParameters,
+    /// The append-only file.
+    pub append_only: AppendOnlyParameters,
     /// Replication.
     pub replication: ReplicationParameters,
     /// The parameters of a node of a cluster.
@@ -223,6 +225,21 @@ pub struct LockWaitParameters {
 impl Default for LockWaitParameters {
     fn default() -> Self {
         LockWaitParameters { deadlock_inferred: false, handoff_delay: 0, wakeup_limit: 1000, herd_limit: 10 }
+    }
+}
+
+/// The work that the eviction of keys may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EvictionEffort {
+    /// The time for which the eviction of keys may delay a request, from 0 to 100.
+    pub tenacity: u32,
+    /// The number of keys of a database that are sampled for each evicted key.
+    pub samples: usize,
+}
+
+impl Default for EvictionEffort {
+    fn default() -> Self {
+        EvictionEffort { tenacity: 10, samples: 5 }
     }
 }
 
@@ -289,14 +306,14 @@ impl Default for Config {
             encodings: Encodings::default(),
             maxmemory: 0,
             maxmemory_clients: 0,
-            maxmemory_eviction_tenacity: 10,
             maxmemory_policy: MaxmemoryPolicy::NoEviction,
-            maxmemory_samples: 5,
+            eviction_effort: EvictionEffort::default(),
             lfu: LfuParameters::default(),
             loglevel: LogLevel::Notice,
             logfile: String::new(),
             dir: ".".to_owned(),
             saves: SaveParameters::default(),
+            append_only: AppendOnlyParameters::default(),
             replication: ReplicationParameters::default(),
             cluster: ClusterParameters::default(),
             shutdown: ShutdownParameters::default(),

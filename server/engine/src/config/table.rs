@@ -6,8 +6,8 @@
 
 use super::parameter::{Access, Grammar, HostPart, Kind, Parameter, Read};
 use super::{
-    AuthClients, ChannelDefault, Config, EndpointType, LogLevel, MaxmemoryPolicy, Permission, Supervision,
-    special,
+    AppendFsync, AuthClients, ChannelDefault, Config, EndpointType, LogLevel, MaxmemoryPolicy, Permission,
+    Supervision, special,
 };
 use crate::spec::Version;
 
@@ -82,18 +82,24 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     flag("activedefrag", "no").check(special::activedefrag),
     flag("activerehashing", "yes"),
     flag("always-show-logo", "no").at_start().field(field!(always_show_logo)),
-    flag("aof-disable-auto-gc", "no"),
-    flag("aof-load-truncated", "yes"),
+    flag("aof-disable-auto-gc", "no").field(field!(append_only.disable_auto_gc)),
+    flag("aof-load-truncated", "yes").field(field!(append_only.load_truncated)),
     text("aof-rewrite-cpulist", "").alias("aof_rewrite_cpulist").at_start(),
     flag("aof-rewrite-incremental-fsync", "yes"),
-    flag("aof-timestamp-enabled", "no"),
-    flag("aof-use-rdb-preamble", "yes"),
-    text("appenddirname", "appendonlydir").check(special::appenddirname).at_start(),
-    text("appendfilename", "appendonly.aof").check(special::appendfilename).at_start(),
-    choice("appendfsync", &["everysec", "always", "no"], "everysec"),
-    flag("appendonly", "no"),
-    size("auto-aof-rewrite-min-size", 0, LONG, "67108864"),
-    integer("auto-aof-rewrite-percentage", 0, INT, "100"),
+    flag("aof-timestamp-enabled", "no").field(field!(append_only.timestamp_enabled)),
+    flag("aof-use-rdb-preamble", "yes").field(field!(append_only.use_rdb_preamble)),
+    text("appenddirname", "appendonlydir")
+        .check(special::appenddirname)
+        .at_start()
+        .field(field!(append_only.directory)),
+    text("appendfilename", "appendonly.aof")
+        .check(special::appendfilename)
+        .at_start()
+        .field(field!(append_only.filename)),
+    choice("appendfsync", AppendFsync::NAMES, "everysec").field(field!(append_only.fsync)),
+    flag("appendonly", "no").field(field!(append_only.enabled)),
+    size("auto-aof-rewrite-min-size", 0, LONG, "67108864").field(field!(append_only.rewrite_min_size)),
+    integer("auto-aof-rewrite-percentage", 0, INT, "100").field(field!(append_only.rewrite_percentage)),
     text("bgsave-cpulist", "").alias("bgsave_cpulist").at_start(),
     special("bind", SEVERAL, special::bind, "127.0.0.1 -::1").host(HostPart::Addresses).field(field!(bind)),
     text("bind-source-addr", "").field(field!(replication.source_address)),
@@ -193,16 +199,16 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     integer("maxclients", 1, UINT, "10000").host(HostPart::Clients).field(field!(maxclients)),
     size("maxmemory", 0, u64::MAX, "0").field(field!(maxmemory)),
     Parameter::new("maxmemory-clients", Kind::SizeOrPercent, "0").field(field!(maxmemory_clients)),
-    integer("maxmemory-eviction-tenacity", 0, 100, "10").field(field!(maxmemory_eviction_tenacity)),
+    integer("maxmemory-eviction-tenacity", 0, 100, "10").field(field!(eviction_effort.tenacity)),
     choice("maxmemory-policy", MaxmemoryPolicy::NAMES, "noeviction").field(field!(maxmemory_policy)),
-    integer("maxmemory-samples", 1, INT, "5").field(field!(maxmemory_samples)),
+    integer("maxmemory-samples", 1, INT, "5").field(field!(eviction_effort.samples)),
     integer("min-replicas-max-lag", 0, INT, "10")
         .alias("min-slaves-max-lag")
         .field(field!(replication.min_max_lag)),
     integer("min-replicas-to-write", 0, INT, "0")
         .alias("min-slaves-to-write")
         .field(field!(replication.min_to_write)),
-    flag("no-appendfsync-on-rewrite", "no"),
+    flag("no-appendfsync-on-rewrite", "no").field(field!(append_only.no_fsync_on_rewrite)),
     special("notify-keyspace-events", ONE, special::events, "").field(field!(notify_keyspace_events)),
     special("oom-score-adj", ONE, special::oom_score_adj, "no"),
     special("oom-score-adj-values", SEVERAL, special::oom_score_adj_values, "0 200 800"),

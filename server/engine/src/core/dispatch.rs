@@ -349,6 +349,7 @@ impl Engine {
         let error = match refusal.reason {
             Reason::UnknownCommand => refusal.unknown_command(&self.commands, args, self.config.control),
             Reason::Redirected(redirect) if let Some(router) = self.router() => router.error(redirect),
+            Reason::NotAppended => self.append_only.write_error(),
             _ => refusal.error(&self.commands, args),
         };
         let refused = RefusedObject::of(refusal, args, (self.client_list(), slot));
@@ -383,7 +384,10 @@ impl Engine {
         args: Args<'_>,
         reply: &mut dyn Reply,
     ) {
-        let error = refusal.error(&self.commands, args);
+        let error = match refusal.reason {
+            Reason::NotAppended => self.append_only.write_error(),
+            _ => refusal.error(&self.commands, args),
+        };
         let name = refusal.command.map_or("<unknown>", |command| &self.commands.get(command).name);
         note_stream_error(&mut self.following, &mut self.observers.stats, slot, (name, &error));
         let refused = RefusedObject::of(refusal, args, (self.client_list(), slot));

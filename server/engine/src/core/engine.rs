@@ -19,7 +19,7 @@ use crate::locks::{self, HistoryHandler, HistoryReadings, ListeningHandler};
 use crate::member::TopologyMember;
 use crate::outbound::Outbound;
 use crate::pauses::Pauses;
-use crate::persistence::Persistence;
+use crate::persistence::{AppendLog, AppendOnly, FileChange, Persistence};
 use crate::pubsub::{Audience, PubSub};
 use crate::replication::{ReplicaLink, Replication, ReplicationTimer};
 use crate::scripts::{ScriptRun, Scripts};
@@ -134,6 +134,8 @@ pub(crate) struct DebugControl<'e> {
     pub(crate) scripts: &'e mut Scripts,
     /// The saves.
     pub(crate) saves: &'e mut Persistence,
+    /// Whether the append-only file is on.
+    pub(crate) has_append_only: bool,
     /// The parts that a test has switched off.
     pub(crate) switches: &'e mut Switches,
 }
@@ -154,6 +156,8 @@ pub(crate) enum DebugEffect {
     Crash(Crash),
     /// The data are saved, then this handler runs with the same arguments.
     SaveThen(DebugHandler),
+    /// The append-only file is read in place of the data. The reply is OK.
+    LoadAppendOnly,
     /// The whole server sleeps for so many microseconds when the command has ended. The reply is OK.
     Sleep {
         /// Microseconds.
@@ -312,6 +316,8 @@ pub struct Engine {
     pub(super) sentinel: Option<Box<SentinelServer>>,
     /// The state and the results of saves.
     pub(crate) persistence: Persistence,
+    /// The append-only file.
+    pub(super) append_only: Box<AppendOnly>,
     /// The environment of the engine.
     pub(crate) environment: Environment,
     /// The initial configuration of the engine.
@@ -368,6 +374,7 @@ impl Engine {
             outbound: Outbound::default(),
             sentinel: SentinelServer::configured(&config, seed, system),
             persistence: Persistence::default(),
+            append_only: Box::default(),
             cluster: None,
             stop: None,
             start,
@@ -480,7 +487,7 @@ pub trait Host: Send + Sync {
         Ok(())
     }
 
-    /// Writes a file as [`Host::write_file`] does, but in the background. Afterwards, [`Engine::written_in_background`]
+    /// Writes a file as [`Host::write_file`] does, but in the background. Afterwards, [`Engine::disk_event`]
     /// is called with this number and the result. If the engine has waited, the result is returned here instead.
     fn write_in_background(
         &self,
@@ -491,6 +498,30 @@ pub trait Host: Send + Sync {
     ) -> Option<io::Result<()>> {
         let _waited = serial;
         Some(self.write_file(directory, path, &bytes))
+    }
+
+    /// Changes the files of a directory, and waits for the disk. Paths are relative to this directory. By default, a
+    /// host has no files.
+    ///
+    /// # Errors
+    /// Returns the error of the system. Nothing has changed then.
+    fn change_file(&self, directory: &str, change: FileChange<'_>) -> io::Result<()> {
+        let _nowhere = (directory, change);
+        Err(io::ErrorKind::NotFound.into())
+    }
+
+    /// Returns the length of a file, in bytes. A path is relative to this directory. By default, a host has no files.
+    ///
+    /// # Errors
+    /// Returns the error of the system.
+    fn file_len(&self, directory: &str, path: &str) -> io::Result<u64> {
+        let _nowhere = (directory, path);
+        Err(io::ErrorKind::NotFound.into())
+    }
+
+    /// Returns the file to which the engine appends. By default, a host has none.
+    fn append_log(&self) -> Option<&dyn AppendLog> {
+        None
     }
 
     /// Whether the client of this session has closed its connection, even if the connection has not read EOF yet.

@@ -30,6 +30,8 @@ pub(crate) enum Hook {
     NotSaved = 1 << 11,
     /// The next requests may be large: memory for their arguments must be checked.
     LargeInput = 1 << 12,
+    /// Writes are refused because the append-only file cannot be written.
+    NotAppended = 1 << 13,
 }
 
 /// The hooks that are set.

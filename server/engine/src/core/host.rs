@@ -4,6 +4,8 @@ use super::engine::{ConfigFile, Engine, Environment, Host};
 use crate::acl;
 use crate::clock::EngineClock;
 use crate::config::Config;
+use crate::persistence::append_only::LogFiles;
+use crate::persistence::{AppendLog, FileChange};
 use lockwheel_store::time::Now;
 use std::io;
 use std::sync::Arc;
@@ -60,6 +62,33 @@ impl HostFiles<'_> {
             Ok(host) => host.write_in_background(self.directory, path, bytes, serial),
             Err(error) => Some(Err(error)),
         }
+    }
+}
+
+impl LogFiles for HostFiles<'_> {
+    fn read(&self, path: &str) -> io::Result<Vec<u8>> {
+        HostFiles::read(*self, path)
+    }
+
+    fn write(&self, path: &str, bytes: &[u8]) -> io::Result<()> {
+        HostFiles::write(*self, path, bytes)
+    }
+
+    fn change(&self, change: FileChange<'_>) -> io::Result<()> {
+        self.present()?.change_file(self.directory, change)
+    }
+
+    fn len(&self, path: &str) -> io::Result<u64> {
+        self.present()?.file_len(self.directory, path)
+    }
+
+    fn open_log(&self, path: &str, is_new: bool) -> io::Result<()> {
+        let log = self.log().ok_or(io::ErrorKind::NotFound)?;
+        log.open(self.directory, path, is_new)
+    }
+
+    fn log(&self) -> Option<&dyn AppendLog> {
+        self.host?.append_log()
     }
 }
 

@@ -37,6 +37,7 @@ impl Engine {
         }
         if self.config.replication != before.replication {
             self.change_replication(|control| control.rules_changed());
+            self.change_replication(|control| control.stream_changed());
         }
         if self.config.saves != before.saves {
             self.change_saves(|control| control.rules_changed());

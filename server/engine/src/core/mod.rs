@@ -1,6 +1,7 @@
 //! The execution of requests: the checks, the handler, its effects, blocked clients, and time.
 
 mod advance;
+mod append_only;
 mod blocking;
 mod broadcast;
 mod call;
@@ -56,6 +57,7 @@ mod transaction;
 mod users;
 mod versions;
 
+pub use crate::persistence::{AppendLog, FileChange, LogSync};
 pub use crate::replication::ROLE_CHANGES;
 pub use crate::shutdown::EndSignal;
 pub(crate) use advance::advance_together;
@@ -72,9 +74,9 @@ pub(crate) use part_handler::{
 };
 pub use prefetch::Prefetch;
 pub(crate) use progress::Stop;
-pub use progress::{Crash, Progress};
+pub use progress::{Crash, DiskEvent, Progress};
 
-pub(crate) use server_views::{InfoView, MemoryView};
+pub(crate) use server_views::{AppendOnlyView, InfoView, MemoryView};
 pub use simulation::Simulation;
 pub(crate) use switches::Switches;
 pub use target::{Broken, NotConnected, Target, TargetAddress};

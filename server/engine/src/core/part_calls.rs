@@ -6,6 +6,7 @@ use super::engine::{Engine, LibraryControl, LibraryDone, LibraryHandler};
 use super::part_handler::PartHandler;
 use crate::acl::AclView;
 use crate::persistence::SavesView;
+use crate::propagation::Receivers;
 use crate::spec::{Args, Outcome, Wait};
 use crate::waits::Retry;
 use lockwheel_resp::Reply;
@@ -99,7 +100,7 @@ impl Engine {
         let control = LibraryControl {
             environment: &self.environment,
             clock: &self.clock,
-            feeds_replicas: self.replication().feeds_replicas(),
+            feeds_replicas: self.replication().feeds_replicas() || self.append_only.is_appending(),
             scripts: &mut self.scripts,
         };
         let LibraryDone::Changed { replaced, loaded } = run(control, args, reply)? else { return Ok(()) };
@@ -108,7 +109,7 @@ impl Engine {
         if let Some((at, word)) = &replaced {
             words[*at] = word;
         }
-        self.replicate_request(call.db, &words, NonZeroU64::new(call.session));
+        self.replicate_request(call.db, (&words, Receivers::ALL), NonZeroU64::new(call.session));
         match loaded {
             Some(name) => reply.bulk(&name),
             None => reply.ok(),

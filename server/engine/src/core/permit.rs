@@ -8,6 +8,7 @@
 use super::call::Origin;
 pub use crate::acl::Denied;
 pub use crate::cluster::Redirect;
+use crate::persistence::append_only::NOT_APPENDED;
 use crate::scripts::busy_error;
 use crate::spec::{Args, Command, CommandError, CommandId, CommandTable, Flags, Version, errors};
 use crate::spec::{similar_command, unknown_command, unknown_subcommand, wrong_arity};
@@ -252,6 +253,8 @@ pub enum Reason {
     NoMemory,
     /// The last save has failed.
     NotSaved,
+    /// The append-only file cannot be written. The engine adds the reason, which only it knows.
+    NotAppended,
     /// The server is a read-only replica.
     ReadOnlyReplica,
     /// There are fewer replicas than writes need.
@@ -329,6 +332,7 @@ impl Refusal {
             (Reason::OutOfMemory, _) => "OOM command not allowed when used memory > 'maxmemory'.",
             (Reason::NoMemory, _) => return errors::INSUFFICIENT_MEMORY,
             (Reason::NotSaved, _) => NOT_SAVED,
+            (Reason::NotAppended, _) => NOT_APPENDED,
             (Reason::ReadOnlyReplica, _) => "READONLY You can't write against a read only replica.",
             (Reason::NotEnoughReplicas, _) => "NOREPLICAS Not enough good replicas to write.",
             (Reason::MasterDown, Origin::Script) => "ERR Can not execute the command on a stale replica",

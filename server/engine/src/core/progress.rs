@@ -1,5 +1,6 @@
 //! Whether a session continues with its next request, and what stops the whole server.
 
+use std::io;
 use std::time::Duration;
 
 /// Whether a session continues with its next request.
@@ -36,6 +37,22 @@ impl Stop {
     }
 }
 
+/// The end of work of the host with files.
+#[derive(Debug)]
+pub enum DiskEvent {
+    /// The host has written the file of the save with this number in the background.
+    Saved {
+        /// The number.
+        serial: u64,
+        /// The result.
+        result: io::Result<()>,
+    },
+    /// A write of the log has failed, or a failure is over. The error is the system's.
+    LogWritten(io::Result<()>),
+    /// A sync of the log has ended, for which a client waits.
+    LogSynced,
+}
+
 /// The way in which DEBUG crashes a server. Nothing is saved, and no client gets a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Crash {
@@ -43,6 +60,8 @@ pub enum Crash {
     Segfault,
     /// The process ends with an abort signal.
     Abort,
+    /// The process ends with exit code 1.
+    Exit,
     /// The process restarts after this number of milliseconds.
     Restart(u64),
 }

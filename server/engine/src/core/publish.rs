@@ -4,7 +4,9 @@ use super::call::Call;
 use super::engine::Engine;
 use super::faults::ActedOn;
 use crate::clients::{Message, Slot, Subscriptions};
+use crate::propagation::Receivers;
 use crate::pubsub::{Audience, SERVER_CHANNELS};
+use crate::replication::ReplicationControl;
 use crate::spec::{Args, Outcome};
 use lockwheel_resp::Reply;
 use std::num::NonZeroU64;
@@ -52,7 +54,7 @@ impl Engine {
             let is_shard = audience == Audience::Shard;
             self.with_gossip(|gossip, view| gossip.publish(view, channel, message, is_shard));
         } else {
-            self.replicate_request(call.db, args.all(), NonZeroU64::new(call.session));
+            self.replicate_request(call.db, (args.all(), Receivers::REPLICAS), NonZeroU64::new(call.session));
         }
         reply.integer(receivers as i64);
         Ok(())
@@ -70,7 +72,7 @@ impl Engine {
                 self.with_gossip(|gossip, view| gossip.publish(view, channel, message, is_shard));
             }
         } else {
-            self.replicate_request(0, &[b"PUBLISH", channel, message], None);
+            self.replicate_request(0, (&[b"PUBLISH", channel, message], Receivers::REPLICAS), None);
         }
     }
 
@@ -107,7 +109,8 @@ impl Engine {
     /// Updates whether messages may have receivers: here, at a replica or at another cluster node.
     pub(super) fn note_audience(&mut self) {
         let feeds_replicas = self.replication().feeds_replicas();
-        self.observers.propagate(feeds_replicas);
+        let has_own_writes = ReplicationControl::has_own_writes(self.following.is_some(), &self.config);
+        self.observers.propagate(feeds_replicas || (self.append_only.is_appending() && has_own_writes));
         let is_passed_on = self.config.cluster.enabled || feeds_replicas;
         let is_heard = is_passed_on || self.pubsub.has_audience() || self.pubsub.shards() > 0;
         self.keyspace.set_audience(is_heard, self.pubsub.has_prefix(SERVER_CHANNELS));

@@ -30,6 +30,7 @@ impl Engine {
         self.rules_changed();
         self.pauses.unpause();
         self.follow_pauses();
+        self.change_append_only(|control| control.give_up_rewrite());
         self.change_saves(|control| control.reset());
         let seed = self.start.seed;
         let tracker = self.tracking().take();
@@ -50,6 +51,7 @@ impl Engine {
         let host = self.environment.host.clone();
         let before = restore_config(&mut self.config, &self.start.config, host.as_deref());
         self.environment.identity.process.port = self.config.shown_port();
+        self.change_append_only(|control| control.configure(&before.append_only, false));
         self.apply_config(&before);
         self.client_timers().timeout_changed();
         self.begin_replication();
@@ -61,6 +63,7 @@ impl Engine {
         self.observers.reset(&self.config, clients);
         self.change_tracking(|tracking| tracking.put_back(tracker));
         self.note_audience();
+        self.change_append_only(|control| control.begin_anew());
         self.limits = Limits::default();
         self.memory.reset_peak();
         self.look_at_memory();

@@ -1,16 +1,22 @@
 //! The execution of saves: data files are written at once, or by the host in the background.
 
+use super::append_only::log_synced;
 use super::engine::Engine;
 use super::hooks::Hook;
+use super::progress::DiskEvent;
 use crate::persistence::{Content, DataFile, SaveControl, SaveEffect, SaveRequest};
 use crate::spec::{CommandError, Outcome};
 use lockwheel_resp::Reply;
 use lockwheel_store::memory::SharedBytes;
-use std::io;
 
 /// The error of a failed save; the log has the reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NotSaved;
+
+/// The error of BGREWRITEAOF if no rewrite can begin; the log has the reason.
+const CANNOT_REWRITE: CommandError = CommandError::text(
+    "ERR Can't execute an AOF background rewriting. Please check the server logs for more information.",
+);
 
 impl Engine {
     /// Returns the current data for writing into a file. O(databases).
@@ -46,16 +52,17 @@ impl Engine {
                 self.save().map_err(|NotSaved| CommandError::text("ERR"))?;
                 reply.ok();
             }
-            SaveRequest::InBackground => self.begin_background_save(),
+            SaveRequest::InBackground => begin_in_background(self),
             SaveRequest::Scheduled => self.change_saves(|control| control.schedule()),
+            SaveRequest::Rewrite { is_later } => {
+                if self.change_append_only(|control| control.request_rewrite(is_later)) == Some(false) {
+                    return Err(CANNOT_REWRITE);
+                }
+                let word = if is_later { "scheduled" } else { "started" };
+                reply.status(format!("Background append only file rewriting {word}").as_bytes());
+            }
         }
         Ok(())
-    }
-
-    /// Begins a background save. None is in progress.
-    fn begin_background_save(&mut self) {
-        let (file, process) = (self.data_file().begin(), self.environment.identity.process.id);
-        self.change_saves(|control| control.begin(file, process));
     }
 
     /// Changes the state of saves and applies the effects.
@@ -68,28 +75,63 @@ impl Engine {
             effects: Vec::new(),
         };
         change(&mut control);
-        for effect in control.effects {
-            match effect {
-                SaveEffect::Begin => self.begin_background_save(),
-                SaveEffect::Write { serial, path, file } => {
-                    if let Some(result) =
-                        self.environment.files(&self.config).write_in_background(&path, file, serial)
-                    {
-                        self.written_in_background(serial, result);
-                    }
-                }
-                SaveEffect::BeginForReplicas => self.begin_replica_snapshot(),
-                SaveEffect::Send(file) => {
-                    let snapshot = file.map(|file| SharedBytes::new(&self.memory.stream, file));
-                    self.change_replication(|control| control.end_snapshot(snapshot.as_ref()));
-                }
-                SaveEffect::RulesChanged { may_forbid } => self.hooks.set(Hook::NotSaved, may_forbid),
-            }
+        let effects = control.effects;
+        effects.into_iter().for_each(|effect| follow(self, effect));
+        if self.config.append_only.no_fsync_on_rewrite {
+            self.change_append_only(|control| control.sync_changed());
         }
     }
 
-    /// Handles the result of a file write by the host, for the save with this number.
-    pub fn written_in_background(&mut self, serial: u64, result: io::Result<()>) {
-        self.change_saves(|control| control.written(serial, &result));
+    /// Handles the end of work of the host with files.
+    pub fn disk_event(&mut self, event: DiskEvent) {
+        match event {
+            DiskEvent::Saved { serial, result } => {
+                self.change_saves(|control| control.written(serial, result));
+            }
+            DiskEvent::LogWritten(result) => {
+                self.change_append_only(|control| control.set_failure(result.err().as_ref()));
+            }
+            DiskEvent::LogSynced => log_synced(self),
+        }
+        // Clients may have waited for that.
+        self.commit();
+    }
+}
+
+/// Begins a background save. None is in progress.
+fn begin_in_background(engine: &mut Engine) {
+    let (file, process) = (engine.data_file().begin(), engine.environment.identity.process.id);
+    engine.change_saves(|control| control.begin(file, process));
+}
+
+/// Applies an effect of a change of saves.
+fn follow(engine: &mut Engine, effect: SaveEffect) {
+    match effect {
+        SaveEffect::Begin => begin_in_background(engine),
+        SaveEffect::Write { serial, path, file } => {
+            if let Some(result) =
+                engine.environment.files(&engine.config).write_in_background(&path, file, serial)
+            {
+                engine.change_saves(|control| control.written(serial, result));
+            }
+        }
+        SaveEffect::LookForRewrite => {
+            let begun = engine.change_append_only(|control| control.begin_due_rewrite());
+            if begun != Some(true) {
+                engine.change_saves(|control| control.begin_postponed());
+            }
+        }
+        SaveEffect::EndRewrite(result) => {
+            engine.change_append_only(|control| control.end_rewrite(&result));
+        }
+        SaveEffect::RemoveBase { path } => {
+            engine.change_append_only(|control| control.remove(&path));
+        }
+        SaveEffect::BeginForReplicas => engine.begin_replica_snapshot(),
+        SaveEffect::Send(file) => {
+            let snapshot = file.map(|file| SharedBytes::new(&engine.memory.stream, file));
+            engine.change_replication(|control| control.end_snapshot(snapshot.as_ref()));
+        }
+        SaveEffect::RulesChanged { may_forbid } => engine.hooks.set(Hook::NotSaved, may_forbid),
     }
 }

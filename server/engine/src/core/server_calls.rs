@@ -1,17 +1,22 @@
 //! Calls of handlers that concern the server as a whole, and what follows.
 
-use super::call::Call;
+use super::append_only::reload;
+use super::call::{Call, Origin};
 use super::dispatch::end_or_wait;
 use super::engine::{ConfigControl, DebugControl, DebugEffect, DebugHandler, Engine, ServerHandler};
 use super::hosted::HostedControl;
 use super::progress::Stop;
 use super::saving::NotSaved;
-use super::server_views::{InfoView, MemoryView};
+use super::server_views::{AppendOnlyView, InfoView, MemoryView};
 use crate::clients::Closing;
 use crate::member::Broadcast;
 use crate::spec::{Args, CommandError, Outcome, Wait};
 use crate::waits::Retry;
 use lockwheel_resp::Reply;
+
+/// The error of DEBUG LOADAOF; the log has the reason.
+const NOT_LOADED: CommandError =
+    CommandError::text("ERR Error trying to load the AOF files, check server logs.");
 
 impl Engine {
     /// Calls a handler that concerns the server as a whole, and follows. What it waits for goes into `waits`.
@@ -41,6 +46,17 @@ impl Engine {
                 let is_local = self.sessions.get(call.slot).peer.is_local();
                 let host = self.environment.host.clone();
                 set(ConfigControl { config: &mut self.config, host: host.as_deref(), is_local }, args)?;
+                let is_in_transaction = call.origin() == Origin::Transaction;
+                let followed = self
+                    .change_append_only(|control| control.configure(&before.append_only, is_in_transaction));
+                if let Some(Err(error)) = followed {
+                    if let (Some(host), Some(changes)) = (host, self.config.host_changes(&before)) {
+                        // The host had these until now. If it cannot have them again, the log has the reason.
+                        let _restored = host.follow(&before, changes);
+                    }
+                    self.config = before;
+                    return Err(error);
+                }
                 self.apply_config(&before);
                 if self.config.shown_port() != before.shown_port() {
                     self.environment.identity.process.port = self.config.shown_port();
@@ -87,6 +103,7 @@ impl Engine {
             keyspace: &mut self.keyspace,
             scripts: &mut self.scripts,
             saves: &mut self.persistence,
+            has_append_only: self.append_only.is_enabled(),
             switches: &mut self.switches,
         };
         match run(&mut control, args, reply)? {
@@ -102,6 +119,10 @@ impl Engine {
                 self.save().map_err(|NotSaved| CommandError::text("ERR"))?;
                 return self.debug(run, call, args, reply);
             }
+            DebugEffect::LoadAppendOnly => reload(self).map_err(|why| {
+                why.lines().for_each(|line| tracing::warn!("{line}"));
+                NOT_LOADED
+            })?,
             DebugEffect::Sleep { us } => {
                 self.clock.sleep(us);
                 Stop::sleep(&mut self.stop, us);
@@ -123,7 +144,12 @@ impl Engine {
 impl<'e> MemoryView<'e> {
     /// Returns the memory of an engine.
     fn of(engine: &'e Engine) -> Self {
-        MemoryView { parts: engine.memory_parts(), process: &engine.environment.identity.process }
+        let log = engine.environment.host.as_deref().and_then(|host| host.append_log());
+        MemoryView {
+            parts: engine.memory_parts(),
+            process: &engine.environment.identity.process,
+            append_only: AppendOnlyView { file: &engine.append_only, log },
+        }
     }
 }
 

@@ -5,7 +5,8 @@ use crate::client_list::ClientList;
 use crate::clock::EngineClock;
 use crate::config::Config;
 use crate::limits::MemoryParts;
-use crate::persistence::Persistence;
+use crate::persistence::append_only::AppendOnlyFigures;
+use crate::persistence::{AppendLog, AppendOnly, Persistence};
 use crate::pubsub::PubSub;
 use crate::replication::ReplicationView;
 use crate::statistics::{Identity, Process};
@@ -18,6 +19,27 @@ pub(crate) struct MemoryView<'e> {
     pub(crate) parts: MemoryParts<'e>,
     /// The process.
     pub(crate) process: &'e Process,
+    /// The append-only file.
+    pub(crate) append_only: AppendOnlyView<'e>,
+}
+
+/// The append-only file, with the log of the host.
+#[derive(Clone, Copy)]
+pub(crate) struct AppendOnlyView<'e> {
+    pub(super) file: &'e AppendOnly,
+    pub(super) log: Option<&'e dyn AppendLog>,
+}
+
+impl AppendOnlyView<'_> {
+    /// Returns the figures of INFO.
+    pub(crate) fn figures(&self) -> AppendOnlyFigures {
+        self.file.figures()
+    }
+
+    /// Returns the number of bytes that are not written yet.
+    pub(crate) fn pending(&self) -> usize {
+        self.log.map_or(0, AppendLog::pending)
+    }
 }
 
 /// The view that INFO has of a server.

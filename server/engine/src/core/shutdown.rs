@@ -86,6 +86,11 @@ impl Engine {
                 ShutdownEffect::End(ending) => {
                     // A sentinel has nothing to save.
                     let saves = ending.saves && self.sentinel.is_none();
+                    let is_synced = self.change_append_only(|control| control.shut_down(ending.is_forced));
+                    if is_synced == Some(false) {
+                        self.change_shutdown(|control| control.forget());
+                        continue;
+                    }
                     if saves {
                         tracing::info!("Saving the final RDB snapshot before exiting.");
                     }

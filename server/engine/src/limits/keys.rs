@@ -89,8 +89,8 @@ impl Limits {
         config: &Config,
         now: Now,
     ) -> bool {
-        let rules = EvictionRules { policy, samples: config.maxmemory_samples };
-        let mut left = max_keys_at_once(config.maxmemory_eviction_tenacity);
+        let rules = EvictionRules { policy, samples: config.eviction_effort.samples };
+        let mut left = max_keys_at_once(config.eviction_effort.tenacity);
         while counted.exceeds(keyspace) {
             if !keyspace.evict_next(rules, now) {
                 return false;

@@ -1,9 +1,13 @@
 //! Encoding of the present data as a file.
 
+use super::append_only::{Annotation, RequestBase};
 use super::rdb_file::{FileRules, RdbFile};
 use crate::config::{Config, MaxmemoryPolicy};
 use crate::spec::REDIS_VERSION;
 use lockwheel_store::keyspace::{KeyWriter, Keyspace, Measure};
+
+/// The name of the fact that states the last grant of a lock.
+pub(crate) const LAST_GRANT: &str = "lockwheel-last-grant";
 
 /// The part of the data that goes into a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,12 +57,45 @@ impl DataFile<'_> {
         self.begin_with(Content::All, rules, &[("repl-stream-db", db.as_bytes())])
     }
 
+    /// Returns the beginning of a base of the append-only file, up to its first key. The file has the form of Redis 7.0
+    /// unless keys have data that such a server does not know. `is_rdb`: the file is in the format of saves.
+    /// `last_grant`: the number of the last grant of a lock.
+    pub(crate) fn begin_base(&self, is_rdb: bool, last_grant: u64) -> Box<dyn KeyWriter> {
+        if !is_rdb {
+            let is_timed = self.config.append_only.timestamp_enabled;
+            let time = is_timed.then_some(Annotation::Time(self.created_s));
+            let last = (last_grant > 0).then_some(Annotation::LastGrant(last_grant));
+            let annotations = time.into_iter().chain(last);
+            return Box::new(RequestBase::new(annotations, self.libraries.iter().copied()));
+        }
+        let for_7_0 = (0..self.keyspace.databases()).all(|db| self.keyspace.with_timed_fields(db) == 0);
+        let (rules, last) = (FileRules { for_7_0, ..rules_of(self.config) }, last_grant.to_string());
+        let last_grant = [(LAST_GRANT, last.as_bytes())];
+        let more = if last == "0" { &[] } else { &last_grant[..] };
+        Box::new(self.begin_file(Content::All, rules, more, true))
+    }
+
+    /// Returns a base of the append-only file with all data. O(data).
+    pub(crate) fn write_base(&self, is_rdb: bool, last_grant: u64) -> Vec<u8> {
+        self.keyspace.write_all(self.begin_base(is_rdb, last_grant))
+    }
+
     /// Returns the beginning of a file of all data, up to its first key.
     pub(crate) fn begin(&self) -> RdbFile {
         self.begin_with(Content::All, rules_of(self.config), &[])
     }
 
     fn begin_with(&self, content: Content, rules: FileRules, more: &[(&str, &[u8])]) -> RdbFile {
+        self.begin_file(content, rules, more, false)
+    }
+
+    fn begin_file(
+        &self,
+        content: Content,
+        rules: FileRules,
+        more: &[(&str, &[u8])],
+        is_base: bool,
+    ) -> RdbFile {
         let number = |number: usize| number.to_string().into_bytes();
         let created = self.created_s.to_string().into_bytes();
         let (bits, memory) = (number(usize::BITS as usize), number(self.used_bytes));
@@ -69,7 +106,7 @@ impl DataFile<'_> {
             ("used-mem", &memory),
         ];
         about.extend(more);
-        about.push(("aof-base", b"0"));
+        about.push(("aof-base", if is_base { b"1" } else { b"0" }));
         let has_libraries = content != Content::Nothing;
         let libraries = self.libraries.iter().copied().filter(|_| has_libraries);
         RdbFile::new(rules, &about, libraries)

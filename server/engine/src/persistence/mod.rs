@@ -1,12 +1,15 @@
 //! The state of saves: times, results, and the file that a save writes.
 
+pub(crate) mod append_only;
 mod data_file;
 mod key_dumps;
 mod rdb_file;
 mod request;
 mod save_control;
 
-pub(crate) use data_file::{Content, DataFile};
+pub(crate) use append_only::AppendOnly;
+pub use append_only::{AppendLog, FileChange, LogSync};
+pub(crate) use data_file::{Content, DataFile, LAST_GRANT};
 pub(crate) use key_dumps::{KeyDumps, have_same_dump};
 pub(crate) use rdb_file::RdbFile;
 pub(crate) use request::{SaveRequest, SavesView};
@@ -34,6 +37,13 @@ pub(crate) enum SaveTarget {
         path: String,
         /// The number of changes up to the beginning of the save.
         changes: u64,
+        /// Whether the snapshot is complete. The host is then writing the file.
+        is_complete: bool,
+    },
+    /// The base of the append-only file.
+    AppendOnly {
+        /// The name of the temporary file.
+        path: String,
         /// Whether the snapshot is complete. The host is then writing the file.
         is_complete: bool,
     },
@@ -66,13 +76,32 @@ pub(crate) struct Persistence {
     /// Whether a save is to begin when the timer fires.
     is_scheduled: bool,
     /// The timer that begins or continues a background save.
-    timer: Option<TimerKey>,
+    timer: Option<SaveTimer>,
     /// The file that was read last.
     pub(crate) loaded: Loaded,
     serial: u64,
+    /// Bases of the append-only file that were given up while the host was writing them: serial number and path.
+    given_up: Vec<(u64, String)>,
+}
+
+/// The timer of saves, with its instant in milliseconds of the system's monotonic clock.
+#[derive(Clone, Copy, Debug)]
+struct SaveTimer {
+    key: TimerKey,
+    at_ms: i64,
 }
 
 impl Persistence {
+    /// Whether a background save, rather than a rewrite of the append-only file, is in progress.
+    pub(crate) fn is_saving(&self) -> bool {
+        self.background.as_ref().is_some_and(|save| !matches!(save.target, SaveTarget::AppendOnly { .. }))
+    }
+
+    /// Whether the base of the append-only file is being written.
+    pub(crate) fn is_rewriting(&self) -> bool {
+        self.background.is_some() && !self.is_saving()
+    }
+
     /// Returns a serial number that no background save has had before.
     fn next_serial(&mut self) -> u64 {
         self.serial += 1;
@@ -81,6 +110,7 @@ impl Persistence {
 
     /// Resets the state. Saves in progress do not count as saves of the new state.
     fn reset(&mut self) {
-        *self = Persistence { serial: self.serial, ..Persistence::default() };
+        let given_up = std::mem::take(&mut self.given_up);
+        *self = Persistence { serial: self.serial, given_up, ..Persistence::default() };
     }
 }

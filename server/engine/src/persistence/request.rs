@@ -24,4 +24,9 @@ pub(crate) enum SaveRequest {
     InBackground,
     /// A save in the background, to begin when the present transaction has ended.
     Scheduled,
+    /// A rewrite of the append-only file, after which the client is answered.
+    Rewrite {
+        /// Whether the rewrite begins when the present transaction or another save has ended.
+        is_later: bool,
+    },
 }

@@ -1,17 +1,17 @@
 //! The steps of saves. A background save writes one piece of its file in each millisecond.
 
-use super::{Background, Persistence, RdbFile, SaveTarget};
+use super::{Background, Persistence, RdbFile, SaveTarget, SaveTimer};
 use crate::clock::{EngineClock, Timer, TimerKind};
 use crate::config::{Config, system_reason};
 use lockwheel_resp::allocation;
-use lockwheel_store::keyspace::{FlushedKeys, Keyspace};
+use lockwheel_store::keyspace::{FlushedKeys, KeyWriter, Keyspace};
 use std::io;
 
 /// The cost of a piece of a snapshot, in bytes of the file: about half a millisecond.
 const PIECE_BYTES: usize = 96 << 10;
 
 /// An effect of a save for the engine to carry out.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(crate) enum SaveEffect {
     /// Begin a background save that was postponed.
     Begin,
@@ -21,6 +21,12 @@ pub(crate) enum SaveEffect {
     BeginForReplicas,
     /// Send the replicas their snapshot. `None` if it could not be made.
     Send(Option<Vec<u8>>),
+    /// Begin what waits for the end of other snapshots: a rewrite of the append-only file comes first.
+    LookForRewrite,
+    /// End the rewrite of the append-only file, whose base has been written, or could not be.
+    EndRewrite(io::Result<()>),
+    /// Remove a base of the append-only file that was given up.
+    RemoveBase { path: String },
     /// Apply changed rules. `may_forbid`: writes are refused if the last save has failed.
     RulesChanged { may_forbid: bool },
 }
@@ -74,6 +80,36 @@ impl SaveControl<'_> {
         self.begin_background(SaveTarget::File { path, changes, is_complete: false });
         tracing::info!("Background saving started by pid {process}");
         self.go_on();
+    }
+
+    /// Begins to write the base of the append-only file, in a file that has been begun. No other save may be in
+    /// progress.
+    pub(crate) fn begin_for_append_only(&mut self, file: Box<dyn KeyWriter>, path: String) {
+        self.keyspace.begin_snapshot(file, FlushedKeys::Written);
+        self.begin_background(SaveTarget::AppendOnly { path, is_complete: false });
+        self.go_on();
+    }
+
+    /// Gives up the base of the append-only file that is being written.
+    pub(crate) fn give_up_for_append_only(&mut self) {
+        if !self.saves.is_rewriting() {
+            return;
+        }
+        if !self.is_complete() {
+            self.keyspace.end_snapshot();
+        }
+        if let Some(Background {
+            serial, target: SaveTarget::AppendOnly { path, is_complete: true }, ..
+        }) = self.saves.background.take()
+        {
+            self.saves.given_up.push((serial, path));
+        }
+        self.set_timer(0);
+    }
+
+    /// Looks for a due rewrite of the append-only file after this number of milliseconds.
+    pub(crate) fn schedule_look(&mut self, in_ms: i64) {
+        self.set_timer(in_ms);
     }
 
     fn begin_background(&mut self, target: SaveTarget) {
@@ -145,11 +181,16 @@ impl SaveControl<'_> {
     }
 
     fn set_timer(&mut self, in_ms: i64) {
-        if self.saves.timer.is_none() {
-            let timer = Timer { kind: TimerKind::Save, client: 0, order: self.keyspace.next_order() };
-            let at_ms = self.clock.system().monotonic_ms().saturating_add(in_ms);
-            self.saves.timer = Some(self.clock.timers_mut().insert(timer, at_ms));
+        let at_ms = self.clock.system().monotonic_ms().saturating_add(in_ms);
+        if self.saves.timer.is_some_and(|timer| timer.at_ms <= at_ms) {
+            return;
         }
+        if let Some(later) = self.saves.timer.take() {
+            self.clock.timers_mut().cancel(later.key);
+        }
+        let timer = Timer { kind: TimerKind::Save, client: 0, order: self.keyspace.next_order() };
+        let key = self.clock.timers_mut().insert(timer, at_ms);
+        self.saves.timer = Some(SaveTimer { key, at_ms });
     }
 
     /// Handles the timer of saves: continues a save, or begins one that was postponed or one for replicas.
@@ -157,7 +198,14 @@ impl SaveControl<'_> {
         self.saves.timer = None;
         if self.saves.background.is_some() {
             self.go_on();
-        } else if std::mem::take(&mut self.saves.is_scheduled) {
+        } else {
+            self.effects.push(SaveEffect::LookForRewrite);
+        }
+    }
+
+    /// Begins the save that was postponed, or one for replicas. No rewrite of the append-only file has begun.
+    pub(crate) fn begin_postponed(&mut self) {
+        if std::mem::take(&mut self.saves.is_scheduled) {
             self.effects.push(SaveEffect::Begin);
         } else {
             self.effects.push(SaveEffect::BeginForReplicas);
@@ -185,8 +233,9 @@ impl SaveControl<'_> {
         if self.is_for_replicas() {
             return self.send(file);
         }
-        let Some(Background { serial, target: SaveTarget::File { path, is_complete, .. }, .. }) =
-            &mut self.saves.background
+        let Some(Background { serial, target, .. }) = &mut self.saves.background else { return };
+        let (SaveTarget::File { path, is_complete, .. } | SaveTarget::AppendOnly { path, is_complete }) =
+            target
         else {
             return;
         };
@@ -196,14 +245,19 @@ impl SaveControl<'_> {
                 *is_complete = true;
                 self.effects.push(SaveEffect::Write { serial, path: path.clone(), file });
             }
-            None => self.written(serial, &Err(io::ErrorKind::OutOfMemory.into())),
+            None => self.written(serial, Err(io::ErrorKind::OutOfMemory.into())),
         }
     }
 
     /// Whether the host is writing the file of the background save.
     fn is_complete(&self) -> bool {
         let target = self.saves.background.as_ref().map(|save| &save.target);
-        matches!(target, Some(SaveTarget::File { is_complete: true, .. }))
+        matches!(
+            target,
+            Some(
+                SaveTarget::File { is_complete: true, .. } | SaveTarget::AppendOnly { is_complete: true, .. }
+            )
+        )
     }
 
     /// Ends the snapshot for replicas and sends them this file. `None` if it could not be made.
@@ -217,9 +271,17 @@ impl SaveControl<'_> {
     }
 
     /// Records whether the host has written the file of the save with this serial number.
-    pub(crate) fn written(&mut self, serial: u64, result: &io::Result<()>) {
+    pub(crate) fn written(&mut self, serial: u64, result: io::Result<()>) {
+        let mut given_up = self.saves.given_up.extract_if(.., |(number, _)| *number == serial);
+        if let Some((_, path)) = given_up.next() {
+            drop(given_up);
+            return self.effects.push(SaveEffect::RemoveBase { path });
+        }
+        drop(given_up);
         let Some(save) = self.saves.background.take_if(|save| save.serial == serial) else { return };
-        let SaveTarget::File { changes: saved, .. } = save.target else { return };
+        let SaveTarget::File { changes: saved, .. } = save.target else {
+            return self.effects.push(SaveEffect::EndRewrite(result));
+        };
         self.note_time(&save);
         self.set_failed(result.is_err());
         match result {
@@ -231,7 +293,7 @@ impl SaveControl<'_> {
                 self.saves.saved_ms = Some(self.clock.now().wall_ms());
             }
             Err(error) => {
-                tracing::warn!("Write error saving DB on disk: {}", system_reason(error));
+                tracing::warn!("Write error saving DB on disk: {}", system_reason(&error));
                 tracing::warn!("Background saving error");
             }
         }
@@ -241,7 +303,7 @@ impl SaveControl<'_> {
     /// Gives up the save in progress and resets the state of saves.
     pub(crate) fn reset(&mut self) {
         if let Some(timer) = self.saves.timer.take() {
-            self.clock.timers_mut().cancel(timer);
+            self.clock.timers_mut().cancel(timer.key);
         }
         self.keyspace.end_snapshot();
         self.saves.reset();
@@ -254,6 +316,13 @@ mod tests {
     use super::super::DataFile;
     use super::*;
     use lockwheel_store::time::Now;
+
+    /// Compares effects by their texts, since errors of the system have no equality.
+    impl PartialEq for SaveEffect {
+        fn eq(&self, other: &Self) -> bool {
+            format!("{self:?}") == format!("{other:?}")
+        }
+    }
 
     /// The parts that saves use.
     struct Parts {
@@ -299,8 +368,9 @@ mod tests {
         let mut parts = Parts::new();
         assert_eq!(parts.change(|control| (0..2).for_each(|_| control.schedule())), []);
         assert_eq!(parts.clock.timers().count(TimerKind::Save), 1);
-        assert_eq!(parts.change(|control| control.timer_fired()), [SaveEffect::Begin]);
-        let effects = parts.change(|control| control.timer_fired());
+        assert_eq!(parts.change(|control| control.timer_fired()), [SaveEffect::LookForRewrite]);
+        assert_eq!(parts.change(|control| control.begin_postponed()), [SaveEffect::Begin]);
+        let effects = parts.change(|control| control.begin_postponed());
         assert_eq!(effects, [SaveEffect::BeginForReplicas], "it has begun once");
     }
 
@@ -312,9 +382,9 @@ mod tests {
         let [SaveEffect::Write { serial: 1, path, file }] = &effects[..] else { panic!("{effects:?}") };
         assert!(*path == parts.config.saves.dbfilename && file.starts_with(b"REDIS"));
         parts.keyspace.counters.dirty = 5;
-        assert_eq!(parts.change(|control| control.written(2, &Ok(()))), [], "that is another save");
+        assert_eq!(parts.change(|control| control.written(2, Ok(()))), [], "that is another save");
         assert!(parts.saves.background.is_some());
-        assert_eq!(parts.change(|control| control.written(1, &Ok(()))), [ALLOWS]);
+        assert_eq!(parts.change(|control| control.written(1, Ok(()))), [ALLOWS]);
         assert_eq!((parts.keyspace.counters.dirty, parts.saves.saved_ms), (2, Some(5000)));
     }
 
@@ -323,12 +393,12 @@ mod tests {
         let mut parts = Parts::new();
         parts.begin();
         let refuses = [SaveEffect::RulesChanged { may_forbid: true }];
-        assert_eq!(parts.change(|control| control.written(1, &failure())), refuses);
+        assert_eq!(parts.change(|control| control.written(1, failure())), refuses);
         assert_eq!(parts.saves.saved_ms, None);
         assert_eq!(parts.change(|control| control.written_at_once(&Ok(()))), [ALLOWS]);
         parts.config.saves.points.clear();
         parts.begin();
-        assert_eq!(parts.change(|control| control.written(2, &failure())), [ALLOWS]);
+        assert_eq!(parts.change(|control| control.written(2, failure())), [ALLOWS]);
     }
 
     #[test]
@@ -338,6 +408,6 @@ mod tests {
         parts.begin();
         assert_eq!(parts.change(|control| control.reset()), [ALLOWS]);
         assert_eq!(parts.clock.timers().count(TimerKind::Save), 0);
-        assert_eq!(parts.change(|control| control.written(1, &Ok(()))), []);
+        assert_eq!(parts.change(|control| control.written(1, Ok(()))), []);
     }
 }

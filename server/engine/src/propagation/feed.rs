@@ -19,6 +19,21 @@ pub(crate) struct FeedRules {
     pub(crate) receivers: Receivers,
 }
 
+impl FeedRules {
+    /// Whether a receiver may not know a form of this request, so that the value of the key is propagated instead. A
+    /// file is to be read by Redis 7.0, except for deadlines of fields.
+    fn excludes(self, words: &[&[u8]]) -> bool {
+        is_newer_words(words)
+            && (self.for_7_0
+                || (self.receivers.file && !words.first().is_some_and(|name| is_of_fields(name))))
+    }
+
+    /// Returns whether values are propagated in a form for Redis 7.0, and to whom.
+    fn form_of_values(self) -> (bool, Receivers) {
+        (self.for_7_0, self.receivers)
+    }
+}
+
 /// The collector of changes, active while anyone receives them.
 #[derive(Debug, Default)]
 pub(crate) struct Feed {
@@ -103,7 +118,7 @@ impl Feed {
     pub(crate) fn add_request(
         keyspace: &mut Keyspace,
         db: usize,
-        words: &[&[u8]],
+        (words, receivers): (&[&[u8]], Receivers),
         session: Option<NonZeroU64>,
     ) {
         let Some(feed) = keyspace.subscriber_itself::<Feed>().filter(|feed| feed.rules.is_some()) else {
@@ -113,10 +128,10 @@ impl Feed {
         let was_empty = changes.is_empty();
         if session.is_some() {
             changes.is_propagated = true;
-            changes.add(db, words, false);
+            changes.add_for(db, words, false, receivers);
             changes.unit.is_caused_by(session);
         } else {
-            changes.messages.add(db, words, Receivers::ALL);
+            changes.messages.add(db, words, receivers);
             changes.messages.note_command();
         }
         if was_empty {
@@ -142,7 +157,7 @@ impl Feed {
         now: Now,
     ) {
         let Some(feed) = keyspace.subscriber_itself::<Feed>() else { return };
-        let for_7_0 = feed.is_for_7_0();
+        let rules = feed.rules;
         let changes = &mut feed.changes;
         if std::mem::take(&mut changes.is_propagated) {
             changes.touched.clear();
@@ -151,7 +166,7 @@ impl Feed {
         if changes.touched.is_empty() {
             return;
         }
-        if command.is_deterministic && !(for_7_0 && is_newer_words(args.all())) {
+        if command.is_deterministic && !rules.is_some_and(|rules| rules.excludes(args.all())) {
             changes.touched.clear();
             changes.add(db, args.all(), false);
             changes.unit.note_form(args.all());
@@ -170,11 +185,11 @@ impl Feed {
         if !feed.changes.has_touched() {
             return;
         }
-        let for_7_0 = feed.is_for_7_0();
+        let (for_7_0, present) = feed.rules.map_or((false, Receivers::ALL), FeedRules::form_of_values);
         let mut changes = std::mem::take(&mut feed.changes);
         changes.unit.note_command();
         let Collected { unit, touched, pending, limit, .. } = &mut changes;
-        for (changes, receivers) in [(touched, limit.unwrap_or(Receivers::ALL)), (pending, Receivers::ALL)] {
+        for (changes, receivers) in [(touched, limit.unwrap_or(present)), (pending, present)] {
             if receivers.are_any() {
                 let (structure, keys) = changes.distinct();
                 structure.iter().for_each(|change| unit.add_structure(change, receivers));
@@ -183,10 +198,6 @@ impl Feed {
             changes.clear();
         }
         Feed::put_back(keyspace, Some(changes));
-    }
-
-    fn is_for_7_0(&self) -> bool {
-        self.rules.is_some_and(|rules| rules.for_7_0)
     }
 }
 
@@ -202,7 +213,12 @@ impl Collected {
 
     /// Adds a request of the running command, or of the engine itself (`is_own`).
     fn add(&mut self, db: usize, words: &[&[u8]], is_own: bool) {
-        let receivers = self.limit.filter(|_| !is_own).unwrap_or(Receivers::ALL);
+        self.add_for(db, words, is_own, Receivers::ALL);
+    }
+
+    fn add_for(&mut self, db: usize, words: &[&[u8]], is_own: bool, wanted: Receivers) {
+        let limit = self.limit.filter(|_| !is_own).unwrap_or(Receivers::ALL);
+        let receivers = limit.and(wanted);
         if receivers.are_any() {
             self.unit.add(db, words, receivers);
         }
@@ -227,10 +243,9 @@ impl Collected {
     }
 
     /// Adds a request in place of the running command, or for a change by the engine itself.
-    fn propagated(&mut self, db: usize, words: &[&[u8]], is_own: bool, for_7_0: bool) {
-        let is_newer = is_newer_words(words);
+    fn propagated(&mut self, db: usize, words: &[&[u8]], is_own: bool, rules: FeedRules) {
         let is_of_fields = words.first().is_some_and(|name| is_of_fields(name));
-        if for_7_0 && is_newer && !is_of_fields {
+        if rules.excludes(words) && !is_of_fields {
             // The value is propagated instead.
             return;
         }
@@ -240,9 +255,13 @@ impl Collected {
         {
             self.pending.forget_last(db, key);
         }
-        if !(words.is_empty() || for_7_0 && is_of_fields) {
-            self.add(db, words, is_own);
-            self.unit.note_form(words);
+        let replicas = !(rules.for_7_0 && is_of_fields);
+        let receivers = Receivers { replicas, ..Receivers::ALL }.and(rules.receivers);
+        if !words.is_empty() && receivers.are_any() {
+            self.add_for(db, words, is_own, receivers);
+            if receivers.replicas {
+                self.unit.note_form(words);
+            }
         }
     }
 
@@ -267,14 +286,15 @@ impl Subscriber for Feed {
     }
 
     fn changed(&mut self, change: &Change<'_>, context: &mut Context<'_>) {
-        let (for_7_0, is_own) = (self.is_for_7_0(), change.actor.command.is_empty());
+        let Some(rules) = self.rules else { return };
+        let is_own = change.actor.command.is_empty();
         let changes = &mut self.changes;
         let was_empty = changes.is_empty();
         match change.what {
             What::Changed { event } => changes.key_changed(change, *event, is_own),
             What::ChangedQuietly => changes.key_changed(change, None, is_own),
             What::Propagated { words } => {
-                changes.propagated(change.db, words, is_own, for_7_0);
+                changes.propagated(change.db, words, is_own, rules);
             }
             What::Flushed(flushed) if flushed.is_rest => {
                 changes.structure_changed(Touch::AllFlushed, is_own);

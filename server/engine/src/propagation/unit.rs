@@ -23,14 +23,19 @@ pub(crate) struct Receivers {
 impl Receivers {
     /// All receivers.
     pub(crate) const ALL: Self = Receivers { replicas: true, file: true };
+    /// The replicas.
+    pub(crate) const REPLICAS: Self = Receivers { replicas: true, file: false };
+
+    /// The append-only file.
+    pub(crate) const FILE: Self = Receivers { replicas: false, file: true };
 
     /// Returns the receivers that both have.
-    pub(super) fn and(self, other: Self) -> Self {
+    pub(crate) fn and(self, other: Self) -> Self {
         Receivers { replicas: self.replicas && other.replicas, file: self.file && other.file }
     }
 
     /// Whether there is any receiver.
-    pub(super) fn are_any(self) -> bool {
+    pub(crate) fn are_any(self) -> bool {
         self.replicas || self.file
     }
 }
@@ -78,6 +83,11 @@ impl Unit {
     /// Returns the sessions that have caused the requests.
     pub(crate) fn by(&self) -> &[u64] {
         &self.by
+    }
+
+    /// Whether sessions have caused the requests, and this one is none of them.
+    pub(crate) fn is_only_by_others(&self, session: u64) -> bool {
+        !self.by.is_empty() && !self.by.contains(&session)
     }
 
     /// Appends the requests of a receiver to a stream whose selected database is `selected`, if known. The requests of

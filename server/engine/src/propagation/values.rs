@@ -60,7 +60,8 @@ impl Unit {
         }
     }
 
-    /// Adds the present value of a key, with its deadline. `for_7_0`: in a form that Redis 7.0 can read. O(value).
+    /// Adds the present value of a key, with its deadline. `for_7_0`: replicas get a form that Redis 7.0 can read.
+    /// O(value).
     pub(super) fn add_value(
         &mut self,
         keyspace: &mut Keyspace,
@@ -70,14 +71,30 @@ impl Unit {
     ) {
         let tx = keyspace.tx(db, now);
         let Some(value) = tx.peek(key) else { return self.add(db, &[b"DEL", key], receivers) };
-        let Ok(payload) = allocation::contain(|| payload_of(value, for_7_0)) else { return self.lose() };
-        if is_newer(&payload) {
+        let dumped = allocation::contain(|| {
+            let for_file = receivers.file.then(|| rdb::dump_for_file(value));
+            let for_replicas = receivers.replicas.then(|| payload_of(value, for_7_0));
+            (for_file, for_replicas)
+        });
+        let Ok((for_file, for_replicas)) = dumped else { return self.lose() };
+        if for_replicas.as_deref().is_some_and(is_newer) {
             self.note_newer_form();
         }
         let mut at = Vec::new();
         // In RESTORE, a deadline of 0 means none.
         number::write_i64(tx.deadline(key).map_or(0, |at_ms| at_ms.max(1)), &mut at);
-        self.add(db, &[b"RESTORE", key, &at, &payload, b"REPLACE", b"ABSTTL"], receivers);
+        let parts = match (for_file, for_replicas) {
+            (Some(payload), same) if same.as_ref().is_none_or(|same| *same == payload) => {
+                [Some((payload, receivers)), None]
+            }
+            (for_file, for_replicas) => [
+                for_file.map(|payload| (payload, Receivers::FILE)),
+                for_replicas.map(|payload| (payload, Receivers::REPLICAS)),
+            ],
+        };
+        for (payload, receivers) in parts.into_iter().flatten() {
+            self.add(db, &[b"RESTORE", key, &at, &payload, b"REPLACE", b"ABSTTL"], receivers);
+        }
     }
 }
 

@@ -173,10 +173,13 @@ impl Link {
             || (self.state == LinkState::Handshake && self.awaited.front() == Some(&Awaited::Psync))
     }
 
-    /// Acknowledges the stream up to this offset.
-    pub(crate) fn acknowledge(&mut self, offset: i64) {
+    /// Acknowledges the stream up to this offset. `synced`: the offset up to which it is on this server's disk.
+    pub(crate) fn acknowledge(&mut self, offset: i64, synced: Option<i64>) {
         if self.state == LinkState::Connected {
-            write_request(&[b"REPLCONF", b"ACK", offset.to_string().as_bytes()], &mut self.output);
+            let (offset, synced) = (offset.to_string(), synced.map(|synced| synced.to_string()));
+            let mut words: Vec<&[u8]> = vec![b"REPLCONF", b"ACK", offset.as_bytes()];
+            words.extend(synced.iter().flat_map(|synced| [&b"FACK"[..], synced.as_bytes()]));
+            write_request(&words, &mut self.output);
         }
     }
 

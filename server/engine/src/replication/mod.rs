@@ -13,6 +13,7 @@ mod copies;
 mod effect;
 mod failover;
 mod feeding;
+mod file_progress;
 mod hand_over;
 mod last_heard;
 mod link;

@@ -281,11 +281,12 @@ impl ReplicaLink {
         Some((std::mem::take(&mut self.unapplied), std::mem::take(&mut self.has_newer_forms)))
     }
 
-    /// Returns the pending output to the master, with an acknowledgement of this offset if one is due.
-    pub(crate) fn take_output(&mut self, offset: i64) -> Option<(OutboundId, Vec<u8>)> {
+    /// Returns the pending output to the master, with an acknowledgement of this offset if one is due. `synced`: the
+    /// offset up to which the stream is on the disk of this server.
+    pub(crate) fn take_output(&mut self, offset: i64, synced: Option<i64>) -> Option<(OutboundId, Vec<u8>)> {
         let (id, link) = self.link.as_mut()?;
         if std::mem::take(&mut self.owes_answer) {
-            link.acknowledge(offset);
+            link.acknowledge(offset, synced);
         }
         let output = link.take_output();
         (!output.is_empty()).then_some((*id, output))

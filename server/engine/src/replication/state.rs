@@ -4,6 +4,7 @@ use super::backlog::Backlog;
 use super::catch_up::{CatchUp, Chunks};
 use super::copies::Copies;
 use super::failover::CoordinatedFailover;
+use super::file_progress::FileProgress;
 use super::last_heard::LinkClocks;
 use super::replica::{Announced, Replica, ReplicaState};
 use super::replid::ReplicationId;
@@ -87,6 +88,8 @@ pub(crate) struct Replication {
     pub(super) syncs: SyncCounts,
     /// The number of acknowledgements and of new replicas.
     acknowledgements: u64,
+    /// The progress of the append-only file of this server.
+    file: FileProgress,
 }
 
 impl Replication {
@@ -118,6 +121,7 @@ impl Replication {
             pinged_ms: 0,
             syncs: SyncCounts::default(),
             acknowledgements: 0,
+            file: FileProgress::default(),
         }
     }
 
@@ -229,6 +233,35 @@ impl Replication {
     /// Whether a replica that may be as old as Redis 7.0 follows the stream.
     pub(crate) fn has_older(&self) -> bool {
         self.replicas.values().any(|replica| !replica.announced.reads_newer_forms)
+    }
+
+    /// Records whether the append-only file of this server is on, and whether its first base is missing.
+    pub(crate) fn set_file(&mut self, is_on: bool, awaits_base: bool) {
+        self.acknowledgements += 1;
+        self.file.set_on(is_on, awaits_base);
+    }
+
+    /// Returns the offset of the stream that the disk of this server has. `synced`: the bytes of its append-only file
+    /// that are on the disk. `None`: the file is off.
+    pub(crate) fn synced_offset(&mut self, synced: u64) -> Option<i64> {
+        let offset = self.offset();
+        self.file.synced_offset(synced, offset)
+    }
+
+    /// Records that this number of bytes was appended to the file of this server.
+    pub(crate) fn appended(&mut self, bytes: u64) {
+        self.file.appended = bytes;
+    }
+
+    /// Records that this number of bytes of the file of this server is on the disk.
+    pub(crate) fn synced_file(&mut self, bytes: u64) {
+        self.acknowledgements += 1;
+        self.file.synced = bytes;
+    }
+
+    /// Returns the progress of the file of this server.
+    pub(crate) fn file(&self) -> FileProgress {
+        self.file
     }
 
     /// Returns the offset up to which the stream has the writes of a session.

@@ -16,10 +16,11 @@ pub(crate) fn is_streamed(commands: &CommandTable, args: Args<'_>) -> bool {
 /// Returns a request in the form in which it runs here. A real master replaces the `~` of XADD and XTRIM by `=` with
 /// the actual bound, but leaves `LIMIT` in place. Clients may not send that combination; the `LIMIT` has no effect and
 /// is removed.
-pub(crate) fn to_be_run(words: &[Vec<u8>]) -> Vec<&[u8]> {
-    let mut argv: Vec<&[u8]> = words.iter().map(Vec::as_slice).collect();
-    let is =
-        |at: usize, name: &str| words.get(at).is_some_and(|word| word.eq_ignore_ascii_case(name.as_bytes()));
+pub(crate) fn to_be_run<W: AsRef<[u8]>>(words: &[W]) -> Vec<&[u8]> {
+    let mut argv: Vec<&[u8]> = words.iter().map(W::as_ref).collect();
+    let is = |at: usize, name: &str| {
+        words.get(at).is_some_and(|word| word.as_ref().eq_ignore_ascii_case(name.as_bytes()))
+    };
     if !is(0, "xadd") && !is(0, "xtrim") {
         return argv;
     }

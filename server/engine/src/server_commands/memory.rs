@@ -91,7 +91,7 @@ fn stats(view: &MemoryView<'_>, reply: &mut dyn Reply) {
     number(reply, "clients.slaves", figures.replicas);
     number(reply, "clients.normal", figures.normal_clients());
     number(reply, "cluster.links", 0);
-    number(reply, "aof.buffer", 0);
+    number(reply, "aof.buffer", view.append_only.pending() as u64);
     let cached = scripts.runtime().map_or(0, |runtime| runtime.cached_bytes());
     number(reply, "lua.caches", cached as u64);
     number(reply, "functions.caches", scripts.libraries().bytes() as u64);

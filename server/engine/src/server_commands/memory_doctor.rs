@@ -79,7 +79,7 @@ pub(super) fn report(view: &MemoryView<'_>) -> String {
 }
 
 fn issues(view: &MemoryView<'_>, figures: &MemoryFigures) -> Vec<String> {
-    let MemoryView { parts, process } = view;
+    let MemoryView { parts, process, .. } = view;
     let allocator = process.allocator.as_ref().map_or("libc", |allocator| &allocator.name);
     let replicas = parts.replication.replicas().len() as u64;
     let clients = (parts.sessions.live().count() as u64).saturating_sub(replicas).max(1);

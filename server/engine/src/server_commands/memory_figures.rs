@@ -50,7 +50,7 @@ impl Overhead {
 impl MemoryFigures {
     /// Returns the present figures.
     pub(super) fn of(view: &MemoryView<'_>) -> Self {
-        let MemoryView { parts, process } = *view;
+        let MemoryView { parts, process, .. } = *view;
         let process = (process.usage)();
         let account = parts.usage();
         let total = account.total() as u64;

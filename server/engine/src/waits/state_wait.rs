@@ -67,6 +67,7 @@ impl StateAttempt for ReplicaWait {
     /// Writes the progress of the replicas.
     fn on_timeout(&self, view: StateView<'_>) -> Option<Answer> {
         let (wait, reached) = (*self, self.reached(view.replication));
+        let reached = (wait.is_local(view.replication), reached);
         Some(Box::new(move |reply| wait.answer(reached, reply)))
     }
 }

@@ -135,7 +135,8 @@ impl Snapshot {
             if left == 0 {
                 return false;
             }
-            let of_one = self.cost() / (self.seen + 1);
+            // A file without a header begins with no bytes.
+            let of_one = (self.cost() / (self.seen + 1)).max(1);
             self.write_some(view, left.div_ceil(of_one).min(KEYS_AT_ONCE));
         }
         true

@@ -18,7 +18,7 @@ mod zipmap;
 
 pub use load::read_value;
 pub use reader::{Corrupt, Reader};
-pub use save::{dump, dump_for_7_0, dump_for_any, write_value, write_value_for_7_0};
+pub use save::{dump, dump_for_7_0, dump_for_any, dump_for_file, write_value, write_value_for_7_0};
 pub use writer::Writer;
 
 /// Marks of a length's first byte, and the kinds of strings that are not stored literally.

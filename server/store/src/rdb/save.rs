@@ -49,6 +49,15 @@ pub fn dump_for_7_0(value: &Value) -> Vec<u8> {
     writer.finish(version)
 }
 
+/// The payload of a value for a file that a server as old as Redis 7.0 can read. Only deadlines of fields, which such a
+/// server does not support, have a newer form. O(value).
+pub fn dump_for_file(value: &Value) -> Vec<u8> {
+    match value {
+        Value::Hash(_) => dump_for_any(value),
+        _ => dump_for_7_0(value),
+    }
+}
+
 /// Writes a value, beginning with the number of its form, for a server as old as Redis 7.0. O(value).
 pub fn write_value_for_7_0(value: &Value, writer: &mut Writer) {
     write(value, Forms::Redis70, writer);

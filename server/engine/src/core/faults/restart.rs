@@ -92,7 +92,7 @@ impl Engine {
                 self.take_restart_step(&Actor::ENGINE, RestartStep::Cut { spared: None });
                 self.restart(None, |planner| planner.crash(down_ms));
             }
-            Crash::Segfault | Crash::Abort => self.stop = Some(Stop::Shutdown),
+            Crash::Segfault | Crash::Abort | Crash::Exit => self.stop = Some(Stop::Shutdown),
         }
     }
 

@@ -1,10 +1,11 @@
 //! Changes of replication, and the engine's reaction.
 
+use super::super::append_only::{append, synced};
 use super::super::engine::Engine;
 use super::super::hooks::Hook;
 use crate::member::{Promotion, TopologyRequest};
-use crate::propagation::Feed;
-use crate::replication::{ReplicationControl, ReplicationEffect, ReplicationView};
+use crate::propagation::{Feed, Receivers};
+use crate::replication::{ReplicaLink, ReplicationControl, ReplicationEffect, ReplicationView};
 use std::num::NonZeroU64;
 
 impl Engine {
@@ -18,7 +19,11 @@ impl Engine {
         &mut self,
         change: impl FnOnce(&mut ReplicationControl<'_>) -> T,
     ) -> T {
+        let is_appending = self.append_only.is_appending();
+        let synced = if is_appending { synced(self) } else { 0 };
         let mut control = ReplicationControl {
+            is_appending,
+            synced,
             history: &mut self.replication,
             link: &mut self.following,
             timer: &mut self.replication_timer,
@@ -49,6 +54,7 @@ impl Engine {
                 ReplicationEffect::SnapshotUnwanted => {
                     self.change_saves(|control| control.give_up_for_replicas());
                 }
+                ReplicationEffect::StreamCut => self.append_only.forget_streamed(),
                 ReplicationEffect::AudienceChanged => self.note_audience(),
                 ReplicationEffect::RulesChanged { may_forbid } => {
                     self.hooks.set(Hook::Replication, may_forbid);
@@ -76,16 +82,33 @@ impl Engine {
         self.hooks.set(Hook::Replicate, false);
         let Some(unit) = Feed::take_from(&mut self.keyspace, self.clock.now()) else { return };
         if !unit.is_empty() && !self.faults.outage.is_dying() {
-            self.change_replication(|control| control.send_unit(&unit));
+            match self.following.as_ref().map(ReplicaLink::slot) {
+                None => {
+                    append(self, &unit);
+                    self.change_replication(|control| control.send_unit(&unit));
+                }
+                // The requests of the master's stream are appended as they are.
+                Some(slot) if unit.is_only_by_others(self.sessions.get(slot).id) => append(self, &unit),
+                Some(_) => {}
+            }
         }
         Feed::recycle(&mut self.keyspace, unit);
     }
 
-    /// Sends replicas a request that they run as it is, once the running command has ended: a message or a change of
-    /// libraries. `session`: the client that has sent the request. `None`: the engine itself sends a message.
-    pub(crate) fn replicate_request(&mut self, db: usize, words: &[&[u8]], session: Option<NonZeroU64>) {
-        if self.replication().feeds_replicas() {
-            self.change_replication(|control| control.pass_on(db, words, session));
+    /// Propagates a request as it is, once the running command has ended: a message or a change of libraries.
+    /// `session`: the client that has sent the request. `None`: the engine itself sends a message.
+    pub(crate) fn replicate_request(
+        &mut self,
+        db: usize,
+        (words, receivers): (&[&[u8]], Receivers),
+        session: Option<NonZeroU64>,
+    ) {
+        let present = Receivers {
+            replicas: self.replication().feeds_replicas(),
+            file: self.append_only.is_appending(),
+        };
+        if receivers.and(present).are_any() {
+            Feed::add_request(&mut self.keyspace, db, (words, receivers), session);
         }
     }
 }

@@ -17,12 +17,19 @@ impl Engine {
         command: &Command,
         args: Args<'_>,
     ) -> Option<Reason> {
-        if !self.hooks.has(Hook::Replication) && !self.hooks.has(Hook::NotSaved) {
+        if !self.hooks.has(Hook::Replication)
+            && !self.hooks.has(Hook::NotSaved)
+            && !self.hooks.has(Hook::NotAppended)
+        {
             return None;
         }
         let request =
             RuledRequest { commands: &self.commands, scripts: &self.scripts, session, command, args };
-        request.refusal(self.replication(), self.hooks.has(Hook::NotSaved))
+        let disk = match () {
+            () if self.hooks.has(Hook::NotSaved) => Some(Reason::NotSaved),
+            () => self.hooks.has(Hook::NotAppended).then_some(Reason::NotAppended),
+        };
+        request.refusal(self.replication(), disk)
     }
 
     /// Whether replication may forbid any request.
@@ -42,19 +49,19 @@ struct RuledRequest<'a> {
 }
 
 impl RuledRequest<'_> {
-    /// Returns the reason if replication, or a failed save, forbids the request. `are_saves_failing`: writes are
-    /// refused.
+    /// Returns the reason if replication, or the disk, forbids the request. `disk`: the reason why writes are refused,
+    /// if the disk is one.
     #[cold]
     #[inline(never)]
-    fn refusal(&self, replication: ReplicationView<'_>, are_saves_failing: bool) -> Option<Reason> {
+    fn refusal(&self, replication: ReplicationView<'_>, disk: Option<Reason>) -> Option<Reason> {
         if self.session.is_master {
             return None;
         }
         let (writes, is_refused_replica) = (self.writes(), replication.is_read_only());
         // In a script, the error of a replica takes precedence.
         let is_told_first = !(is_refused_replica && self.scripts.is_running());
-        if are_saves_failing && is_told_first && (writes || self.is_ping()) {
-            return Some(Reason::NotSaved);
+        if disk.is_some() && is_told_first && (writes || self.is_ping()) {
+            return disk;
         }
         if writes {
             if is_refused_replica {

@@ -1,5 +1,6 @@
 //! The stream of a master: its snapshot is loaded, its requests are run.
 
+use super::super::append_only::append_streamed;
 use super::super::engine::Engine;
 use crate::clients::Slot;
 use crate::finally::finally;
@@ -52,6 +53,7 @@ impl Engine {
             Ok(selected) => {
                 self.change_replication(|control| control.cut_replicas());
                 self.change_replication(|control| control.loaded(selected, (id, offset)));
+                self.change_append_only(|control| control.begin_anew());
             }
             Err(why) => {
                 let why = format!("Failed trying to load the MASTER synchronization DB from disk: {why}");
@@ -66,7 +68,9 @@ impl Engine {
         if let Some(name) = words.first() {
             let argv = to_be_run(words);
             if is_streamed(&self.commands, Args::new(&argv)) {
+                let db = self.sessions.get(slot).db;
                 self.run_as_master(slot, &argv);
+                append_streamed(self, slot, db, &argv);
             } else {
                 tracing::warn!(
                     "The replication stream contains a command that is not a change: {}",

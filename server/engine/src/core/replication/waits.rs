@@ -19,10 +19,15 @@ impl Engine {
             return Flow::Done;
         }
         if call.origin() != Origin::Client {
-            wait.answer(wait.reached(&self.replication), reply);
+            wait.answer((wait.is_local(&self.replication), wait.reached(&self.replication)), reply);
             return Flow::Done;
         }
         self.change_replication(|control| control.ask_replicas());
+        if wait.local
+            && let Some(log) = self.environment.host.as_deref().and_then(|host| host.append_log())
+        {
+            log.announce_syncs(wait.file_bytes);
+        }
         let null = if wait.on_disk { Null::TwoZeros } else { Null::Zero };
         Wait::new(Retry::Always(Box::new(wait)), timeout_ms, null).into()
     }

@@ -99,6 +99,7 @@ impl ReplicationControl<'_> {
             self.outbound.close(id);
         }
         self.sessions.get_mut(slot).multi = None;
+        self.effects.push(ReplicationEffect::StreamCut);
         Some(slot)
     }
 
@@ -169,7 +170,8 @@ impl ReplicationControl<'_> {
     /// Sends pending output to the master.
     pub(crate) fn flush_link(&mut self) {
         let offset = self.history.offset();
-        if let Some((id, output)) = self.link.as_mut().and_then(|link| link.take_output(offset)) {
+        let synced = self.history.synced_offset(self.synced);
+        if let Some((id, output)) = self.link.as_mut().and_then(|link| link.take_output(offset, synced)) {
             self.outbound.send(id, &output);
         }
     }

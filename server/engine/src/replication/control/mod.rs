@@ -45,6 +45,10 @@ pub(crate) struct ReplicationControl<'e> {
     pub(crate) stream_bytes: &'e BufferBytes,
     /// Whether the server is one of several in its process.
     pub(crate) is_joined: bool,
+    /// Whether changes are also appended to a file.
+    pub(crate) is_appending: bool,
+    /// The number of bytes of the file that are on the disk.
+    pub(crate) synced: u64,
     /// The effects of the change, in order.
     pub(crate) effects: Vec<ReplicationEffect>,
 }
@@ -74,11 +78,15 @@ impl ReplicationControl<'_> {
 
     /// Handles a change of the forms in which replicas get changes.
     fn forms_changed(&mut self) {
-        let rules = FeedRules {
-            for_7_0: self.history.is_for_7_0(),
-            receivers: Receivers { replicas: true, file: false },
-        };
-        Feed::turn(self.keyspace, self.feeds_replicas().then_some(rules));
+        let file = self.is_appending && ReplicationControl::has_own_writes(self.link.is_some(), self.config);
+        let receivers = Receivers { replicas: self.feeds_replicas(), file };
+        let rules = FeedRules { for_7_0: self.history.is_for_7_0(), receivers };
+        Feed::turn(self.keyspace, receivers.are_any().then_some(rules));
+    }
+
+    /// Whether clients of this server may change the data: it is a master, or a replica that allows this.
+    pub(crate) fn has_own_writes(is_replica: bool, config: &Config) -> bool {
+        !is_replica || !config.replication.read_only
     }
 
     /// Handles a new role of the server, or new replication parameters.

@@ -6,10 +6,9 @@ use super::super::sync::{Newcomer, SyncAnswer, SyncPlan};
 use super::super::view::ReplicationView;
 use super::ReplicationControl;
 use crate::clients::Slot;
-use crate::propagation::{Feed, Unit};
+use crate::propagation::Unit;
 use crate::spec::CommandError;
 use lockwheel_store::memory::SharedBytes;
-use std::num::NonZeroU64;
 
 impl ReplicationControl<'_> {
     /// Sends replicas the changes of a command, script or transaction that has ended.
@@ -21,14 +20,6 @@ impl ReplicationControl<'_> {
             return self.break_stream();
         };
         self.effects.extend(effects);
-    }
-
-    /// Adds a request that replicas run as it is, once the current command has ended. Examples are a message and a
-    /// change of function libraries.
-    pub(crate) fn pass_on(&mut self, db: usize, words: &[&[u8]], session: Option<NonZeroU64>) {
-        if self.feeds_replicas() {
-            Feed::add_request(self.keyspace, db, words, session);
-        }
     }
 
     /// Breaks the stream after a change that cannot be sent to replicas. Begins another history, so that each replica

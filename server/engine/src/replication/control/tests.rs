@@ -63,6 +63,8 @@ impl Parts {
     /// Changes the parts, and returns the effects.
     fn change<T>(&mut self, change: impl FnOnce(&mut ReplicationControl<'_>) -> T) -> Vec<ReplicationEffect> {
         let mut control = ReplicationControl {
+            is_appending: false,
+            synced: 0,
             history: &mut self.history,
             link: &mut self.link,
             timer: &mut self.timer,

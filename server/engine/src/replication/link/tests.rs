@@ -43,7 +43,7 @@ fn a_replica_introduces_itself_and_asks_for_the_missing_stream() {
     link.received(b"\n\n+CONTINUE\r\n*1\r\n$4\r\nPING\r\n");
     let ping = LinkEvent::Request { words: vec![b"PING".to_vec()], raw: b"*1\r\n$4\r\nPING\r\n".to_vec() };
     assert_eq!(events(&mut link), [LinkEvent::Continue(None), ping]);
-    link.acknowledge(26);
+    link.acknowledge(26, None);
     assert_eq!(sent(&mut link), "*3 $8 REPLCONF $3 ACK $2 26");
 }
 

@@ -20,7 +20,7 @@ fn asking(knows: Option<(ReplicationId, i64)>) -> ReplicaLink {
     link.connect(OutboundId(1), LinkParameters { knows, ..LinkParameters::default() }, NOW);
     link.opened();
     link.received(b"+PONG\r\n+OK\r\n+OK\r\n");
-    assert!(link.take_output(0).is_some());
+    assert!(link.take_output(0, None).is_some());
     link
 }
 
@@ -67,9 +67,9 @@ fn a_question_of_the_master_is_answered_and_not_run() {
     let mut link = asking(Some((some_id(), 6)));
     steps(&mut link, "+CONTINUE\r\n");
     assert_eq!(steps(&mut link, GETACK), [LinkStep::Run(Vec::new())]);
-    let (_, output) = link.take_output(42).expect("it has been asked");
+    let (_, output) = link.take_output(42, None).expect("it has been asked");
     assert!(output.ends_with(b"ACK\r\n$2\r\n42\r\n"), "{}", output.escape_ascii());
-    assert_eq!(link.take_output(42), None);
+    assert_eq!(link.take_output(42, None), None);
 }
 
 #[test]

@@ -125,6 +125,7 @@ fn debug(
         (b"populate", 3..=5) => populate::populate(control.tx(), args, reply)?,
         (b"config-rewrite-force-all", 2) => return Ok(DebugEffect::RewriteConfig),
         (b"protocol", 3) => protocol::protocol(args, reply)?,
+        (b"loadaof", 2) if control.has_append_only => return Ok(DebugEffect::LoadAppendOnly),
         (b"loadaof", 2) => return reload::in_place(control.tx()),
         (b"reload", _) => return reload::reload(control, args, reply),
         _ => return switches::switch(control.switches, args, reply),

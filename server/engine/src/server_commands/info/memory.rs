@@ -8,9 +8,10 @@ use crate::server_commands::memory_figures::MemoryFigures;
 use crate::statistics::Process;
 use lockwheel_store::keyspace::Keyspace;
 
-/// Writes the current and peak memory of the server, and that of its process.
+/// Writes the current and peak memory of the server, and that of its process. `pending_append`: the bytes on their way
+/// to the append-only file.
 pub(super) fn memory(
-    figures: &MemoryFigures,
+    (figures, pending_append): (&MemoryFigures, usize),
     (config, process): (&Config, &Process),
     (keyspace, scripts): (&Keyspace, &Scripts),
     lines: &mut Lines,
@@ -35,7 +36,8 @@ pub(super) fn memory(
     lines.field("mem_total_replication_buffers", figures.backlog + figures.replicas);
     lines.field("mem_clients_slaves", figures.replicas);
     lines.field("mem_clients_normal", figures.normal_clients());
-    lines.zeros(&["mem_cluster_links", "mem_aof_buffer"]);
+    lines.zeros(&["mem_cluster_links"]);
+    lines.field("mem_aof_buffer", pending_append);
     lines.field("mem_locks_past", locks::past_bytes(keyspace));
     lines.field("mem_locks_fences", locks::fence_bytes(keyspace));
     lines.field("mem_allocator", process.allocator.as_ref().map_or("libc", |allocator| &allocator.name));

@@ -58,10 +58,18 @@ const SECTIONS: &[Section] = &[
     }),
     Section::new("memory", "Memory", |view, lines| {
         let of_data = (view.clients.keyspace, view.memory.parts.scripts);
-        memory::memory(&MemoryFigures::of(&view.memory), (view.config, view.memory.process), of_data, lines);
+        let pending = view.memory.append_only.pending();
+        let figures = (&MemoryFigures::of(&view.memory), pending);
+        memory::memory(figures, (view.config, view.memory.process), of_data, lines);
     }),
     Section::new("persistence", "Persistence", |view, lines| {
-        state::persistence(view.persistence, view.clients.keyspace, view.clock, lines);
+        state::persistence(
+            view.persistence,
+            &view.memory.append_only,
+            view.clients.keyspace,
+            view.clock,
+            lines,
+        );
     }),
     Section::new("stats", "Stats", |view, lines| counters::stats(&Counters::of(view), lines)),
     Section::new("replication", "Replication", |view, lines| {

@@ -5,6 +5,7 @@ use crate::client_list::ClientList;
 use crate::clients::Session;
 use crate::clock::EngineClock;
 use crate::config::Config;
+use crate::core::AppendOnlyView;
 use crate::persistence::Persistence;
 use crate::statistics::Identity;
 use crate::tracking::Tracker;
@@ -90,17 +91,43 @@ pub(super) fn clients(clients: ClientList<'_>, state: StateView<'_>, maxclients:
 }
 
 /// Writes the figures of persistence.
-pub(super) fn persistence(files: &Persistence, keyspace: &Keyspace, clock: &EngineClock, lines: &mut Lines) {
+pub(super) fn persistence(
+    files: &Persistence,
+    append_only: &AppendOnlyView<'_>,
+    keyspace: &Keyspace,
+    clock: &EngineClock,
+    lines: &mut Lines,
+) {
     lines.zeros(&["loading", "async_loading"]);
     lines.zeros(&["current_cow_peak", "current_cow_size", "current_cow_size_age"]);
     saves(files, keyspace, clock, lines);
-    lines.zeros(&["aof_enabled", "aof_rewrite_in_progress", "aof_rewrite_scheduled"]);
-    lines.field("aof_last_rewrite_time_sec", -1);
-    lines.field("aof_current_rewrite_time_sec", -1);
-    lines.field("aof_last_bgrewrite_status", "ok");
-    lines.zeros(&["aof_rewrites", "aof_rewrites_consecutive_failures"]);
-    lines.field("aof_last_write_status", "ok");
+    append_only_file(append_only, clock, lines);
+}
+
+/// Writes the state of the append-only file.
+fn append_only_file(view: &AppendOnlyView<'_>, clock: &EngineClock, lines: &mut Lines) {
+    let figures = view.figures();
+    let status = |has_failed: bool| if has_failed { "err" } else { "ok" };
+    lines.field("aof_enabled", u8::from(figures.is_enabled));
+    lines.field("aof_rewrite_in_progress", u8::from(figures.is_rewriting));
+    lines.field("aof_rewrite_scheduled", u8::from(figures.is_scheduled));
+    lines.field("aof_last_rewrite_time_sec", figures.took_seconds.unwrap_or(-1));
+    let now_ms = clock.system().monotonic_ms();
+    let current = figures.began_ms.map_or(-1, |began_ms| (now_ms - began_ms) / 1000);
+    lines.field("aof_current_rewrite_time_sec", current);
+    lines.field("aof_last_bgrewrite_status", status(figures.has_rewrite_failed));
+    lines.field("aof_rewrites", figures.rewrites);
+    lines.field("aof_rewrites_consecutive_failures", figures.failures);
+    lines.field("aof_last_write_status", status(figures.has_write_failed));
     lines.zeros(&["aof_last_cow_size", "module_fork_in_progress", "module_fork_last_cow_size"]);
+    if figures.is_enabled {
+        let pending = view.pending();
+        lines.field("aof_current_size", figures.size.saturating_sub(pending as u64));
+        lines.field("aof_base_size", figures.base_size);
+        lines.zeros(&["aof_pending_rewrite"]);
+        lines.field("aof_buffer_length", pending);
+        lines.zeros(&["aof_pending_bio_fsync", "aof_delayed_fsync"]);
+    }
 }
 
 /// Writes the progress of a running save, and the results of earlier ones.
@@ -111,13 +138,14 @@ fn saves(saves: &Persistence, keyspace: &Keyspace, clock: &EngineClock, lines: &
     lines.field("current_save_keys_processed", progress.written);
     lines.field("current_save_keys_total", progress.total);
     lines.field("rdb_changes_since_last_save", keyspace.counters.dirty);
-    lines.field("rdb_bgsave_in_progress", i32::from(saves.background.is_some()));
+    lines.field("rdb_bgsave_in_progress", i32::from(saves.is_saving()));
     let saved_ms = saves.saved_ms.unwrap_or(clock.started().wall_ms());
     lines.field("rdb_last_save_time", saved_ms / 1000);
     lines.field("rdb_last_bgsave_status", if saves.has_failed { "err" } else { "ok" });
     lines.field("rdb_last_bgsave_time_sec", saves.took_seconds.unwrap_or(-1));
     let now_ms = clock.system().monotonic_ms();
-    let current = saves.background.as_ref().map_or(-1, |save| (now_ms - save.began_ms) / 1000);
+    let current = saves.background.as_ref().filter(|_| saves.is_saving());
+    let current = current.map_or(-1, |save| (now_ms - save.began_ms) / 1000);
     lines.field("rdb_current_bgsave_time_sec", current);
     lines.field("rdb_saves", saves.saves);
     lines.field("rdb_last_cow_size", 0);

@@ -23,31 +23,18 @@ pub(in crate::server_commands) struct LoadMode {
     pub(in crate::server_commands) merge: bool,
 }
 
-impl Engine {
-    /// Loads the file at this path, or else the configured one if it exists, at the start. O(bytes of the file).
-    ///
-    /// # Errors
-    /// Returns the reason why the file cannot be read, in lines as Redis logs them. The server is empty then.
-    pub fn begin_with_file(&mut self, path: Option<&str>) -> Result<(), String> {
-        let began_ns = self.environment.stopwatch_ns();
-        let read = self.environment.files(&self.config).read(path.unwrap_or(&self.config.saves.dbfilename));
-        let file = match read {
-            Ok(file) => file,
-            Err(error) if path.is_none() && error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            Err(error) => {
-                let name = path.map(|path| format!(" '{path}'")).unwrap_or_default();
-                return Err(format!("Fatal error loading the DB{name}: {}. Exiting.", system_reason(&error)));
-            }
-        };
-        self.data_loader().load(&file, LoadMode { flush: true, merge: false }).map_err(|why| match path {
-            Some(path) => format!("{why}\nFatal error loading the DB '{path}': Invalid argument. Exiting."),
-            None => why,
-        })?;
-        let took_ns = self.environment.stopwatch_ns().saturating_sub(began_ns);
-        tracing::info!("DB loaded from disk: {:.3} seconds", took_ns as f64 / 1e9);
-        Ok(())
-    }
+/// The facts that a loaded file states beside its keys and libraries.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LoadedFile {
+    /// The database in which a stream continues after a master's snapshot.
+    selected: Option<usize>,
+    /// The last grant of a lock.
+    pub(crate) last_grant: Option<u64>,
+    /// The number of bytes that were read.
+    pub(crate) len: usize,
+}
 
+impl Engine {
     /// Returns the parts of the engine into which a file is loaded.
     pub(crate) fn data_loader(&mut self) -> DataLoader<'_> {
         let instants = (self.clock().now(), self.clock().system());
@@ -77,12 +64,46 @@ impl<'e> DataLoader<'e> {
         DataLoader { keyspace, scripts, saves, library_host, now }
     }
 
+    /// Loads the saved file of the start. `path`: the path that the server was started with; the file must exist then.
+    /// Returns false if there is no file. O(bytes of the file).
+    ///
+    /// # Errors
+    /// Returns the reason why the file cannot be read, in lines as Redis logs them. The server is empty then.
+    pub(crate) fn begin_with(
+        &mut self,
+        read: io::Result<Vec<u8>>,
+        path: Option<&str>,
+    ) -> Result<bool, String> {
+        let file = match read {
+            Ok(file) => file,
+            Err(error) if path.is_none() && error.kind() == io::ErrorKind::NotFound => return Ok(false),
+            Err(error) => {
+                let name = path.map(|path| format!(" '{path}'")).unwrap_or_default();
+                return Err(format!("Fatal error loading the DB{name}: {}. Exiting.", system_reason(&error)));
+            }
+        };
+        self.load(&file, LoadMode { flush: true, merge: false }).map_err(|why| match path {
+            Some(path) => format!("{why}\nFatal error loading the DB '{path}': Invalid argument. Exiting."),
+            None => why,
+        })?;
+        Ok(true)
+    }
+
     /// Replaces all data by those of a master's snapshot. Expired keys stay until the master deletes them. Returns the
     /// database in which the stream continues, if the snapshot names it. O(bytes of the file, and the deleted data).
     ///
     /// # Errors
     /// Returns the reason why the snapshot is refused. Nothing has changed then.
     pub(crate) fn replace(&mut self, file: &[u8]) -> Result<Option<usize>, String> {
+        self.load_until(file, LoadMode { flush: true, merge: false }, i64::MIN).map(|loaded| loaded.selected)
+    }
+
+    /// Replaces all data by those of a base of the append-only file. Expired keys stay until the rest has been read.
+    /// O(bytes of the base).
+    ///
+    /// # Errors
+    /// Returns the reason why the base is refused. Nothing has changed then.
+    pub(crate) fn replace_by_base(&mut self, file: &[u8]) -> Result<LoadedFile, String> {
         self.load_until(file, LoadMode { flush: true, merge: false }, i64::MIN)
     }
 
@@ -98,9 +119,8 @@ impl<'e> DataLoader<'e> {
         self.load_until(file, mode, self.now.wall_ms()).map(drop)
     }
 
-    /// Loads a file without the keys that have expired at `now_ms`, in wall-clock milliseconds. Returns the database in
-    /// which a stream continues, if the file names it.
-    fn load_until(&mut self, file: &[u8], mode: LoadMode, now_ms: i64) -> Result<Option<usize>, String> {
+    /// Loads a file without the keys that have expired at `now_ms`, in wall-clock milliseconds.
+    fn load_until(&mut self, file: &[u8], mode: LoadMode, now_ms: i64) -> Result<LoadedFile, String> {
         let reading = Reading {
             encodings: &self.keyspace.encodings,
             databases: self.keyspace.databases(),
@@ -115,7 +135,7 @@ impl<'e> DataLoader<'e> {
             self.check_new(&staged)?;
         }
         self.load_libraries(&staged, mode)?;
-        let selected = staged.selected;
+        let facts = LoadedFile { selected: staged.selected, last_grant: staged.last_grant, len: staged.len };
         let (changes, loaded) = (self.keyspace.counters.dirty, staged.loaded);
         // A load does not change the data of replicas, as in Redis.
         let collected = Feed::set_aside(self.keyspace);
@@ -124,7 +144,7 @@ impl<'e> DataLoader<'e> {
         self.keyspace.counters.dirty = changes;
         self.saves.loaded = loaded;
         tracing::info!("Done loading RDB, keys loaded: {}, keys expired: {}.", loaded.keys, loaded.expired);
-        Ok(selected)
+        Ok(facts)
     }
 
     /// Checks that no key of a file exists already.

@@ -1,4 +1,4 @@
-//! SAVE, BGSAVE and LASTSAVE, and BGREWRITEAOF, which has no effect.
+//! SAVE, BGSAVE, LASTSAVE and BGREWRITEAOF.
 
 mod loading;
 mod staged;
@@ -7,8 +7,8 @@ pub(super) use loading::{DataLoader, LoadMode};
 pub(super) use staged::log_header;
 
 use crate::core::{Handler, PartHandler};
-use crate::persistence::{Persistence, SaveRequest, SavesView};
-use crate::spec::{Args, CommandError, Flags, Outcome, Row, errors};
+use crate::persistence::{SaveRequest, SavesView};
+use crate::spec::{Args, CommandError, Flags, Row, errors};
 use lockwheel_resp::Reply;
 
 const SAVES: Flags = Flags::of(&[Flags::ADMIN, Flags::NOSCRIPT, Flags::NO_ASYNC_LOADING]);
@@ -30,7 +30,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[
     Row::new("bgrewriteaof", 1, Handler::Part(PartHandler::Saves(bgrewriteaof)))
         .flags(&[SAVES])
         .about("server", "1.0.0", "O(1)")
-        .summary("Rewrites the append-only file, of which there is none."),
+        .summary("Rewrites the append-only file in the background, so that it has the present data alone."),
     Row::new("lastsave", 1, Handler::Part(PartHandler::Saves(lastsave)))
         .flags(&[Flags::LOADING, Flags::STALE, Flags::FAST])
         .categories(&["admin", "dangerous"])
@@ -40,13 +40,18 @@ pub(super) const ROWS: &[Row<Handler>] = &[
 ];
 
 const IN_PROGRESS: &str = "ERR Background save already in progress";
+const REWRITE_IN_PROGRESS: &str = "ERR Another child process is active (AOF?): can't BGSAVE right now. Use BGSAVE \
+                                   SCHEDULE in order to schedule a BGSAVE whenever possible.";
+const ALREADY_REWRITING: &str = "ERR Background append only file rewriting already in progress";
 
 fn save(
     SavesView { saves, .. }: SavesView<'_>,
     _: Args<'_>,
     _: &mut dyn Reply,
 ) -> Result<SaveRequest, CommandError> {
-    check_none_runs(saves)?;
+    if saves.is_saving() {
+        return Err(CommandError::text(IN_PROGRESS));
+    }
     saves.saves += 1;
     Ok(SaveRequest::AtOnce)
 }
@@ -56,31 +61,25 @@ fn bgsave(view: SavesView<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Result<
     if args.len() > 2 || (args.len() == 2 && !args.is(1, "schedule")) {
         return Err(errors::SYNTAX);
     }
-    check_none_runs(view.saves)?;
-    if view.is_in_transaction {
+    if view.saves.is_saving() {
+        return Err(CommandError::text(IN_PROGRESS));
+    }
+    if view.is_in_transaction || (view.saves.is_rewriting() && args.len() == 2) {
         reply.status(b"Background saving scheduled");
         Ok(SaveRequest::Scheduled)
+    } else if view.saves.is_rewriting() {
+        Err(CommandError::text(REWRITE_IN_PROGRESS))
     } else {
         reply.status(b"Background saving started");
         Ok(SaveRequest::InBackground)
     }
 }
 
-/// Refuses a save while a background save runs.
-fn check_none_runs(saves: &Persistence) -> Outcome {
-    if saves.background.is_some() { Err(CommandError::text(IN_PROGRESS)) } else { Ok(()) }
-}
-
-fn bgrewriteaof(
-    view: SavesView<'_>,
-    _: Args<'_>,
-    reply: &mut dyn Reply,
-) -> Result<SaveRequest, CommandError> {
-    reply.status(match view.is_in_transaction {
-        true => &b"Background append only file rewriting scheduled"[..],
-        false => b"Background append only file rewriting started",
-    });
-    Ok(SaveRequest::Nothing)
+fn bgrewriteaof(view: SavesView<'_>, _: Args<'_>, _: &mut dyn Reply) -> Result<SaveRequest, CommandError> {
+    if view.saves.is_rewriting() {
+        return Err(CommandError::text(ALREADY_REWRITING));
+    }
+    Ok(SaveRequest::Rewrite { is_later: view.is_in_transaction || view.saves.background.is_some() })
 }
 
 fn lastsave(view: SavesView<'_>, _: Args<'_>, reply: &mut dyn Reply) -> Result<SaveRequest, CommandError> {

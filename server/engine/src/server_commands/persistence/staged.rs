@@ -1,6 +1,6 @@
 //! The parsed contents of a file, complete before any of them is applied.
 
-use crate::persistence::Loaded;
+use crate::persistence::{LAST_GRANT, Loaded};
 use foldhash::fast::FixedState;
 use hashbrown::HashSet;
 use lockwheel_store::keyspace::{AccessClock, Accesses, Measure};
@@ -41,6 +41,10 @@ pub(super) struct Staged<'f> {
     pub(super) loaded: Loaded,
     /// The database in which a stream continues after a master's snapshot.
     pub(super) selected: Option<usize>,
+    /// The last grant of a lock, in a base of the append-only file.
+    pub(super) last_grant: Option<u64>,
+    /// The number of bytes that were read. An append-only file may continue with requests.
+    pub(super) len: usize,
 }
 
 /// The parameters for reading a file.
@@ -63,8 +67,11 @@ impl<'f> Staged<'f> {
         while let Some(part) = reader.next(reading.encodings)? {
             match part {
                 Part::About(name, value) => {
+                    let text = std::str::from_utf8(&value);
                     if &*name == b"repl-stream-db" {
-                        staged.selected = std::str::from_utf8(&value).ok().and_then(|text| text.parse().ok());
+                        staged.selected = text.ok().and_then(|text| text.parse().ok());
+                    } else if &*name == LAST_GRANT.as_bytes() {
+                        staged.last_grant = text.ok().and_then(|text| text.parse().ok());
                     }
                     log_header(&name, &value, reading.now_ms);
                 }
@@ -84,6 +91,7 @@ impl<'f> Staged<'f> {
                 }
             }
         }
+        staged.len = reader.offset();
         staged.loaded.keys = staged.keys.len() as u64;
         match staged.repeated(reading.encodings.seed) {
             Some((db, key)) if !reading.may_repeat => {
@@ -115,6 +123,7 @@ pub(in crate::server_commands) fn log_header(name: &[u8], value: &[u8], now_ms: 
             let bytes = text.parse::<f64>().unwrap_or(0.0);
             tracing::info!("RDB memory usage when created {:.2} Mb", bytes / f64::from(1 << 20));
         }
+        b"aof-base" if value == b"1" => tracing::info!("RDB is base AOF"),
         _ => {}
     }
 }

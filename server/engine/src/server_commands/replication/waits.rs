@@ -29,7 +29,7 @@ pub(super) fn wait(
     // Redis keeps only the lowest 32 bits of the number.
     let replicas = usize::try_from(replicas as i32).unwrap_or(0);
     let offset = view.history().written_by(session);
-    Ok((ReplicaWait { replicas, offset, on_disk: false }, timeout_ms))
+    Ok((ReplicaWait { replicas, offset, on_disk: false, local: false, file_bytes: 0 }, timeout_ms))
 }
 
 pub(super) fn waitaof(
@@ -44,9 +44,11 @@ pub(super) fn waitaof(
     if view.is_replica() {
         return Err(CommandError::text(WAITAOF_ON_REPLICA));
     }
-    if local > 0 {
+    let file = view.history().file();
+    if local > 0 && !file.is_on {
         return Err(CommandError::text(NO_APPEND_ONLY_FILE));
     }
     let offset = view.history().written_by(session);
-    Ok((ReplicaWait { replicas, offset, on_disk: true }, timeout_ms))
+    let wait = ReplicaWait { replicas, offset, on_disk: true, local: local > 0, file_bytes: file.appended };
+    Ok((wait, timeout_ms))
 }

@@ -105,7 +105,7 @@ impl<'a> FileReader<'a> {
     }
 
     /// The number of bytes that have been read.
-    fn offset(&self) -> usize {
+    pub fn offset(&self) -> usize {
         self.file.len() - self.reader.left()
     }
 

@@ -1,0 +1,95 @@
+//! Changes of the append-only file, and the engine's reaction.
+
+use super::super::engine::Engine;
+use super::super::hooks::Hook;
+use crate::clients::Slot;
+use crate::persistence::append_only::{AppendOnlyControl, AppendOnlyEffect};
+use crate::propagation::Unit;
+
+impl Engine {
+    /// Changes the append-only file and applies the effects. `None`: the server keeps no such file.
+    pub(in crate::core) fn change_append_only<T>(
+        &mut self,
+        change: impl FnOnce(&mut AppendOnlyControl<'_>) -> T,
+    ) -> Option<T> {
+        if !self.append_only.is_kept() {
+            return None;
+        }
+        let last_grant = self.grants().last_number();
+        let files = self.environment.files(&self.config);
+        let mut control = AppendOnlyControl {
+            state: &mut self.append_only,
+            files: &files,
+            config: &self.config,
+            now: self.clock.system(),
+            last_grant,
+            is_saving: self.persistence.is_saving(),
+            process: self.environment.identity.process.id,
+            effects: Vec::new(),
+        };
+        let done = change(&mut control);
+        let effects = control.effects;
+        effects.into_iter().for_each(|effect| follow(self, effect));
+        Some(done)
+    }
+}
+
+fn follow(engine: &mut Engine, effect: AppendOnlyEffect) {
+    match effect {
+        AppendOnlyEffect::AppendingChanged => {
+            let file = &engine.append_only;
+            engine.replication.set_file(file.is_enabled(), file.lacks_base());
+            engine.change_replication(|control| control.stream_changed());
+        }
+        AppendOnlyEffect::RulesChanged => {
+            engine.hooks.set(Hook::NotAppended, engine.append_only.failure().is_some());
+        }
+        AppendOnlyEffect::WriteBase { path, is_rdb } => {
+            let last_grant = engine.grants().last_number();
+            let file = engine.data_file().begin_base(is_rdb, last_grant);
+            engine.change_saves(|control| control.begin_for_append_only(file, path));
+        }
+        AppendOnlyEffect::GiveUpBase => engine.change_saves(|control| control.give_up_for_append_only()),
+        AppendOnlyEffect::ScheduleLook { in_ms } => {
+            engine.change_saves(|control| control.schedule_look(in_ms));
+        }
+    }
+}
+
+/// Appends the effects of a command, script or transaction that has ended.
+pub(in crate::core) fn append(engine: &mut Engine, unit: &Unit) {
+    if engine.append_only.is_appending() {
+        engine.change_append_only(|control| match unit.is_incomplete() {
+            true => control.miss_unit(),
+            false => control.append(|db, bytes| unit.write(db, |receivers| receivers.file, bytes)),
+        });
+        engine.replication.appended(engine.append_only.appended());
+    }
+}
+
+/// Appends a request of a master's stream that this session has run. A transaction is appended as a whole. `db`: the
+/// selected database before the request.
+#[cold]
+pub(in crate::core) fn append_streamed(engine: &mut Engine, slot: Slot, db: usize, words: &[&[u8]]) {
+    let session = engine.sessions.get(slot);
+    let (is_open, selected) = (session.multi.is_some(), session.db);
+    if !engine.append_only.is_appending() {
+        // The file may be switched on before the end of the transaction.
+        engine.append_only.note_streamed((db, words), is_open);
+    } else {
+        engine.change_append_only(|control| control.append_streamed((db, words), is_open, selected));
+        engine.replication.appended(engine.append_only.appended());
+    }
+}
+
+/// Handles a sync of the host's log, for which a client waits.
+pub(in crate::core) fn log_synced(engine: &mut Engine) {
+    let synced = synced(engine);
+    engine.replication.synced_file(synced);
+}
+
+/// Returns the number of appended bytes that are on the disk.
+pub(in crate::core) fn synced(engine: &Engine) -> u64 {
+    let log = engine.environment.host.as_deref().and_then(|host| host.append_log());
+    log.map_or(0, |log| log.synced())
+}
