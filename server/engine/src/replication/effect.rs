@@ -14,8 +14,8 @@ pub(crate) enum ReplicationEffect {
     SnapshotDue,
     /// No replica waits any longer for the snapshot that is being made.
     SnapshotUnwanted,
-    /// The session of a master's stream has ended, with its open transaction.
-    StreamCut,
+    /// The link to the master has ended within a transaction.
+    TransactionCut,
     /// The receivers of messages may have changed.
     AudienceChanged,
     /// The rules for requests have changed. `may_forbid`: replication may forbid requests.

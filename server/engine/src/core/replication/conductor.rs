@@ -54,7 +54,7 @@ impl Engine {
                 ReplicationEffect::SnapshotUnwanted => {
                     self.change_saves(|control| control.give_up_for_replicas());
                 }
-                ReplicationEffect::StreamCut => self.append_only.forget_streamed(),
+                ReplicationEffect::TransactionCut => self.append_only.forget_streamed(),
                 ReplicationEffect::AudienceChanged => self.note_audience(),
                 ReplicationEffect::RulesChanged { may_forbid } => {
                     self.hooks.set(Hook::Replication, may_forbid);

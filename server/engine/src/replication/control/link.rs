@@ -98,8 +98,9 @@ impl ReplicationControl<'_> {
         if let Some(id) = link.end() {
             self.outbound.close(id);
         }
-        self.sessions.get_mut(slot).multi = None;
-        self.effects.push(ReplicationEffect::StreamCut);
+        if self.sessions.get_mut(slot).multi.take().is_some() {
+            self.effects.push(ReplicationEffect::TransactionCut);
+        }
         Some(slot)
     }
 
