@@ -278,10 +278,7 @@ fn a_test_server_starts_without_data() {
 /// with its port.
 fn with_save_point(directory: &Directory) -> (Child, u16) {
     let mut command = Command::new(program::path());
-    command
-        .args(["--port", "0", "--save", "1 1", "--appendonly", "yes", "--dir"])
-        .arg(&directory.0)
-        .stdout(Stdio::piped());
+    command.args(["--port", "0", "--save", "1 1", "--dir"]).arg(&directory.0).stdout(Stdio::piped());
     let mut child = command.spawn().expect("it starts");
     let ready = program::ready_line(&mut BufReader::new(child.stdout.take().expect("a pipe")));
     let port = ready.trim_end().rsplit_once("port=").and_then(|(_, port)| port.parse().ok());
