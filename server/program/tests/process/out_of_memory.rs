@@ -1,8 +1,9 @@
 //! Writes for which there is no memory left. Each is refused as a whole, and nothing changes.
 
-use crate::harness::{Directory, Process};
+use crate::harness::{Client, Directory, Process};
 use crate::memory::{CLOSED, NO_MEMORY, limited_to, limited_with_errors_to, outcome, send, short_of_memory};
 use std::fs::{self, File};
+use std::io::Write;
 
 /// The length of the large word of a request, in bytes. The word is written `V`.
 const LARGE: usize = 4 << 20;
@@ -78,7 +79,6 @@ fn a_write_without_memory_leaves_its_key_unchanged() {
         "XADD x 2-1 f V",
         "APPEND t V",
         "SET t V",
-        "RENAME t V",
         "MSET t 1 u V",
         "PUBLISH c V",
     ] {
@@ -89,6 +89,38 @@ fn a_write_without_memory_leaves_its_key_unchanged() {
     for line in ["LREM l 0 V", "SREM s V", "HDEL h V", "DEL V"] {
         assert_eq!(outcome(&process, &words(line, &large)), ":0", "{line}");
     }
+}
+
+/// Sends requests that lack their end, each from a client of its own, until there is no memory to receive more.
+fn fill_with_requests(process: &Process) -> Vec<Client> {
+    let part = vec![b'x'; 1 << 20];
+    let mut clients = Vec::new();
+    loop {
+        let mut client = process.client();
+        client.send("*2\r\n$4\r\nECHO\r\n$2097152");
+        let is_sent = client.0.get_mut().write_all(&part).is_ok();
+        if !is_sent || process.client().ask("CLIENT LIST").matches(" qbuf=").count() < clients.len() + 2 {
+            return clients;
+        }
+        clients.push(client);
+    }
+}
+
+#[test]
+fn a_key_is_not_renamed_without_memory() {
+    let process = short_of_memory();
+    let mut control = process.client();
+    control.ask("SET t text");
+    fill(|n| outcome(&process, &[b"SETRANGE", format!("a{n}").as_bytes(), b"67108864", b"x"]));
+    assert_eq!(control.ask("DEL a0 a1"), ":2");
+    // The request is received while there is memory, and runs when there is none.
+    assert_eq!(control.ask("CLIENT PAUSE 600000 WRITE"), "+OK");
+    let mut client = process.client();
+    send(&mut client, &[b"RENAME", b"t", &vec![b'x'; 16 << 20]]);
+    let _unfinished = fill_with_requests(&process);
+    assert_eq!(control.ask("CLIENT UNPAUSE"), "+OK");
+    assert_eq!(client.read(), NO_MEMORY);
+    assert_eq!(control.ask("GET t"), "text");
 }
 
 #[test]

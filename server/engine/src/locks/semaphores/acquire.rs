@@ -46,7 +46,7 @@ pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("sem.acquire", -3, a
             "With SESSION: also gives the permits back when the client has sent nothing for that time, \
              at least 100.",
         ),
-        ("PX milliseconds", 
+        ("PX milliseconds",
             "The lease. Without PX the owner keeps the permits until it releases them; with SESSION, the lease is \
              30 seconds.",
         ),
