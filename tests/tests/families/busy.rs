@@ -207,7 +207,7 @@ fn writes_of_a_slow_script_wake_waiters_only_at_its_end() {
     waiting.send_line("BLPOP q 0");
     let (mut runner, mut other) = (Client::connect(server.addr()), Client::connect(server.addr()));
     assert_eq!(other.line("AWAIT.BLOCKED 1 KEY q").to_string(), ":1");
-    let script = "redis.call('rpush', 'q', 'x') for i = 1, 5e8 do end return redis.call('lpop', 'q')";
+    let script = "redis.call('rpush', 'q', 'x') for i = 1, 2e8 do end return redis.call('lpop', 'q')";
     runner.send(&["EVAL", script, "0"]);
     until_busy(&mut other);
     // The following requests run on the script's thread while it is slow. The session of the client that closes is
@@ -226,7 +226,7 @@ fn deadlines_passed_by_a_slow_script_fire_at_its_end() {
     let mut waiting = Client::connect(server.addr());
     waiting.send_line("BLPOP q 0.2");
     assert_eq!(other.line("AWAIT.BLOCKED 1 KEY q").to_string(), ":1");
-    runner.send(&["EVAL", "for i = 1, 5e8 do end return 1", "0"]);
+    runner.send(&["EVAL", "for i = 1, 2e8 do end return 1", "0"]);
     until_busy(&mut other);
     assert_eq!(runner.read_reply().to_string(), ":1");
     // No client sends anything more.
@@ -298,7 +298,7 @@ fn kills_are_counted_on_one_two_and_four_threads() {
         until_busy(&mut other);
         assert_eq!(kill(&mut third), "+OK");
         assert!(runner.read_reply().is_error());
-        runner.send(&["EVAL", "redis.call('set', 'k', 1) for i = 1, 3e8 do end", "0"]);
+        runner.send(&["EVAL", "redis.call('set', 'k', 1) for i = 1, 2e8 do end", "0"]);
         until_busy(&mut other);
         assert_eq!(kill(&mut third), UNKILLABLE);
         runner.read_reply();

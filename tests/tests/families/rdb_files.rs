@@ -155,6 +155,23 @@ fn waits_through_a_reload<S: Endpoint>(s: &mut Scenario<S>) {
 }
 
 #[test]
+fn tokens_go_on_after_those_of_a_saved_file() {
+    let directory = Directory::new();
+    let server = server_in(&directory);
+    let mut client = Client::connect(server.addr());
+    let token = |client: &mut Client, name: &str| {
+        let grant = client.line(&format!("LOCK.ACQUIRE {name} owner PX 100000"));
+        grant.into_elements().expect("a map")[1].as_int().expect("a token")
+    };
+    let last = ["a", "b", "c"].map(|name| token(&mut client, name))[2];
+    ok(&mut client, "SAVE");
+    let file = directory.file("dump.rdb");
+    let next = keeping(&directory, "other.rdb").load(&file).start().expect("the file is right");
+    let next = token(&mut Client::connect(next.addr()), "d");
+    assert!(next > last, "{next} after {last}");
+}
+
+#[test]
 fn a_reload_serves_nobody() {
     let (one, other) = (Directory::new(), Directory::new());
     waits_through_a_reload(&mut Scenario::new([server_in(&one), server_in(&other)]));

@@ -27,6 +27,7 @@ impl Engine {
             config: &self.config,
             created_s: self.clock.now().wall_second(),
             used_bytes: self.memory_parts().usage().total(),
+            last_grant: self.replication.reserved_grants(self.keyspace.last_number()),
         }
     }
 

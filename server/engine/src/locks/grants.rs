@@ -2,7 +2,6 @@
 
 use super::history_feed::MergedHistory;
 use super::inheritance::{inherit_holds, receive_holds};
-use super::records::LockRecords;
 use lockwheel_store::keyspace::Keyspace;
 use lockwheel_store::time::Now;
 
@@ -19,18 +18,18 @@ impl<'e> Grants<'e> {
     }
 
     /// Returns the number of the last grant.
-    pub(crate) fn last_number(&mut self) -> u64 {
-        LockRecords::of_mut(&mut self.keyspace.tx(0, self.now)).1.last_number()
+    pub(crate) fn last_number(&self) -> u64 {
+        self.keyspace.last_number()
     }
 
     /// Makes the next grants use numbers above this one.
     pub(crate) fn go_on_after(&mut self, last: u64) {
-        LockRecords::of_mut(&mut self.keyspace.tx(0, self.now)).1.numbers_go_on_after(last);
+        self.keyspace.numbers_go_on_after(last);
     }
 
     /// Restarts the numbers of grants.
     pub(crate) fn restart_numbers(&mut self) {
-        LockRecords::of_mut(&mut self.keyspace.tx(0, self.now)).1.restart_numbers();
+        self.keyspace.restart_numbers();
     }
 
     /// Takes over the holds that other servers granted in these keys.

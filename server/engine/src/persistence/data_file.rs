@@ -1,12 +1,13 @@
 //! Encoding of the present data as a file.
 
-use super::append_only::{Annotation, RequestBase};
+use super::append_only::RequestBase;
 use super::rdb_file::{FileRules, RdbFile};
 use crate::config::{Config, MaxmemoryPolicy};
+use crate::propagation::Annotation;
 use crate::spec::REDIS_VERSION;
 use lockwheel_store::keyspace::{KeyWriter, Keyspace, Measure};
 
-/// The name of the fact that states the last grant of a lock.
+/// The name of the fact that no grant of a lock has exceeded this number. Redis skips it.
 pub(crate) const LAST_GRANT: &str = "lockwheel-last-grant";
 
 /// The part of the data that goes into a file.
@@ -33,6 +34,8 @@ pub(crate) struct DataFile<'e> {
     pub(crate) created_s: i64,
     /// The memory that the server uses, in bytes.
     pub(crate) used_bytes: usize,
+    /// A number that no grant of a lock has exceeded. 0: there was none.
+    pub(crate) last_grant: u64,
 }
 
 impl DataFile<'_> {
@@ -59,25 +62,22 @@ impl DataFile<'_> {
 
     /// Returns the beginning of a base of the append-only file, up to its first key. The file has the form of Redis 7.0
     /// unless keys have data that such a server does not know. `is_rdb`: the file is in the format of saves.
-    /// `last_grant`: the number of the last grant of a lock.
-    pub(crate) fn begin_base(&self, is_rdb: bool, last_grant: u64) -> Box<dyn KeyWriter> {
+    pub(crate) fn begin_base(&self, is_rdb: bool) -> Box<dyn KeyWriter> {
         if !is_rdb {
             let is_timed = self.config.append_only.timestamp_enabled;
             let time = is_timed.then_some(Annotation::Time(self.created_s));
-            let last = (last_grant > 0).then_some(Annotation::LastGrant(last_grant));
+            let last = (self.last_grant > 0).then_some(Annotation::LastGrant(self.last_grant));
             let annotations = time.into_iter().chain(last);
             return Box::new(RequestBase::new(annotations, self.libraries.iter().copied()));
         }
         let for_7_0 = (0..self.keyspace.databases()).all(|db| self.keyspace.with_timed_fields(db) == 0);
-        let (rules, last) = (FileRules { for_7_0, ..rules_of(self.config) }, last_grant.to_string());
-        let last_grant = [(LAST_GRANT, last.as_bytes())];
-        let more = if last == "0" { &[] } else { &last_grant[..] };
-        Box::new(self.begin_file(Content::All, rules, more, true))
+        let rules = FileRules { for_7_0, ..rules_of(self.config) };
+        Box::new(self.begin_file(Content::All, rules, &[], true))
     }
 
     /// Returns a base of the append-only file with all data. O(data).
-    pub(crate) fn write_base(&self, is_rdb: bool, last_grant: u64) -> Vec<u8> {
-        self.keyspace.write_all(self.begin_base(is_rdb, last_grant))
+    pub(crate) fn write_base(&self, is_rdb: bool) -> Vec<u8> {
+        self.keyspace.write_all(self.begin_base(is_rdb))
     }
 
     /// Returns the beginning of a file of all data, up to its first key.
@@ -106,6 +106,10 @@ impl DataFile<'_> {
             ("used-mem", &memory),
         ];
         about.extend(more);
+        let last_grant = self.last_grant.to_string();
+        if self.last_grant > 0 {
+            about.push((LAST_GRANT, last_grant.as_bytes()));
+        }
         about.push(("aof-base", if is_base { b"1" } else { b"0" }));
         let has_libraries = content != Content::Nothing;
         let libraries = self.libraries.iter().copied().filter(|_| has_libraries);

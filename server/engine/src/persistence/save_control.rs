@@ -351,7 +351,7 @@ mod tests {
         fn begin(&mut self) -> Vec<SaveEffect> {
             let Parts { keyspace, config, .. } = &*self;
             let libraries = Vec::new();
-            let data = DataFile { keyspace, libraries, config, created_s: 5, used_bytes: 1 };
+            let data = DataFile { keyspace, libraries, config, created_s: 5, used_bytes: 1, last_grant: 0 };
             let file = data.begin();
             self.change(|control| control.begin(file, 1))
         }

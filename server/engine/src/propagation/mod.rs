@@ -5,11 +5,13 @@
 //! commands that Redis 7.0 lacks, and changes that no command has made are propagated as the values of the changed
 //! keys. The requests of a command, script or transaction are a [`Unit`], which goes out when it has ended.
 
+mod annotation;
 mod feed;
 mod touched;
 mod unit;
 mod values;
 
+pub(crate) use annotation::{Annotation, ReservedGrants};
 pub(crate) use feed::{Feed, FeedRules};
 pub(crate) use unit::{Receivers, Unit};
 pub(crate) use values::is_newer_request;

@@ -1,5 +1,6 @@
 //! The values of changed keys, as requests.
 
+use super::annotation::Annotation;
 use super::touched::Touch;
 use super::unit::{Receivers, Unit};
 use lockwheel_resp::{allocation, number};
@@ -34,7 +35,7 @@ fn is_restore(name: &[u8]) -> bool {
 pub(super) fn is_newer_words(words: &[&[u8]]) -> bool {
     match words {
         [name, _, _, payload, ..] if is_restore(name) => is_newer(payload),
-        [name, ..] => is_of_fields(name),
+        [name, ..] => is_of_fields(name) || Annotation::is_request(name),
         [] => false,
     }
 }

@@ -12,6 +12,7 @@ use super::request::Acknowledgement;
 use super::slow_replicas::SlowReplicas;
 use super::snapshots::{SnapshotPlace, Snapshots};
 use crate::clients::Session;
+use crate::propagation::ReservedGrants;
 use lockwheel_resp::allocation;
 use lockwheel_store::keyspace::Rng;
 use lockwheel_store::memory::{BufferBytes, SharedBytes};
@@ -67,6 +68,8 @@ pub(crate) struct Replication {
     pub(super) slow_replicas: SlowReplicas,
     /// The selected database of the stream. `None`: the stream must select one.
     pub(super) selected: Option<usize>,
+    /// The numbers of grants that the stream names.
+    pub(super) reserved_grants: ReservedGrants,
     /// The memory in which the next unit is encoded.
     pub(super) encoded: Vec<u8>,
     /// The database in which a master's stream continues, while no session runs it.
@@ -110,6 +113,7 @@ impl Replication {
             replicas: BTreeMap::new(),
             slow_replicas: SlowReplicas::default(),
             selected: None,
+            reserved_grants: ReservedGrants::default(),
             encoded: Vec::new(),
             resumes_in: 0,
             for_7_0: false,

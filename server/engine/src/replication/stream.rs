@@ -33,6 +33,27 @@ impl Replication {
         Ok(effects)
     }
 
+    /// Tells replicas of this program that numbers of grants are used up to this one, unless they know. A replica then
+    /// gives higher fencing tokens when it becomes a master. O(1).
+    #[inline]
+    pub(crate) fn tell_last_grant(
+        &mut self,
+        last_grant: u64,
+        sessions: &mut Sessions,
+        account: &BufferBytes,
+    ) -> Vec<ReplicationEffect> {
+        let annotation = if self.for_7_0 { None } else { self.reserved_grants.reserve(last_grant) };
+        let Some(annotation) = annotation else { return Vec::new() };
+        let mut bytes = Vec::new();
+        annotation.write_request(&mut bytes);
+        self.send_changes((&bytes, true), sessions, account)
+    }
+
+    /// Returns a number that no grant has exceeded, and that the stream does not exceed. `last_grant`: the last one.
+    pub(crate) fn reserved_grants(&self, last_grant: u64) -> u64 {
+        self.reserved_grants.including(last_grant)
+    }
+
     /// Appends these bytes to the stream. They change the data, perhaps in forms that Redis 7.0 cannot read.
     pub(crate) fn send_changes(
         &mut self,

@@ -117,21 +117,6 @@ impl Context<'_> {
         self.marking.next_number()
     }
 
-    /// Restarts the numbering of marks.
-    pub fn restart_numbers(&mut self) {
-        self.marking.restart_numbers();
-    }
-
-    /// Lets the numbering go on after this number at least.
-    pub fn numbers_go_on_after(&mut self, last: u64) {
-        self.marking.last = self.marking.last.max(last);
-    }
-
-    /// The number of the last mark. O(1).
-    pub fn last_number(&self) -> u64 {
-        self.marking.last
-    }
-
     /// Sets whether the owner of the marks has nobody to notify. Reset when the owner is accessed again.
     #[inline]
     pub fn set_idle(&mut self, is_idle: bool) {

@@ -195,6 +195,24 @@ impl Keyspace {
         all.find_map(|one| one.downcast_mut())
     }
 
+    /// Restarts the numbering of marks.
+    pub fn restart_numbers(&mut self) {
+        self.marking.restart_numbers();
+    }
+
+    /// Lets the numbering of marks go on after this number at least. A number that leaves no room for others is ignored.
+    pub fn numbers_go_on_after(&mut self, last: u64) {
+        const MAX: u64 = 1 << 62;
+        if last <= MAX {
+            self.marking.last = self.marking.last.max(last);
+        }
+    }
+
+    /// The number of the last mark. O(1).
+    pub fn last_number(&self) -> u64 {
+        self.marking.last
+    }
+
     /// The subscriber of this type, and its view of a database.
     #[inline]
     pub fn subscriber_mut<T: Subscriber>(&mut self, db: usize) -> Option<(&mut T, Context<'_>)> {

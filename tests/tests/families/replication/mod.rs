@@ -11,4 +11,5 @@ mod shutdown;
 mod silent;
 mod snapshots;
 mod stream;
+mod tokens;
 mod waits;

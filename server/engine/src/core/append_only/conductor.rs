@@ -15,7 +15,7 @@ impl Engine {
         if !self.append_only.is_kept() {
             return None;
         }
-        let last_grant = self.grants().last_number();
+        let last_grant = self.keyspace.last_number();
         let files = self.environment.files(&self.config);
         let mut control = AppendOnlyControl {
             state: &mut self.append_only,
@@ -45,8 +45,7 @@ fn follow(engine: &mut Engine, effect: AppendOnlyEffect) {
             engine.hooks.set(Hook::NotAppended, engine.append_only.failure().is_some());
         }
         AppendOnlyEffect::WriteBase { path, is_rdb } => {
-            let last_grant = engine.grants().last_number();
-            let file = engine.data_file().begin_base(is_rdb, last_grant);
+            let file = engine.data_file().begin_base(is_rdb);
             engine.change_saves(|control| control.begin_for_append_only(file, path));
         }
         AppendOnlyEffect::GiveUpBase => engine.change_saves(|control| control.give_up_for_append_only()),

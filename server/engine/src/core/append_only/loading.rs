@@ -5,9 +5,9 @@ use crate::clients::{Outbox, Peer, Slot};
 use crate::config::AppendOnlyParameters;
 use crate::finally::finally;
 use crate::persistence::append_only::{
-    Annotation, AppendOnly, LoadFailure, LogEnd, LogFile, LogNames, LogPart, LogReader, read_manifest,
-    upgrade_old_file,
+    AppendOnly, LoadFailure, LogEnd, LogFile, LogNames, LogPart, LogReader, read_manifest, upgrade_old_file,
 };
+use crate::propagation::Annotation;
 use crate::replication::{is_streamed, to_be_run};
 use crate::spec::Args;
 
@@ -34,9 +34,9 @@ impl Engine {
         } else if path.is_some() {
             load_saved(self, path)?;
         }
-        let (last_grant, is_rdb) = (self.grants().last_number(), self.config.append_only.use_rdb_preamble);
+        let is_rdb = self.config.append_only.use_rdb_preamble;
         let needs_base = self.append_only.manifest().is_empty();
-        let base = needs_base.then(|| self.data_file().write_base(is_rdb, last_grant));
+        let base = needs_base.then(|| self.data_file().write_base(is_rdb));
         self.change_append_only(|control| control.open_at_start(base.as_deref())).unwrap_or(Ok(()))
     }
 }
@@ -173,7 +173,7 @@ impl LogLoader<'_> {
                 Ok(None) => return Ok(()),
                 Ok(Some(LogPart::Annotation(text))) => {
                     if let Some(Annotation::LastGrant(number)) = Annotation::parse(text) {
-                        self.take_last_grant(number);
+                        self.engine.keyspace.numbers_go_on_after(number);
                     }
                 }
                 Ok(Some(LogPart::Request(words))) => {
@@ -204,21 +204,12 @@ impl LogLoader<'_> {
         }
         let loaded = self.engine.data_loader().replace_by_base(&file.bytes);
         let loaded = loaded.map_err(|why| file.bad_save(&why))?;
-        self.take_last_grant(loaded.last_grant.unwrap_or(0));
         file.note_save();
         Ok(loaded.len)
     }
 
     fn is_in_transaction(&self) -> bool {
         self.engine.sessions.get(self.slot).multi.is_some()
-    }
-
-    /// Lets fencing tokens go on after those that the file names.
-    fn take_last_grant(&mut self, number: u64) {
-        if number > self.engine.grants().last_number() {
-            self.engine.grants().go_on_after(number);
-        }
-        self.engine.append_only.note_last_grant(number);
     }
 
     /// Runs a request. Its errors are ignored, as in Redis.

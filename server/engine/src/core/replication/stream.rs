@@ -5,6 +5,7 @@ use super::super::engine::Engine;
 use crate::clients::Slot;
 use crate::finally::finally;
 use crate::outbound::{OutboundEvent, OutboundId};
+use crate::propagation::Annotation;
 use crate::replication::{LinkStep, ReplicaLink, ReplicationId, is_streamed, to_be_run};
 use crate::spec::Args;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -65,7 +66,9 @@ impl Engine {
     /// Runs a request of the stream, if it has words, and passes it on unchanged.
     fn run_streamed(&mut self, words: &[Vec<u8>]) {
         let Some(slot) = self.following.as_ref().map(ReplicaLink::slot) else { return };
-        if let Some(name) = words.first() {
+        if let Some(Annotation::LastGrant(number)) = Annotation::of_request(words) {
+            self.keyspace.numbers_go_on_after(number);
+        } else if let Some(name) = words.first().filter(|name| !Annotation::is_request(name)) {
             let argv = to_be_run(words);
             if is_streamed(&self.commands, Args::new(&argv)) {
                 let db = self.sessions.get(slot).db;

@@ -1,6 +1,6 @@
 //! A base in the form of requests: each key as the request that restores it.
 
-use super::Annotation;
+use crate::propagation::Annotation;
 use lockwheel_resp::{number, write_request};
 use lockwheel_store::keyspace::{AccessClock, Accesses, KeyWriter};
 use lockwheel_store::rdb;

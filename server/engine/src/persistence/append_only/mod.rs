@@ -3,7 +3,6 @@
 //! The format is that of Redis 7: a manifest lists a base, which has the data of an instant, and increments, which have
 //! the changes since then. Facts that only this server has are annotations, which Redis skips.
 
-mod annotation;
 mod base_writer;
 mod control;
 mod host;
@@ -12,7 +11,6 @@ mod manifest;
 mod reader;
 mod state;
 
-pub(crate) use annotation::Annotation;
 pub(crate) use base_writer::RequestBase;
 pub(crate) use control::{AppendOnlyControl, AppendOnlyEffect};
 pub(crate) use host::LogFiles;

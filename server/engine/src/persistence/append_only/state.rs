@@ -1,7 +1,8 @@
 //! The state of the append-only file.
 
-use super::{Annotation, Manifest};
+use super::Manifest;
 use crate::config::AppendOnlyParameters;
+use crate::propagation::{Annotation, ReservedGrants};
 use crate::spec::CommandError;
 use lockwheel_resp::write_request;
 
@@ -50,8 +51,6 @@ pub(crate) struct AppendOnly {
     pub(super) is_manifest_safe: bool,
     /// The database that the requests at the end of the file have selected.
     pub(super) selected: Option<usize>,
-    /// Whether the next unit begins with the facts that a file states once.
-    pub(super) is_new: bool,
     /// The bytes of a unit, on their way to the host.
     pub(super) unit: Vec<u8>,
     /// The requests of a master's open transaction, and the database that is selected before them.
@@ -59,8 +58,8 @@ pub(crate) struct AppendOnly {
     pub(super) is_loading: bool,
     /// The time of the last annotation, in seconds of the wall clock.
     pub(super) stamped_s: i64,
-    /// The last grant that the file names.
-    pub(super) last_grant: u64,
+    /// The numbers of grants that the file names.
+    pub(super) reserved_grants: ReservedGrants,
     /// The size of all files, in bytes.
     pub(super) size: u64,
     /// The size at the end of the last rewrite.
@@ -232,11 +231,9 @@ impl AppendOnly {
             self.stamped_s = now_s;
             self.annotate(Annotation::Time(now_s));
         }
-        if last_grant != self.last_grant || (self.is_new && last_grant > 0) {
-            self.last_grant = last_grant;
-            self.annotate(Annotation::LastGrant(last_grant));
+        if let Some(annotation) = self.reserved_grants.reserve(last_grant) {
+            self.annotate(annotation);
         }
-        self.is_new = false;
         self.selected = write(self.selected, &mut self.unit);
         let len = self.unit.len() as u64;
         self.appended += len;
@@ -251,7 +248,8 @@ impl AppendOnly {
 
     /// Forgets what the file ends with, for another file.
     pub(super) fn begin_file(&mut self, size: u64) {
-        (self.selected, self.is_new, self.increment_size) = (None, true, size);
+        (self.selected, self.increment_size) = (None, size);
+        self.reserved_grants = ReservedGrants::default();
     }
 }
 
@@ -279,10 +277,5 @@ impl AppendOnly {
     /// Records the sizes of the files that were read, in bytes: of all, and of the base.
     pub(crate) fn set_sizes(&mut self, all: u64, base: u64) {
         (self.size, self.base_size) = (all, base);
-    }
-
-    /// Records the last grant that the files name.
-    pub(crate) fn note_last_grant(&mut self, number: u64) {
-        self.last_grant = self.last_grant.max(number);
     }
 }

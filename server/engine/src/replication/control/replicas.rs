@@ -16,6 +16,12 @@ impl ReplicationControl<'_> {
         if unit.is_incomplete() {
             return self.break_stream();
         }
+        // The servers of one clock inherit each other's grants as they are.
+        if !self.is_joined {
+            let last_grant = self.keyspace.last_number();
+            let effects = self.history.tell_last_grant(last_grant, self.sessions, self.stream_bytes);
+            self.effects.extend(effects);
+        }
         let Ok(effects) = self.history.send_unit(unit, self.sessions, self.stream_bytes) else {
             return self.break_stream();
         };

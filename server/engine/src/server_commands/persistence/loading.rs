@@ -28,8 +28,6 @@ pub(in crate::server_commands) struct LoadMode {
 pub(crate) struct LoadedFile {
     /// The database in which a stream continues after a master's snapshot.
     selected: Option<usize>,
-    /// The last grant of a lock.
-    pub(crate) last_grant: Option<u64>,
     /// The number of bytes that were read.
     pub(crate) len: usize,
 }
@@ -135,10 +133,11 @@ impl<'e> DataLoader<'e> {
             self.check_new(&staged)?;
         }
         self.load_libraries(&staged, mode)?;
-        let facts = LoadedFile { selected: staged.selected, last_grant: staged.last_grant, len: staged.len };
+        let facts = LoadedFile { selected: staged.selected, len: staged.len };
         let (changes, loaded) = (self.keyspace.counters.dirty, staged.loaded);
         // A load does not change the data of replicas, as in Redis.
         let collected = Feed::set_aside(self.keyspace);
+        self.keyspace.numbers_go_on_after(staged.last_grant.unwrap_or(0));
         self.load_keys(staged, mode);
         Feed::put_back(self.keyspace, collected);
         self.keyspace.counters.dirty = changes;

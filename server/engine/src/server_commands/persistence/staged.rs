@@ -41,7 +41,7 @@ pub(super) struct Staged<'f> {
     pub(super) loaded: Loaded,
     /// The database in which a stream continues after a master's snapshot.
     pub(super) selected: Option<usize>,
-    /// The last grant of a lock, in a base of the append-only file.
+    /// A number that no grant of a lock has exceeded.
     pub(super) last_grant: Option<u64>,
     /// The number of bytes that were read. An append-only file may continue with requests.
     pub(super) len: usize,
