@@ -116,8 +116,11 @@ fn write_differences(text: &mut String) {
             .for_each(|each| write_difference(each, text));
     }
     for (heading, differences) in [
-        ("Deliberate differences that a single reply does not show:", differences::beside::BESIDE),
-        ("Deliberate differences of replicas, sentinels and cluster nodes:", differences::together::TOGETHER),
+        ("Deliberate differences that a single reply does not show:", differences::unseen::UNSEEN),
+        (
+            "Deliberate differences of replicas, sentinels and cluster nodes:",
+            differences::several_servers::OF_SEVERAL_SERVERS,
+        ),
         ("As in Redis 7.2, unlike 7.0, which a single reply does not show:", differences::newer::AS_IN_7_2),
     ] {
         line(text, format_args!("\n{heading}\n"));

@@ -4,14 +4,14 @@
 //! equal byte for byte. A difference that is claimed to be Redis 7.2's has an example, which a server of the 7.2 line
 //! must answer as ours does.
 
-pub mod beside;
 mod doubles;
 mod expired;
 pub mod newer;
 mod rights;
+pub mod several_servers;
 mod streams;
 pub mod table;
-pub mod together;
+pub mod unseen;
 
 use crate::client::Client;
 use crate::pair::{Claim, Difference, Exchange};

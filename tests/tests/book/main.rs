@@ -7,6 +7,7 @@
 mod console;
 mod go;
 mod java;
+mod language;
 mod links;
 mod node;
 mod not_run;

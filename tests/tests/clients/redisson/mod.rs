@@ -3,8 +3,8 @@
 
 mod cluster;
 mod failover;
+mod failovers_by_advance;
 mod sentinel;
-mod turned;
 
 use lockwheel::Server;
 use lockwheel_tests::broken::{BrokenServer, Fault};
@@ -176,7 +176,7 @@ fn redisson_4_7_with_replicas() {
 
 /// Waiters for a lease that an advance of the clock ends are woken, and get the lock.
 #[track_caller]
-fn is_woken_by_a_turned_clock(version: Version) {
+fn is_woken_by_an_advance(version: Version) {
     let Some(client) = prepared(version) else { return };
     let server = ours::server();
     let report = client.run(&Run { ports: &[server.port()], clock: true, ..Run::default() });
@@ -186,12 +186,12 @@ fn is_woken_by_a_turned_clock(version: Version) {
 
 #[test]
 fn redisson_3_24_is_woken_by_an_advance() {
-    is_woken_by_a_turned_clock(V3_24);
+    is_woken_by_an_advance(V3_24);
 }
 
 #[test]
 fn redisson_4_7_is_woken_by_an_advance() {
-    is_woken_by_a_turned_clock(V4_7);
+    is_woken_by_an_advance(V4_7);
 }
 
 /// Scenarios that use neither messages nor nil in scripts. They show that everything else works on the broken server.

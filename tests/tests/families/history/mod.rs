@@ -1,6 +1,7 @@
 //! Waiting during a test, and reading afterwards: `AWAIT.*`, the history of locks, and the check of their invariants.
 
 mod administrator;
+mod advance_causes;
 mod awaits;
 mod crowds;
 mod deadlocks;
@@ -15,7 +16,6 @@ mod mistakes;
 mod permits;
 mod plain_sets;
 mod released;
-mod turned;
 mod verify;
 mod waiting;
 mod waits;

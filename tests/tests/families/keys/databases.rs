@@ -1,6 +1,6 @@
 //! Whole databases, and TIME.
 
-use crate::keys::beside::check_against_redis;
+use crate::keys::compared::check_against_redis;
 use lockwheel_tests::ours;
 
 #[test]

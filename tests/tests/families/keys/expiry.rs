@@ -1,6 +1,6 @@
 //! Deadlines of keys.
 
-use crate::keys::beside::check_against_redis;
+use crate::keys::compared::check_against_redis;
 use lockwheel_tests::ours;
 
 #[test]

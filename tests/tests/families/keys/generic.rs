@@ -1,6 +1,6 @@
 //! Commands on keys of any type.
 
-use crate::keys::beside::check_against_redis;
+use crate::keys::compared::check_against_redis;
 use lockwheel_tests::ours;
 
 #[test]

@@ -2,7 +2,7 @@
 //! redis-server.
 
 mod accesses;
-mod beside;
+mod compared;
 mod databases;
 mod expiry;
 mod generic;

@@ -1,6 +1,6 @@
 //! SCAN.
 
-use crate::keys::beside::check_against_redis;
+use crate::keys::compared::check_against_redis;
 use lockwheel_tests::client::Client;
 use lockwheel_tests::ours;
 use lockwheel_tests::reply::Reply;

@@ -1,6 +1,6 @@
 //! Strings.
 
-use crate::keys::beside::{Listener, check_against_redis, server_with_events};
+use crate::keys::compared::{Listener, check_against_redis, server_with_events};
 use lockwheel::{Config, Server};
 use lockwheel_tests::client::Client;
 use lockwheel_tests::ours;

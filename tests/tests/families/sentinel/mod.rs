@@ -6,4 +6,4 @@ mod failover;
 mod logs;
 mod process;
 mod replies;
-mod told;
+mod server_events;

@@ -4,5 +4,5 @@ mod bad_input;
 mod entries;
 mod groups;
 mod nodes;
-mod told;
+mod notifications;
 mod waiting;

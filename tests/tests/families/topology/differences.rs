@@ -1,4 +1,4 @@
-//! Deliberate differences of replicas, sentinels and nodes from Redis': `tests/src/differences/together.rs` has the
+//! Deliberate differences of replicas, sentinels and nodes from Redis': `tests/src/differences/several_servers.rs` has the
 //! reasons.
 
 use crate::topology::sentinels::{field, text, watched};

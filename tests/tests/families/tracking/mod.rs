@@ -1,7 +1,7 @@
 //! Client-side caching: the frames of each client, compared with redis-server's one by one, and its bounds.
 
-mod beside;
 mod bounds;
+mod frames;
 mod pauses;
 mod sequences;
 

@@ -1,6 +1,6 @@
 //! Random lines of clients in all modes on few keys.
 
-use crate::tracking::beside::Beside;
+use crate::tracking::frames::ServerPair;
 use lockwheel_tests::client::Protocol;
 use lockwheel_tests::differential::{rounds, seed};
 use lockwheel_tests::rng::Rng;
@@ -119,7 +119,7 @@ fn random_sequences_give_the_invalidations_of_redis() {
         // The opposite case is excluded: redis-server writes a null of RESP3 to a client in RESP2.
         [Protocol::Resp2, Protocol::Resp3, Protocol::Resp2, Protocol::Resp3],
     ] {
-        let Some(mut servers) = Beside::start(&protocols) else { return };
+        let Some(mut servers) = ServerPair::start(&protocols) else { return };
         let mut rng = Rng::new(seed());
         let mut subscribed = [false; 4];
         for _ in 0..2000 * rounds() {

@@ -1,7 +1,6 @@
 //! The table of commands is consistent. Every row has its documentation, its synopsis and its arity agree, and its
 //! contents match those of the real servers.
 
-mod beside;
 mod entry;
 mod explained;
 mod help;
@@ -9,6 +8,7 @@ mod hints;
 mod lock_rights;
 mod mistyped;
 mod own_errors;
+mod real_servers;
 mod redis_8;
 mod requests;
 mod rights;

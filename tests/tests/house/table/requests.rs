@@ -34,13 +34,13 @@ const COUNTS: [&[u8]; 12] = [
 const OTHER_ARITY: &[&str] = &["zrank", "zrevrank"];
 
 /// Both servers, and the differences found.
-struct Beside {
+struct ServerPair {
     real: Wire,
     ours: Wire,
     problems: Vec<String>,
 }
 
-impl Beside {
+impl ServerPair {
     fn compare(&mut self, request: &[Vec<u8>]) {
         for name in ["GETKEYS", "GETKEYSANDFLAGS"] {
             let mut words: Vec<Vec<u8>> = ["COMMAND", name].map(|word| word.as_bytes().to_vec()).to_vec();
@@ -88,7 +88,7 @@ fn command_getkeys_finds_the_keys_that_real_servers_find() {
     for protocol in [Protocol::Resp2, Protocol::Resp3] {
         let known: [BTreeSet<String>; 2] = [redis.addr(), valkey.addr()]
             .map(|address| entry::info(&mut Wire::connect(address, protocol)).into_keys().collect());
-        let mut beside = [redis.addr(), valkey.addr()].map(|address| Beside {
+        let mut beside = [redis.addr(), valkey.addr()].map(|address| ServerPair {
             real: Wire::connect(address, protocol),
             ours: Wire::connect(server.addr(), protocol),
             problems: Vec::new(),

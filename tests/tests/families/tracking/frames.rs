@@ -125,14 +125,14 @@ fn renamed(reply: &mut Reply, ids: &[i64]) {
 }
 
 /// Clients of a real server and of ours, which receive the same frames.
-pub(crate) struct Beside {
+pub(crate) struct ServerPair {
     servers: [Clients; 2],
     sent: String,
     _real: RealServer,
     _ours: lockwheel::Server,
 }
 
-impl Beside {
+impl ServerPair {
     /// Whether a client is between MULTI and EXEC.
     pub(crate) fn is_queueing(&self, client: usize) -> bool {
         self.servers[0].queueing[client]
@@ -147,7 +147,7 @@ impl Beside {
         "ours.rdb".clone_into(&mut config.saves.dbfilename);
         let ours = ours::configured(config).start().expect("loopback has a free port");
         let servers = [real.addr(), ours.addr()].map(|address| Clients::new(address, protocols));
-        Some(Beside { servers, sent: String::new(), _real: real, _ours: ours })
+        Some(ServerPair { servers, sent: String::new(), _real: real, _ours: ours })
     }
 
     /// Lets the first client disconnect another one, which is then no longer among them.
@@ -175,7 +175,7 @@ impl Beside {
 /// Runs lines `n> words`, n the client, on both servers.
 #[track_caller]
 fn lines(protocols: &[Protocol], script: &str) {
-    let Some(mut servers) = Beside::start(protocols) else { return };
+    let Some(mut servers) = ServerPair::start(protocols) else { return };
     for line in script.lines().map(str::trim).filter(|line| !line.is_empty()) {
         let (sender, words) = line.split_once("> ").expect("a line is `n> words`");
         servers.same(sender.parse().expect("the number of a client"), words);
@@ -453,7 +453,7 @@ fn invalidations_are_redirected_to_another_client() {
 
 #[test]
 fn a_broken_redirection_is_reported() {
-    let Some(mut servers) = Beside::start(&[THREE, TWO, THREE]) else { return };
+    let Some(mut servers) = ServerPair::start(&[THREE, TWO, THREE]) else { return };
     servers.same(0, "CLIENT TRACKING on redirect $1");
     servers.same(0, "GET k");
     servers.kill(1);
