@@ -8,6 +8,7 @@ pub mod crowds;
 pub mod error;
 pub mod incoming;
 pub mod load;
+mod memory_host;
 pub mod report;
 pub mod results;
 pub mod servers;

@@ -1,5 +1,6 @@
 //! Pipelined requests for an in-process engine, and the way in which a connection feeds them to it.
 
+use crate::memory_host::MemoryHost;
 use crate::workloads::{JOB, ORDER, ORDER_TEXT};
 use crate::{LOCK, UNLOCK, lock_library};
 use lockwheel::Config;
@@ -8,6 +9,7 @@ use lockwheel_engine::clients::{Outbox, Peer, Slot};
 use lockwheel_engine::core::{Output, Progress};
 use lockwheel_resp::{Batch, RequestLimits, RequestParser, write_request};
 use lockwheel_store::time::Now;
+use std::sync::Arc;
 
 /// The names of streams that [`Stream::new`] supports.
 pub const NAMES: &[&str] = &[
@@ -27,6 +29,9 @@ pub const NAMES: &[&str] = &[
 
 /// The parameter of [`Client::configure`] that attaches a replica.
 pub const REPLICA: &str = "one-replica";
+/// The parameter of [`Client::configure`] that gives the engine an append-only file, with `appendfsync no`. With the
+/// value `no`, the engine has the same host and no file.
+pub const APPEND_ONLY: &str = "append-only";
 
 /// The number of requests that the client sends before it waits for their replies.
 pub const PIPELINE: usize = 16;
@@ -151,6 +156,8 @@ pub struct Client {
     slot: Slot,
     /// The connection of a replica.
     replica: Option<Slot>,
+    /// The host that keeps an append-only file.
+    host: Option<Arc<MemoryHost>>,
     parser: RequestParser,
     batch: Batch,
     now: Now,
@@ -167,6 +174,7 @@ impl Client {
             engine,
             slot,
             replica: None,
+            host: None,
             parser: RequestParser::new(),
             batch: Batch::new(),
             now,
@@ -197,7 +205,8 @@ impl Client {
     pub fn send(&mut self, input: &[u8]) -> &[u8] {
         self.now.wall_us += i64::from(STEP_US);
         self.now.monotonic_us += u64::from(STEP_US);
-        let Client { engine, slot, replica, parser, batch, now, output } = self;
+        let Client { engine, slot, replica, host, parser, batch, now, output } = self;
+        host.iter().for_each(|host| host.set_now(*now));
         if let Some(replica) = *replica {
             output.clear();
             engine.take_output(replica, output);
@@ -221,7 +230,7 @@ impl Client {
     }
 
     /// Sets parameters of the engine. Each name is followed by its value. With [`REPLICA`] and `yes`, a replica follows
-    /// the engine.
+    /// the engine. With [`APPEND_ONLY`] and `yes`, the engine keeps an append-only file.
     ///
     /// # Panics
     /// Panics if a parameter does not exist or cannot have that value.
@@ -230,6 +239,7 @@ impl Client {
             match pair.iter().map(String::as_str).collect::<Vec<_>>()[..] {
                 [REPLICA, "yes"] => self.attach_replica(),
                 [REPLICA, _] => {}
+                [APPEND_ONLY, value] => self.keep_log(value),
                 ref words => self.prepare(&request(&[&["CONFIG", "SET"], words].concat()), "+OK\r\n"),
             }
         }
@@ -246,10 +256,7 @@ impl Client {
         self.engine.execute(replica, &[b"PSYNC", b"?", b"-1"]);
         let mut received = Vec::new();
         for _ in 0..60 {
-            self.now.wall_us += 1_000_000;
-            self.now.monotonic_us += 1_000_000;
-            self.engine.begin(self.now);
-            while !matches!(self.engine.poll_output(), Output::Idle { .. }) {}
+            self.pass_second();
             self.output.clear();
             self.engine.take_output(replica, &mut self.output);
             received.extend_from_slice(self.output.bytes());
@@ -260,6 +267,37 @@ impl Client {
             }
         }
         panic!("no copy of the data: {}", received.escape_ascii());
+    }
+
+    /// Has the engine keep an append-only file, which is never synced, if `value` is `yes`.
+    ///
+    /// # Panics
+    /// Panics if the file has no base within a minute of the engine's time.
+    fn keep_log(&mut self, value: &str) {
+        let host = Arc::new(MemoryHost::default());
+        host.set_now(self.now);
+        self.engine.set_host(host.clone());
+        self.host = Some(host);
+        self.engine.begin_with_data(None, true).expect("there are no files");
+        self.prepare(&request(&["CONFIG", "SET", "appendfsync", "no", "appendonly", value]), "+OK\r\n");
+        for _ in 0..60 {
+            self.pass_second();
+            let figures = self.send(&request(&["INFO", "persistence"]));
+            let has_line = |line: &[u8]| figures.windows(line.len()).any(|part| part == line);
+            if value != "yes" || (has_line(b"aof_enabled:1") && has_line(b"aof_rewrite_in_progress:0")) {
+                return;
+            }
+        }
+        panic!("no base of the append-only file");
+    }
+
+    /// Lets a second of the engine's time pass, and finishes the work that is due.
+    fn pass_second(&mut self) {
+        self.now.wall_us += 1_000_000;
+        self.now.monotonic_us += 1_000_000;
+        self.host.iter().for_each(|host| host.set_now(self.now));
+        self.engine.begin(self.now);
+        while !matches!(self.engine.poll_output(), Output::Idle { .. }) {}
     }
 
     /// Runs a request before the measurement.

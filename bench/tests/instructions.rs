@@ -3,7 +3,7 @@
 //! Run it by `cargo test --release -p lockwheel-bench --test instructions`. With `RENEW_INSTRUCTIONS=1` it writes the
 //! file anew.
 
-use lockwheel_bench::stream::REPLICA;
+use lockwheel_bench::stream::{APPEND_ONLY, REPLICA};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
@@ -29,6 +29,8 @@ const COSTS: &[(&str, &str, u64)] = &[
     ("lock-history", "lock_pair_evalsha", 30),
     (REPLICA, "lock_pair_native", 250),
     (REPLICA, "lock_pair_evalsha", 80),
+    (APPEND_ONLY, "lock_pair_native", 250),
+    (APPEND_ONLY, "lock_pair_evalsha", 80),
 ];
 
 /// Whether valgrind can be run. In CI it must be installed.
@@ -151,7 +153,7 @@ fn a_request_takes_no_more_instructions_than_committed() {
 
 #[test]
 #[cfg_attr(debug_assertions, ignore = "the figures are those of the release profile")]
-fn a_ledger_a_history_or_a_replica_costs_at_most_its_bound() {
+fn a_ledger_a_history_a_replica_or_a_file_costs_at_most_its_bound() {
     if !has_valgrind() {
         return eprintln!("skipped: valgrind is not installed");
     }

@@ -16,4 +16,6 @@ pub use line::MAX_LINE;
 pub use reply::{
     Elements, InvalidReply, Protocol, Replies, Reply, ReplyLimits, ReplyParser, ReplyStream, Value, Writer,
 };
-pub use request::{Batch, ProtocolError, RequestLimits, RequestParser, split_words, write_request};
+pub use request::{
+    Batch, ProtocolError, RequestLimits, RequestParser, max_request_len, split_words, write_request,
+};

@@ -2,6 +2,15 @@
 
 use crate::number;
 
+/// The maximum length of a header: its kind, a number and the end of the line.
+const MAX_HEADER: usize = 23;
+
+/// Returns the maximum length of a request with these arguments, in bytes.
+#[inline]
+pub fn max_request_len(arguments: &[&[u8]]) -> usize {
+    arguments.iter().fold(MAX_HEADER, |len, argument| len + argument.len() + MAX_HEADER + 2)
+}
+
 /// Appends the request of these arguments, its command first, to `out`: an array of bulk strings.
 pub fn write_request(arguments: &[&[u8]], out: &mut Vec<u8>) {
     header(b'*', arguments.len(), out);
@@ -12,7 +21,19 @@ pub fn write_request(arguments: &[&[u8]], out: &mut Vec<u8>) {
     }
 }
 
+#[inline(always)]
 fn header(kind: u8, len: usize, out: &mut Vec<u8>) {
+    match len {
+        0..10 => out.extend_from_slice(&[kind, b'0' + len as u8, b'\r', b'\n']),
+        10..100 => {
+            out.extend_from_slice(&[kind, b'0' + (len / 10) as u8, b'0' + (len % 10) as u8, b'\r', b'\n']);
+        }
+        _ => long_header(kind, len, out),
+    }
+}
+
+#[cold]
+fn long_header(kind: u8, len: usize, out: &mut Vec<u8>) {
     out.push(kind);
     number::write_usize(len, out);
     out.extend_from_slice(b"\r\n");

@@ -19,7 +19,7 @@ impl Engine {
         if self.keyspace.has_effects()
             || self.keyspace.waiters.has_unkeyed()
             || self.sessions.has_leaving()
-            || self.hooks.has(Hook::Replicate)
+            || self.keyspace.is_propagation_due()
         {
             self.commit_effects();
         }
@@ -70,7 +70,6 @@ impl Engine {
                     self.send_to_receivers(Audience::OfServer, &channel, &message)
                 }
                 Effect::Invalidate { sessions, key } => self.invalidate(&sessions, key.as_deref()),
-                Effect::ReplicationDue => self.hooks.set(Hook::Replicate, true),
                 Effect::BroadcastDue => self.hooks.set(Hook::Broadcast, true),
                 Effect::Push { session, kind, fields } => {
                     if let Some(slot) = self.sessions.find(session) {

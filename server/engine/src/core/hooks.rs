@@ -22,16 +22,14 @@ pub(crate) enum Hook {
     NextBatch = 1 << 7,
     /// Replication may forbid requests.
     Replication = 1 << 8,
-    /// Changes must be sent to replicas once the running command has ended.
-    Replicate = 1 << 9,
     /// The server is a cluster node: requests may be redirected.
-    Cluster = 1 << 10,
+    Cluster = 1 << 9,
     /// Writes are refused because the last save has failed.
-    NotSaved = 1 << 11,
+    NotSaved = 1 << 10,
     /// The next requests may be large: memory for their arguments must be checked.
-    LargeInput = 1 << 12,
+    LargeInput = 1 << 11,
     /// Writes are refused because the append-only file cannot be written.
-    NotAppended = 1 << 13,
+    NotAppended = 1 << 12,
 }
 
 /// The hooks that are set.
@@ -40,7 +38,7 @@ pub(crate) struct Hooks(u16);
 
 impl Hooks {
     /// The hooks that act on each request.
-    const ON_REQUESTS: u16 = !(Hook::Broadcast as u16 | Hook::NextBatch as u16 | Hook::Replicate as u16);
+    const ON_REQUESTS: u16 = !(Hook::Broadcast as u16 | Hook::NextBatch as u16);
 
     /// Sets or clears a hook.
     #[inline]

@@ -2,7 +2,6 @@
 
 use super::call::{Call, Origin};
 use super::engine::{Engine, Environment};
-use super::hooks::Hook;
 use super::observers::Observers;
 use crate::clients::{Sessions, Slot};
 use crate::clock::EngineClock;
@@ -126,6 +125,23 @@ impl Engine {
         (call, command, args): (Call<'_>, CommandId, Args<'_>),
         end: CallEnd,
     ) {
+        let is_shown = match end {
+            CallEnd::Done { took_ns } => self.observers.are_shown(took_ns),
+            CallEnd::Waits { .. } => true,
+        };
+        if is_shown {
+            self.show_call((call, command, args), end);
+        }
+        // A change makes propagation due, so a command that only reads costs nothing more.
+        if self.observers.propagates && self.keyspace.is_propagation_due() {
+            let command = (call.db, &**self.commands.get(command));
+            Feed::end_command(&mut self.keyspace, command, args, self.clock.now());
+        }
+    }
+
+    /// Reports a call to all observers but the propagation of changes.
+    #[cold]
+    fn show_call(&mut self, (call, command, args): (Call<'_>, CommandId, Args<'_>), end: CallEnd) {
         self.call_observer().ended(call, command, args, end);
         let spec = self.commands.get(command).spec;
         // Other commands are not shown, or are shown before the commands that they call.
@@ -135,11 +151,6 @@ impl Engine {
         }
         if self.observers.remembers_keys {
             self.remember_keys(call, command, args);
-        }
-        // A change is announced by an effect, so a command that only reads costs nothing more.
-        if self.observers.propagates && (self.keyspace.has_effects() || self.hooks.has(Hook::Replicate)) {
-            let command = (call.db, &**self.commands.get(command));
-            Feed::end_command(&mut self.keyspace, command, args, self.clock.now());
         }
     }
 

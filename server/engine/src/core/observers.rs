@@ -25,6 +25,8 @@ pub(crate) struct Observers {
     monitors: Monitors,
     /// The duration in nanoseconds from which an observer wants details of a call: a single test for all observers.
     details_from_ns: u64,
+    /// The same without the propagation of changes.
+    shown_from_ns: u64,
     /// Whether clients wait for calls.
     awaits_calls: bool,
     /// Whether clients want the keys that they read to be tracked.
@@ -45,6 +47,7 @@ impl Observers {
             latency: Latency::new(config.latency_monitor_threshold),
             monitors: Monitors::default(),
             details_from_ns: 0,
+            shown_from_ns: 0,
             awaits_calls: false,
             remembers_keys: false,
             propagates: false,
@@ -149,9 +152,10 @@ impl Observers {
 
     fn note_wishes(&mut self) {
         let keeps_calls = self.awaits_calls || !self.stats.key_calls.is_empty();
-        let wants_all = keeps_calls || !self.monitors.is_empty() || self.remembers_keys || self.propagates;
+        let is_all_shown = keeps_calls || !self.monitors.is_empty() || self.remembers_keys;
         let from_ns = self.slow_log.threshold_ns().min(self.latency.threshold_ns());
-        self.details_from_ns = if wants_all { 0 } else { from_ns };
+        self.shown_from_ns = if is_all_shown { 0 } else { from_ns };
+        self.details_from_ns = if self.propagates { 0 } else { self.shown_from_ns };
     }
 
     /// Counts a call that has ended, or has begun to wait, after this number of nanoseconds.
@@ -164,5 +168,11 @@ impl Observers {
     #[inline]
     pub(crate) fn want_more(&self, took_ns: u64) -> bool {
         took_ns >= self.details_from_ns
+    }
+
+    /// Whether an observer wants details of such a call even if it changes nothing.
+    #[inline]
+    pub(super) fn are_shown(&self, took_ns: u64) -> bool {
+        took_ns >= self.shown_from_ns
     }
 }

@@ -113,13 +113,16 @@ pub(super) fn give_back_one(
 pub(super) fn leave(tx: &mut Tx<'_>, key: &[u8], held: &Held<'_>, left: i64) -> Result<(), CommandError> {
     if held.is_text {
         tx.delete(key);
+        tx.propagate_key(key, &[b"DEL", key]);
     } else if held.has_mode {
         read_write::release(tx, key, held, left)?;
     } else if left == 0 {
         give_back(tx, key, held.field)?;
     } else if let Some(edit) = tx.write::<Hash>(key)? {
-        edit.value.set(held.field, &IntText::new(left), edit.encodings);
+        let count = IntText::new(left);
+        edit.value.set(held.field, &count, edit.encodings);
         tx.changed(key, events::HINCRBY);
+        tx.propagate_key(key, &[b"HSET", key, held.field, &count]);
         records::released_partly(tx, key, held.field, left);
     }
     Ok(())
@@ -188,6 +191,7 @@ fn give_back(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) -> Result<(), CommandErr
     if edit.value.len() == 1 {
         tx.discard(key);
         tx.changed_as_known(key, events::DEL);
+        tx.propagate_key(key, &[b"DEL", key]);
         channels::notify_plain(tx, key);
         return Ok(());
     }
@@ -197,6 +201,7 @@ fn give_back(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) -> Result<(), CommandErr
         edit.value.remove(owner);
     }
     tx.changed(key, events::HDEL);
+    tx.propagate_key(key, &[b"HDEL", key, owner]);
     Ok(())
 }
 

@@ -107,6 +107,7 @@ fn set(
         Lease::Key => {
             tx.set_deadline(key, deadline);
             tx.changed(key, events::EXPIRE);
+            tx.propagate_deadline(key, deadline);
             Ok(true)
         }
     }

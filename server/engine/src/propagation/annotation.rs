@@ -1,11 +1,11 @@
 //! Annotations: facts beside the data that a server needs to go on with them. In the append-only file they are lines that
 //! Redis skips. In the replication stream they are requests, which only replicas of this program are sent.
 
-use lockwheel_resp::write_request;
-use std::fmt;
+use lockwheel_resp::{number, write_request};
 
 /// The beginning of the annotations of this server.
 const OURS: &str = "LOCKWHEEL";
+const LAST_GRANT: &str = " last-grant ";
 
 /// The number of grants that one annotation covers. So few of them are written.
 const RESERVED_GRANTS: u64 = 1000;
@@ -56,7 +56,9 @@ impl Annotation {
 
     /// Appends the annotation to a replication stream.
     pub(crate) fn write_request(self, stream: &mut Vec<u8>) {
-        write_request(&[self.to_string().trim_ascii_end().as_bytes()], stream);
+        let mut line = Vec::new();
+        self.write(&mut line);
+        write_request(&[line.trim_ascii_end()], stream);
     }
 
     /// Reads the text between `#` and the end of the line. `None`: the line means nothing to this server.
@@ -65,17 +67,25 @@ impl Annotation {
         if let Some(seconds) = text.strip_prefix("TS:") {
             return seconds.trim().parse().ok().map(Annotation::Time);
         }
-        let number = text.strip_prefix(OURS)?.strip_prefix(" last-grant ")?;
+        let number = text.strip_prefix(OURS)?.strip_prefix(LAST_GRANT)?;
         number.trim().parse().ok().map(Annotation::LastGrant)
     }
-}
 
-impl fmt::Display for Annotation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    /// Appends the line.
+    pub(crate) fn write(self, out: &mut Vec<u8>) {
         match self {
-            Annotation::Time(seconds) => write!(f, "#TS:{seconds}\r\n"),
-            Annotation::LastGrant(number) => write!(f, "#{OURS} last-grant {number}\r\n"),
+            Annotation::Time(seconds) => {
+                out.extend_from_slice(b"#TS:");
+                number::write_i64(seconds, out);
+            }
+            Annotation::LastGrant(number) => {
+                out.push(b'#');
+                out.extend_from_slice(OURS.as_bytes());
+                out.extend_from_slice(LAST_GRANT.as_bytes());
+                number::write_usize(number as usize, out);
+            }
         }
+        out.extend_from_slice(b"\r\n");
     }
 }
 
@@ -86,9 +96,10 @@ mod tests {
     #[test]
     fn an_annotation_is_read_as_it_was_written() {
         for annotation in [Annotation::Time(1_700_000_000), Annotation::LastGrant(u64::MAX)] {
-            let line = annotation.to_string();
-            let text = line.strip_prefix('#').and_then(|text| text.strip_suffix("\r\n")).expect("a line");
-            assert_eq!(Annotation::parse(text.as_bytes()), Some(annotation));
+            let mut line = Vec::new();
+            annotation.write(&mut line);
+            let text = line.strip_prefix(b"#").and_then(|text| text.strip_suffix(b"\r\n")).expect("a line");
+            assert_eq!(Annotation::parse(text), Some(annotation));
         }
         let mut stream = Vec::new();
         Annotation::LastGrant(12).write_request(&mut stream);

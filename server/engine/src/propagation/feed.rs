@@ -4,9 +4,7 @@ use super::touched::{Touch, Touched};
 use super::unit::{Receivers, Unit};
 use super::values::{is_newer_words, is_of_fields};
 use crate::spec::{Args, Command};
-use lockwheel_store::keyspace::{
-    Change, Context, Effect, Event, Interests, Keyspace, Subscriber, What, events,
-};
+use lockwheel_store::keyspace::{Change, Context, Event, Interests, Keyspace, Subscriber, What, events};
 use lockwheel_store::time::Now;
 use std::num::NonZeroU64;
 
@@ -20,12 +18,10 @@ pub(crate) struct FeedRules {
 }
 
 impl FeedRules {
-    /// Whether a receiver may not know a form of this request, so that the value of the key is propagated instead. A
-    /// file is to be read by Redis 7.0, except for deadlines of fields.
-    fn excludes(self, words: &[&[u8]]) -> bool {
-        is_newer_words(words)
-            && (self.for_7_0
-                || (self.receivers.file && !words.first().is_some_and(|name| is_of_fields(name))))
+    /// Whether a receiver may not know this request, whose form Redis 7.0 lacks, so that the value of the key is
+    /// propagated instead. A file is to be read by Redis 7.0, except for deadlines of fields.
+    fn excludes_newer(self, words: &[&[u8]]) -> bool {
+        self.for_7_0 || (self.receivers.file && !words.first().is_some_and(|name| is_of_fields(name)))
     }
 
     /// Returns whether values are propagated in a form for Redis 7.0, and to whom.
@@ -63,10 +59,13 @@ pub(crate) struct Collected {
 impl Feed {
     /// Takes the requests of a command, script or transaction that has ended. `None`: none are collected.
     pub(crate) fn take_from(keyspace: &mut Keyspace, now: Now) -> Option<Unit> {
-        Feed::flush(keyspace, now);
-        let feed = keyspace.subscriber_itself::<Feed>()?;
-        // A script that has panicked may have left a limit.
-        feed.changes.limit = None;
+        let mut feed = keyspace.subscriber_itself::<Feed>()?;
+        if feed.changes.has_touched() {
+            Feed::flush(keyspace, now);
+            feed = keyspace.subscriber_itself::<Feed>()?;
+        }
+        // A script or command that has panicked may have left these.
+        (feed.changes.limit, feed.changes.is_propagated) = (None, false);
         let mut unit = std::mem::take(&mut feed.changes.unit);
         unit.append(&mut feed.changes.messages);
         Some(unit)
@@ -135,7 +134,7 @@ impl Feed {
             changes.messages.note_command();
         }
         if was_empty {
-            keyspace.push_effect(Effect::ReplicationDue);
+            keyspace.set_propagation_due(true);
         }
     }
 
@@ -166,10 +165,14 @@ impl Feed {
         if changes.touched.is_empty() {
             return;
         }
-        if command.is_deterministic && !rules.is_some_and(|rules| rules.excludes(args.all())) {
+        let words = args.all();
+        let is_newer = command.is_deterministic && is_newer_words(words);
+        if command.is_deterministic && !(is_newer && rules.is_some_and(|rules| rules.excludes_newer(words))) {
             changes.touched.clear();
-            changes.add(db, args.all(), false);
-            changes.unit.note_form(args.all());
+            changes.add_for(db, words, false, Receivers::ALL);
+            if is_newer {
+                changes.unit.note_newer_form();
+            }
         } else if changes.limit.is_some() {
             Feed::flush(keyspace, now);
         } else if !changes.pending.append(&mut changes.touched) {
@@ -212,10 +215,6 @@ impl Collected {
     }
 
     /// Adds a request of the running command, or of the engine itself (`is_own`).
-    fn add(&mut self, db: usize, words: &[&[u8]], is_own: bool) {
-        self.add_for(db, words, is_own, Receivers::ALL);
-    }
-
     fn add_for(&mut self, db: usize, words: &[&[u8]], is_own: bool, wanted: Receivers) {
         let limit = self.limit.filter(|_| !is_own).unwrap_or(Receivers::ALL);
         let receivers = limit.and(wanted);
@@ -244,8 +243,9 @@ impl Collected {
 
     /// Adds a request in place of the running command, or for a change by the engine itself.
     fn propagated(&mut self, db: usize, words: &[&[u8]], is_own: bool, rules: FeedRules) {
-        let is_of_fields = words.first().is_some_and(|name| is_of_fields(name));
-        if rules.excludes(words) && !is_of_fields {
+        let is_newer = is_newer_words(words);
+        let is_of_fields = is_newer && words.first().is_some_and(|name| is_of_fields(name));
+        if is_newer && !is_of_fields && rules.excludes_newer(words) {
             // The value is propagated instead.
             return;
         }
@@ -256,12 +256,21 @@ impl Collected {
             self.pending.forget_last(db, key);
         }
         let replicas = !(rules.for_7_0 && is_of_fields);
-        let receivers = Receivers { replicas, ..Receivers::ALL }.and(rules.receivers);
-        if !words.is_empty() && receivers.are_any() {
+        let receivers = Receivers { replicas, ..Receivers::ALL };
+        if !words.is_empty() && receivers.and(rules.receivers).are_any() {
             self.add_for(db, words, is_own, receivers);
-            if receivers.replicas {
-                self.unit.note_form(words);
+            if is_newer && receivers.replicas {
+                self.unit.note_newer_form();
             }
+        }
+    }
+
+    /// Adds a request in place of the value of a key that the running command has changed. If the value of another key
+    /// is to be propagated before, so is that of this key.
+    fn key_propagated(&mut self, change: &Change<'_>, words: &[&[u8]], is_own: bool) {
+        if !is_own && self.pending.is_empty() && self.touched.is_only_of(change.db, change.key) {
+            self.touched.clear();
+            self.add_for(change.db, words, false, Receivers::ALL);
         }
     }
 
@@ -293,9 +302,8 @@ impl Subscriber for Feed {
         match change.what {
             What::Changed { event } => changes.key_changed(change, *event, is_own),
             What::ChangedQuietly => changes.key_changed(change, None, is_own),
-            What::Propagated { words } => {
-                changes.propagated(change.db, words, is_own, rules);
-            }
+            What::Propagated { words } => changes.propagated(change.db, words, is_own, rules),
+            What::KeyPropagated { words } => changes.key_propagated(change, words, is_own),
             What::Flushed(flushed) if flushed.is_rest => {
                 changes.structure_changed(Touch::AllFlushed, is_own);
             }
@@ -307,7 +315,7 @@ impl Subscriber for Feed {
         }
         changes.unit.is_caused_by(change.actor.session);
         if was_empty && (!changes.is_empty() || changes.is_propagated) {
-            context.push_effect(Effect::ReplicationDue);
+            context.set_propagation_due();
         }
     }
 }

@@ -47,6 +47,15 @@ impl Touched {
         self.add(Touch::Key(db, from..self.names.len()))
     }
 
+    /// Whether no key but this one has changed.
+    pub(super) fn is_only_of(&self, db: usize, key: &[u8]) -> bool {
+        match self.changes.as_slice() {
+            [] => true,
+            [Touch::Key(of, name)] => *of == db && self.names[name.clone()] == *key,
+            _ => false,
+        }
+    }
+
     /// Moves all changes of another list behind those of this one. Returns false if there is no memory.
     pub(super) fn append(&mut self, other: &mut Touched) -> bool {
         let has_room = other.changes.iter().all(|change| match change {
@@ -103,8 +112,10 @@ impl Touched {
             }
             structure.push(change.clone());
         }
-        let mut seen = BTreeSet::new();
-        keys.retain(|key| seen.insert(*key));
+        if keys.len() > 1 {
+            let mut seen = BTreeSet::new();
+            keys.retain(|key| seen.insert(*key));
+        }
         (structure, keys)
     }
 }

@@ -1,10 +1,8 @@
 //! The requests of a command, script or transaction.
 
-use lockwheel_resp::{allocation, write_request};
+use lockwheel_resp::{allocation, max_request_len, write_request};
 use std::num::NonZeroU64;
 
-/// The maximum number of bytes around a word of a request.
-const WORD_FRAME: usize = 32;
 /// The maximum number of bytes of a SELECT.
 const SELECT_BYTES: usize = 64;
 
@@ -40,11 +38,11 @@ impl Receivers {
     }
 }
 
-/// A request of a unit.
+/// Successive requests of a unit for one database and the same receivers.
 #[derive(Debug)]
-struct Request {
+struct Run {
     db: usize,
-    /// The end of its bytes, which begin where those of the request before end.
+    /// The end of its bytes, which begin where those of the run before end.
     end: usize,
     receivers: Receivers,
 }
@@ -53,7 +51,9 @@ struct Request {
 #[derive(Debug, Default)]
 pub(crate) struct Unit {
     bytes: Vec<u8>,
-    requests: Vec<Request>,
+    runs: Vec<Run>,
+    /// The number of requests.
+    requests: usize,
     /// The sessions that have caused the requests.
     by: Vec<u64>,
     /// Whether a request found no memory, so that the unit cannot be sent.
@@ -67,7 +67,7 @@ pub(crate) struct Unit {
 impl Unit {
     /// Whether nothing has changed.
     pub(crate) fn is_empty(&self) -> bool {
-        self.requests.is_empty() && !self.is_incomplete
+        self.requests == 0 && !self.is_incomplete
     }
 
     /// Whether a request found no memory, so that the unit cannot be sent.
@@ -99,17 +99,11 @@ impl Unit {
         is_for: impl Fn(Receivers) -> bool,
         stream: &mut Vec<u8>,
     ) -> Option<usize> {
-        let has_any = self.requests.iter().any(|request| is_for(request.receivers));
         // As in Redis, keys that expire together are no transaction.
-        let is_transaction = self.requests.len() > 1 && self.has_commands;
-        let around = if is_transaction { [MULTI, EXEC] } else { [&b""[..]; 2] };
-        if !has_any {
-            return selected;
-        }
+        let is_transaction = self.requests > 1 && self.has_commands;
         allocation::reserve(stream, self.bytes.len() + MULTI.len() + EXEC.len() + SELECT_BYTES);
-        let mut begin = 0;
-        let mut around_first = Some(around[0]);
-        for &Request { db, end, receivers } in &self.requests {
+        let (mut begin, mut has_any) = (0, false);
+        for &Run { db, end, receivers } in &self.runs {
             let bytes = std::mem::replace(&mut begin, end)..end;
             if !is_for(receivers) {
                 continue;
@@ -119,39 +113,52 @@ impl Unit {
                 write_request(&[b"SELECT", db.to_string().as_bytes()], stream);
                 selected = Some(db);
             }
-            stream.extend_from_slice(around_first.take().unwrap_or_default());
+            if is_transaction && !has_any {
+                stream.extend_from_slice(MULTI);
+            }
+            has_any = true;
             allocation::append(stream, &self.bytes[bytes]);
         }
-        stream.extend_from_slice(around[1]);
+        if is_transaction && has_any {
+            stream.extend_from_slice(EXEC);
+        }
         selected
     }
 
     /// Adds a request for a database.
     pub(super) fn add(&mut self, db: usize, words: &[&[u8]], receivers: Receivers) {
-        let len: usize = words.iter().map(|word| word.len() + WORD_FRAME).sum();
-        let has_room = allocation::try_reserve(&mut self.bytes, len).is_ok();
-        if !has_room || allocation::try_reserve(&mut self.requests, 1).is_err() {
+        if allocation::try_reserve(&mut self.bytes, max_request_len(words)).is_err() {
             return self.lose();
         }
         write_request(words, &mut self.bytes);
-        self.requests.push(Request { db, end: self.bytes.len(), receivers });
+        self.requests += 1;
+        let end = self.bytes.len();
+        match self.runs.last_mut() {
+            Some(run) if run.db == db && run.receivers == receivers => run.end = end,
+            _ => self.add_run(Run { db, end, receivers }),
+        }
+    }
+
+    fn add_run(&mut self, run: Run) {
+        match allocation::try_reserve(&mut self.runs, 1) {
+            Ok(()) => self.runs.push(run),
+            Err(_) => self.lose(),
+        }
     }
 
     /// Moves the requests of another unit behind those of this one.
     pub(super) fn append(&mut self, other: &mut Unit) {
-        let other = std::mem::take(other);
         if other.is_empty() {
             return;
         }
-        let has_room = allocation::try_reserve(&mut self.bytes, other.bytes.len()).is_ok()
-            && allocation::try_reserve(&mut self.requests, other.requests.len()).is_ok();
-        if !has_room {
+        let other = std::mem::take(other);
+        if allocation::try_reserve(&mut self.bytes, other.bytes.len()).is_err() {
             return self.lose();
         }
         let from = self.bytes.len();
         self.bytes.extend_from_slice(&other.bytes);
-        let moved = other.requests.into_iter().map(|request| Request { end: from + request.end, ..request });
-        self.requests.extend(moved);
+        other.runs.into_iter().for_each(|run| self.add_run(Run { end: from + run.end, ..run }));
+        self.requests += other.requests;
         self.is_incomplete |= other.is_incomplete;
         self.has_commands |= other.has_commands;
     }
@@ -159,13 +166,15 @@ impl Unit {
     /// Empties the unit and keeps its memory for the next one, unless it is much.
     pub(super) fn clear(&mut self) {
         const MAX_KEPT: usize = 64 << 10;
-        let Unit { mut bytes, mut requests, mut by, .. } = std::mem::take(self);
-        if bytes.capacity() + requests.capacity() * size_of::<Request>() <= MAX_KEPT {
-            bytes.clear();
-            requests.clear();
-            by.clear();
-            *self = Unit { bytes, requests, by, ..Unit::default() };
+        let Unit { bytes, runs, by, .. } = self;
+        if bytes.capacity() + runs.capacity() * size_of::<Run>() > MAX_KEPT {
+            return *self = Unit::default();
         }
+        bytes.clear();
+        runs.clear();
+        by.clear();
+        self.requests = 0;
+        (self.is_incomplete, self.has_newer_forms, self.has_commands) = (false, false, false);
     }
 
     /// Records that a request is the effect of a command.

@@ -41,13 +41,6 @@ pub(super) fn is_newer_words(words: &[&[u8]]) -> bool {
 }
 
 impl Unit {
-    /// Records whether a request has a form that Redis 7.0 lacks.
-    pub(super) fn note_form(&mut self, words: &[&[u8]]) {
-        if is_newer_words(words) {
-            self.note_newer_form();
-        }
-    }
-
     /// Adds a change of whole databases.
     pub(super) fn add_structure(&mut self, change: &Touch, receivers: Receivers) {
         match change {

@@ -23,7 +23,9 @@ impl Backlog {
         self.end += bytes.len() as i64;
         let kept = &bytes[bytes.len().saturating_sub(self.limit)..];
         let excess = (self.bytes.len() + kept.len()).saturating_sub(self.limit);
-        self.bytes.drain(..excess.min(self.bytes.len()));
+        if excess > 0 {
+            self.bytes.drain(..excess.min(self.bytes.len()));
+        }
         if self.bytes.try_reserve(kept.len()).is_ok() {
             self.bytes.extend(kept);
         } else {

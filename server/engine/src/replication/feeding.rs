@@ -3,7 +3,7 @@
 
 use super::effect::ReplicationEffect;
 use super::last_heard::LinkClocks;
-use super::replica::ReplicaState;
+use super::replica::{Replica, ReplicaState};
 use super::state::Replication;
 use crate::clients::{Closing, Session, Sessions, Slot};
 use lockwheel_resp::allocation;
@@ -11,6 +11,8 @@ use lockwheel_store::memory::BufferBytes;
 
 /// The maximum unread output of a replica that keeps up, in bytes.
 const MAX_UNREAD_BYTES: usize = 64 * 1024;
+/// The growth of the unread output of such a replica after which the output is checked against its limits, in bytes.
+const CHECKED_BYTES: usize = 4096;
 /// The request that asks replicas for their offsets.
 const GETACK: &[u8] = b"*3\r\n$8\r\nREPLCONF\r\n$6\r\nGETACK\r\n$1\r\n*\r\n";
 /// The request that keeps connections alive.
@@ -62,12 +64,12 @@ impl Replication {
     ) -> Vec<Slot> {
         let mut fallen_behind = Vec::new();
         let Replication { replicas, slow_replicas, .. } = self;
-        for (&id, replica) in &*replicas {
+        for (&id, replica) in replicas {
             if slow_replicas.has(id) || replica.state.awaits_snapshot() {
                 continue;
             }
             let Some(slot) = sessions.find(id) else { continue };
-            match feed(sessions.get_mut(slot), bytes) {
+            match feed(replica, sessions.get_mut(slot), bytes) {
                 SendResult::Closing => continue,
                 SendResult::Sent { is_much: false } => {}
                 SendResult::Sent { is_much: true } => effects.push(ReplicationEffect::CheckOutput(slot)),
@@ -216,17 +218,24 @@ impl Replication {
 }
 
 /// Sends a part of the stream to a replica that has kept up, unless its unread output would become too large.
-fn feed(session: &mut Session, bytes: &[u8]) -> SendResult {
+fn feed(replica: &mut Replica, session: &mut Session, bytes: &[u8]) -> SendResult {
     if session.closing == Some(Closing::Now) {
         return SendResult::Closing;
     }
-    if session.delivery.pending() + bytes.len() > MAX_UNREAD_BYTES {
+    let pending = session.delivery.pending();
+    if pending + bytes.len() > MAX_UNREAD_BYTES {
         return SendResult::Behind;
     }
     if allocation::contain(|| session.delivery.push_bytes(bytes)).is_err() {
         return SendResult::NoMemory;
     }
-    SendResult::Sent { is_much: !session.keeps_up() }
+    replica.checked = replica.checked.min(pending);
+    let is_much =
+        pending + bytes.len() - replica.checked >= CHECKED_BYTES || session.over_soft_since.is_some();
+    if is_much {
+        replica.checked = pending + bytes.len();
+    }
+    SendResult::Sent { is_much }
 }
 
 /// Returns the effect on a replica for which a part of the stream found no memory.

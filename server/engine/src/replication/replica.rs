@@ -75,6 +75,8 @@ pub(crate) struct Replica {
     pub(crate) heard: LastHeard,
     /// The number of unsent bytes at the last check.
     pub(crate) unsent: usize,
+    /// The unread output when it was last checked against its limits, or less since then, in bytes.
+    pub(super) checked: usize,
     /// The bytes of the snapshot, and of the stream sent with it, until the replica acknowledges the snapshot.
     pub(crate) snapshot: usize,
     /// The length of the stream when the replica connected, in bytes.

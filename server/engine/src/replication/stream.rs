@@ -4,49 +4,42 @@ use super::effect::ReplicationEffect;
 use super::state::Replication;
 use crate::clients::Sessions;
 use crate::propagation::Unit;
-use lockwheel_resp::allocation::{self, OutOfMemory};
+use lockwheel_resp::allocation;
 use lockwheel_store::memory::BufferBytes;
 
 /// The most memory that is kept for encoding the next unit, in bytes.
 const MAX_ENCODED_BYTES: usize = 64 << 10;
 
 impl Replication {
-    /// Appends the requests of a unit to the stream and sends them. O(bytes).
-    ///
-    /// # Errors
-    /// Returns an error if there is no memory for them. Nothing is sent then.
+    /// Appends the requests of a unit to the stream and sends them. Returns `None` if there is no memory for them, or
+    /// was none for a request of the unit. Nothing is sent then. Replicas of this program are told of `last_grant`, the
+    /// number of the last grant, so that one that becomes a master gives higher fencing tokens. O(bytes).
     pub(crate) fn send_unit(
         &mut self,
         unit: &Unit,
+        last_grant: u64,
         sessions: &mut Sessions,
         account: &BufferBytes,
-    ) -> Result<Vec<ReplicationEffect>, OutOfMemory> {
+    ) -> Option<Vec<ReplicationEffect>> {
+        if !self.has_stream() {
+            return Some(Vec::new());
+        }
+        if unit.is_incomplete() {
+            return None;
+        }
         let mut bytes = std::mem::take(&mut self.encoded);
         bytes.clear();
+        let annotation = if self.for_7_0 { None } else { self.reserved_grants.reserve(last_grant) };
+        annotation.into_iter().for_each(|annotation| annotation.write_request(&mut bytes));
         let write = || unit.write(self.selected, |receivers| receivers.replicas, &mut bytes);
-        self.selected = allocation::contain(write)?;
-        let effects = self.send_changes((&bytes, unit.has_newer_forms()), sessions, account);
+        self.selected = allocation::contain(write).ok()?;
+        let effects =
+            self.send_changes((&bytes, annotation.is_some() || unit.has_newer_forms()), sessions, account);
         if bytes.capacity() <= MAX_ENCODED_BYTES {
             self.encoded = bytes;
         }
         unit.by().iter().for_each(|session| _ = self.written.insert(*session, self.offset));
-        Ok(effects)
-    }
-
-    /// Tells replicas of this program that numbers of grants are used up to this one, unless they know. A replica then
-    /// gives higher fencing tokens when it becomes a master. O(1).
-    #[inline]
-    pub(crate) fn tell_last_grant(
-        &mut self,
-        last_grant: u64,
-        sessions: &mut Sessions,
-        account: &BufferBytes,
-    ) -> Vec<ReplicationEffect> {
-        let annotation = if self.for_7_0 { None } else { self.reserved_grants.reserve(last_grant) };
-        let Some(annotation) = annotation else { return Vec::new() };
-        let mut bytes = Vec::new();
-        annotation.write_request(&mut bytes);
-        self.send_changes((&bytes, true), sessions, account)
+        Some(effects)
     }
 
     /// Returns a number that no grant has exceeded, and that the stream does not exceed. `last_grant`: the last one.

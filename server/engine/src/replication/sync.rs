@@ -207,6 +207,7 @@ impl Replication {
             answers: sync.from.is_some(),
             heard: LastHeard::first(newcomer.is_in_process, now),
             unsent: 0,
+            checked: 0,
             snapshot: snapshot.map_or(0, |snapshot| snapshot.bytes().len() + answer.stream.len()),
             came_at: self.offset,
         };

@@ -24,6 +24,7 @@ pub(super) fn online(acknowledged: i64) -> Replica {
         on_disk: -1,
         heard: LastHeard::At(0),
         unsent: 0,
+        checked: 0,
         snapshot: 0,
         came_at: 0,
     }

@@ -126,6 +126,11 @@ pub enum What<'a> {
         /// The words of the request.
         words: &'a [&'a [u8]],
     },
+    /// The changes that the running command has reported of the key have the effect of this request.
+    KeyPropagated {
+        /// The words of the request.
+        words: &'a [&'a [u8]],
+    },
 }
 
 /// The removal of a key.
@@ -200,7 +205,7 @@ impl What<'_> {
             What::FieldRemoved { .. } | What::Replaced { .. } | What::Removed(_) => Interests::VALUES,
             What::Flushed(_) | What::Swapped { .. } => Interests::KEYS.with(Interests::VALUES),
             What::Leaving { .. } | What::Arrived { .. } => Interests::EXCHANGES,
-            What::Propagated { .. } => Interests::PROPAGATION,
+            What::Propagated { .. } | What::KeyPropagated { .. } => Interests::PROPAGATION,
         }
     }
 }

@@ -68,8 +68,6 @@ pub enum Effect {
     },
     /// Invalidations by prefix (BCAST) are due: they are sent before the engine waits for more requests.
     BroadcastDue,
-    /// Changes are due to be sent to replicas.
-    ReplicationDue,
     /// A client with this label has come to hold a waited-for key, or no longer holds it. The waits of the label are to
     /// be checked once the command, script or transaction has ended.
     HoldChanged {

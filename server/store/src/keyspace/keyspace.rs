@@ -104,6 +104,8 @@ pub struct Keyspace {
     /// Counters for INFO.
     pub counters: Counters,
     pub(super) effects: VecDeque<Effect>,
+    /// Whether a subscriber has changes to be propagated.
+    pub(super) is_propagation_due: bool,
     pub(super) last_order: Order,
     /// Deadlines made up to this order have been brought nearer by an advance of the clock.
     pub(super) turned: Option<Order>,
@@ -158,6 +160,7 @@ impl Keyspace {
             flush_saves: false,
             counters,
             effects: VecDeque::new(),
+            is_propagation_due: false,
             last_order: Order::default(),
             turned: None,
             quiet: false,
@@ -258,6 +261,18 @@ impl Keyspace {
     /// Has an effect delivered when the command ends.
     pub fn push_effect(&mut self, effect: Effect) {
         self.effects.push_back(effect);
+    }
+
+    /// Sets whether changes are to be propagated when the command, script or transaction ends.
+    #[inline]
+    pub fn set_propagation_due(&mut self, is_due: bool) {
+        self.is_propagation_due = is_due;
+    }
+
+    /// Whether changes are to be propagated when the command, script or transaction ends.
+    #[inline]
+    pub fn is_propagation_due(&self) -> bool {
+        self.is_propagation_due
     }
 
     /// Takes the oldest effect. O(1).

@@ -2,7 +2,8 @@
 //!
 //! A command that has the same effect everywhere and at any time is propagated as it is. Any other command (with a
 //! random choice, a relative time, or a result that depends on rounding) calls [`Tx::propagate`] with a request that
-//! has the same effect.
+//! has the same effect. A command that Redis does not have is propagated as the values of the keys that it has changed,
+//! or, by [`Tx::propagate_key`], as the requests that change them alike.
 
 use super::actor::Actor;
 use super::change::{Change, What};
@@ -11,6 +12,7 @@ use super::keyspace::Keyspace;
 use super::lazy_removals::LazyRemovals;
 use super::tx::Tx;
 use crate::time::Now;
+use crate::values::IntText;
 use lockwheel_resp::{allocation, number};
 
 impl Keyspace {
@@ -51,9 +53,24 @@ impl Tx<'_> {
     #[inline]
     pub fn propagate_with(&mut self, words: &[&[u8]], number: i64) {
         if self.is_propagated() {
-            let mut text = Vec::new();
-            number::write_i64(number, &mut text);
-            self.report_parts(&[words, &[&text]]);
+            self.report_parts(&[words, &[&IntText::new(number)]]);
+        }
+    }
+
+    /// Propagates a request in place of the value of a key, whose changes the running command has reported since the
+    /// last call. Changes of other keys are propagated as before.
+    #[inline]
+    pub fn propagate_key(&mut self, key: &[u8], words: &[&[u8]]) {
+        if self.is_propagated() {
+            self.report_key_propagated(key, words);
+        }
+    }
+
+    /// Propagates a deadline, in wall milliseconds, in place of the value of a key, as [`Tx::propagate_key`] does.
+    #[inline]
+    pub fn propagate_deadline(&mut self, key: &[u8], deadline_ms: i64) {
+        if self.is_propagated() {
+            self.report_key_propagated(key, &[b"PEXPIREAT", key, &IntText::new(deadline_ms)]);
         }
     }
 
@@ -84,8 +101,23 @@ impl Tx<'_> {
     #[cold]
     #[inline(never)]
     fn report_parts(&mut self, parts: &[&[&[u8]]]) {
-        let words = allocation::collect(parts.iter().flat_map(|part| part.iter().copied()));
-        self.report_propagated(&words);
+        // Most requests are short; their words are listed without an allocation.
+        let mut few: [&[u8]; 8] = [&[]; 8];
+        let len = parts.iter().map(|part| part.len()).sum();
+        let words = || parts.iter().flat_map(|part| part.iter().copied());
+        match few.get_mut(..len) {
+            Some(few) => {
+                few.iter_mut().zip(words()).for_each(|(place, word)| *place = word);
+                self.report_propagated(few);
+            }
+            None => self.report_propagated(&allocation::collect(words())),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn report_key_propagated(&mut self, key: &[u8], words: &[&[u8]]) {
+        self.report(key, &What::KeyPropagated { words });
     }
 
     #[cold]

@@ -45,6 +45,7 @@ pub struct Context<'a> {
     pub(super) hasher: &'a FixedState,
     pub(super) waiters: &'a Waiters,
     pub(super) effects: &'a mut VecDeque<Effect>,
+    pub(super) is_propagation_due: &'a mut bool,
     pub(super) key_timers: &'a mut KeyTimers,
     pub(super) marking: &'a mut Marking,
     pub(super) db: usize,
@@ -189,6 +190,12 @@ impl Context<'_> {
     /// Has an effect delivered when the command ends.
     pub fn push_effect(&mut self, effect: Effect) {
         self.effects.push_back(effect);
+    }
+
+    /// Has changes propagated when the command, script or transaction ends.
+    #[inline]
+    pub fn set_propagation_due(&mut self) {
+        *self.is_propagation_due = true;
     }
 
     /// Has an effect delivered before the event of a change of this key, which has just been reported. Redis notifies

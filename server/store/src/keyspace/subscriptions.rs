@@ -146,6 +146,7 @@ impl Keyspace {
     fn parts(&mut self, db: usize) -> (&mut [Subscription], Context<'_>) {
         let Keyspace { audience, server_audience, expiry_backlog, .. } = *self;
         let Keyspace { databases, hasher, waiters, effects, subscriptions, key_timers, marking, .. } = self;
+        let is_propagation_due = &mut self.is_propagation_due;
         let database = &mut databases[db];
         (
             subscriptions,
@@ -154,6 +155,7 @@ impl Keyspace {
                 hasher,
                 waiters,
                 effects,
+                is_propagation_due,
                 key_timers,
                 marking,
                 db,
@@ -187,12 +189,17 @@ impl Keyspace {
         Some(((&mut *one.subscriber as &mut dyn Any).downcast_mut()?, context))
     }
 
-    /// The subscriber of this type, to be changed.
+    /// The subscriber of this type, to be changed. The last one is found first.
     #[inline]
     pub fn subscriber_itself<T: Subscriber>(&mut self) -> Option<&mut T> {
-        self.marking.set_idle(false);
-        let mut all = self.subscriptions.iter_mut().map(|one| &mut *one.subscriber as &mut dyn Any);
-        all.find_map(|one| one.downcast_mut())
+        let (at, found) = self.subscriptions.iter_mut().enumerate().rev().find_map(|(at, one)| {
+            let one = &mut *one.subscriber as &mut dyn Any;
+            Some((at, one.downcast_mut()?))
+        })?;
+        if self.marking.marker() == Some(at) {
+            self.marking.set_idle(false);
+        }
+        Some(found)
     }
 
     /// Restarts the numbering of marks.

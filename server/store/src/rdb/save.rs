@@ -36,7 +36,7 @@ pub fn dump(value: &Value) -> Vec<u8> {
 
 /// The payload of a value for another server, in the oldest version that the value allows. O(value).
 pub fn dump_for_any(value: &Value) -> Vec<u8> {
-    let mut writer = Writer::new();
+    let mut writer = Writer::for_stream();
     let version = write(value, Forms::Oldest, &mut writer);
     writer.finish(version)
 }
@@ -44,7 +44,7 @@ pub fn dump_for_any(value: &Value) -> Vec<u8> {
 /// The payload of a value for a server as old as Redis 7.0. Data that such a server does not support is left out.
 /// O(value).
 pub fn dump_for_7_0(value: &Value) -> Vec<u8> {
-    let mut writer = Writer::new();
+    let mut writer = Writer::for_stream();
     let version = write(value, Forms::Redis70, &mut writer);
     writer.finish(version)
 }

@@ -7,6 +7,8 @@ use lockwheel_resp::allocation;
 
 /// The length up to which strings are not worth compressing.
 const SHORT: usize = 20;
+/// The length up to which the compression of a string that is soon read again takes longer than its bytes would.
+const SHORT_IN_STREAM: usize = 1024;
 /// The most bytes of a length or an integer with its mark.
 const LENGTH: usize = 9;
 /// The bytes of a payload's footer.
@@ -15,21 +17,33 @@ const FOOTER: usize = 10;
 const INTEGER: usize = 11;
 
 /// Writes values in the format, one after another. Each writing method unwinds if memory is short.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Writer {
     out: Vec<u8>,
     compressor: Compressor,
     compressed: Vec<u8>,
-    /// Whether no string is compressed.
-    is_plain: bool,
+    /// The length up to which strings are not compressed.
+    max_plain: usize,
     /// In a file, the key of the next value.
     key: Option<Box<[u8]>>,
+}
+
+impl Default for Writer {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 impl Writer {
     /// Makes a writer without content.
     pub fn new() -> Self {
-        Self::default()
+        let (out, compressor, compressed) = (Vec::new(), Compressor::default(), Vec::new());
+        Writer { out, compressor, compressed, max_plain: SHORT, key: None }
+    }
+
+    /// Makes a writer for a value that another server soon reads.
+    pub(super) fn for_stream() -> Self {
+        Writer { max_plain: SHORT_IN_STREAM, ..Writer::new() }
     }
 
     /// The bytes written so far.
@@ -39,7 +53,7 @@ impl Writer {
 
     /// Compresses no strings from now on.
     pub(super) fn compress_nothing(&mut self) {
-        self.is_plain = true;
+        self.max_plain = usize::MAX;
     }
 
     /// The bytes written.
@@ -139,7 +153,7 @@ impl Writer {
 
     /// Writes a string compressed, if that is shorter; returns whether it did.
     fn compress(&mut self, text: &[u8]) -> bool {
-        if text.len() <= SHORT || self.is_plain {
+        if text.len() <= self.max_plain {
             return false;
         }
         self.compressed.clear();

@@ -4,7 +4,7 @@ use super::super::append_only::{append, synced};
 use super::super::engine::Engine;
 use super::super::hooks::Hook;
 use crate::member::{Promotion, TopologyRequest};
-use crate::propagation::{Feed, Receivers};
+use crate::propagation::{Feed, Receivers, Unit};
 use crate::replication::{ReplicaLink, ReplicationControl, ReplicationEffect, ReplicationView};
 use std::num::NonZeroU64;
 
@@ -76,16 +76,16 @@ impl Engine {
 
     /// Sends replicas the changes of a command, script or transaction that has ended, if there are any.
     pub(in crate::core) fn replicate(&mut self) {
-        if !self.hooks.has(Hook::Replicate) {
+        if !self.keyspace.is_propagation_due() {
             return;
         }
-        self.hooks.set(Hook::Replicate, false);
+        self.keyspace.set_propagation_due(false);
         let Some(unit) = Feed::take_from(&mut self.keyspace, self.clock.now()) else { return };
         if !unit.is_empty() && !self.faults.outage.is_dying() {
             match self.following.as_ref().map(ReplicaLink::slot) {
                 None => {
                     append(self, &unit);
-                    self.change_replication(|control| control.send_unit(&unit));
+                    self.send_unit(&unit);
                 }
                 // The requests of the master's stream are appended as they are.
                 Some(slot) if unit.is_only_by_others(self.sessions.get(slot).id) => append(self, &unit),
@@ -93,6 +93,16 @@ impl Engine {
             }
         }
         Feed::recycle(&mut self.keyspace, unit);
+    }
+
+    /// Sends replicas the requests of a unit.
+    fn send_unit(&mut self, unit: &Unit) {
+        // The servers of one clock inherit each other's grants as they are.
+        let last_grant = if self.member.is_joined() { 0 } else { self.keyspace.last_number() };
+        match self.replication.send_unit(unit, last_grant, &mut self.sessions, &self.memory.stream) {
+            Some(effects) => self.follow_replication(effects),
+            None => self.change_replication(|control| control.break_stream()),
+        }
     }
 
     /// Propagates a request as it is, once the running command has ended: a message or a change of libraries.

@@ -40,11 +40,14 @@ pub(super) fn take(
 ) -> Result<EntryId, CommandError> {
     let deadline = tx.now().wall_ms().saturating_add(lease_ms);
     let edit = tx.write_or_new::<Hash>(key)?;
-    edit.value.set(owner, &IntText::new(holds), edit.encodings);
+    let count = IntText::new(holds);
+    edit.value.set(owner, &count, edit.encodings);
     let at = edit.at;
     tx.set_deadline(key, deadline);
     // The ledger is notified of the hold itself.
     tx.changed_as_known(key, events::HINCRBY);
     tx.changed_as_known(key, events::EXPIRE);
+    tx.propagate_key(key, &[b"HSET", key, owner, &count]);
+    tx.propagate_deadline(key, deadline);
     Ok(at)
 }

@@ -29,6 +29,8 @@ pub(super) fn take(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], lease_ms: i64) -> 
     tx.set_deadline(key, deadline);
     tx.changed(key, events::SET);
     tx.changed(key, events::EXPIRE);
+    tx.propagate_key(key, &[b"SET", key, owner]);
+    tx.propagate_deadline(key, deadline);
     at
 }
 

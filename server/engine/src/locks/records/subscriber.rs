@@ -57,7 +57,8 @@ impl Subscriber for LockRecords {
             What::Leaving { .. } => self.leave(change, context),
             What::Arrived { .. } => self.arrive(change, context),
             What::Changed { event: Some(event) } => self.key_changed(change, *event, is_granted, context),
-            What::Changed { event: None } | What::ChangedQuietly | What::Propagated { .. } => {}
+            What::Changed { event: None } | What::ChangedQuietly => {}
+            What::Propagated { .. } | What::KeyPropagated { .. } => {}
         }
         self.subscribers.leases.tell(context);
         self.subscribers.news.tell(context);

@@ -19,7 +19,8 @@ impl RequestBase {
         annotations: impl Iterator<Item = Annotation>,
         libraries: impl Iterator<Item = &'l [u8]>,
     ) -> Self {
-        let mut bytes: Vec<u8> = annotations.flat_map(|line| line.to_string().into_bytes()).collect();
+        let mut bytes = Vec::new();
+        annotations.for_each(|line| line.write(&mut bytes));
         libraries.for_each(|code| write_request(&[b"FUNCTION", b"LOAD", code], &mut bytes));
         RequestBase { bytes, selected: None }
     }

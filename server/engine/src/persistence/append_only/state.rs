@@ -229,10 +229,10 @@ impl AppendOnly {
         self.unit.clear();
         if let Some(now_s) = time_s.filter(|now_s| *now_s > self.stamped_s) {
             self.stamped_s = now_s;
-            self.annotate(Annotation::Time(now_s));
+            Annotation::Time(now_s).write(&mut self.unit);
         }
         if let Some(annotation) = self.reserved_grants.reserve(last_grant) {
-            self.annotate(annotation);
+            annotation.write(&mut self.unit);
         }
         self.selected = write(self.selected, &mut self.unit);
         let len = self.unit.len() as u64;
@@ -240,10 +240,6 @@ impl AppendOnly {
         self.size += len;
         self.increment_size += len;
         &self.unit
-    }
-
-    fn annotate(&mut self, annotation: Annotation) {
-        self.unit.extend_from_slice(annotation.to_string().as_bytes());
     }
 
     /// Forgets what the file ends with, for another file.
@@ -259,8 +255,11 @@ impl AppendOnly {
         let is_large = self.stage == Stage::On
             && parameters.rewrite_percentage > 0
             && self.size > parameters.rewrite_min_size;
+        if !is_large {
+            return None;
+        }
         let growth = (self.size.saturating_mul(100) / self.base_size.max(1)).saturating_sub(100);
-        (is_large && growth >= parameters.rewrite_percentage).then_some(growth)
+        (growth >= parameters.rewrite_percentage).then_some(growth)
     }
 
     /// Whether the growth of the file demands a rewrite, and none is in progress or delayed.

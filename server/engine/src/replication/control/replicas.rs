@@ -6,32 +6,14 @@ use super::super::sync::{Newcomer, SyncAnswer, SyncPlan};
 use super::super::view::ReplicationView;
 use super::ReplicationControl;
 use crate::clients::Slot;
-use crate::propagation::Unit;
 use crate::spec::CommandError;
 use lockwheel_store::memory::SharedBytes;
 
 impl ReplicationControl<'_> {
-    /// Sends replicas the changes of a command, script or transaction that has ended.
-    pub(crate) fn send_unit(&mut self, unit: &Unit) {
-        if unit.is_incomplete() {
-            return self.break_stream();
-        }
-        // The servers of one clock inherit each other's grants as they are.
-        if !self.is_joined {
-            let last_grant = self.keyspace.last_number();
-            let effects = self.history.tell_last_grant(last_grant, self.sessions, self.stream_bytes);
-            self.effects.extend(effects);
-        }
-        let Ok(effects) = self.history.send_unit(unit, self.sessions, self.stream_bytes) else {
-            return self.break_stream();
-        };
-        self.effects.extend(effects);
-    }
-
     /// Breaks the stream after a change that cannot be sent to replicas. Begins another history, so that each replica
     /// gets a snapshot and none misses the change.
     #[cold]
-    fn break_stream(&mut self) {
+    pub(crate) fn break_stream(&mut self) {
         tracing::warn!("Out of memory for the replication stream: the replicas have to synchronize again");
         self.history.begin_another_history(self.keyspace.rng());
         self.stream_changed();
