@@ -27,10 +27,10 @@ const COSTS: &[(&str, &str, u64)] = &[
     ("lock-ledger", "lock_pair_evalsha", 1),
     ("lock-history", "lock_pair_native", 30),
     ("lock-history", "lock_pair_evalsha", 30),
-    (REPLICA, "lock_pair_native", 250),
-    (REPLICA, "lock_pair_evalsha", 80),
-    (APPEND_ONLY, "lock_pair_native", 250),
-    (APPEND_ONLY, "lock_pair_evalsha", 80),
+    (REPLICA, "lock_pair_native", 112),
+    (REPLICA, "lock_pair_evalsha", 48),
+    (APPEND_ONLY, "lock_pair_native", 66),
+    (APPEND_ONLY, "lock_pair_evalsha", 43),
 ];
 
 /// Whether valgrind can be run. In CI it must be installed.

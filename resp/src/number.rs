@@ -19,7 +19,7 @@ const PAIRS: &[u8; 200] = b"0001020304050607080910111213141516171819\
 8081828384858687888990919293949596979899";
 
 /// The length of the longest text of an integer: `-9223372036854775808`.
-const INTEGER_TEXT: usize = 20;
+pub const INTEGER_TEXT: usize = 20;
 /// The largest magnitude of an integral double that is written like an integer: 2⁶².
 const INTEGER_DOUBLE: f64 = 4_611_686_018_427_387_904.0;
 
@@ -56,12 +56,19 @@ pub fn write_i64(value: i64, out: &mut Vec<u8>) {
         return;
     }
     let mut text = [0; INTEGER_TEXT];
-    let mut at = write_u64_before(value.unsigned_abs(), &mut text);
+    let at = write_i64_before(value, &mut text);
+    out.extend_from_slice(&text[at..]);
+}
+
+/// Writes the decimal digits of `value` at the end of `text`; returns the position of the first character.
+#[inline]
+pub fn write_i64_before(value: i64, text: &mut [u8; INTEGER_TEXT]) -> usize {
+    let mut at = write_u64_before(value.unsigned_abs(), text);
     if value < 0 {
         at -= 1;
         text[at] = b'-';
     }
-    out.extend_from_slice(&text[at..]);
+    at
 }
 
 /// Appends the decimal digits of a length or count.

@@ -2,7 +2,7 @@
 
 use crate::number;
 
-/// The maximum length of a header: its kind, a number and the end of the line.
+/// The maximum length of a line with a length: its kind, a number and the end of the line.
 const MAX_HEADER: usize = 23;
 
 /// Returns the maximum length of a request with these arguments, in bytes.
@@ -13,30 +13,35 @@ pub fn max_request_len(arguments: &[&[u8]]) -> usize {
 
 /// Appends the request of these arguments, its command first, to `out`: an array of bulk strings.
 pub fn write_request(arguments: &[&[u8]], out: &mut Vec<u8>) {
-    header(b'*', arguments.len(), out);
-    for argument in arguments {
-        header(b'$', argument.len(), out);
-        out.extend_from_slice(argument);
-        out.extend_from_slice(b"\r\n");
-    }
-}
-
-#[inline(always)]
-fn header(kind: u8, len: usize, out: &mut Vec<u8>) {
-    match len {
-        0..10 => out.extend_from_slice(&[kind, b'0' + len as u8, b'\r', b'\n']),
-        10..100 => {
-            out.extend_from_slice(&[kind, b'0' + (len / 10) as u8, b'0' + (len % 10) as u8, b'\r', b'\n']);
+    match arguments.len() {
+        len @ 0..10 => out.extend_from_slice(&[b'*', b'0' + len as u8]),
+        len => {
+            out.push(b'*');
+            number::write_usize(len, out);
         }
-        _ => long_header(kind, len, out),
     }
+    for argument in arguments {
+        length_line(argument.len(), out);
+        out.extend_from_slice(argument);
+    }
+    out.extend_from_slice(b"\r\n");
 }
 
-#[cold]
-fn long_header(kind: u8, len: usize, out: &mut Vec<u8>) {
-    out.push(kind);
-    number::write_usize(len, out);
-    out.extend_from_slice(b"\r\n");
+/// Ends a line, and writes the line with the length of an argument.
+#[inline(always)]
+fn length_line(len: usize, out: &mut Vec<u8>) {
+    match len {
+        0..10 => out.extend_from_slice(&[b'\r', b'\n', b'$', b'0' + len as u8, b'\r', b'\n']),
+        10..100 => {
+            let [tens, ones] = [len / 10, len % 10].map(|digit| b'0' + digit as u8);
+            out.extend_from_slice(&[b'\r', b'\n', b'$', tens, ones, b'\r', b'\n']);
+        }
+        _ => {
+            out.extend_from_slice(b"\r\n$");
+            number::write_usize(len, out);
+            out.extend_from_slice(b"\r\n");
+        }
+    }
 }
 
 #[cfg(test)]

@@ -63,7 +63,9 @@ impl Engine {
     /// Sends a message of the server itself to all subscribers of its channel. In a cluster, these include the
     /// subscribers of the shard channel with this name.
     pub(super) fn publish(&mut self, channel: &[u8], message: &[u8]) {
-        self.send_to_receivers(Audience::Everyone, channel, message);
+        if self.faults.sees_messages() || self.pubsub.count_receivers(channel, Audience::Everyone) > 0 {
+            self.send_to_receivers(Audience::Everyone, channel, message);
+        }
         if self.pubsub.shard_subscribers(channel) > 0 {
             self.send_to_receivers(Audience::Shard, channel, message);
         }

@@ -8,7 +8,7 @@ use lockwheel_store::values::Value;
 /// notified.
 pub(super) fn notify_plain(tx: &mut Tx<'_>, key: &[u8]) {
     if tx.has_audience() && !notify_head(tx, key) {
-        tx.publish(&redisson::lock_channel(key), UNLOCK_MESSAGE);
+        tx.publish(redisson::lock_channel(key), UNLOCK_MESSAGE);
     }
 }
 
@@ -18,15 +18,16 @@ pub(super) fn notify_head(tx: &mut Tx<'_>, key: &[u8]) -> bool {
         Some(Value::List(queue)) => queue.get(0).map(|head| redisson::waiter_channel(key, head)),
         _ => None,
     };
-    if let Some(channel) = channel.as_deref().filter(|_| tx.has_audience()) {
+    let is_there = channel.is_some();
+    if let Some(channel) = channel.filter(|_| tx.has_audience()) {
         tx.publish(channel, UNLOCK_MESSAGE);
     }
-    channel.is_some()
+    is_there
 }
 
 /// Notifies Redisson's waiters that a read-write lock can be taken or read.
 pub(super) fn notify_read_write(tx: &mut Tx<'_>, key: &[u8], message: &[u8]) {
     if tx.has_audience() {
-        tx.publish(&redisson::read_write_channel(key), message);
+        tx.publish(redisson::read_write_channel(key), message);
     }
 }

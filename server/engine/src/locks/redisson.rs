@@ -148,19 +148,24 @@ fn braced(key: &[u8]) -> Vec<u8> {
     if key.contains(&b'{') { key.to_vec() } else { [b"{", key, b"}"].concat() }
 }
 
+/// Returns the name of a channel or key that belongs to a key: a prefix, and the key's name as [`braced`].
+fn of_key(prefix: &[u8], key: &[u8]) -> Vec<u8> {
+    if key.contains(&b'{') { [prefix, key].concat() } else { [prefix, b"{", key, b"}"].concat() }
+}
+
 /// Returns the channel of waiters for a plain lock.
 pub(super) fn lock_channel(key: &[u8]) -> Vec<u8> {
-    [CHANNEL, &braced(key)].concat()
+    of_key(CHANNEL, key)
 }
 
 /// Returns the channel of waiters for a read-write lock.
 pub(super) fn read_write_channel(key: &[u8]) -> Vec<u8> {
-    [READ_WRITE_CHANNEL, &braced(key)].concat()
+    of_key(READ_WRITE_CHANNEL, key)
 }
 
 /// Returns the channel of waiters for a semaphore.
 pub(super) fn semaphore_channel(key: &[u8]) -> Vec<u8> {
-    [SEMAPHORE_CHANNEL, &braced(key)].concat()
+    of_key(SEMAPHORE_CHANNEL, key)
 }
 
 /// Returns the channel of waiters for a latch. The key is always in braces.
@@ -175,12 +180,12 @@ pub(super) fn write_field(owner: &[u8]) -> Vec<u8> {
 
 /// Returns the key of the counter that gives a fenced lock its tokens.
 pub(super) fn token_key(key: &[u8]) -> Vec<u8> {
-    [TOKEN, &braced(key)].concat()
+    of_key(TOKEN, key)
 }
 
 /// Returns the key of the list of a fair lock's waiters.
 pub(super) fn queue_key(key: &[u8]) -> Vec<u8> {
-    [QUEUE, &braced(key)].concat()
+    of_key(QUEUE, key)
 }
 
 /// Returns the key of the leases of a semaphore's permits.
@@ -224,7 +229,7 @@ fn of_client(key: Vec<u8>, client: Option<&[u8]>) -> Vec<u8> {
 
 /// Returns the key of the sorted set of a fair lock's waiters, with the instants at which they give up.
 pub(super) fn queue_timeouts_key(key: &[u8]) -> Vec<u8> {
-    [QUEUE_TIMEOUTS, &braced(key)].concat()
+    of_key(QUEUE_TIMEOUTS, key)
 }
 
 /// Returns the channel of one waiter for a fair lock.

@@ -142,7 +142,13 @@ impl Feed {
     /// before. O(values).
     #[cold]
     pub(crate) fn begin_command(keyspace: &mut Keyspace, command: &Command, now: Now) {
-        if command.is_deterministic {
+        if !command.is_deterministic || !keyspace.is_propagation_due() {
+            return;
+        }
+        let Some(feed) = keyspace.subscriber_itself::<Feed>() else { return };
+        // A command that has unwound may have left this.
+        feed.changes.is_propagated = false;
+        if feed.changes.has_touched() {
             Feed::flush(keyspace, now);
         }
     }

@@ -185,7 +185,7 @@ impl Tx<'_> {
     }
 
     /// Sends a message to a channel when the command ends.
-    pub fn publish(&mut self, channel: &[u8], message: &[u8]) {
+    pub fn publish(&mut self, channel: Vec<u8>, message: &[u8]) {
         let message = Effect::Publish { channel: channel.into(), message: allocation::copy(message) };
         self.keyspace.effects.push_back(message);
     }

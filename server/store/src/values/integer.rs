@@ -1,10 +1,11 @@
 //! Integers as text in the one canonical form: parsing and formatting.
 
+use lockwheel_resp::number;
 use std::fmt;
 use std::ops::Deref;
 
 /// The length of the longest text of an `i64`: a sign and 19 digits.
-const MAX_TEXT_BYTES: usize = 20;
+const MAX_TEXT_BYTES: usize = number::INTEGER_TEXT;
 
 /// The integer with this canonical text: an optional `-`, no leading zero, no `-0`, nothing else, within `i64`.
 ///
@@ -46,25 +47,11 @@ impl IntText {
     #[must_use]
     pub fn new(value: i64) -> Self {
         let mut bytes = [0; MAX_TEXT_BYTES];
-        let mut start = MAX_TEXT_BYTES;
         if (0..10).contains(&value) {
             bytes[MAX_TEXT_BYTES - 1] = b'0' + value as u8;
             return Self { bytes, start: (MAX_TEXT_BYTES - 1) as u8 };
         }
-        let mut rest = value.unsigned_abs();
-        loop {
-            start -= 1;
-            // A remainder of ten fits a byte.
-            bytes[start] = b'0' + (rest % 10) as u8;
-            rest /= 10;
-            if rest == 0 {
-                break;
-            }
-        }
-        if value < 0 {
-            start -= 1;
-            bytes[start] = b'-';
-        }
+        let start = number::write_i64_before(value, &mut bytes);
         Self { bytes, start: start as u8 }
     }
 }

@@ -264,12 +264,30 @@ fn check_names(steps: &[(&str, &[&str])]) {
 }
 
 #[test]
-fn native_commands_are_sent_as_values() {
+fn native_commands_are_sent_as_commands_on_their_keys() {
     check_names(&[
-        ("LOCK.ACQUIRE l o PX 1000000", &["SELECT", "RESTORE"]),
-        ("LOCK.ACQUIRE l o PX 2000000", &["RESTORE"]),
+        ("LOCK.ACQUIRE l o PX 1000000", &["SELECT", "MULTI", "HSET", "PEXPIREAT", "EXEC"]),
+        ("LOCK.ACQUIRE l o PX 2000000", &["MULTI", "HSET", "PEXPIREAT", "EXEC"]),
         (
-            "EVAL \"for i = 1, 100 do redis.call('lock.acquire', 'l', 'o', 'PX', '1000000') end \
+            "EVAL \"redis.call('lock.acquire', 'l', 'o', 'PX', '1000000') redis.call('incr', 'n')\" 0",
+            &["MULTI", "HSET", "PEXPIREAT", "incr", "EXEC"],
+        ),
+        (
+            "EVAL \"redis.call('incr', 'n') redis.call('lock.release', 'l', 'o')\" 0",
+            &["MULTI", "incr", "HSET", "EXEC"],
+        ),
+        ("LOCK.RENEW 1 l o PX 3000000", &["PEXPIREAT"]),
+        ("LOCK.ACQUIRE t o PX 1000000 LAYOUT STRING", &["MULTI", "SET", "PEXPIREAT", "EXEC"]),
+    ]);
+}
+
+#[test]
+fn other_keys_of_native_commands_are_sent_as_values() {
+    check_names(&[
+        ("LOCK.ACQUIRE l o PX 1000000 EXCLUSIVE", &["SELECT", "RESTORE"]),
+        ("LOCK.ACQUIRE l o PX 2000000 EXCLUSIVE", &["RESTORE"]),
+        (
+            "EVAL \"for i = 1, 100 do redis.call('lock.acquire', 'l', 'o', 'PX', '1000000', 'EXCLUSIVE') end \
              redis.call('incr', 'n')\" 0",
             &["MULTI", "RESTORE", "incr", "EXEC"],
         ),
@@ -277,6 +295,8 @@ fn native_commands_are_sent_as_values() {
             "EVAL \"redis.call('incr', 'n') redis.call('lock.release', 'l', 'o')\" 0",
             &["MULTI", "incr", "RESTORE", "EXEC"],
         ),
+        // The counter of tokens changes before the lock.
+        ("LOCK.ACQUIRE f o PX 1000000 FENCED", &["MULTI", "RESTORE", "RESTORE", "EXEC"]),
     ]);
 }
 

@@ -16,7 +16,7 @@ fn a_replica_publishes_keyspace_events_of_replicated_writes() {
     let steps: [(&str, &[&str]); 4] = [
         ("RPUSH k a", &["rpush"]),
         ("LPOP k", &["lpop", "del"]),
-        ("LOCK.ACQUIRE k o PX 1000", &["restore"]),
+        ("LOCK.ACQUIRE k o PX 1000", &["hset", "expire"]),
         ("LOCK.RELEASE k o", &["del"]),
     ];
     for (line, events) in steps {
