@@ -2,7 +2,8 @@
 //!
 //! `instructions WORKLOAD OPERATIONS [PARAMETER VALUE]…`. Run it under `valgrind --tool=callgrind`: the difference
 //! between two counts of operations is the cost of the operations between them, without the start. With the same
-//! arguments the program always does the same. `one-replica yes` attaches a replica, `append-only yes` an append-only file.
+//! arguments the program always does the same. `one-replica yes` attaches a replica, and `append-only yes` an
+//! append-only file.
 
 use lockwheel_bench::stream::{Client, NAMES, Stream};
 

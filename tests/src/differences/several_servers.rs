@@ -4,23 +4,8 @@
 use super::unseen::UnseenDifference;
 
 /// The known differences of this kind.
-<<<<<<< HEAD:tests/src/differences/several_servers.rs
 pub const OF_SEVERAL_SERVERS: &[UnseenDifference] = &[
     UnseenDifference {
-        name: "native commands are replicated as values",
-        reason: "a command that no Redis has, and a change that no command has made, is sent as the values of \
-                 the changed keys. A replica may be a real server",
-        held_by: ("tests/tests/families/replication/stream.rs", "native_commands_are_sent_as_values"),
-||||||| parent of ea1bfff3 (Requests of the stream are written in fewer steps, and a message without receivers is not sent):tests/src/differences/together.rs
-pub const TOGETHER: &[Beside] = &[
-    Beside {
-        name: "native commands are replicated as values",
-        reason: "a command that no Redis has, and a change that no command has made, is sent as the values of \
-                 the changed keys. A replica may be a real server",
-        held_by: ("tests/tests/families/replication/stream.rs", "native_commands_are_sent_as_values"),
-=======
-pub const TOGETHER: &[Beside] = &[
-    Beside {
         name: "native commands are replicated as other commands or as values",
         reason: "a command that no Redis has is sent as commands on its key, or as the values of the changed keys. \
                  A change that no command has made is sent as values, too. A replica may be a real server",
@@ -28,18 +13,9 @@ pub const TOGETHER: &[Beside] = &[
             "tests/tests/families/replication/stream.rs",
             "native_commands_are_sent_as_commands_on_their_keys",
         ),
->>>>>>> ea1bfff3 (Requests of the stream are written in fewer steps, and a message without receivers is not sent):tests/src/differences/together.rs
     },
-<<<<<<< HEAD:tests/src/differences/several_servers.rs
     UnseenDifference {
-        name: "keyspace events of native commands are `restore` and `del` on a replica",
-||||||| parent of ea1bfff3 (Requests of the stream are written in fewer steps, and a message without receivers is not sent):tests/src/differences/together.rs
-    Beside {
-        name: "keyspace events of native commands are `restore` and `del` on a replica",
-=======
-    Beside {
         name: "keyspace events of native commands are those of other commands on a replica",
->>>>>>> ea1bfff3 (Requests of the stream are written in fewer steps, and a message without receivers is not sent):tests/src/differences/together.rs
         reason: "the events of a replica are those of the replication stream",
         held_by: (
             "tests/tests/families/topology/differences.rs",

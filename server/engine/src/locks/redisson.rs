@@ -145,7 +145,7 @@ pub(super) fn kind(value: &Value) -> (LockMode, LockLayout) {
 /// Returns a key's name as it appears in the names of related keys and channels: in braces, unless it has braces of its
 /// own.
 fn braced(key: &[u8]) -> Vec<u8> {
-    if key.contains(&b'{') { key.to_vec() } else { [b"{", key, b"}"].concat() }
+    of_key(b"", key)
 }
 
 /// Returns the name of a channel or key that belongs to a key: a prefix, and the key's name as [`braced`].
