@@ -1,5 +1,7 @@
-//! Annotations: facts beside the data that a server needs to go on with them. In the append-only file they are lines that
-//! Redis skips. In the replication stream they are requests, which only replicas of this program are sent.
+//! Annotations: facts beside the data that a server needs to go on with them.
+//!
+//! In the append-only file they are lines that Redis skips. In the replication stream they are requests, which only
+//! replicas of this program are sent.
 
 use lockwheel_resp::{number, write_request};
 

@@ -207,7 +207,7 @@ impl Keyspace {
         self.marking.restart_numbers();
     }
 
-    /// Lets the numbering of marks go on after this number at least. A number that leaves no room for others is ignored.
+    /// Lets the numbering of marks go on after this number at least. Ignores a number that leaves no room for others.
     pub fn numbers_go_on_after(&mut self, last: u64) {
         const MAX: u64 = 1 << 62;
         if last <= MAX {

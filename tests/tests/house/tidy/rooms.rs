@@ -76,7 +76,10 @@ const HOUSES: &[House] = &[
             ("monitors", These(&[])),
             ("latency", These(&[])),
             ("propagation", These(&["time", "values", "rdb", "keyspace", "spec"])),
-            ("persistence", These(&["time", "values", "rdb", "keyspace", "spec", "config", "clock"])),
+            (
+                "persistence",
+                These(&["time", "values", "rdb", "keyspace", "spec", "config", "clock", "propagation"]),
+            ),
             ("outbound", These(&[])),
             (
                 "clients",

@@ -85,7 +85,7 @@ impl Engine {
             match self.following.as_ref().map(ReplicaLink::slot) {
                 None => {
                     append(self, &unit);
-                    self.send_unit(&unit);
+                    send_unit(self, &unit);
                 }
                 // The requests of the master's stream are appended as they are.
                 Some(slot) if unit.is_only_by_others(self.sessions.get(slot).id) => append(self, &unit),
@@ -93,16 +93,6 @@ impl Engine {
             }
         }
         Feed::recycle(&mut self.keyspace, unit);
-    }
-
-    /// Sends replicas the requests of a unit.
-    fn send_unit(&mut self, unit: &Unit) {
-        // The servers of one clock inherit each other's grants as they are.
-        let last_grant = if self.member.is_joined() { 0 } else { self.keyspace.last_number() };
-        match self.replication.send_unit(unit, last_grant, &mut self.sessions, &self.memory.stream) {
-            Some(effects) => self.follow_replication(effects),
-            None => self.change_replication(|control| control.break_stream()),
-        }
     }
 
     /// Propagates a request as it is, once the running command has ended: a message or a change of libraries.
@@ -120,5 +110,15 @@ impl Engine {
         if receivers.and(present).are_any() {
             Feed::add_request(&mut self.keyspace, db, (words, receivers), session);
         }
+    }
+}
+
+/// Sends replicas the requests of a unit.
+fn send_unit(engine: &mut Engine, unit: &Unit) {
+    // The servers of one clock inherit each other's grants as they are.
+    let last_grant = if engine.member.is_joined() { 0 } else { engine.keyspace.last_number() };
+    match engine.replication.send_unit(unit, last_grant, &mut engine.sessions, &engine.memory.stream) {
+        Some(effects) => engine.follow_replication(effects),
+        None => engine.change_replication(|control| control.break_stream()),
     }
 }
