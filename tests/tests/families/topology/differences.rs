@@ -1,5 +1,5 @@
-//! Deliberate differences of replicas, sentinels and nodes from Redis': `tests/src/differences/several_servers.rs` has the
-//! reasons.
+//! Deliberate differences of replicas, sentinels and nodes from Redis': `tests/src/differences/several_servers.rs` has
+//! the reasons.
 
 use crate::topology::sentinels::{field, text, watched};
 use lockwheel::Time;
