@@ -17,5 +17,6 @@ pub use reply::{
     Elements, InvalidReply, Protocol, Replies, Reply, ReplyLimits, ReplyParser, ReplyStream, Value, Writer,
 };
 pub use request::{
-    Batch, ProtocolError, RequestLimits, RequestParser, max_request_len, split_words, write_request,
+    Batch, ProtocolError, RequestLimits, RequestParser, max_request_len, split_words, write_arguments,
+    write_request,
 };

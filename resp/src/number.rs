@@ -18,6 +18,12 @@ const PAIRS: &[u8; 200] = b"0001020304050607080910111213141516171819\
 6061626364656667686970717273747576777879\
 8081828384858687888990919293949596979899";
 
+/// Returns the two digits of a number below 100. Panics for others.
+#[inline]
+pub(crate) fn pair(number: usize) -> [u8; 2] {
+    [PAIRS[2 * number], PAIRS[2 * number + 1]]
+}
+
 /// The length of the longest text of an integer: `-9223372036854775808`.
 pub const INTEGER_TEXT: usize = 20;
 /// The largest magnitude of an integral double that is written like an integer: 2⁶².

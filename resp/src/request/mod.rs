@@ -8,4 +8,4 @@ mod writer;
 pub use batch::Batch;
 pub use inline::split_words;
 pub use parser::{ProtocolError, RequestLimits, RequestParser};
-pub use writer::{max_request_len, write_request};
+pub use writer::{max_request_len, write_arguments, write_request};

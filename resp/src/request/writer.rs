@@ -20,6 +20,13 @@ pub fn write_request(arguments: &[&[u8]], out: &mut Vec<u8>) {
             number::write_usize(len, out);
         }
     }
+    write_arguments(arguments, out);
+}
+
+/// Appends the last arguments of a request to `out`, which ends with the argument before them, without the end of its
+/// line.
+#[inline]
+pub fn write_arguments(arguments: &[&[u8]], out: &mut Vec<u8>) {
     for argument in arguments {
         length_line(argument.len(), out);
         out.extend_from_slice(argument);
@@ -33,7 +40,7 @@ fn length_line(len: usize, out: &mut Vec<u8>) {
     match len {
         0..10 => out.extend_from_slice(&[b'\r', b'\n', b'$', b'0' + len as u8, b'\r', b'\n']),
         10..100 => {
-            let [tens, ones] = [len / 10, len % 10].map(|digit| b'0' + digit as u8);
+            let [tens, ones] = number::pair(len);
             out.extend_from_slice(&[b'\r', b'\n', b'$', tens, ones, b'\r', b'\n']);
         }
         _ => {
@@ -55,6 +62,15 @@ mod tests {
         let mut out = b"before ".to_vec();
         write_request(&[b"GET", b"a b\r\n"], &mut out);
         assert_eq!(out, b"before *2\r\n$3\r\nGET\r\n$5\r\na b\r\n\r\n");
+    }
+
+    #[test]
+    fn arguments_follow_the_beginning_of_a_request() {
+        let mut out = b"*3\r\n$3\r\nSET".to_vec();
+        write_arguments(&[b"key", b""], &mut out);
+        let mut whole = Vec::new();
+        write_request(&[b"SET", b"key", b""], &mut whole);
+        assert_eq!(out, whole);
     }
 
     proptest! {

@@ -1,5 +1,7 @@
 //! The parameters of the append-only file.
 
+use lockwheel_store::time::Now;
+
 /// The times at which the append-only file is synced to the disk (`appendfsync`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AppendFsync {
@@ -67,5 +69,11 @@ impl AppendOnlyParameters {
     /// Returns the path of one of the files, relative to the working directory.
     pub(crate) fn path(&self, file: &str) -> String {
         format!("{}/{file}", self.directory)
+    }
+
+    /// Returns the time that the next requests have in the file, in seconds of the wall clock. `None`: the file has no
+    /// times.
+    pub(crate) fn time_s(&self, now: Now) -> Option<i64> {
+        self.timestamp_enabled.then(|| now.wall_second())
     }
 }

@@ -2,11 +2,11 @@
 
 use super::call::Call;
 use super::command_tx::CommandTx;
+use super::dispatch::propagate_command;
 use super::engine::Engine;
 use crate::clients::{OpenReply, Request, Slot};
 use crate::clock::AdvanceOwner;
 use crate::locks::{HistoryCause, ReadingRequest};
-use crate::propagation::Feed;
 use crate::spec::{Args, CommandError, errors, explained};
 use crate::waits::{Blocked, KeyService, Retry, TicketEnd, Undone, WaitControl};
 use lockwheel_resp::{Reply, allocation};
@@ -190,9 +190,8 @@ impl Engine {
                 let tx = self.keyspace.tx_by(&actor, blocked.db, self.clock.now());
                 let asked = CommandTx::new(tx, &self.commands, blocked.command, args)
                     .run(|tx| on.attempt.attempt(tx, args, Some(waited_ms), reply));
-                if self.observers.propagates {
-                    let command = (blocked.db, &**self.commands.get(blocked.command));
-                    Feed::end_command(&mut self.keyspace, command, args, self.clock.now());
+                if self.keyspace.is_command_unpropagated() {
+                    propagate_command(self, (blocked.db, blocked.command), args);
                 }
                 asked
             }

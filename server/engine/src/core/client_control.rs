@@ -43,6 +43,7 @@ impl Engine {
         args: Args<'_>,
         reply: &mut dyn Reply,
     ) -> Outcome {
+        self.deliver_propagated();
         match *handler {
             ClientHandler::Subscriptions(run) => {
                 self.change_subscriptions(call.slot, |its| run(its, args, reply))

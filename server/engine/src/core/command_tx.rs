@@ -99,9 +99,9 @@ mod tests {
             })
         });
         assert_eq!(ended, Err(OutOfMemory { bytes: 1 }));
-        let unit = Feed::take_from(&mut engine.keyspace, Now::default()).expect("it is subscribed");
+        let keys = Feed::end_unit(&mut engine.keyspace, Now::default(), keys_of).expect("it is subscribed");
         let len = engine.keyspace.tx(0, Now::default()).read::<List>(b"a").expect("a list").map(List::len);
-        (keys_of(&unit), len)
+        (keys, len)
     }
 
     /// Returns the keys of the requests of a unit.

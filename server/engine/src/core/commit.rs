@@ -16,13 +16,20 @@ impl Engine {
         if self.scripts.is_running() {
             return;
         }
-        if self.keyspace.has_effects()
-            || self.keyspace.waiters.has_unkeyed()
-            || self.sessions.has_leaving()
-            || self.keyspace.is_propagation_due()
-        {
+        if self.has_uncommitted() {
             self.commit_effects();
+        } else if self.keyspace.is_propagation_due() {
+            self.replicate();
+            if self.has_uncommitted() {
+                self.commit_effects();
+            }
         }
+    }
+
+    /// Whether there is more to do than to propagate changes.
+    #[inline]
+    fn has_uncommitted(&self) -> bool {
+        self.keyspace.has_effects() || self.keyspace.waiters.has_unkeyed() || self.sessions.has_leaving()
     }
 
     /// Not inlined, so that the emptiness check is.

@@ -349,8 +349,7 @@ impl Engine {
         let error = match refusal.reason {
             Reason::UnknownCommand => refusal.unknown_command(&self.commands, args, self.config.control),
             Reason::Redirected(redirect) if let Some(router) = self.router() => router.error(redirect),
-            Reason::NotAppended => self.append_only.write_error(),
-            _ => refusal.error(&self.commands, args),
+            _ => refusal_error(self, refusal, args),
         };
         let refused = RefusedObject::of(refusal, args, (self.client_list(), slot));
         self.log_refused(slot, refused, refusal.origin);
@@ -384,10 +383,7 @@ impl Engine {
         args: Args<'_>,
         reply: &mut dyn Reply,
     ) {
-        let error = match refusal.reason {
-            Reason::NotAppended => self.append_only.write_error(),
-            _ => refusal.error(&self.commands, args),
-        };
+        let error = refusal_error(self, refusal, args);
         let name = refusal.command.map_or("<unknown>", |command| &self.commands.get(command).name);
         note_stream_error(&mut self.following, &mut self.observers.stats, slot, (name, &error));
         let refused = RefusedObject::of(refusal, args, (self.client_list(), slot));
@@ -414,11 +410,8 @@ impl Engine {
             None => help::answer(&self.commands, command, reply),
         };
         if self.keyspace.has_overdue() {
-            if self.observers.propagates {
-                // The command comes before the removals that it causes.
-                let command = (call.db, &**self.commands.get(command));
-                Feed::end_command(&mut self.keyspace, command, args, self.clock.now());
-            }
+            // The command comes before the removals that it causes.
+            propagate_command(self, (call.db, command), args);
             self.keyspace.expire_overdue(self.clock.now(), self.clock.usual_rule());
         }
         // Calls are counted after the handler, as in Redis: INFO does not count itself, CONFIG RESETSTAT does.
@@ -426,6 +419,9 @@ impl Engine {
         self.observers.called(command, took_ns);
         if let Err(error) = outcome {
             self.fail_request(call.slot, command, &error, args, reply);
+        }
+        if self.keyspace.is_command_unpropagated() {
+            propagate_command(self, (call.db, command), args);
         }
         if let Some(wait) = waits {
             self.observe_call((call, command, args), CallEnd::Waits { took_ns });
@@ -519,6 +515,21 @@ impl Engine {
             }
             Handler::Versioned => versions::run_checked(self, call, args, reply, waits),
         }
+    }
+}
+
+/// Has the changes of a command that has ended, or begun to wait, propagated. `db`: the database in which it began.
+#[cold]
+pub(super) fn propagate_command(engine: &mut Engine, (db, command): (usize, CommandId), args: Args<'_>) {
+    let command = (db, &**engine.commands.get(command));
+    Feed::end_command(&mut engine.keyspace, command, args, engine.clock.now());
+}
+
+/// Returns the error of a refusal that is no redirection.
+fn refusal_error(engine: &Engine, refusal: Refusal, args: Args<'_>) -> CommandError {
+    match refusal.reason {
+        Reason::NotAppended => engine.append_only.write_error(),
+        _ => refusal.error(&engine.commands, args),
     }
 }
 

@@ -251,6 +251,9 @@ impl Engine {
     /// Takes the output of a session and appends it to the unwritten output in `into`. An empty buffer is swapped
     /// instead.
     pub fn take_output(&mut self, slot: Slot, into: &mut Outbox) {
+        if self.sessions.get(slot).is_replica {
+            self.deliver_propagated();
+        }
         let session = self.sessions.get_mut(slot);
         if session.is_replica && !self.replication.feed_lacked(session, &self.memory.stream) {
             self.cut_off(slot);

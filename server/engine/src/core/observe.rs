@@ -8,7 +8,6 @@ use crate::clock::EngineClock;
 use crate::config::Config;
 use crate::latency::Event;
 use crate::monitors;
-use crate::propagation::Feed;
 use crate::spec::{Args, CommandId, CommandTable, Flags, Spec};
 use crate::waits::{Blocked, Waits};
 use lockwheel_resp::allocation;
@@ -125,17 +124,15 @@ impl Engine {
         (call, command, args): (Call<'_>, CommandId, Args<'_>),
         end: CallEnd,
     ) {
-        let is_shown = match end {
-            CallEnd::Done { took_ns } => self.observers.are_shown(took_ns),
-            CallEnd::Waits { .. } => true,
-        };
-        if is_shown {
-            show_call(self, (call, command, args), end);
+        self.call_observer().ended(call, command, args, end);
+        let spec = self.commands.get(command).spec;
+        // Other commands are not shown, or are shown before the commands that they call.
+        let is_shown = !spec.flags.intersects(Flags::of(&[Flags::SKIP_MONITOR, Flags::ADMIN]));
+        if is_shown && !self.observers.monitors().is_empty() {
+            self.show_monitors(call, spec, args);
         }
-        // A change makes propagation due, so a command that only reads costs nothing more.
-        if self.observers.propagates && self.keyspace.is_propagation_due() {
-            let command = (call.db, &**self.commands.get(command));
-            Feed::end_command(&mut self.keyspace, command, args, self.clock.now());
+        if self.observers.remembers_keys {
+            self.remember_keys(call, command, args);
         }
     }
 
@@ -161,21 +158,6 @@ impl Engine {
                 slots.into_iter().for_each(|slot| self.cut_off(slot));
             }
         }
-    }
-}
-
-/// Reports a call to all observers but the propagation of changes.
-#[cold]
-fn show_call(engine: &mut Engine, (call, command, args): (Call<'_>, CommandId, Args<'_>), end: CallEnd) {
-    engine.call_observer().ended(call, command, args, end);
-    let spec = engine.commands.get(command).spec;
-    // Other commands are not shown, or are shown before the commands that they call.
-    let is_shown = !spec.flags.intersects(Flags::of(&[Flags::SKIP_MONITOR, Flags::ADMIN]));
-    if is_shown && !engine.observers.monitors().is_empty() {
-        engine.show_monitors(call, spec, args);
-    }
-    if engine.observers.remembers_keys {
-        engine.remember_keys(call, command, args);
     }
 }
 

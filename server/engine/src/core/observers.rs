@@ -25,14 +25,10 @@ pub(crate) struct Observers {
     monitors: Monitors,
     /// The duration in nanoseconds from which an observer wants details of a call: a single test for all observers.
     details_from_ns: u64,
-    /// The same without the propagation of changes.
-    shown_from_ns: u64,
     /// Whether clients wait for calls.
     awaits_calls: bool,
     /// Whether clients want the keys that they read to be tracked.
     pub(super) remembers_keys: bool,
-    /// Whether commands that change keys are propagated.
-    pub(super) propagates: bool,
     /// The log of requests denied to users.
     pub(crate) acl_log: AclLog,
 }
@@ -47,10 +43,8 @@ impl Observers {
             latency: Latency::new(config.latency_monitor_threshold),
             monitors: Monitors::default(),
             details_from_ns: 0,
-            shown_from_ns: 0,
             awaits_calls: false,
             remembers_keys: false,
-            propagates: false,
             acl_log: AclLog::default(),
         };
         observers.configure(config);
@@ -70,8 +64,8 @@ impl Observers {
     /// Resets the observers, except the monitors. `clients` is the initial number of received connections.
     pub(crate) fn reset(&mut self, config: &Config, clients: u64) {
         let monitors = std::mem::take(&mut self.monitors);
-        let Observers { remembers_keys, propagates, awaits_calls, .. } = *self;
-        *self = Observers { monitors, remembers_keys, propagates, awaits_calls, ..Observers::new(config) };
+        let Observers { remembers_keys, awaits_calls, .. } = *self;
+        *self = Observers { monitors, remembers_keys, awaits_calls, ..Observers::new(config) };
         self.stats.connections_received = clients;
         self.note_wishes();
     }
@@ -136,12 +130,6 @@ impl Observers {
         self.note_wishes();
     }
 
-    /// Sets whether commands that change keys are propagated.
-    pub(super) fn propagate(&mut self, is_wanted: bool) {
-        self.propagates = is_wanted;
-        self.note_wishes();
-    }
-
     /// Sets whether clients wait for calls.
     pub(super) fn await_calls(&mut self, is_awaited: bool) {
         if self.awaits_calls != is_awaited {
@@ -154,8 +142,7 @@ impl Observers {
         let keeps_calls = self.awaits_calls || !self.stats.key_calls.is_empty();
         let is_all_shown = keeps_calls || !self.monitors.is_empty() || self.remembers_keys;
         let from_ns = self.slow_log.threshold_ns().min(self.latency.threshold_ns());
-        self.shown_from_ns = if is_all_shown { 0 } else { from_ns };
-        self.details_from_ns = if self.propagates { 0 } else { self.shown_from_ns };
+        self.details_from_ns = if is_all_shown { 0 } else { from_ns };
     }
 
     /// Counts a call that has ended, or has begun to wait, after this number of nanoseconds.
@@ -168,11 +155,5 @@ impl Observers {
     #[inline]
     pub(crate) fn want_more(&self, took_ns: u64) -> bool {
         took_ns >= self.details_from_ns
-    }
-
-    /// Whether an observer wants details of such a call even if it changes nothing.
-    #[inline]
-    pub(super) fn are_shown(&self, took_ns: u64) -> bool {
-        took_ns >= self.shown_from_ns
     }
 }

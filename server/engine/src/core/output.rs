@@ -46,6 +46,7 @@ impl Engine {
         {
             return output;
         }
+        self.deliver_propagated();
         if self.hooks.has(Hook::Broadcast) {
             self.broadcast_changes();
         }

@@ -24,6 +24,7 @@ impl Engine {
         reply: &mut dyn Reply,
         waits: &mut Option<Box<Wait<Retry>>>,
     ) -> Outcome {
+        self.deliver_propagated();
         match handler {
             PartHandler::Pauses(run) => {
                 let rule = self.timeout_rule();

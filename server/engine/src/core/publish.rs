@@ -6,9 +6,9 @@ use super::faults::ActedOn;
 use crate::clients::{Message, Slot, Subscriptions};
 use crate::propagation::Receivers;
 use crate::pubsub::{Audience, SERVER_CHANNELS};
-use crate::replication::ReplicationControl;
 use crate::spec::{Args, Outcome};
 use lockwheel_resp::Reply;
+use lockwheel_store::keyspace::Listeners;
 use std::num::NonZeroU64;
 
 impl Engine {
@@ -111,10 +111,12 @@ impl Engine {
     /// Updates whether messages may have receivers: here, at a replica or at another cluster node.
     pub(super) fn note_audience(&mut self) {
         let feeds_replicas = self.replication().feeds_replicas();
-        let has_own_writes = ReplicationControl::has_own_writes(self.following.is_some(), &self.config);
-        self.observers.propagate(feeds_replicas || (self.append_only.is_appending() && has_own_writes));
-        let is_passed_on = self.config.cluster.enabled || feeds_replicas;
-        let is_heard = is_passed_on || self.pubsub.has_audience() || self.pubsub.shards() > 0;
-        self.keyspace.set_audience(is_heard, self.pubsub.has_prefix(SERVER_CHANNELS));
+        let is_heard = self.config.cluster.enabled || self.pubsub.has_audience() || self.pubsub.shards() > 0;
+        let listeners = match (is_heard, feeds_replicas) {
+            (true, _) => Listeners::Any,
+            (false, true) => Listeners::Propagated,
+            (false, false) => Listeners::None,
+        };
+        self.keyspace.set_audience(listeners, self.pubsub.has_prefix(SERVER_CHANNELS));
     }
 }

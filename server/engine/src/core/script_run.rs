@@ -249,7 +249,7 @@ impl Host for ScriptHost<'_> {
         if is_cause {
             self.engine.rule_judge().begin_inner_cause(self.call.slot, id, args);
         }
-        if self.engine.observers.propagates {
+        if self.engine.keyspace.is_propagation_due() {
             let now = self.engine.clock.now();
             Feed::begin_command(&mut self.engine.keyspace, self.engine.commands.get(id), now);
         }

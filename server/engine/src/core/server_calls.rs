@@ -30,6 +30,7 @@ impl Engine {
         reply: &mut dyn Reply,
         waits: &mut Option<Box<Wait<Retry>>>,
     ) -> Outcome {
+        self.deliver_propagated();
         match *handler {
             ServerHandler::Info(write) => {
                 self.look_at_memory();

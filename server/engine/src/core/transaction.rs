@@ -110,7 +110,7 @@ fn run_queued(
         Ok(()) if let Some(error) = engine.error_for_queued(slot, command, args) => reply.error(&error),
         Ok(()) => {
             let began_ns = engine.clock().reading_ns();
-            if engine.observers.propagates {
+            if engine.keyspace.is_propagation_due() {
                 Feed::begin_command(&mut engine.keyspace, engine.commands.get(command), engine.clock.now());
             }
             drop(engine.run(call, command, args, reply));

@@ -1,7 +1,7 @@
 //! Clients that wait for a lock as Redisson does: by subscriptions to the lock's channels. In a cluster these include
 //! the channels of the lock's slot.
 
-use super::redisson::{Channels, LOCK_CHANNELS};
+use super::redisson::{Channels, LOCK_CHANNELS, RelatedName};
 use crate::pubsub::PubSub;
 use lockwheel_store::keyspace::glob;
 use std::collections::BTreeSet;
@@ -85,7 +85,7 @@ impl<'a> LockChannels<'a> {
 
     /// Returns the clients that listen to a channel that names no owner.
     fn by_channel<'b>(&'b self, pubsub: &'b PubSub) -> impl Iterator<Item = ChannelWaiter> {
-        let channels = self.names.all.iter().map(Vec::as_slice);
+        let channels = self.names.all.iter().map(RelatedName::as_slice);
         let listening = channels
             .flat_map(|channel| pubsub.listening_to(channel).chain(pubsub.listening_to_shard(channel)));
         listening.map(unnamed)
@@ -94,7 +94,7 @@ impl<'a> LockChannels<'a> {
     /// Returns the channels that a pattern may match.
     fn heard(&self) -> impl Iterator<Item = &[u8]> {
         let owners = self.of_owners.iter().map(|(channel, _)| *channel);
-        self.names.all.iter().map(Vec::as_slice).chain([&*self.names.fair]).chain(owners)
+        self.names.all.iter().map(RelatedName::as_slice).chain([&*self.names.fair]).chain(owners)
     }
 
     /// Returns the clients with a pattern that matches a channel. O(patterns x channels).

@@ -7,27 +7,33 @@ use lockwheel_store::values::Value;
 /// Notifies Redisson's waiters that a plain lock is free. For a fair lock, only the first waiter in the queue is
 /// notified.
 pub(super) fn notify_plain(tx: &mut Tx<'_>, key: &[u8]) {
-    if tx.has_audience() && !notify_head(tx, key) {
-        tx.publish(redisson::lock_channel(key), UNLOCK_MESSAGE);
+    if tx.has_audience() {
+        let (queue, channel) = redisson::queue_and_channel(key);
+        if !notify_head_of(tx, key, &queue) {
+            tx.publish(&channel(), UNLOCK_MESSAGE);
+        }
     }
 }
 
 /// Notifies the first waiter in the queue of a fair lock. Returns whether there is one.
 pub(super) fn notify_head(tx: &mut Tx<'_>, key: &[u8]) -> bool {
-    let channel = match tx.peek(&redisson::queue_key(key)) {
+    notify_head_of(tx, key, &redisson::queue_key(key))
+}
+
+fn notify_head_of(tx: &mut Tx<'_>, key: &[u8], queue: &[u8]) -> bool {
+    let channel = match tx.peek(queue) {
         Some(Value::List(queue)) => queue.get(0).map(|head| redisson::waiter_channel(key, head)),
         _ => None,
     };
-    let is_there = channel.is_some();
-    if let Some(channel) = channel.filter(|_| tx.has_audience()) {
+    if let Some(channel) = &channel {
         tx.publish(channel, UNLOCK_MESSAGE);
     }
-    is_there
+    channel.is_some()
 }
 
 /// Notifies Redisson's waiters that a read-write lock can be taken or read.
 pub(super) fn notify_read_write(tx: &mut Tx<'_>, key: &[u8], message: &[u8]) {
     if tx.has_audience() {
-        tx.publish(redisson::read_write_channel(key), message);
+        tx.publish(&redisson::read_write_channel(key), message);
     }
 }

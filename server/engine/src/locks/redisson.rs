@@ -5,6 +5,13 @@
 use super::snapshot::{LockLayout, LockMode};
 use lockwheel_store::keyspace::is_thread;
 use lockwheel_store::values::{Hash, Value};
+use smallvec::SmallVec;
+
+/// The name of a key or channel that belongs to a lock. It is short in most cases, and then takes no memory beside.
+pub(super) type RelatedName = SmallVec<[u8; SHORT_NAME]>;
+
+/// The maximum length of a short name, in bytes.
+const SHORT_NAME: usize = 96;
 
 /// The field that marks the hash of a read-write lock, which is not an owner.
 pub(super) const MODE_FIELD: &[u8] = b"mode";
@@ -145,32 +152,57 @@ pub(super) fn kind(value: &Value) -> (LockMode, LockLayout) {
 /// Returns a key's name as it appears in the names of related keys and channels: in braces, unless it has braces of its
 /// own.
 fn braced(key: &[u8]) -> Vec<u8> {
-    of_key(b"", key)
+    of_key(b"", key).into_vec()
 }
 
 /// Returns the name of a channel or key that belongs to a key: a prefix, and the key's name as [`braced`].
-fn of_key(prefix: &[u8], key: &[u8]) -> Vec<u8> {
-    if key.contains(&b'{') { [prefix, key].concat() } else { [prefix, b"{", key, b"}"].concat() }
+fn of_key(prefix: &[u8], key: &[u8]) -> RelatedName {
+    of_tagged(prefix, key, key.contains(&b'{'))
+}
+
+/// Returns the same, for a key that has braces of its own or not.
+fn of_tagged(prefix: &[u8], key: &[u8], has_braces: bool) -> RelatedName {
+    if prefix.len() + key.len() + 2 > SHORT_NAME {
+        let name = if has_braces { [prefix, key].concat() } else { [prefix, b"{", key, b"}"].concat() };
+        return name.into();
+    }
+    let mut name = [0; SHORT_NAME];
+    let (start, rest) = name.split_at_mut(prefix.len());
+    start.copy_from_slice(prefix);
+    if has_braces {
+        rest[..key.len()].copy_from_slice(key);
+        return RelatedName::from_buf_and_len(name, prefix.len() + key.len());
+    }
+    rest[0] = b'{';
+    rest[1..=key.len()].copy_from_slice(key);
+    rest[key.len() + 1] = b'}';
+    RelatedName::from_buf_and_len(name, prefix.len() + key.len() + 2)
+}
+
+/// Returns the key of the list of a fair lock's waiters, and a function for the channel of a plain lock's waiters.
+pub(super) fn queue_and_channel(key: &[u8]) -> (RelatedName, impl FnOnce() -> RelatedName) {
+    let has_braces = key.contains(&b'{');
+    (of_tagged(QUEUE, key, has_braces), move || of_tagged(CHANNEL, key, has_braces))
 }
 
 /// Returns the channel of waiters for a plain lock.
-pub(super) fn lock_channel(key: &[u8]) -> Vec<u8> {
+pub(super) fn lock_channel(key: &[u8]) -> RelatedName {
     of_key(CHANNEL, key)
 }
 
 /// Returns the channel of waiters for a read-write lock.
-pub(super) fn read_write_channel(key: &[u8]) -> Vec<u8> {
+pub(super) fn read_write_channel(key: &[u8]) -> RelatedName {
     of_key(READ_WRITE_CHANNEL, key)
 }
 
 /// Returns the channel of waiters for a semaphore.
-pub(super) fn semaphore_channel(key: &[u8]) -> Vec<u8> {
+pub(super) fn semaphore_channel(key: &[u8]) -> RelatedName {
     of_key(SEMAPHORE_CHANNEL, key)
 }
 
 /// Returns the channel of waiters for a latch. The key is always in braces.
-pub(super) fn latch_channel(key: &[u8]) -> Vec<u8> {
-    [LATCH_CHANNEL, key, b"}"].concat()
+pub(super) fn latch_channel(key: &[u8]) -> RelatedName {
+    RelatedName::from_vec([LATCH_CHANNEL, key, b"}"].concat())
 }
 
 /// Returns the field of an owner's write lock.
@@ -179,12 +211,12 @@ pub(super) fn write_field(owner: &[u8]) -> Vec<u8> {
 }
 
 /// Returns the key of the counter that gives a fenced lock its tokens.
-pub(super) fn token_key(key: &[u8]) -> Vec<u8> {
+pub(super) fn token_key(key: &[u8]) -> RelatedName {
     of_key(TOKEN, key)
 }
 
 /// Returns the key of the list of a fair lock's waiters.
-pub(super) fn queue_key(key: &[u8]) -> Vec<u8> {
+pub(super) fn queue_key(key: &[u8]) -> RelatedName {
     of_key(QUEUE, key)
 }
 
@@ -228,13 +260,16 @@ fn of_client(key: Vec<u8>, client: Option<&[u8]>) -> Vec<u8> {
 }
 
 /// Returns the key of the sorted set of a fair lock's waiters, with the instants at which they give up.
-pub(super) fn queue_timeouts_key(key: &[u8]) -> Vec<u8> {
+pub(super) fn queue_timeouts_key(key: &[u8]) -> RelatedName {
     of_key(QUEUE_TIMEOUTS, key)
 }
 
 /// Returns the channel of one waiter for a fair lock.
-pub(super) fn waiter_channel(key: &[u8], owner: &[u8]) -> Vec<u8> {
-    [&*lock_channel(key), b":", owner].concat()
+pub(super) fn waiter_channel(key: &[u8], owner: &[u8]) -> RelatedName {
+    let mut name = lock_channel(key);
+    name.push(b':');
+    name.extend_from_slice(owner);
+    name
 }
 
 /// Returns the lock to which a list of waiters belongs, if the key is one.
@@ -270,7 +305,7 @@ pub(crate) fn lock_of_channel(channel: &[u8]) -> Option<(&[u8], Option<&[u8]>)> 
 /// Returns the owner that waits for a fair lock, from its own channel.
 pub(crate) fn waiter_of_channel(channel: &[u8]) -> Option<&[u8]> {
     let (key, owner) = lock_of_channel(channel)?;
-    owner.filter(|owner| waiter_channel(key, owner) == channel)
+    owner.filter(|owner| *waiter_channel(key, owner) == *channel)
 }
 
 /// Returns a key's name from its form in the names of related keys and channels.
@@ -305,16 +340,16 @@ pub(super) fn listened_keys<'c>(channels: impl Iterator<Item = &'c [u8]>) -> Vec
 #[derive(Debug)]
 pub(crate) struct Channels {
     /// The channels of a lock, a read-write lock, a semaphore and a latch.
-    pub(crate) all: [Vec<u8>; 4],
+    pub(crate) all: [RelatedName; 4],
     /// The prefix of the channels of a fair lock. Each waiter has one, which ends with the waiter's name.
-    pub(crate) fair: Vec<u8>,
+    pub(crate) fair: RelatedName,
 }
 
 impl Channels {
     /// Returns the channels of a key.
     pub(crate) fn of(key: &[u8]) -> Self {
         let lock = lock_channel(key);
-        let fair = [&*lock, b":"].concat();
+        let fair = waiter_channel(key, b"");
         Channels { all: [lock, read_write_channel(key), semaphore_channel(key), latch_channel(key)], fair }
     }
 }
@@ -325,10 +360,10 @@ pub(super) fn wake_messages(
     key: &[u8],
     value: &Hash,
     queue: Option<&Value>,
-) -> impl Iterator<Item = (Vec<u8>, &'static [u8])> {
-    let Channels { all: [lock, read_write, ..], fair } = Channels::of(key);
+) -> impl Iterator<Item = (RelatedName, &'static [u8])> {
+    let Channels { all: [lock, read_write, ..], .. } = Channels::of(key);
     let head = match queue {
-        Some(Value::List(queue)) => queue.get(0).map(|owner| ([&*fair, owner].concat(), UNLOCK_MESSAGE)),
+        Some(Value::List(queue)) => queue.get(0).map(|owner| (waiter_channel(key, owner), UNLOCK_MESSAGE)),
         _ => None,
     };
     let mode = value.get(MODE_FIELD);
@@ -351,8 +386,10 @@ mod tests {
             let fair = [&*Channels::of(key).fair, owner].concat();
             assert_eq!(lock_of_channel(&fair), Some((key, Some(&owner[..]))));
             assert_eq!(waiter_of_channel(&fair), Some(&owner[..]));
-            let of_others = [lock_channel(key), [&*read_write_channel(key), b":", owner].concat()];
-            assert!(of_others.iter().all(|channel| waiter_of_channel(channel).is_none()));
+            let of_other = [&*read_write_channel(key), b":", owner].concat();
+            assert!(
+                [&*lock_channel(key), &of_other].iter().all(|channel| waiter_of_channel(channel).is_none())
+            );
         }
         assert_eq!((lock_of_queue(b"other"), lock_of_channel(b"news")), (None, None));
     }
@@ -361,7 +398,7 @@ mod tests {
     fn companion_keys_are_recognized_by_their_name() {
         let lease = read_lease_key(b"k", b"o:1", 2);
         let rates = [None, Some(&b"c"[..])].map(|client| rate_value_key(b"k", client));
-        for key in [&queue_key(b"k"), &lease, &rates[0], &rates[1]] {
+        for key in [&*queue_key(b"k"), &lease, &rates[0], &rates[1]] {
             assert_eq!(known_name(key), b"k");
         }
         for key in [&b"k"[..], b"k:value", b"{k}:values", b"{k}:permits", b"x{k}:value", b"", b"}:value"] {

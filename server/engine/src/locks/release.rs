@@ -12,7 +12,7 @@ use crate::spec::{
     errors, grammar, symbols,
 };
 use lockwheel_resp::{Reply, number};
-use lockwheel_store::keyspace::{Tx, events};
+use lockwheel_store::keyspace::{KeyRequest, Tx, events};
 use lockwheel_store::values::{Hash, IntText};
 
 pub(super) const NOT_HELD: CommandError = CommandError::text("NOTHELD this owner does not hold the lock");
@@ -113,7 +113,7 @@ pub(super) fn give_back_one(
 pub(super) fn leave(tx: &mut Tx<'_>, key: &[u8], held: &Held<'_>, left: i64) -> Result<(), CommandError> {
     if held.is_text {
         tx.delete(key);
-        tx.propagate_key(key, &[b"DEL", key]);
+        tx.propagate_key(key, &[KeyRequest::Remove]);
     } else if held.has_mode {
         read_write::release(tx, key, held, left)?;
     } else if left == 0 {
@@ -122,7 +122,7 @@ pub(super) fn leave(tx: &mut Tx<'_>, key: &[u8], held: &Held<'_>, left: i64) -> 
         let count = IntText::new(left);
         edit.value.set(held.field, &count, edit.encodings);
         tx.changed(key, events::HINCRBY);
-        tx.propagate_key(key, &[b"HSET", key, held.field, &count]);
+        tx.propagate_key(key, &[KeyRequest::SetField(held.field, &count)]);
         records::released_partly(tx, key, held.field, left);
     }
     Ok(())
@@ -191,7 +191,7 @@ fn give_back(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) -> Result<(), CommandErr
     if edit.value.len() == 1 {
         tx.discard(key);
         tx.changed_as_known(key, events::DEL);
-        tx.propagate_key(key, &[b"DEL", key]);
+        tx.propagate_key(key, &[KeyRequest::Remove]);
         channels::notify_plain(tx, key);
         return Ok(());
     }
@@ -201,7 +201,7 @@ fn give_back(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) -> Result<(), CommandErr
         edit.value.remove(owner);
     }
     tx.changed(key, events::HDEL);
-    tx.propagate_key(key, &[b"HDEL", key, owner]);
+    tx.propagate_key(key, &[KeyRequest::RemoveField(owner)]);
     Ok(())
 }
 

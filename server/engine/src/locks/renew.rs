@@ -14,7 +14,7 @@ use crate::spec::{
     grammar, symbols,
 };
 use lockwheel_resp::Reply;
-use lockwheel_store::keyspace::{EventValue, Tx, events};
+use lockwheel_store::keyspace::{EventValue, KeyRequest, Tx, events};
 
 const RENEW: &CommandGrammar =
     grammar!("numkeys key [key ...] owner (EX seconds:1.. | PX milliseconds:1..) [GT] [TOKEN token]");
@@ -107,7 +107,7 @@ fn set(
         Lease::Key => {
             tx.set_deadline(key, deadline);
             tx.changed(key, events::EXPIRE);
-            tx.propagate_deadline(key, deadline);
+            tx.propagate_key(key, &[KeyRequest::ExpireAt(deadline)]);
             Ok(true)
         }
     }

@@ -4,7 +4,10 @@ use super::touched::{Touch, Touched};
 use super::unit::{Receivers, Unit};
 use super::values::{is_newer_words, is_of_fields};
 use crate::spec::{Args, Command};
-use lockwheel_store::keyspace::{Change, Context, Event, Interests, Keyspace, Subscriber, What, events};
+use lockwheel_store::keyspace::{
+    Change, Context, Event, Interests, KeyRequest, Keyspace, Propagated, PropagatedForm, Subscriber, What,
+    events,
+};
 use lockwheel_store::time::Now;
 use std::num::NonZeroU64;
 
@@ -48,7 +51,7 @@ pub(crate) struct Collected {
     /// The changes of commands without a request, and those that the engine itself has made. The values go out before
     /// the next command with a request, so that many such commands on a key send its value once.
     pending: Touched,
-    /// The messages of the engine itself, which come behind the changes that they tell of.
+    /// The messages of the engine itself that come behind the values of keys.
     messages: Unit,
     /// Whether the running command has reported the requests that have its effect.
     is_propagated: bool,
@@ -57,44 +60,45 @@ pub(crate) struct Collected {
 }
 
 impl Feed {
-    /// Takes the requests of a command, script or transaction that has ended. `None`: none are collected.
-    pub(crate) fn take_from(keyspace: &mut Keyspace, now: Now) -> Option<Unit> {
-        let mut feed = keyspace.subscriber_itself::<Feed>()?;
+    /// Ends a command, script or transaction, and passes its requests to `propagate`, if any are collected. Returns what
+    /// that returns.
+    #[inline]
+    pub(crate) fn end_unit<T>(
+        keyspace: &mut Keyspace,
+        now: Now,
+        propagate: impl FnOnce(&Unit) -> T,
+    ) -> Option<T> {
+        let mut feed = keyspace.propagator::<Feed>()?;
         if feed.changes.has_touched() {
             Feed::flush(keyspace, now);
-            feed = keyspace.subscriber_itself::<Feed>()?;
+            feed = keyspace.propagator::<Feed>()?;
         }
+        let Collected { unit, messages, limit, is_propagated, .. } = &mut feed.changes;
         // A script or command that has panicked may have left these.
-        (feed.changes.limit, feed.changes.is_propagated) = (None, false);
-        let mut unit = std::mem::take(&mut feed.changes.unit);
-        unit.append(&mut feed.changes.messages);
-        Some(unit)
-    }
-
-    /// Gives a unit that was taken back, so that the next one has its memory.
-    pub(crate) fn recycle(keyspace: &mut Keyspace, mut unit: Unit) {
-        let feed = keyspace.subscriber_itself::<Feed>().filter(|feed| feed.changes.unit.is_empty());
-        if let Some(feed) = feed {
-            unit.clear();
-            feed.changes.unit = unit;
+        (*limit, *is_propagated) = (None, false);
+        if !messages.is_empty() {
+            unit.append(messages);
         }
+        let done = propagate(unit);
+        unit.clear();
+        Some(done)
     }
 
     /// Takes out the collected changes, if any are collected, so that later ones can be dropped.
     pub(crate) fn set_aside(keyspace: &mut Keyspace) -> Option<Collected> {
-        keyspace.subscriber_itself::<Feed>().map(|feed| std::mem::take(&mut feed.changes))
+        keyspace.propagator::<Feed>().map(|feed| std::mem::take(&mut feed.changes))
     }
 
     /// Puts collected changes back and drops those since then, which are not propagated.
     pub(crate) fn put_back(keyspace: &mut Keyspace, before: Option<Collected>) {
-        if let Some((feed, before)) = keyspace.subscriber_itself::<Feed>().zip(before) {
+        if let Some((feed, before)) = keyspace.propagator::<Feed>().zip(before) {
             feed.changes = before;
         }
     }
 
     /// Starts collecting the changes of a keyspace, in a form, or stops (`None`).
     pub(crate) fn turn(keyspace: &mut Keyspace, rules: Option<FeedRules>) {
-        match keyspace.subscriber_itself::<Feed>() {
+        match keyspace.propagator::<Feed>() {
             Some(feed) if feed.rules == rules => return,
             Some(feed) if feed.rules.is_some() && rules.is_some() => return feed.rules = rules,
             Some(feed) => *feed = Feed { rules, ..Feed::default() },
@@ -106,7 +110,7 @@ impl Feed {
 
     /// Limits the changes of the running script to these receivers. `None`: all receivers.
     pub(crate) fn limit(keyspace: &mut Keyspace, receivers: Option<Receivers>) {
-        if let Some(feed) = keyspace.subscriber_itself::<Feed>() {
+        if let Some(feed) = keyspace.propagator::<Feed>() {
             let present = feed.rules.map_or(Receivers::ALL, |rules| rules.receivers);
             feed.changes.limit = receivers.map(|receivers| receivers.and(present));
         }
@@ -120,22 +124,20 @@ impl Feed {
         (words, receivers): (&[&[u8]], Receivers),
         session: Option<NonZeroU64>,
     ) {
-        let Some(feed) = keyspace.subscriber_itself::<Feed>().filter(|feed| feed.rules.is_some()) else {
-            return;
-        };
+        let Some(feed) = keyspace.propagator::<Feed>() else { return };
+        let Some(rules) = feed.rules else { return };
+        let receivers = receivers.and(rules.receivers);
         let changes = &mut feed.changes;
-        let was_empty = changes.is_empty();
         if session.is_some() {
             changes.is_propagated = true;
             changes.add_for(db, words, false, receivers);
             changes.unit.is_caused_by(session);
         } else {
-            changes.messages.add(db, words, receivers);
-            changes.messages.note_command();
+            let unit = changes.unit_for_message();
+            unit.add(db, words, receivers);
+            unit.note_command();
         }
-        if was_empty {
-            keyspace.set_propagation_due(true);
-        }
+        keyspace.request_propagated(session.is_some());
     }
 
     /// Prepares for a command of a script or transaction: if it has a request, the values that are pending go out
@@ -145,7 +147,7 @@ impl Feed {
         if !command.is_deterministic || !keyspace.is_propagation_due() {
             return;
         }
-        let Some(feed) = keyspace.subscriber_itself::<Feed>() else { return };
+        let Some(feed) = keyspace.propagator::<Feed>() else { return };
         // A command that has unwound may have left this.
         feed.changes.is_propagated = false;
         if feed.changes.has_touched() {
@@ -161,7 +163,8 @@ impl Feed {
         args: Args<'_>,
         now: Now,
     ) {
-        let Some(feed) = keyspace.subscriber_itself::<Feed>() else { return };
+        keyspace.set_command_propagated();
+        let Some(feed) = keyspace.propagator::<Feed>() else { return };
         let rules = feed.rules;
         let changes = &mut feed.changes;
         if std::mem::take(&mut changes.is_propagated) {
@@ -175,7 +178,7 @@ impl Feed {
         let is_newer = command.is_deterministic && is_newer_words(words);
         if command.is_deterministic && !(is_newer && rules.is_some_and(|rules| rules.excludes_newer(words))) {
             changes.touched.clear();
-            changes.add_for(db, words, false, Receivers::ALL);
+            changes.add_for(db, words, false, rules.map_or(Receivers::ALL, |rules| rules.receivers));
             if is_newer {
                 changes.unit.note_newer_form();
             }
@@ -188,7 +191,7 @@ impl Feed {
 
     /// Adds the values of all keys that have changed without a request. O(values).
     fn flush(keyspace: &mut Keyspace, now: Now) {
-        let Some(feed) = keyspace.subscriber_itself::<Feed>() else { return };
+        let Some(feed) = keyspace.propagator::<Feed>() else { return };
         // A command that has unwound may have left this.
         feed.changes.is_propagated = false;
         if !feed.changes.has_touched() {
@@ -211,10 +214,6 @@ impl Feed {
 }
 
 impl Collected {
-    fn is_empty(&self) -> bool {
-        self.unit.is_empty() && self.messages.is_empty() && !self.has_touched()
-    }
-
     /// Whether keys have changed without a request so far.
     fn has_touched(&self) -> bool {
         !self.touched.is_empty() || !self.pending.is_empty()
@@ -222,14 +221,23 @@ impl Collected {
 
     /// Adds a request of the running command, or of the engine itself (`is_own`).
     fn add_for(&mut self, db: usize, words: &[&[u8]], is_own: bool, wanted: Receivers) {
-        let limit = self.limit.filter(|_| !is_own).unwrap_or(Receivers::ALL);
-        let receivers = limit.and(wanted);
+        let receivers = match self.limit {
+            Some(limit) if !is_own => limit.and(wanted),
+            _ => wanted,
+        };
         if receivers.are_any() {
             self.unit.add(db, words, receivers);
         }
         if !is_own {
             self.unit.note_command();
         }
+    }
+
+    /// Returns the unit for a message of the engine itself, behind all changes so far.
+    #[inline]
+    fn unit_for_message(&mut self) -> &mut Unit {
+        let is_next = self.messages.is_empty() && !self.has_touched();
+        if is_next { &mut self.unit } else { &mut self.messages }
     }
 
     fn touched_by(&mut self, is_own: bool) -> &mut Touched {
@@ -262,8 +270,8 @@ impl Collected {
             self.pending.forget_last(db, key);
         }
         let replicas = !(rules.for_7_0 && is_of_fields);
-        let receivers = Receivers { replicas, ..Receivers::ALL };
-        if !words.is_empty() && receivers.and(rules.receivers).are_any() {
+        let receivers = Receivers { replicas, ..Receivers::ALL }.and(rules.receivers);
+        if !words.is_empty() && receivers.are_any() {
             self.add_for(db, words, is_own, receivers);
             if is_newer && receivers.replicas {
                 self.unit.note_newer_form();
@@ -271,12 +279,15 @@ impl Collected {
         }
     }
 
-    /// Adds a request in place of the value of a key that the running command has changed. If the value of another key
+    /// Adds requests in place of the value of a key that the running command has changed. If the value of another key
     /// is to be propagated before, so is that of this key.
-    fn key_propagated(&mut self, change: &Change<'_>, words: &[&[u8]], is_own: bool) {
-        if !is_own && self.pending.is_empty() && self.touched.is_only_of(change.db, change.key) {
+    fn key_propagated(&mut self, (db, key): (usize, &[u8]), requests: &[KeyRequest<'_>], present: Receivers) {
+        if self.pending.is_empty() && self.touched.is_only_of(db, key) {
             self.touched.clear();
-            self.add_for(change.db, words, false, Receivers::ALL);
+            let receivers = self.limit.map_or(present, |limit| limit.and(present));
+            self.unit.add_of_key((db, key), requests, receivers);
+        } else if !self.touched.add_key(db, key) {
+            self.unit.lose();
         }
     }
 
@@ -295,21 +306,43 @@ fn is_removal(event: Event) -> bool {
 impl Subscriber for Feed {
     fn interests(&self) -> Interests {
         match self.rules {
-            Some(_) => Interests::EVERY_CHANGE.with(Interests::QUIET).with(Interests::PROPAGATION),
+            Some(_) => Interests::KEYS.with(Interests::QUIET).with(Interests::PROPAGATION),
             None => Interests::NONE,
         }
     }
 
+    fn is_propagator(&self) -> bool {
+        true
+    }
+
+    fn propagated(&mut self, what: &Propagated<'_>) -> bool {
+        let Some(rules) = self.rules else { return false };
+        let changes = &mut self.changes;
+        match what.form {
+            PropagatedForm::Request(words) => {
+                changes.propagated(what.db, words, what.actor.command.is_empty(), rules);
+            }
+            PropagatedForm::OfKey(key, requests) => {
+                changes.key_propagated((what.db, key), requests, rules.receivers);
+            }
+            PropagatedForm::Message(channel, message) => {
+                let receivers = Receivers::REPLICAS.and(rules.receivers);
+                changes.unit_for_message().add_message(channel, message, receivers);
+            }
+        }
+        changes.unit.is_caused_by(what.actor.session);
+        changes.is_propagated || !changes.touched.is_empty()
+    }
+
     fn changed(&mut self, change: &Change<'_>, context: &mut Context<'_>) {
-        let Some(rules) = self.rules else { return };
+        if self.rules.is_none() {
+            return;
+        }
         let is_own = change.actor.command.is_empty();
         let changes = &mut self.changes;
-        let was_empty = changes.is_empty();
         match change.what {
             What::Changed { event } => changes.key_changed(change, *event, is_own),
             What::ChangedQuietly => changes.key_changed(change, None, is_own),
-            What::Propagated { words } => changes.propagated(change.db, words, is_own, rules),
-            What::KeyPropagated { words } => changes.key_propagated(change, words, is_own),
             What::Flushed(flushed) if flushed.is_rest => {
                 changes.structure_changed(Touch::AllFlushed, is_own);
             }
@@ -320,8 +353,6 @@ impl Subscriber for Feed {
             _ => return,
         }
         changes.unit.is_caused_by(change.actor.session);
-        if was_empty && (!changes.is_empty() || changes.is_propagated) {
-            context.set_propagation_due();
-        }
+        context.set_propagation_due();
     }
 }

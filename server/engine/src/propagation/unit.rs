@@ -1,7 +1,13 @@
 //! The requests of a command, script or transaction.
 
-use lockwheel_resp::{allocation, max_request_len, write_request};
+use lockwheel_resp::{allocation, max_request_len, write_arguments, write_request};
+use lockwheel_store::keyspace::KeyRequest;
+use lockwheel_store::values::IntText;
+use smallvec::SmallVec;
 use std::num::NonZeroU64;
+
+/// The maximum number of bytes of a request with a short name, beside its other words.
+const MAX_AROUND: usize = 128;
 
 /// The maximum number of bytes of a SELECT.
 const SELECT_BYTES: usize = 64;
@@ -39,7 +45,7 @@ impl Receivers {
 }
 
 /// Successive requests of a unit for one database and the same receivers.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Run {
     db: usize,
     /// The end of its bytes, which begin where those of the run before end.
@@ -50,12 +56,13 @@ struct Run {
 /// The requests of a command, script or transaction, encoded and in order.
 #[derive(Debug, Default)]
 pub(crate) struct Unit {
+    /// MULTI and the requests, unless there are none.
     bytes: Vec<u8>,
-    runs: Vec<Run>,
+    runs: SmallVec<[Run; 1]>,
     /// The number of requests.
     requests: usize,
-    /// The sessions that have caused the requests.
-    by: Vec<u64>,
+    /// The sessions that have caused the requests. Most units have one.
+    by: SmallVec<[u64; 2]>,
     /// Whether a request found no memory, so that the unit cannot be sent.
     is_incomplete: bool,
     /// Whether a request has a form that Redis 7.0 lacks.
@@ -101,8 +108,18 @@ impl Unit {
     ) -> Option<usize> {
         // As in Redis, keys that expire together are no transaction.
         let is_transaction = self.requests > 1 && self.has_commands;
-        allocation::reserve(stream, self.bytes.len() + MULTI.len() + EXEC.len() + SELECT_BYTES);
-        let (mut begin, mut has_any) = (0, false);
+        allocation::reserve(stream, self.bytes.len() + EXEC.len() + SELECT_BYTES);
+        if let [run] = &*self.runs
+            && selected == Some(run.db)
+            && is_for(run.receivers)
+        {
+            stream.extend_from_slice(&self.bytes[if is_transaction { 0 } else { MULTI.len() }..]);
+            if is_transaction {
+                stream.extend_from_slice(EXEC);
+            }
+            return selected;
+        }
+        let (mut begin, mut has_any) = (MULTI.len(), false);
         for &Run { db, end, receivers } in &self.runs {
             let bytes = std::mem::replace(&mut begin, end)..end;
             if !is_for(receivers) {
@@ -114,24 +131,70 @@ impl Unit {
                 selected = Some(db);
             }
             if is_transaction && !has_any {
-                stream.extend_from_slice(MULTI);
+                allocation::append(stream, MULTI);
             }
             has_any = true;
             allocation::append(stream, &self.bytes[bytes]);
         }
         if is_transaction && has_any {
-            stream.extend_from_slice(EXEC);
+            allocation::append(stream, EXEC);
         }
         selected
     }
 
     /// Adds a request for a database.
     pub(super) fn add(&mut self, db: usize, words: &[&[u8]], receivers: Receivers) {
-        if allocation::try_reserve(&mut self.bytes, max_request_len(words)).is_err() {
-            return self.lose();
+        if self.make_room(max_request_len(words)) {
+            write_request(words, &mut self.bytes);
+            self.end_run(db, receivers, 1);
         }
-        write_request(words, &mut self.bytes);
-        self.requests += 1;
+    }
+
+    /// Adds a message to a channel. O(bytes).
+    pub(super) fn add_message(&mut self, channel: &[u8], message: &[u8], receivers: Receivers) {
+        self.has_commands = true;
+        if receivers.are_any() && self.make_room(MAX_AROUND + channel.len() + message.len()) {
+            self.bytes.extend_from_slice(b"*3\r\n$7\r\nPUBLISH");
+            write_arguments(&[channel, message], &mut self.bytes);
+            self.end_run(0, receivers, 1);
+        }
+    }
+
+    /// Makes room for requests of this length in bytes, after MULTI. Returns false if there is no memory.
+    #[inline]
+    fn make_room(&mut self, max: usize) -> bool {
+        if allocation::try_reserve(&mut self.bytes, MULTI.len() + max).is_err() {
+            self.lose();
+            return false;
+        }
+        if self.bytes.is_empty() {
+            self.bytes.extend_from_slice(MULTI);
+        }
+        true
+    }
+
+    /// Adds requests of a command that change one key. O(bytes).
+    pub(super) fn add_of_key(
+        &mut self,
+        (db, key): (usize, &[u8]),
+        requests: &[KeyRequest<'_>],
+        receivers: Receivers,
+    ) {
+        self.has_commands = true;
+        if !receivers.are_any() {
+            return;
+        }
+        let max = requests.iter().map(|request| max_key_request_len(key, request)).sum::<usize>();
+        if self.make_room(max) {
+            requests.iter().for_each(|request| write_key_request(key, request, &mut self.bytes));
+            self.end_run(db, receivers, requests.len());
+        }
+    }
+
+    /// Records that these requests end with the bytes so far.
+    #[inline]
+    fn end_run(&mut self, db: usize, receivers: Receivers, requests: usize) {
+        self.requests += requests;
         let end = self.bytes.len();
         match self.runs.last_mut() {
             Some(run) if run.db == db && run.receivers == receivers => run.end = end,
@@ -140,7 +203,7 @@ impl Unit {
     }
 
     fn add_run(&mut self, run: Run) {
-        match allocation::try_reserve(&mut self.runs, 1) {
+        match self.runs.try_reserve(1) {
             Ok(()) => self.runs.push(run),
             Err(_) => self.lose(),
         }
@@ -151,23 +214,26 @@ impl Unit {
         if other.is_empty() {
             return;
         }
-        let other = std::mem::take(other);
-        if allocation::try_reserve(&mut self.bytes, other.bytes.len()).is_err() {
+        if self.bytes.is_empty() {
+            std::mem::swap(&mut self.bytes, &mut other.bytes);
+            std::mem::swap(&mut self.runs, &mut other.runs);
+        } else if allocation::try_reserve(&mut self.bytes, other.bytes.len()).is_err() {
             return self.lose();
         }
-        let from = self.bytes.len();
-        self.bytes.extend_from_slice(&other.bytes);
-        other.runs.into_iter().for_each(|run| self.add_run(Run { end: from + run.end, ..run }));
+        let from = self.bytes.len() - MULTI.len();
+        self.bytes.extend_from_slice(other.bytes.get(MULTI.len()..).unwrap_or_default());
+        other.runs.iter().for_each(|run| self.add_run(Run { end: from + run.end, ..*run }));
         self.requests += other.requests;
         self.is_incomplete |= other.is_incomplete;
         self.has_commands |= other.has_commands;
+        other.clear();
     }
 
     /// Empties the unit and keeps its memory for the next one, unless it is much.
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         const MAX_KEPT: usize = 64 << 10;
         let Unit { bytes, runs, by, .. } = self;
-        if bytes.capacity() + runs.capacity() * size_of::<Run>() > MAX_KEPT {
+        if bytes.capacity() + runs.len() * size_of::<Run>() > MAX_KEPT {
             return *self = Unit::default();
         }
         bytes.clear();
@@ -194,9 +260,47 @@ impl Unit {
 
     /// Records a session as a cause. `None`: the engine itself is the cause.
     pub(super) fn is_caused_by(&mut self, session: Option<NonZeroU64>) {
-        let session = session.map_or(0, NonZeroU64::get);
-        if session != 0 && self.by.last() != Some(&session) && !self.by.contains(&session) {
-            self.by.push(session);
+        let Some(session) = session else { return };
+        if !self.by.contains(&session.get()) {
+            self.by.push(session.get());
+        }
+    }
+}
+
+/// Returns the maximum length of a request that changes a key, in bytes.
+#[inline]
+fn max_key_request_len(key: &[u8], request: &KeyRequest<'_>) -> usize {
+    let words = match request {
+        KeyRequest::SetField(field, value) => field.len() + value.len(),
+        KeyRequest::Set(word) | KeyRequest::RemoveField(word) => word.len(),
+        KeyRequest::Remove | KeyRequest::ExpireAt(_) => 0,
+    };
+    MAX_AROUND + key.len() + words
+}
+
+/// Appends a request that changes a key.
+#[inline]
+fn write_key_request(key: &[u8], request: &KeyRequest<'_>, out: &mut Vec<u8>) {
+    match *request {
+        KeyRequest::SetField(field, value) => {
+            out.extend_from_slice(b"*4\r\n$4\r\nHSET");
+            write_arguments(&[key, field, value], out);
+        }
+        KeyRequest::ExpireAt(deadline_ms) => {
+            out.extend_from_slice(b"*3\r\n$9\r\nPEXPIREAT");
+            write_arguments(&[key, &IntText::new(deadline_ms)], out);
+        }
+        KeyRequest::Set(value) => {
+            out.extend_from_slice(b"*3\r\n$3\r\nSET");
+            write_arguments(&[key, value], out);
+        }
+        KeyRequest::RemoveField(field) => {
+            out.extend_from_slice(b"*3\r\n$4\r\nHDEL");
+            write_arguments(&[key, field], out);
+        }
+        KeyRequest::Remove => {
+            out.extend_from_slice(b"*2\r\n$3\r\nDEL");
+            write_arguments(&[key], out);
         }
     }
 }
@@ -226,6 +330,24 @@ mod tests {
         unit.add(0, &[b"DEL", b"c"], Receivers::ALL);
         let expected = "SELECT 2 MULTI SET a 1 DEL b SELECT 0 DEL c EXEC";
         assert_eq!(written(&unit, Some(0)), (expected.to_owned(), Some(0)));
+    }
+
+    #[test]
+    fn requests_for_a_key_are_written_as_commands() {
+        let mut unit = Unit::default();
+        let requests = [
+            KeyRequest::SetField(b"owner", b"1"),
+            KeyRequest::ExpireAt(1_700_000_000_000),
+            KeyRequest::Set(b"value"),
+            KeyRequest::RemoveField(b"owner"),
+            KeyRequest::Remove,
+        ];
+        unit.add_of_key((0, b"k"), &requests, Receivers::ALL);
+        let expected = "MULTI HSET k owner 1 PEXPIREAT k 1700000000000 SET k value HDEL k owner DEL k EXEC";
+        assert_eq!(written(&unit, Some(0)), (expected.to_owned(), Some(0)));
+        let mut single = Unit::default();
+        single.add_of_key((0, b"k"), &requests[..1], Receivers::REPLICAS);
+        assert_eq!(written(&single, Some(0)), ("HSET k owner 1".to_owned(), Some(0)));
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 /// The last bytes of the stream, up to a limit. Offsets count the bytes of the stream from 1.
 #[derive(Debug)]
 pub(crate) struct Backlog {
+    /// The kept bytes, after some older ones whose memory has not been needed.
     bytes: VecDeque<u8>,
     limit: usize,
     /// The offset of the last byte of the stream, whether it is kept or not.
@@ -22,16 +23,26 @@ impl Backlog {
     pub(super) fn append(&mut self, bytes: &[u8]) {
         self.end += bytes.len() as i64;
         let kept = &bytes[bytes.len().saturating_sub(self.limit)..];
-        let excess = (self.bytes.len() + kept.len()).saturating_sub(self.limit);
-        if excess > 0 {
-            self.bytes.drain(..excess.min(self.bytes.len()));
-        }
-        if self.bytes.try_reserve(kept.len()).is_ok() {
+        if self.bytes.len() + kept.len() <= self.bytes.capacity() || self.make_room(kept.len()) {
             self.bytes.extend(kept);
         } else {
             // Without room, nothing is kept, and the next byte becomes the first one.
             self.bytes = VecDeque::new();
         }
+    }
+
+    /// Makes room for more bytes. The memory grows up to the limit and a part of it, so that the oldest bytes are dropped
+    /// many at a time. Returns false if there is no memory. O(bytes).
+    #[cold]
+    fn make_room(&mut self, more: usize) -> bool {
+        let excess = (self.bytes.len() + more).saturating_sub(self.limit);
+        self.bytes.drain(..excess.min(self.bytes.len()));
+        let (needed, capacity) = (self.bytes.len() + more, self.bytes.capacity());
+        if needed <= capacity {
+            return true;
+        }
+        let wanted = capacity.saturating_mul(2).min(self.limit + self.limit / 16).max(needed);
+        self.bytes.try_reserve_exact(wanted - self.bytes.len()).is_ok()
     }
 
     /// Changes the limit, in bytes. O(bytes).
@@ -44,7 +55,7 @@ impl Backlog {
 
     /// Returns the offset of the first kept byte; if none is kept, the offset of the next byte of the stream.
     pub(crate) fn first_offset(&self) -> i64 {
-        self.end + 1 - self.bytes.len() as i64
+        self.end + 1 - self.len() as i64
     }
 
     /// Returns the offset of the last byte of the stream.
@@ -54,7 +65,7 @@ impl Backlog {
 
     /// Returns the number of kept bytes.
     pub(crate) fn len(&self) -> usize {
-        self.bytes.len()
+        self.bytes.len().min(self.limit)
     }
 
     /// Returns the bytes of memory that the backlog takes.
@@ -66,6 +77,7 @@ impl Backlog {
     /// offset lies beyond the end.
     pub(super) fn since(&self, offset: i64) -> Option<(&[u8], &[u8])> {
         let skipped = usize::try_from(offset.checked_sub(self.first_offset())?).ok()?;
+        let skipped = skipped + self.bytes.len() - self.len();
         let (one, other) = self.bytes.as_slices();
         match skipped {
             skipped if skipped <= one.len() => Some((&one[skipped..], other)),

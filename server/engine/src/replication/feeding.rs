@@ -31,17 +31,30 @@ enum SendResult {
 }
 
 impl Replication {
-    /// Appends these bytes to the stream, and sends them to each replica that keeps up. A replica becomes slow if too
-    /// much of its output is unread, or if the bytes are many. It lacks the stream from here on until it has read its
-    /// earlier output. The stream is kept once for all slow replicas. Returns the effects on replicas, in order.
-    /// O(replicas that keep up), beside the bytes.
+    /// Appends these bytes to the stream and sends them, after the part that was appended before. Returns the effects
+    /// on replicas, in order.
     pub(crate) fn send(
         &mut self,
         bytes: &[u8],
         sessions: &mut Sessions,
         account: &BufferBytes,
     ) -> Vec<ReplicationEffect> {
+        let mut effects = self.deliver(sessions, account);
         self.append(bytes);
+        effects.append(&mut self.pass_on(bytes, sessions, account));
+        effects
+    }
+
+    /// Sends the end of the stream to each replica that keeps up. A replica becomes slow if too much of its output is
+    /// unread, or if the bytes are many. It lacks the stream from here on until it has read its earlier output. The
+    /// stream is kept once for all slow replicas. Returns the effects on replicas, in order. O(replicas that keep up),
+    /// beside the bytes.
+    pub(super) fn pass_on(
+        &mut self,
+        bytes: &[u8],
+        sessions: &mut Sessions,
+        account: &BufferBytes,
+    ) -> Vec<ReplicationEffect> {
         let mut effects = Vec::new();
         let fallen_behind = match self.replicas.len() > self.slow_replicas.len() {
             true => self.send_to_those_keeping_up(bytes, sessions, account, &mut effects),

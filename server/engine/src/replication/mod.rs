@@ -35,6 +35,7 @@ mod timer;
 mod transfer;
 mod view;
 mod written_keys;
+mod written_offsets;
 
 pub use control::ROLE_CHANGES;
 pub(crate) use control::ReplicationControl;

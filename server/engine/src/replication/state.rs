@@ -11,6 +11,7 @@ use super::replid::ReplicationId;
 use super::request::Acknowledgement;
 use super::slow_replicas::SlowReplicas;
 use super::snapshots::{SnapshotPlace, Snapshots};
+use super::written_offsets::WrittenOffsets;
 use crate::clients::Session;
 use crate::propagation::ReservedGrants;
 use lockwheel_resp::allocation;
@@ -51,7 +52,7 @@ pub(crate) struct Replication {
     pub(super) offset: i64,
     /// The offset of the last change of data in the stream. The rest only asks for offsets and the like.
     pub(super) changed_at: i64,
-    backlog: Option<Backlog>,
+    pub(super) backlog: Option<Backlog>,
     /// The chunks of the stream that new replicas share.
     chunks: Chunks,
     /// The facts that clients have announced as replicas, by session.
@@ -70,8 +71,8 @@ pub(crate) struct Replication {
     pub(super) selected: Option<usize>,
     /// The numbers of grants that the stream names.
     pub(super) reserved_grants: ReservedGrants,
-    /// The memory in which the next unit is encoded.
-    pub(super) encoded: Vec<u8>,
+    /// The end of the stream that replicas have not been sent.
+    pub(super) undelivered: Vec<u8>,
     /// The database in which a master's stream continues, while no session runs it.
     pub(super) resumes_in: usize,
     /// Whether a replica may be as old as Redis 7.0. The stream then uses older forms until it begins again.
@@ -79,7 +80,7 @@ pub(crate) struct Replication {
     /// The offset up to which the stream may have forms that Redis 7.0 cannot read.
     newer_until: i64,
     /// The offset up to which the stream has the writes of each session.
-    pub(super) written: BTreeMap<u64, i64>,
+    pub(super) written: WrittenOffsets,
     /// The offset after which replicas were last asked for their offsets.
     pub(super) asked_at: i64,
     /// The failover in progress, if any.
@@ -114,11 +115,11 @@ impl Replication {
             slow_replicas: SlowReplicas::default(),
             selected: None,
             reserved_grants: ReservedGrants::default(),
-            encoded: Vec::new(),
+            undelivered: Vec::new(),
             resumes_in: 0,
             for_7_0: false,
             newer_until: 0,
-            written: BTreeMap::new(),
+            written: WrittenOffsets::default(),
             asked_at: -1,
             failover: None,
             alone_since_ms: None,
@@ -210,7 +211,8 @@ impl Replication {
         self.backlog = None;
         self.chunks = Chunks::default();
         self.for_7_0 = false;
-        self.written.clear();
+        self.written = WrittenOffsets::default();
+        self.undelivered.clear();
         self.asked_at = -1;
     }
 
@@ -270,7 +272,7 @@ impl Replication {
 
     /// Returns the offset up to which the stream has the writes of a session.
     pub(crate) fn written_by(&self, session: u64) -> i64 {
-        self.written.get(&session).copied().unwrap_or(0)
+        self.written.of(session)
     }
 
     /// Forgets a session that has ended, which may have been a replica's. `alone_ms`: the current time, from which the
@@ -287,7 +289,7 @@ impl Replication {
 
     /// Forgets a session. Returns whether it was a replica's.
     fn forget(&mut self, session: u64) -> bool {
-        self.written.remove(&session);
+        self.written.remove(session);
         self.announced.remove(&session);
         self.slow_replicas.remove(session);
         self.copies.remove(session);
@@ -379,7 +381,7 @@ impl Replication {
         std::mem::take(&mut self.resumes_in)
     }
 
-    /// Returns the stream from the byte at an offset, if all of that is kept.
+    /// Returns the stream from the byte at an offset, if all of that is kept and has been delivered.
     pub(crate) fn stream_since(&self, offset: i64) -> Option<Vec<u8>> {
         self.backlog.as_ref()?.since(offset).map(joined)
     }

@@ -120,17 +120,6 @@ pub enum What<'a> {
         /// The other database.
         from: usize,
     },
-    /// The running command has the effect of this request, wherever and whenever the request runs. Empty: the command
-    /// has no such effect.
-    Propagated {
-        /// The words of the request.
-        words: &'a [&'a [u8]],
-    },
-    /// The changes that the running command has reported of the key have the effect of this request.
-    KeyPropagated {
-        /// The words of the request.
-        words: &'a [&'a [u8]],
-    },
 }
 
 /// The removal of a key.
@@ -205,7 +194,6 @@ impl What<'_> {
             What::FieldRemoved { .. } | What::Replaced { .. } | What::Removed(_) => Interests::VALUES,
             What::Flushed(_) | What::Swapped { .. } => Interests::KEYS.with(Interests::VALUES),
             What::Leaving { .. } | What::Arrived { .. } => Interests::EXCHANGES,
-            What::Propagated { .. } | What::KeyPropagated { .. } => Interests::PROPAGATION,
         }
     }
 }

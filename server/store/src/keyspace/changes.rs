@@ -34,8 +34,8 @@ impl Tx<'_> {
         }
     }
 
-    /// Reports a change that the subscribers of every change know already. Only waiters, watchers and the subscribers
-    /// of the event are notified.
+    /// Reports a change that the owner of the marks knows already, and that the caller propagates by
+    /// [`Tx::propagate_key`]. Only waiters, watchers and the subscribers of the event or of every change are notified.
     #[inline]
     pub fn changed_as_known(&mut self, key: &[u8], event: Event) {
         self.keyspace.counters.dirty += 1;

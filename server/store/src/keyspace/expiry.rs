@@ -72,7 +72,7 @@ impl Keyspace {
             let what = &What::Changed { event: Some(events::EXPIRED) };
             self.report(&Change { db, key: entry.key(), what, actor, now });
         }
-        self.propagate_own_removal(db, entry.key(), self.lazy_removals.expire, now);
+        self.propagate_own_removal(db, entry.key(), self.lazy_removals.expire);
         if mark.is_some() || turned || self.interests.any(Interests::VALUES) {
             let what =
                 &What::Removed(Removal { value: &entry.value, mark, cause: Cause::Deadline { turned } });

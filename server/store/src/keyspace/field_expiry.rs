@@ -111,7 +111,7 @@ impl Keyspace {
     ) -> usize {
         for removed in 0..most {
             self.report_due_field(db, id, key, until_ms, now);
-            self.propagate_due_field(db, id, key, until_ms, now);
+            self.propagate_due_field(db, id, key, until_ms);
             let Value::Hash(hash) = &mut self.databases[db].edit_entry(id).value else { return removed };
             if !hash.remove_first_over(until_ms) {
                 return removed;
@@ -135,13 +135,13 @@ impl Keyspace {
     }
 
     /// Propagates the removal of the next due field.
-    fn propagate_due_field(&mut self, db: usize, id: u32, key: &[u8], until_ms: i64, now: Now) {
+    fn propagate_due_field(&mut self, db: usize, id: u32, key: &[u8], until_ms: i64) {
         if !self.interests.any(Interests::PROPAGATION) {
             return;
         }
         let Value::Hash(hash) = &self.databases[db].entry(id).value else { return };
         if let Some(field) = hash.first_over(until_ms).map(Box::<[u8]>::from) {
-            self.report_own_request(db, &[b"HDEL", key, &field], now);
+            self.report_own_request(db, &[b"HDEL", key, &field]);
         }
     }
 
@@ -161,7 +161,7 @@ impl Keyspace {
             let what = &What::Changed { event: Some(events::DEL) };
             self.report(&Change { db, key, what, actor, now });
         }
-        self.propagate_own_removal(db, key, self.lazy_removals.expire, now);
+        self.propagate_own_removal(db, key, self.lazy_removals.expire);
         self.garbage.add(entry.value);
     }
 }

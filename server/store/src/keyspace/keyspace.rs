@@ -11,6 +11,7 @@ use super::interests::Interests;
 use super::keeper::Keeper;
 use super::key_timers::{KeyTimer, KeyTimers};
 use super::lazy_removals::LazyRemovals;
+use super::listeners::Listeners;
 use super::marking::Marking;
 use super::order::Order;
 use super::prefetch::Prefetch;
@@ -81,12 +82,14 @@ pub struct Keyspace {
     pub(super) published: EventClasses,
     /// The other subscribers of changes.
     pub(super) subscriptions: Vec<Subscription>,
+    /// The index of the subscriber that collects what is propagated.
+    pub(super) propagator: Option<usize>,
     /// Marks beside entries.
     pub(super) marking: Marking,
     /// The limits at which values change their encoding.
     pub encodings: Encodings,
-    /// Whether any channel has a subscriber. Without one, no messages need be made.
-    pub audience: bool,
+    /// The receivers that messages may have.
+    pub(super) listeners: Listeners,
     /// Whether a subscribed channel is one of the server's own, or a pattern may match such a channel.
     pub(super) server_audience: bool,
     /// The longest string value, in bytes (`proto-max-bulk-len`).
@@ -106,6 +109,8 @@ pub struct Keyspace {
     pub(super) effects: VecDeque<Effect>,
     /// Whether a subscriber has changes to be propagated.
     pub(super) is_propagation_due: bool,
+    /// Whether the running command has made changes that are to be propagated when it has ended.
+    pub(super) is_command_unpropagated: bool,
     pub(super) last_order: Order,
     /// Deadlines made up to this order have been brought nearer by an advance of the clock.
     pub(super) turned: Option<Order>,
@@ -148,9 +153,10 @@ impl Keyspace {
             unchanged: Unchanged::new(seed),
             published: EventClasses::NONE,
             subscriptions: Vec::new(),
+            propagator: None,
             marking: Marking::default(),
             encodings: Encodings { seed, ..Encodings::default() },
-            audience: false,
+            listeners: Listeners::None,
             server_audience: false,
             max_string: 512 << 20,
             lazy_removals: LazyRemovals::default(),
@@ -161,6 +167,7 @@ impl Keyspace {
             counters,
             effects: VecDeque::new(),
             is_propagation_due: false,
+            is_command_unpropagated: false,
             last_order: Order::default(),
             turned: None,
             quiet: false,
@@ -273,6 +280,23 @@ impl Keyspace {
     #[inline]
     pub fn is_propagation_due(&self) -> bool {
         self.is_propagation_due
+    }
+
+    /// Whether the running command has made changes that are to be propagated when it has ended.
+    #[inline]
+    pub fn is_command_unpropagated(&self) -> bool {
+        self.is_command_unpropagated
+    }
+
+    /// Records that a request was collected. `is_command`: in place of the running command.
+    pub fn request_propagated(&mut self, is_command: bool) {
+        self.is_propagation_due = true;
+        self.is_command_unpropagated |= is_command;
+    }
+
+    /// Records that the changes of the running command have been collected.
+    pub fn set_command_propagated(&mut self) {
+        self.is_command_unpropagated = false;
     }
 
     /// Takes the oldest effect. O(1).

@@ -6,30 +6,84 @@
 //! or, by [`Tx::propagate_key`], as the requests that change them alike.
 
 use super::actor::Actor;
-use super::change::{Change, What};
 use super::interests::Interests;
 use super::keyspace::Keyspace;
 use super::lazy_removals::LazyRemovals;
+use super::subscriber::Subscriber;
 use super::tx::Tx;
-use crate::time::Now;
 use crate::values::IntText;
 use lockwheel_resp::{allocation, number};
+use std::any::Any;
+
+/// What a command, or the engine itself, propagates.
+#[derive(Clone, Copy, Debug)]
+pub struct Propagated<'a> {
+    /// The database.
+    pub db: usize,
+    /// The form of what is propagated.
+    pub form: PropagatedForm<'a>,
+    /// The cause.
+    pub actor: &'a Actor<'a>,
+}
+
+/// The form of what is propagated.
+#[derive(Clone, Copy, Debug)]
+pub enum PropagatedForm<'a> {
+    /// The running command has the effect of a request with these words, wherever and whenever the request runs. Empty:
+    /// the command has no such effect.
+    Request(&'a [&'a [u8]]),
+    /// The changes that the running command has made to a key have the effect of these requests.
+    OfKey(&'a [u8], &'a [KeyRequest<'a>]),
+    /// A message to a channel, which only the receivers of propagated requests can receive.
+    Message(&'a [u8], &'a [u8]),
+}
+
+/// A request that changes one key.
+#[derive(Clone, Copy, Debug)]
+pub enum KeyRequest<'a> {
+    /// `SET` to a string.
+    Set(&'a [u8]),
+    /// `HSET` of a field to a value.
+    SetField(&'a [u8], &'a [u8]),
+    /// `HDEL` of a field.
+    RemoveField(&'a [u8]),
+    /// `DEL`.
+    Remove,
+    /// `PEXPIREAT` to an instant in wall milliseconds.
+    ExpireAt(i64),
+}
 
 impl Keyspace {
+    /// Reports what is propagated to the collector, if there is one.
+    #[inline(never)]
+    fn report_propagated(&mut self, what: &Propagated<'_>) {
+        if let Some(collector) = self.propagator.and_then(|at| self.subscriptions.get_mut(at)) {
+            self.is_command_unpropagated |= collector.subscriber.propagated(what);
+            self.is_propagation_due = true;
+        }
+    }
+
+    /// The collector of what is propagated, if it is of this type. O(1).
+    #[inline]
+    pub fn propagator<T: Subscriber>(&mut self) -> Option<&mut T> {
+        let collector = self.subscriptions.get_mut(self.propagator?)?;
+        (&mut *collector.subscriber as &mut dyn Any).downcast_mut()
+    }
+
     /// Propagates the removal of a key by the engine itself.
     #[inline]
-    pub(super) fn propagate_own_removal(&mut self, db: usize, key: &[u8], is_lazy: bool, now: Now) {
+    pub(super) fn propagate_own_removal(&mut self, db: usize, key: &[u8], is_lazy: bool) {
         if self.interests.any(Interests::PROPAGATION) {
-            self.report_own_request(db, &[LazyRemovals::command(is_lazy), key], now);
+            self.report_own_request(db, &[LazyRemovals::command(is_lazy), key]);
         }
     }
 
     /// Propagates a request for a change by the engine itself.
     #[cold]
     #[inline(never)]
-    pub(super) fn report_own_request(&mut self, db: usize, words: &[&[u8]], now: Now) {
-        let what = &What::Propagated { words };
-        self.report(&Change { db, key: &[], what, actor: &Actor::ENGINE, now });
+    pub(super) fn report_own_request(&mut self, db: usize, words: &[&[u8]]) {
+        let form = PropagatedForm::Request(words);
+        self.report_propagated(&Propagated { db, form, actor: &Actor::ENGINE });
     }
 }
 
@@ -57,20 +111,12 @@ impl Tx<'_> {
         }
     }
 
-    /// Propagates a request in place of the value of a key, whose changes the running command has reported since the
-    /// last call. Changes of other keys are propagated as before.
+    /// Propagates requests in place of the value of a key, which the running command has changed since the last call.
+    /// Changes of other keys are propagated as before.
     #[inline]
-    pub fn propagate_key(&mut self, key: &[u8], words: &[&[u8]]) {
+    pub fn propagate_key(&mut self, key: &[u8], requests: &[KeyRequest<'_>]) {
         if self.is_propagated() {
-            self.report_key_propagated(key, words);
-        }
-    }
-
-    /// Propagates a deadline, in wall milliseconds, in place of the value of a key, as [`Tx::propagate_key`] does.
-    #[inline]
-    pub fn propagate_deadline(&mut self, key: &[u8], deadline_ms: i64) {
-        if self.is_propagated() {
-            self.report_key_propagated(key, &[b"PEXPIREAT", key, &IntText::new(deadline_ms)]);
+            self.report_key_propagated(key, requests);
         }
     }
 
@@ -116,13 +162,19 @@ impl Tx<'_> {
 
     #[cold]
     #[inline(never)]
-    fn report_key_propagated(&mut self, key: &[u8], words: &[&[u8]]) {
-        self.report(key, &What::KeyPropagated { words });
+    fn report_key_propagated(&mut self, key: &[u8], requests: &[KeyRequest<'_>]) {
+        self.report_form(PropagatedForm::OfKey(key, requests));
     }
 
     #[cold]
     #[inline(never)]
     fn report_propagated(&mut self, words: &[&[u8]]) {
-        self.report(&[], &What::Propagated { words });
+        self.report_form(PropagatedForm::Request(words));
+    }
+
+    /// Reports what is propagated, in this form.
+    #[inline]
+    pub(super) fn report_form(&mut self, form: PropagatedForm<'_>) {
+        self.keyspace.report_propagated(&Propagated { db: self.db, form, actor: self.actor });
     }
 }

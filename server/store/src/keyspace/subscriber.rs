@@ -7,9 +7,11 @@ use super::effects::Effect;
 use super::event::Event;
 use super::interests::Interests;
 use super::key_timers::{KeyTimer, KeyTimers};
+use super::listeners::Listeners;
 use super::mark::Mark;
 use super::marking::Marking;
 use super::order::Order;
+use super::propagation::Propagated;
 use super::waiters::Waiters;
 use crate::values::Value;
 use foldhash::quality::FixedState;
@@ -25,6 +27,16 @@ pub trait Subscriber: Any + Debug + Send {
 
     /// Handles a change of a key. Must not take longer than the command that made the change.
     fn changed(&mut self, change: &Change<'_>, context: &mut Context<'_>);
+
+    /// Whether the subscriber collects what is propagated.
+    fn is_propagator(&self) -> bool {
+        false
+    }
+
+    /// Handles what a command propagates in its place. Returns whether it must also be told of the end of the command.
+    fn propagated(&mut self, _what: &Propagated<'_>) -> bool {
+        false
+    }
 
     /// Bytes of memory that the subscriber takes. O(1).
     fn memory(&self) -> usize {
@@ -46,10 +58,11 @@ pub struct Context<'a> {
     pub(super) waiters: &'a Waiters,
     pub(super) effects: &'a mut VecDeque<Effect>,
     pub(super) is_propagation_due: &'a mut bool,
+    pub(super) is_command_unpropagated: &'a mut bool,
     pub(super) key_timers: &'a mut KeyTimers,
     pub(super) marking: &'a mut Marking,
     pub(super) db: usize,
-    pub(super) audience: bool,
+    pub(super) listeners: Listeners,
     pub(super) server_audience: bool,
     pub(super) expiry_backlog: Option<i64>,
 }
@@ -176,9 +189,9 @@ impl Context<'_> {
         self.key_timers.cancel(&(db, key.into(), timer));
     }
 
-    /// Whether any channel has a subscriber.
+    /// Whether messages may have receivers.
     pub fn has_audience(&self) -> bool {
-        self.audience
+        self.listeners != Listeners::None
     }
 
     /// Whether a client is subscribed to one of the server's own channels.
@@ -192,10 +205,11 @@ impl Context<'_> {
         self.effects.push_back(effect);
     }
 
-    /// Has changes propagated when the command, script or transaction ends.
+    /// Has changes collected when the command ends, and propagated when the command, script or transaction ends.
     #[inline]
     pub fn set_propagation_due(&mut self) {
         *self.is_propagation_due = true;
+        *self.is_command_unpropagated = true;
     }
 
     /// Has an effect delivered before the event of a change of this key, which has just been reported. Redis notifies
@@ -220,9 +234,9 @@ impl Context<'_> {
     }
 
     /// Sends a message to a channel when the command ends.
-    pub fn publish(&mut self, channel: Vec<u8>, message: &[u8]) {
-        self.effects
-            .push_back(Effect::Publish { channel: channel.into(), message: allocation::copy(message) });
+    pub fn publish(&mut self, channel: &[u8], message: &[u8]) {
+        let [channel, message] = [channel, message].map(allocation::copy);
+        self.effects.push_back(Effect::Publish { channel, message });
     }
 }
 

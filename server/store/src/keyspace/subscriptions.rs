@@ -8,6 +8,7 @@ use super::effects;
 use super::event::{Event, EventClasses};
 use super::interests::Interests;
 use super::keyspace::Keyspace;
+use super::listeners::Listeners;
 use super::subscriber::{Context, Subscriber, Subscription};
 use super::waiters::{Place, Signal, Waiter};
 use std::any::Any;
@@ -17,6 +18,9 @@ impl Keyspace {
     pub fn subscribe(&mut self, subscriber: Box<dyn Subscriber>) {
         if subscriber.is_marker() {
             self.marking.set_marker(self.subscriptions.len());
+        }
+        if subscriber.is_propagator() {
+            self.propagator = Some(self.subscriptions.len());
         }
         self.subscriptions.push(Subscription { interests: subscriber.interests(), subscriber });
         self.note_interests();
@@ -65,9 +69,9 @@ impl Keyspace {
         self.server_audience
     }
 
-    /// Sets whether any channel has a subscriber, and whether one of the server's own channels has one.
-    pub fn set_audience(&mut self, any: bool, of_server: bool) {
-        (self.audience, self.server_audience) = (any, of_server);
+    /// Sets the receivers that messages may have, and whether one of the server's own channels has a subscriber.
+    pub fn set_audience(&mut self, listeners: Listeners, of_server: bool) {
+        (self.listeners, self.server_audience) = (listeners, of_server);
         self.note_interests();
     }
 
@@ -144,9 +148,10 @@ impl Keyspace {
     /// The subscribers, and their view of a database.
     #[inline]
     fn parts(&mut self, db: usize) -> (&mut [Subscription], Context<'_>) {
-        let Keyspace { audience, server_audience, expiry_backlog, .. } = *self;
+        let Keyspace { listeners, server_audience, expiry_backlog, .. } = *self;
         let Keyspace { databases, hasher, waiters, effects, subscriptions, key_timers, marking, .. } = self;
         let is_propagation_due = &mut self.is_propagation_due;
+        let is_command_unpropagated = &mut self.is_command_unpropagated;
         let database = &mut databases[db];
         (
             subscriptions,
@@ -156,10 +161,11 @@ impl Keyspace {
                 waiters,
                 effects,
                 is_propagation_due,
+                is_command_unpropagated,
                 key_timers,
                 marking,
                 db,
-                audience,
+                listeners,
                 server_audience,
                 expiry_backlog,
             },
@@ -187,6 +193,14 @@ impl Keyspace {
         let (subscriptions, context) = self.parts(db);
         let one = subscriptions.get_mut(at)?;
         Some(((&mut *one.subscriber as &mut dyn Any).downcast_mut()?, context))
+    }
+
+    /// The owner of the marks, to be changed, without a view of a database. O(1).
+    #[inline]
+    pub fn marker_itself<T: Subscriber>(&mut self) -> Option<&mut T> {
+        self.marking.set_idle(false);
+        let one = self.subscriptions.get_mut(self.marking.marker()?)?;
+        (&mut *one.subscriber as &mut dyn Any).downcast_mut()
     }
 
     /// The subscriber of this type, to be changed. The last one is found first.

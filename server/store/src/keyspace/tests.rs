@@ -130,7 +130,6 @@ impl Subscriber for Recorder {
             What::Swapped { one, other } => format!("{one} for {other}"),
             What::Leaving { to } => format!("leaving for {to}"),
             What::Arrived { from } => format!("arrived from {from}"),
-            What::Propagated { words } | What::KeyPropagated { words } => format!("{} words", words.len()),
             What::Flushed(flushed) => {
                 format!("flushed {} {}", flushed.marked().count(), flushed.waited_for().count())
             }

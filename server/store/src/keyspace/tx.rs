@@ -7,7 +7,9 @@ use super::db_key::hash_of;
 use super::effects::Effect;
 use super::key_timers::KeyTimer;
 use super::keyspace::Keyspace;
+use super::listeners::Listeners;
 use super::order::Order;
+use super::propagation::PropagatedForm;
 use super::rng::Rng;
 use super::subscriber::{Context, Subscriber};
 use super::waiters::{Place, Waiter, WaiterId};
@@ -169,9 +171,10 @@ impl Tx<'_> {
         &self.keyspace.databases[self.db]
     }
 
-    /// Whether any channel has a subscriber.
+    /// Whether messages may have receivers.
+    #[inline]
     pub fn has_audience(&self) -> bool {
-        self.keyspace.audience
+        self.keyspace.listeners != Listeners::None
     }
 
     /// Whether a client is subscribed to one of the server's own channels.
@@ -184,10 +187,16 @@ impl Tx<'_> {
         self.keyspace.effects.push_back(effect);
     }
 
-    /// Sends a message to a channel when the command ends.
-    pub fn publish(&mut self, channel: Vec<u8>, message: &[u8]) {
-        let message = Effect::Publish { channel: channel.into(), message: allocation::copy(message) };
-        self.keyspace.effects.push_back(message);
+    /// Sends a message to a channel when the command ends, unless nobody can receive it.
+    pub fn publish(&mut self, channel: &[u8], message: &[u8]) {
+        match self.keyspace.listeners {
+            Listeners::None => {}
+            Listeners::Propagated => self.report_form(PropagatedForm::Message(channel, message)),
+            Listeners::Any => {
+                let [channel, message] = [channel, message].map(allocation::copy);
+                self.keyspace.effects.push_back(Effect::Publish { channel, message });
+            }
+        }
     }
 
     /// The subscriber of this type, if there is one. O(subscribers).

@@ -4,7 +4,6 @@ use super::super::engine::Engine;
 use super::super::hooks::Hook;
 use crate::clients::Slot;
 use crate::persistence::append_only::{AppendOnlyControl, AppendOnlyEffect};
-use crate::propagation::Unit;
 
 impl Engine {
     /// Changes the append-only file and applies the effects. `None`: the server keeps no such file.
@@ -27,6 +26,7 @@ impl Engine {
             process: self.environment.identity.process.id,
             effects: Vec::new(),
         };
+        control.deliver();
         let done = change(&mut control);
         let effects = control.effects;
         effects.into_iter().for_each(|effect| follow(self, effect));
@@ -52,17 +52,6 @@ fn follow(engine: &mut Engine, effect: AppendOnlyEffect) {
         AppendOnlyEffect::ScheduleLook { in_ms } => {
             engine.change_saves(|control| control.schedule_look(in_ms));
         }
-    }
-}
-
-/// Appends the effects of a command, script or transaction that has ended.
-pub(in crate::core) fn append(engine: &mut Engine, unit: &Unit) {
-    if engine.append_only.is_appending() {
-        engine.change_append_only(|control| match unit.is_incomplete() {
-            true => control.miss_unit(),
-            false => control.append(|db, bytes| unit.write(db, |receivers| receivers.file, bytes)),
-        });
-        engine.replication.appended(engine.append_only.appended());
     }
 }
 

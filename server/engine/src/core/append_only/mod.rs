@@ -3,5 +3,5 @@
 mod conductor;
 mod loading;
 
-pub(super) use conductor::{append, append_streamed, log_synced, synced};
+pub(super) use conductor::{append_streamed, log_synced, synced};
 pub(super) use loading::reload;

@@ -1,10 +1,10 @@
 //! Changes of replication, and the engine's reaction.
 
-use super::super::append_only::{append, synced};
+use super::super::append_only::synced;
 use super::super::engine::Engine;
 use super::super::hooks::Hook;
 use crate::member::{Promotion, TopologyRequest};
-use crate::propagation::{Feed, Receivers, Unit};
+use crate::propagation::{Feed, Receivers};
 use crate::replication::{ReplicaLink, ReplicationControl, ReplicationEffect, ReplicationView};
 use std::num::NonZeroU64;
 
@@ -19,6 +19,9 @@ impl Engine {
         &mut self,
         change: impl FnOnce(&mut ReplicationControl<'_>) -> T,
     ) -> T {
+        if self.replication.is_delivery_due(true) {
+            self.deliver_propagated();
+        }
         let is_appending = self.append_only.is_appending();
         let synced = if is_appending { synced(self) } else { 0 };
         let mut control = ReplicationControl {
@@ -74,25 +77,59 @@ impl Engine {
         }
     }
 
-    /// Sends replicas the changes of a command, script or transaction that has ended, if there are any.
+    /// Propagates the changes of a command, script or transaction that has ended, if there are any.
     pub(in crate::core) fn replicate(&mut self) {
         if !self.keyspace.is_propagation_due() {
             return;
         }
         self.keyspace.set_propagation_due(false);
-        let Some(unit) = Feed::take_from(&mut self.keyspace, self.clock.now()) else { return };
-        if !unit.is_empty() && !self.faults.outage.is_dying() {
-            match self.following.as_ref().map(ReplicaLink::slot) {
-                None => {
-                    append(self, &unit);
-                    send_unit(self, &unit);
-                }
-                // The requests of the master's stream are appended as they are.
-                Some(slot) if unit.is_only_by_others(self.sessions.get(slot).id) => append(self, &unit),
-                Some(_) => {}
-            }
+        let Engine { keyspace, faults, following, sessions, append_only, config, replication, .. } = self;
+        if faults.outage.is_dying() {
+            Feed::end_unit(keyspace, self.clock.now(), |_| ());
+            return;
         }
-        Feed::recycle(&mut self.keyspace, unit);
+        let last_grant = keyspace.last_number();
+        // The servers of one clock inherit each other's grants as they are.
+        let told_grant = if self.member.is_joined() { 0 } else { last_grant };
+        let master = following.as_ref().map(ReplicaLink::slot);
+        let (mut is_missed, mut is_broken) = (false, false);
+        Feed::end_unit(keyspace, self.clock.now(), |unit| {
+            if unit.is_empty() {
+                return;
+            }
+            // The requests of the master's stream are appended as they are.
+            let is_own = master.is_none_or(|slot| unit.is_only_by_others(sessions.get(slot).id));
+            if is_own && append_only.is_appending() {
+                let facts = (config.append_only.time_s(self.clock.system()), last_grant);
+                is_missed = !append_only.append_unit(unit, facts);
+                replication.appended(append_only.appended());
+            }
+            if master.is_none() {
+                is_broken = !replication.append_unit(unit, told_grant);
+            }
+        });
+        if is_missed {
+            self.change_append_only(|control| control.miss_unit());
+        }
+        if is_broken {
+            self.change_replication(|control| control.break_stream());
+        }
+        if self.replication.is_delivery_due(false) || self.append_only.is_delivery_due(false) {
+            self.deliver_propagated();
+        }
+    }
+
+    /// Passes on what has been propagated, and has not been delivered. Must be called when a batch ends, and before a
+    /// request that is not only on data.
+    #[inline]
+    pub(in crate::core) fn deliver_propagated(&mut self) {
+        if self.replication.is_delivery_due(true) {
+            let effects = self.replication.deliver(&mut self.sessions, &self.memory.stream);
+            self.follow_replication(effects);
+        }
+        if self.append_only.is_delivery_due(true) {
+            self.change_append_only(|_| ());
+        }
     }
 
     /// Propagates a request as it is, once the running command has ended: a message or a change of libraries.
@@ -110,15 +147,5 @@ impl Engine {
         if receivers.and(present).are_any() {
             Feed::add_request(&mut self.keyspace, db, (words, receivers), session);
         }
-    }
-}
-
-/// Sends replicas the requests of a unit.
-fn send_unit(engine: &mut Engine, unit: &Unit) {
-    // The servers of one clock inherit each other's grants as they are.
-    let last_grant = if engine.member.is_joined() { 0 } else { engine.keyspace.last_number() };
-    match engine.replication.send_unit(unit, last_grant, &mut engine.sessions, &engine.memory.stream) {
-        Some(effects) => engine.follow_replication(effects),
-        None => engine.change_replication(|control| control.break_stream()),
     }
 }

@@ -88,7 +88,7 @@ fn set(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     }
     tx.set(key, Value::Str(Str::from_i64(to)), false);
     tx.changed(key, events::SET);
-    tx.publish(redisson::latch_channel(key), redisson::NEW_COUNT_MESSAGE);
+    tx.publish(&redisson::latch_channel(key), redisson::NEW_COUNT_MESSAGE);
     reply.integer(1);
     Ok(())
 }
@@ -107,7 +107,7 @@ fn countdown(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome 
     if after <= 0 {
         tx.delete(key);
         if before > 0 {
-            tx.publish(redisson::latch_channel(key), redisson::ZERO_COUNT_MESSAGE);
+            tx.publish(&redisson::latch_channel(key), redisson::ZERO_COUNT_MESSAGE);
         }
     }
     reply.integer(after.max(0));

@@ -114,7 +114,7 @@ impl Layout {
     ) -> Result<Option<Box<[u8]>>, CommandError> {
         let Layout::Fair { wait_ms } = self else { return Ok(None) };
         fair::join(tx, key, owner, wait_ms)?;
-        Ok(Some(queue_key(key).into()))
+        Ok(Some(queue_key(key).into_vec().into()))
     }
 
     /// Ends a retry of a waiting owner. A served owner leaves the queue beside the lock; any other keeps its place

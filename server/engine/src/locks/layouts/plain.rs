@@ -4,7 +4,7 @@ use super::super::redisson::MODE_FIELD;
 use super::Standing;
 use crate::spec::{CommandError, errors};
 use lockwheel_resp::number;
-use lockwheel_store::keyspace::{EntryId, Tx, events};
+use lockwheel_store::keyspace::{EntryId, KeyRequest, Tx, events};
 use lockwheel_store::values::{Hash, IntText};
 
 /// The error for a key that holds a lock of the other layout.
@@ -47,7 +47,6 @@ pub(super) fn take(
     // The ledger is notified of the hold itself.
     tx.changed_as_known(key, events::HINCRBY);
     tx.changed_as_known(key, events::EXPIRE);
-    tx.propagate_key(key, &[b"HSET", key, owner, &count]);
-    tx.propagate_deadline(key, deadline);
+    tx.propagate_key(key, &[KeyRequest::SetField(owner, &count), KeyRequest::ExpireAt(deadline)]);
     Ok(at)
 }

@@ -4,7 +4,7 @@
 use super::super::records;
 use super::Standing;
 use crate::spec::{CommandError, errors};
-use lockwheel_store::keyspace::{EntryId, Tx, events};
+use lockwheel_store::keyspace::{EntryId, KeyRequest, Tx, events};
 use lockwheel_store::values::{Str, Value};
 
 /// Returns the state of the lock for an owner. There is no re-entry.
@@ -29,8 +29,7 @@ pub(super) fn take(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], lease_ms: i64) -> 
     tx.set_deadline(key, deadline);
     tx.changed(key, events::SET);
     tx.changed(key, events::EXPIRE);
-    tx.propagate_key(key, &[b"SET", key, owner]);
-    tx.propagate_deadline(key, deadline);
+    tx.propagate_key(key, &[KeyRequest::Set(owner), KeyRequest::ExpireAt(deadline)]);
     at
 }
 

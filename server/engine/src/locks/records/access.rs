@@ -32,6 +32,6 @@ impl LockRecords {
     /// Returns the records of a keyspace for changes, if it has any. O(1).
     #[inline]
     pub(in crate::locks) fn in_keyspace_mut(keyspace: &mut Keyspace) -> Option<&mut Self> {
-        keyspace.marker_mut(0).map(|(records, _)| records)
+        keyspace.marker_itself()
     }
 }

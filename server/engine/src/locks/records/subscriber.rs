@@ -58,7 +58,6 @@ impl Subscriber for LockRecords {
             What::Arrived { .. } => self.arrive(change, context),
             What::Changed { event: Some(event) } => self.key_changed(change, *event, is_granted, context),
             What::Changed { event: None } | What::ChangedQuietly => {}
-            What::Propagated { .. } | What::KeyPropagated { .. } => {}
         }
         self.subscribers.leases.tell(context);
         self.subscribers.news.tell(context);
@@ -241,6 +240,6 @@ fn wake_listeners(key: &[u8], value: &Value, context: &mut Context<'_>) {
     let queue = context.peek(&redisson::queue_key(key));
     let messages: Vec<_> = redisson::wake_messages(key, hash, queue).collect();
     for (channel, message) in messages {
-        context.publish(channel, message);
+        context.publish(&channel, message);
     }
 }

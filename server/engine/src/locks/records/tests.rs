@@ -1,7 +1,7 @@
 //! Tests of the records alone: how they follow changes.
 
 use super::{LockRecords, current_grant, grant, last_loss};
-use lockwheel_store::keyspace::{Actor, CalledBy, Effect, Keyspace, ScriptInputs, events};
+use lockwheel_store::keyspace::{Actor, CalledBy, Effect, Keyspace, Listeners, ScriptInputs, events};
 use lockwheel_store::time::{ExpiryRule, Now};
 use lockwheel_store::values::{Encodings, Hash, Str, Value};
 use proptest::prelude::*;
@@ -44,10 +44,11 @@ fn messages(keyspace: &mut Keyspace) -> Vec<String> {
 #[test]
 fn an_expiry_is_published_only_for_older_leases_with_subscribers() {
     let mut keyspace = keyspace();
-    for (audience, quiet, expected) in
-        [(true, false, &["redisson_lock__channel:{l} 0"][..]), (false, false, &[]), (true, true, &[])]
+    use Listeners::Any;
+    for (listeners, quiet, expected) in
+        [(Any, false, &["redisson_lock__channel:{l} 0"][..]), (Listeners::None, false, &[]), (Any, true, &[])]
     {
-        keyspace.audience = audience;
+        keyspace.set_audience(listeners, false);
         take(&mut keyspace, b"l", 10);
         keyspace.advance_quietly(quiet);
         keyspace.note_advance();
@@ -138,7 +139,8 @@ fn act(keyspace: &mut Keyspace, act: Act, key: &[u8], owner: &[u8]) {
 /// Returns what is known of all keys after these actions, with or without a listener to events.
 fn known(acts: &[(Act, usize, bool)], is_listening: bool) -> Vec<String> {
     let mut keyspace = keyspace();
-    keyspace.set_audience(is_listening, is_listening);
+    let listeners = if is_listening { Listeners::Any } else { Listeners::None };
+    keyspace.set_audience(listeners, is_listening);
     let mut known = Vec::new();
     for &(what, key, is_other) in acts {
         act(&mut keyspace, what, KEYS[key], if is_other { OTHER } else { OWNER });

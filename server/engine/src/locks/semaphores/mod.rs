@@ -94,7 +94,7 @@ fn add(tx: &mut Tx<'_>, key: &[u8], permits: i64) -> Result<i64, CommandError> {
 }
 
 fn publish(tx: &mut Tx<'_>, key: &[u8], left: i64) {
-    tx.publish(redisson::semaphore_channel(key), left.to_string().as_bytes());
+    tx.publish(&redisson::semaphore_channel(key), left.to_string().as_bytes());
 }
 
 /// Returns the number of permits without ids that this server has given out natively. O(log n).

@@ -90,11 +90,18 @@ impl AppendOnlyControl<'_> {
     /// Appends requests. `write` gets the selected database, appends to the bytes, and returns the database that is
     /// selected afterwards.
     pub(crate) fn append(&mut self, write: impl FnOnce(Option<usize>, &mut Vec<u8>) -> Option<usize>) {
-        let time_s = self.parameters().timestamp_enabled.then(|| self.now.wall_second());
-        let bytes = self.state.write_unit((time_s, self.last_grant), write);
+        let facts = (self.parameters().time_s(self.now), self.last_grant);
+        self.state.write_unit(facts, write);
+        self.deliver();
+    }
+
+    /// Gives the host the bytes that were appended since the last call. Schedules a rewrite if the growth demands one.
+    pub(crate) fn deliver(&mut self) {
+        let Some(bytes) = self.state.take_undelivered() else { return };
         if let Some(log) = self.files.log() {
-            log.append(bytes);
+            log.append(&bytes);
         }
+        self.state.recycle(bytes);
         if !self.is_saving && self.state.demands_rewrite(&self.config.append_only, self.now.monotonic_ms()) {
             self.effects.push(AppendOnlyEffect::ScheduleLook { in_ms: 0 });
         }

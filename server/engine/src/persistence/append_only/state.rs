@@ -2,9 +2,12 @@
 
 use super::Manifest;
 use crate::config::AppendOnlyParameters;
-use crate::propagation::{Annotation, ReservedGrants};
+use crate::propagation::{Annotation, ReservedGrants, Unit};
 use crate::spec::CommandError;
-use lockwheel_resp::write_request;
+use lockwheel_resp::{allocation, write_request};
+
+/// The number of undelivered bytes after which the batch need not have ended.
+const MAX_UNDELIVERED_BYTES: usize = 16 << 10;
 
 /// The beginning of the error if the file cannot be written. The reason of the system follows.
 pub(crate) const NOT_APPENDED: &str = "MISCONF Errors writing to the AOF file: ";
@@ -51,8 +54,8 @@ pub(crate) struct AppendOnly {
     pub(super) is_manifest_safe: bool,
     /// The database that the requests at the end of the file have selected.
     pub(super) selected: Option<usize>,
-    /// The bytes of a unit, on their way to the host.
-    pub(super) unit: Vec<u8>,
+    /// The bytes that were appended and the host has not been given.
+    undelivered: Vec<u8>,
     /// The requests of a master's open transaction, and the database that is selected before them.
     pub(super) streamed: Option<(usize, Vec<u8>)>,
     pub(super) is_loading: bool,
@@ -214,32 +217,60 @@ impl AppendOnly {
         }
     }
 
+    /// Appends a unit. Returns false if there is no memory for the unit, or was none for a request of it. O(bytes).
+    pub(crate) fn append_unit(&mut self, unit: &Unit, facts: (Option<i64>, u64)) -> bool {
+        let begin = self.undelivered.len();
+        let has_room = !unit.is_incomplete()
+            && allocation::contain(|| {
+                self.write_unit(facts, |db, bytes| unit.write(db, |receivers| receivers.file, bytes));
+            })
+            .is_ok();
+        if !has_room {
+            self.undelivered.truncate(begin);
+        }
+        has_room
+    }
+
     /// Writes a unit with `write`, which appends to the bytes and returns the database that is selected after it. The
     /// unit follows the facts that have changed: the time in seconds, if the file has times, and the last grant.
-    /// Returns the bytes for the host.
-    pub(crate) fn write_unit(
+    pub(super) fn write_unit(
         &mut self,
         (time_s, last_grant): (Option<i64>, u64),
         write: impl FnOnce(Option<usize>, &mut Vec<u8>) -> Option<usize>,
-    ) -> &[u8] {
-        const KEPT_MAX: usize = 64 << 10;
-        if self.unit.capacity() > KEPT_MAX {
-            self.unit = Vec::new();
-        }
-        self.unit.clear();
+    ) {
+        let begin = self.undelivered.len();
         if let Some(now_s) = time_s.filter(|now_s| *now_s > self.stamped_s) {
             self.stamped_s = now_s;
-            Annotation::Time(now_s).write(&mut self.unit);
+            Annotation::Time(now_s).write(&mut self.undelivered);
         }
         if let Some(annotation) = self.reserved_grants.reserve(last_grant) {
-            annotation.write(&mut self.unit);
+            annotation.write(&mut self.undelivered);
         }
-        self.selected = write(self.selected, &mut self.unit);
-        let len = self.unit.len() as u64;
+        self.selected = write(self.selected, &mut self.undelivered);
+        let len = (self.undelivered.len() - begin) as u64;
         self.appended += len;
         self.size += len;
         self.increment_size += len;
-        &self.unit
+    }
+
+    /// Whether the host is to be given bytes. `is_over`: the batch has ended.
+    #[inline]
+    pub(crate) fn is_delivery_due(&self, is_over: bool) -> bool {
+        let len = self.undelivered.len();
+        len > 0 && (is_over || len >= MAX_UNDELIVERED_BYTES)
+    }
+
+    /// Takes the bytes that the host has not been given, if there are any.
+    pub(super) fn take_undelivered(&mut self) -> Option<Vec<u8>> {
+        (!self.undelivered.is_empty()).then(|| std::mem::take(&mut self.undelivered))
+    }
+
+    /// Gives bytes that were taken back, so that the next ones have their memory.
+    pub(super) fn recycle(&mut self, mut bytes: Vec<u8>) {
+        if bytes.capacity() <= 2 * MAX_UNDELIVERED_BYTES {
+            bytes.clear();
+            self.undelivered = bytes;
+        }
     }
 
     /// Forgets what the file ends with, for another file.

@@ -117,7 +117,7 @@ impl Keyspace {
             let what = &What::Changed { event: Some(events::EVICTED) };
             self.report(&Change { db, key: entry.key(), what, actor, now });
         }
-        self.propagate_own_removal(db, entry.key(), self.lazy_removals.eviction, now);
+        self.propagate_own_removal(db, entry.key(), self.lazy_removals.eviction);
         if mark.is_some() || self.interests.any(Interests::VALUES) {
             let what = &What::Removed(Removal { value: &entry.value, mark, cause: Cause::Eviction });
             self.report(&Change { db, key: entry.key(), what, actor, now });
