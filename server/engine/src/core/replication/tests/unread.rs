@@ -26,6 +26,8 @@ fn write(master: &mut Engine, client: Slot, values: &[(&str, usize)]) {
         let value: String = (0..*len).map(|_| char::from(b'0' + rng.below(64) as u8)).collect();
         master.execute(client, &[b"SET", key.as_bytes(), value.as_bytes()]);
     }
+    // The batch has ended.
+    master.deliver_propagated();
     master.take_output(client, &mut Outbox::default());
     master.sessions().buffers(client).set_unwritten(0);
 }
