@@ -20,13 +20,17 @@ pub fn write_request(arguments: &[&[u8]], out: &mut Vec<u8>) {
             number::write_usize(len, out);
         }
     }
-    write_arguments(arguments, out);
+    for argument in arguments {
+        length_line(argument.len(), out);
+        out.extend_from_slice(argument);
+    }
+    out.extend_from_slice(b"\r\n");
 }
 
 /// Appends the last arguments of a request to `out`, which ends with the argument before them, without the end of its
-/// line.
-#[inline]
-pub fn write_arguments(arguments: &[&[u8]], out: &mut Vec<u8>) {
+/// line. Inlined, since the number of arguments is known.
+#[inline(always)]
+pub fn write_arguments<const N: usize>(arguments: [&[u8]; N], out: &mut Vec<u8>) {
     for argument in arguments {
         length_line(argument.len(), out);
         out.extend_from_slice(argument);
@@ -67,7 +71,7 @@ mod tests {
     #[test]
     fn arguments_follow_the_beginning_of_a_request() {
         let mut out = b"*3\r\n$3\r\nSET".to_vec();
-        write_arguments(&[b"key", b""], &mut out);
+        write_arguments([b"key", b""], &mut out);
         let mut whole = Vec::new();
         write_request(&[b"SET", b"key", b""], &mut whole);
         assert_eq!(out, whole);

@@ -3,7 +3,6 @@
 use lockwheel_resp::{allocation, max_request_len, write_arguments, write_request};
 use lockwheel_store::keyspace::KeyRequest;
 use lockwheel_store::values::IntText;
-use smallvec::SmallVec;
 use std::num::NonZeroU64;
 
 /// The maximum number of bytes of a request with a short name, beside its other words.
@@ -16,7 +15,7 @@ const MULTI: &[u8] = b"*1\r\n$5\r\nMULTI\r\n";
 const EXEC: &[u8] = b"*1\r\n$4\r\nEXEC\r\n";
 
 /// The receivers of a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Receivers {
     /// Whether replicas get the request.
     pub(crate) replicas: bool,
@@ -45,7 +44,7 @@ impl Receivers {
 }
 
 /// Successive requests of a unit for one database and the same receivers.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Run {
     db: usize,
     /// The end of its bytes, which begin where those of the run before end.
@@ -58,11 +57,16 @@ struct Run {
 pub(crate) struct Unit {
     /// MULTI and the requests, unless there are none.
     bytes: Vec<u8>,
-    runs: SmallVec<[Run; 1]>,
+    /// The last run. Its end is 0 if there is none.
+    last: Run,
+    /// The runs before it. Most units have none.
+    earlier: Vec<Run>,
     /// The number of requests.
     requests: usize,
-    /// The sessions that have caused the requests. Most units have one.
-    by: SmallVec<[u64; 2]>,
+    /// The first session that has caused requests. 0: none.
+    by: u64,
+    /// The other sessions. Most units have none.
+    by_others: Vec<u64>,
     /// Whether a request found no memory, so that the unit cannot be sent.
     is_incomplete: bool,
     /// Whether a request has a form that Redis 7.0 lacks.
@@ -88,13 +92,13 @@ impl Unit {
     }
 
     /// Returns the sessions that have caused the requests.
-    pub(crate) fn by(&self) -> &[u64] {
-        &self.by
+    pub(crate) fn by(&self) -> impl Iterator<Item = u64> {
+        (self.by != 0).then_some(self.by).into_iter().chain(self.by_others.iter().copied())
     }
 
     /// Whether sessions have caused the requests, and this one is none of them.
     pub(crate) fn is_only_by_others(&self, session: u64) -> bool {
-        !self.by.is_empty() && !self.by.contains(&session)
+        self.by != 0 && self.by().all(|by| by != session)
     }
 
     /// Appends the requests of a receiver to a stream whose selected database is `selected`, if known. The requests of
@@ -109,10 +113,8 @@ impl Unit {
         // As in Redis, keys that expire together are no transaction.
         let is_transaction = self.requests > 1 && self.has_commands;
         allocation::reserve(stream, self.bytes.len() + EXEC.len() + SELECT_BYTES);
-        if let [run] = &*self.runs
-            && selected == Some(run.db)
-            && is_for(run.receivers)
-        {
+        let run = self.last;
+        if run.end > 0 && self.earlier.is_empty() && selected == Some(run.db) && is_for(run.receivers) {
             stream.extend_from_slice(&self.bytes[if is_transaction { 0 } else { MULTI.len() }..]);
             if is_transaction {
                 stream.extend_from_slice(EXEC);
@@ -120,7 +122,7 @@ impl Unit {
             return selected;
         }
         let (mut begin, mut has_any) = (MULTI.len(), false);
-        for &Run { db, end, receivers } in &self.runs {
+        for Run { db, end, receivers } in self.runs() {
             let bytes = std::mem::replace(&mut begin, end)..end;
             if !is_for(receivers) {
                 continue;
@@ -155,7 +157,7 @@ impl Unit {
         self.has_commands = true;
         if receivers.are_any() && self.make_room(MAX_AROUND + channel.len() + message.len()) {
             self.bytes.extend_from_slice(b"*3\r\n$7\r\nPUBLISH");
-            write_arguments(&[channel, message], &mut self.bytes);
+            write_arguments([channel, message], &mut self.bytes);
             self.end_run(0, receivers, 1);
         }
     }
@@ -194,19 +196,30 @@ impl Unit {
     /// Records that these requests end with the bytes so far.
     #[inline]
     fn end_run(&mut self, db: usize, receivers: Receivers, requests: usize) {
+        self.add_run(Run { db, end: self.bytes.len(), receivers });
         self.requests += requests;
-        let end = self.bytes.len();
-        match self.runs.last_mut() {
-            Some(run) if run.db == db && run.receivers == receivers => run.end = end,
-            _ => self.add_run(Run { db, end, receivers }),
+    }
+
+    /// Adds a run behind the others, or to the last one if that is of the same kind.
+    #[inline]
+    fn add_run(&mut self, run: Run) {
+        let is_next = run.db == self.last.db && run.receivers == self.last.receivers;
+        if self.last.end > 0 && !is_next {
+            self.keep_last_run();
+        }
+        self.last = run;
+    }
+
+    #[cold]
+    fn keep_last_run(&mut self) {
+        match allocation::try_reserve(&mut self.earlier, 1) {
+            Ok(()) => self.earlier.push(self.last),
+            Err(_) => self.lose(),
         }
     }
 
-    fn add_run(&mut self, run: Run) {
-        match self.runs.try_reserve(1) {
-            Ok(()) => self.runs.push(run),
-            Err(_) => self.lose(),
-        }
+    fn runs(&self) -> impl Iterator<Item = Run> {
+        self.earlier.iter().copied().chain((self.last.end > 0).then_some(self.last))
     }
 
     /// Moves the requests of another unit behind those of this one.
@@ -214,15 +227,12 @@ impl Unit {
         if other.is_empty() {
             return;
         }
-        if self.bytes.is_empty() {
-            std::mem::swap(&mut self.bytes, &mut other.bytes);
-            std::mem::swap(&mut self.runs, &mut other.runs);
-        } else if allocation::try_reserve(&mut self.bytes, other.bytes.len()).is_err() {
-            return self.lose();
+        if !self.make_room(other.bytes.len()) {
+            return;
         }
         let from = self.bytes.len() - MULTI.len();
         self.bytes.extend_from_slice(other.bytes.get(MULTI.len()..).unwrap_or_default());
-        other.runs.iter().for_each(|run| self.add_run(Run { end: from + run.end, ..*run }));
+        other.runs().for_each(|run| self.add_run(Run { end: from + run.end, ..run }));
         self.requests += other.requests;
         self.is_incomplete |= other.is_incomplete;
         self.has_commands |= other.has_commands;
@@ -232,14 +242,13 @@ impl Unit {
     /// Empties the unit and keeps its memory for the next one, unless it is much.
     pub(crate) fn clear(&mut self) {
         const MAX_KEPT: usize = 64 << 10;
-        let Unit { bytes, runs, by, .. } = self;
-        if bytes.capacity() + runs.len() * size_of::<Run>() > MAX_KEPT {
+        if self.bytes.capacity() + self.earlier.capacity() * size_of::<Run>() > MAX_KEPT {
             return *self = Unit::default();
         }
-        bytes.clear();
-        runs.clear();
-        by.clear();
-        self.requests = 0;
+        self.bytes.clear();
+        self.earlier.clear();
+        self.by_others.clear();
+        (self.by, self.requests, self.last.end) = (0, 0, 0);
         (self.is_incomplete, self.has_newer_forms, self.has_commands) = (false, false, false);
     }
 
@@ -259,10 +268,19 @@ impl Unit {
     }
 
     /// Records a session as a cause. `None`: the engine itself is the cause.
+    #[inline]
     pub(super) fn is_caused_by(&mut self, session: Option<NonZeroU64>) {
-        let Some(session) = session else { return };
-        if !self.by.contains(&session.get()) {
-            self.by.push(session.get());
+        let session = session.map_or(0, NonZeroU64::get);
+        if session != self.by && session != 0 {
+            self.add_cause(session);
+        }
+    }
+
+    fn add_cause(&mut self, session: u64) {
+        if self.by == 0 {
+            self.by = session;
+        } else if !self.by_others.contains(&session) {
+            self.by_others.push(session);
         }
     }
 }
@@ -284,23 +302,23 @@ fn write_key_request(key: &[u8], request: &KeyRequest<'_>, out: &mut Vec<u8>) {
     match *request {
         KeyRequest::SetField(field, value) => {
             out.extend_from_slice(b"*4\r\n$4\r\nHSET");
-            write_arguments(&[key, field, value], out);
+            write_arguments([key, field, value], out);
         }
         KeyRequest::ExpireAt(deadline_ms) => {
             out.extend_from_slice(b"*3\r\n$9\r\nPEXPIREAT");
-            write_arguments(&[key, &IntText::new(deadline_ms)], out);
+            write_arguments([key, &IntText::new(deadline_ms)], out);
         }
         KeyRequest::Set(value) => {
             out.extend_from_slice(b"*3\r\n$3\r\nSET");
-            write_arguments(&[key, value], out);
+            write_arguments([key, value], out);
         }
         KeyRequest::RemoveField(field) => {
             out.extend_from_slice(b"*3\r\n$4\r\nHDEL");
-            write_arguments(&[key, field], out);
+            write_arguments([key, field], out);
         }
         KeyRequest::Remove => {
             out.extend_from_slice(b"*2\r\n$3\r\nDEL");
-            write_arguments(&[key], out);
+            write_arguments([key], out);
         }
     }
 }
@@ -366,6 +384,6 @@ mod tests {
         for session in [3, 0, 4, 3] {
             unit.is_caused_by(NonZeroU64::new(session));
         }
-        assert_eq!(unit.by(), [3, 4]);
+        assert!(unit.by().eq([3, 4]));
     }
 }

@@ -38,7 +38,7 @@ impl Replication {
         }
         self.offset += (self.undelivered.len() - begin) as i64;
         self.note_change(annotation.is_some() || unit.has_newer_forms());
-        unit.by().iter().for_each(|session| self.written.set(*session, self.offset));
+        unit.by().for_each(|session| self.written.set(session, self.offset));
         true
     }
 

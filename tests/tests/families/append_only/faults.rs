@@ -5,7 +5,7 @@ use lockwheel_engine::Engine;
 use lockwheel_engine::clients::{Outbox, Peer, Slot};
 use lockwheel_engine::config::{Config, HostChanges, HostRefusal, Permission};
 use lockwheel_engine::core::{
-    AppendLog, DiskEvent, FileChange, Host, LogSync, NotConnected, Target, TargetAddress,
+    AppendLog, DiskEvent, FileChange, Host, LogSync, NotConnected, Output, Target, TargetAddress,
 };
 use lockwheel_store::time::Now;
 use std::collections::BTreeMap;
@@ -216,10 +216,16 @@ impl Server {
 
     fn ask(&mut self, line: &str) -> String {
         let argv: Vec<&[u8]> = line.split(' ').map(str::as_bytes).collect();
-        self.engine.execute(self.slot, &argv);
+        String::from_utf8_lossy(&self.run(&argv)).trim_end().to_owned()
+    }
+
+    /// Runs a request as a batch of its own, and returns its reply.
+    fn run(&mut self, argv: &[&[u8]]) -> Vec<u8> {
+        self.engine.execute(self.slot, argv);
         let mut out = Outbox::default();
         self.engine.take_output(self.slot, &mut out);
-        String::from_utf8_lossy(out.bytes()).trim_end().to_owned()
+        while !matches!(self.engine.poll_output(), Output::Idle { .. }) {}
+        out.bytes().to_vec()
     }
 
     /// Lets background work go on until there is none.
@@ -441,13 +447,10 @@ fn a_value_in_the_file_has_a_form_of_redis_7_0() {
     let host = FakeHost::default();
     let mut server = Server::start(&host).expect("it starts");
     assert_eq!(server.ask("SADD s a b"), ":2");
-    server.engine.execute(server.slot, &[b"DUMP", b"s"]);
-    let mut out = Outbox::default();
-    server.engine.take_output(server.slot, &mut out);
-    let reply = out.bytes().to_vec();
+    let reply = server.run(&[b"DUMP", b"s"]);
     let begin = reply.iter().position(|byte| *byte == b'\n').expect("a line") + 1;
     let payload = reply[begin..reply.len() - 2].to_vec();
-    server.engine.execute(server.slot, &[b"RESTORE", b"t", b"0", &payload]);
+    server.run(&[b"RESTORE", b"t", b"0", &payload]);
     let has = |bytes: &[u8]| {
         host.disk().files.values().any(|file| file.windows(bytes.len()).any(|part| part == bytes))
     };
