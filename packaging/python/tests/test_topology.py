@@ -58,7 +58,7 @@ def test_servers_fail_by_method():
             two.get("k")
         assert server.faults.up(2)
         assert not server.faults.up(2)
-        server.faults.down(2, 5)
+        server.faults.down(2, back_after_seconds=5)
         server.clock.advance(5)
         assert two.ping()
 
@@ -69,7 +69,7 @@ def test_a_server_that_is_killed_can_keep_its_data():
         server.faults.down(0, keep=True)
         assert server.faults.up(0)
         assert server.command("GET", "k") == "v"
-        server.faults.down(0, 5, keep=True)
+        server.faults.down(0, back_after_seconds=5, keep=True)
         server.clock.advance(5)
         assert server.command("GET", "k") == "v"
         server.faults.down(0)

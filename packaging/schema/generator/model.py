@@ -27,9 +27,8 @@ class Parameter:
     type: str
     about: str = ""
     is_required: bool = False
-    has_token: bool = False
     is_positional: bool = False
-    """Whether an option with a token has a place among the arguments."""
+    """Whether it has a place among the arguments, though it is optional."""
     choices: Tuple[str, ...] = ()
     default: Any = None
     unit: str = "ms"
@@ -38,7 +37,7 @@ class Parameter:
     @property
     def is_option(self) -> bool:
         """Whether it is named where it is given."""
-        return not self.is_required and not self.is_positional and (self.has_token or self.type == "flag")
+        return not self.is_required and not self.is_positional
 
 
 @dataclass
@@ -288,7 +287,6 @@ class Api:
         elif inner[1] == "(":
             choice: List[Part] = []
             self._alternatives(row, is_required, inner[2:inner.index(")")], choice, is_lower)
-            choice[0].parameter.has_token = True
             parts.append(Part(token, choice[0].parameter))
         else:
             parameter = self._parameter(row, inner[1], token, is_required)
@@ -324,7 +322,7 @@ class Api:
             raise SchemaError(f"{row['name']}: {argument} is an integer of the row, not {type_}")
         about = self._meaning(row, token, [argument], name)
         unit = "s" if argument == "seconds" else "ms"
-        return Parameter(name, type_, about, is_required, bool(token), unit=unit)
+        return Parameter(name, type_, about, is_required, unit=unit)
 
     def _special(self, row: Dict[str, Any], word: str, token: str, is_required: bool) -> Parameter:
         kind, name = split_name(word)
@@ -341,8 +339,7 @@ class Api:
             self.used[row["name"]].add("ARG")
         if kind == "state":
             self.used[row["name"]].update(("EXISTS", "GONE", "TYPE"))
-        has_token = bool(token) or kind in ("argument", "rule-clients")
-        return Parameter(name, types.get(kind, kind), about, is_required, has_token)
+        return Parameter(name, types.get(kind, kind), about, is_required)
 
     def _type(self, argument: str) -> str:
         types = self.names["types"]

@@ -58,7 +58,11 @@ def call(head: str, parts: Sequence[str], tail: str, indent: str, width: int = W
     line = f"{indent}{head}({', '.join(parts)}){tail}"
     if len(line) <= width:
         return line
-    inner = indent + step
+    return "\n".join([f"{indent}{head}(", *filled(parts, indent + step, width), f"{indent}){tail}"])
+
+
+def filled(parts: Sequence[str], indent: str, width: int = WIDTH) -> List[str]:
+    """Parts with commas between them, in lines of the width."""
     rows: List[str] = []
     for part in parts:
         if rows and len(f"{rows[-1]}, {part},") <= width:
@@ -66,8 +70,8 @@ def call(head: str, parts: Sequence[str], tail: str, indent: str, width: int = W
         else:
             if rows:
                 rows[-1] += ","
-            rows.append(inner + part)
-    return "\n".join([f"{indent}{head}(", *rows, f"{indent}){tail}"])
+            rows.append(indent + part)
+    return rows
 
 
 def repository(path: str) -> Path:

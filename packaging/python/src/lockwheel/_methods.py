@@ -260,7 +260,7 @@ class Faults(FaultGroup):
         """Ends all partitions; the command itself gets through a partition. Returns the number of ended partitions."""
         return self._ask(number, "FAULT.HEAL")
 
-    def lag(self, key: Optional[str] = None) -> None:
+    def lag(self, *, key: Optional[str] = None) -> None:
         """Stops the replication of later writes, or of those to matching keys. `key`: Only keys that match this glob
         pattern lag."""
         self._ask(done, "FAULT.LAG", ("KEY", key))
@@ -269,13 +269,13 @@ class Faults(FaultGroup):
         """Makes a replica take over, without the writes since FAULT.LAG. `tokens`: The numbers of grants start anew."""
         self._ask(done, "FAULT.FAILOVER", ("TOKENS", tokens))
 
-    def restart(self, down_seconds: Optional[Duration] = None, *, keep: bool = False, tokens: bool = False) -> None:
+    def restart(self, *, down_seconds: Optional[Duration] = None, keep: bool = False, tokens: bool = False) -> None:
         """Simulates the restart of a server that has saved nothing; clocks and fault rules stay. `down_seconds`:
         Refuses connections for that time of the monotonic clock. `keep`: Keeps keys, scripts and functions; only
         connections end. `tokens`: The numbers of grants start anew."""
         self._ask(done, "FAULT.RESTART", ("DOWN", ms(down_seconds)), ("KEEP", keep), ("TOKENS", tokens), prepares=True)
 
-    def down(self, server: int, back_after_seconds: Optional[Duration] = None, *, keep: bool = False) -> None:
+    def down(self, server: int, *, back_after_seconds: Optional[Duration] = None, keep: bool = False) -> None:
         """Kills one of the servers in this process, as if that server's own process had ended. `server`: The position
         of the server, from 0, or host:port. `back_after_seconds`: How long, on the clock of the servers. Without a
         time, until FAULT.UP. `keep`: Keeps the data of the server."""
@@ -387,7 +387,7 @@ class Locks(Group):
     _is_own = True
 
     def acquire(
-        self, key: str, owner: str, mode: Optional[str] = None, *, lease_seconds: Optional[Duration] = None,
+        self, key: str, owner: str, *, mode: Optional[str] = None, lease_seconds: Optional[Duration] = None,
         block_seconds: Optional[Duration] = None, priority: Optional[int] = None, noreenter: bool = False,
         max_holds: Optional[int] = None, fenced: bool = False, layout: Optional[str] = None,
         fence: Optional[str] = None, delay_seconds: Optional[Duration] = None, data: Optional[str] = None,
@@ -413,7 +413,7 @@ class Locks(Group):
         )
 
     def acquire_all(
-        self, keys: Sequence[str], owner: str, mode: Optional[str] = None, *, lease_seconds: Optional[Duration] = None,
+        self, keys: Sequence[str], owner: str, *, mode: Optional[str] = None, lease_seconds: Optional[Duration] = None,
         block_seconds: Optional[Duration] = None, priority: Optional[int] = None, noreenter: bool = False,
         max_holds: Optional[int] = None, fenced: bool = False, layout: Optional[str] = None,
         fence: Optional[str] = None, delay_seconds: Optional[Duration] = None, data: Optional[str] = None,
@@ -439,7 +439,7 @@ class Locks(Group):
         )
 
     def release(
-        self, key: str, owner: str, mode: Optional[str] = None, *, all: bool = False, token: Optional[int] = None
+        self, key: str, owner: str, *, mode: Optional[str] = None, all: bool = False, token: Optional[int] = None
     ) -> int:
         """Releases one hold of a lock, or all; the release of the last hold wakes the next waiter. Returns the holds
         that the owner has left. `key`: The key. `owner`: The name of the owner. `mode`: SHARED is for readers,

@@ -224,7 +224,7 @@ class Faults(FaultGroup):
         """Ends all partitions; the command itself gets through a partition. Returns the number of ended partitions."""
         return await self._ask(number, "FAULT.HEAL")
 
-    async def lag(self, key: Optional[str] = None) -> None:
+    async def lag(self, *, key: Optional[str] = None) -> None:
         """Stops the replication of later writes, or of those to matching keys."""
         await self._ask(done, "FAULT.LAG", ("KEY", key))
 
@@ -233,14 +233,14 @@ class Faults(FaultGroup):
         await self._ask(done, "FAULT.FAILOVER", ("TOKENS", tokens))
 
     async def restart(
-        self, down_seconds: Optional[Duration] = None, *, keep: bool = False, tokens: bool = False
+        self, *, down_seconds: Optional[Duration] = None, keep: bool = False, tokens: bool = False
     ) -> None:
         """Simulates the restart of a server that has saved nothing; clocks and fault rules stay."""
         await self._ask(
             done, "FAULT.RESTART", ("DOWN", ms(down_seconds)), ("KEEP", keep), ("TOKENS", tokens), prepares=True
         )
 
-    async def down(self, server: int, back_after_seconds: Optional[Duration] = None, *, keep: bool = False) -> None:
+    async def down(self, server: int, *, back_after_seconds: Optional[Duration] = None, keep: bool = False) -> None:
         """Kills one of the servers in this process, as if that server's own process had ended."""
         await self._ask(done, "FAULT.DOWN", server, ms(back_after_seconds), ("KEEP", keep), avoid=server)
 
@@ -335,7 +335,7 @@ class Locks(Group):
     _is_own = True
 
     async def acquire(
-        self, key: str, owner: str, mode: Optional[str] = None, *, lease_seconds: Optional[Duration] = None,
+        self, key: str, owner: str, *, mode: Optional[str] = None, lease_seconds: Optional[Duration] = None,
         block_seconds: Optional[Duration] = None, priority: Optional[int] = None, noreenter: bool = False,
         max_holds: Optional[int] = None, fenced: bool = False, layout: Optional[str] = None,
         fence: Optional[str] = None, delay_seconds: Optional[Duration] = None, data: Optional[str] = None,
@@ -351,7 +351,7 @@ class Locks(Group):
         )
 
     async def acquire_all(
-        self, keys: Sequence[str], owner: str, mode: Optional[str] = None, *, lease_seconds: Optional[Duration] = None,
+        self, keys: Sequence[str], owner: str, *, mode: Optional[str] = None, lease_seconds: Optional[Duration] = None,
         block_seconds: Optional[Duration] = None, priority: Optional[int] = None, noreenter: bool = False,
         max_holds: Optional[int] = None, fenced: bool = False, layout: Optional[str] = None,
         fence: Optional[str] = None, delay_seconds: Optional[Duration] = None, data: Optional[str] = None,
@@ -368,7 +368,7 @@ class Locks(Group):
         )
 
     async def release(
-        self, key: str, owner: str, mode: Optional[str] = None, *, all: bool = False, token: Optional[int] = None
+        self, key: str, owner: str, *, mode: Optional[str] = None, all: bool = False, token: Optional[int] = None
     ) -> int:
         """Releases one hold of a lock, or all; the release of the last hold wakes the next waiter. Returns the holds
         that the owner has left."""
