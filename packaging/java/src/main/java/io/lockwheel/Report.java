@@ -1,5 +1,6 @@
 package io.lockwheel;
 
+import java.net.InetSocketAddress;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -11,8 +12,6 @@ import java.util.Optional;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
-
-import static java.nio.charset.StandardCharsets.UTF_8;
 
 /** What the server knows, as text for a test that has failed. */
 final class Report {
@@ -49,7 +48,8 @@ final class Report {
     private static String teller(Connection connection) {
         try {
             int place = connection.place();
-            String address = LockwheelServer.hostAndPort(connection.address(place));
+            InetSocketAddress found = connection.address(place);
+            String address = Host.withPort(found.getHostString(), found.getPort());
             String state = connection.isHanging(0) ? "hangs" : "is down";
             return place == 0 ? "" : "server 0 " + state + ": server " + place + " (" + address + ") tells\n";
         } catch (RuntimeException noServer) {
@@ -69,7 +69,7 @@ final class Report {
     }
 
     private static List<String> clockLines(Connection connection) {
-        Map<String, Object> fields = Resp.fields(connection.send("CLOCK.INFO"));
+        Map<String, Object> fields = Replies.fields(connection.send("CLOCK.INFO"));
         fields.computeIfPresent("wall", (name, wall) -> wall + " (" + Instant.ofEpochMilli((Long) wall) + ")");
         fields.putIfAbsent("next", "-");
         Stream<String> told = fields.entrySet().stream().map(field -> field.getKey() + "=" + field.getValue());
@@ -96,16 +96,15 @@ final class Report {
     }
 
     private static List<String> faultLines(Connection connection) {
-        return Faults.rules(connection).stream()
-                        .filter(rule -> rule.hits() > 0)
-                        .map(rule -> rule.name() + " (" + rule.rule() + "): hits=" + rule.hits() + " held=" + rule.held())
-                        .toList();
+        return Replies.list(connection.send("FAULT.LIST"), Rule::read).stream()
+                .filter(rule -> rule.hits() > 0)
+                .map(rule -> rule.name() + " (" + rule.rule() + "): hits=" + rule.hits() + " held=" + rule.held())
+                .toList();
     }
 
     private static List<String> findingLines(Connection connection) {
-        Object reply = connection.send("LOCK.VERIFY", "LEVEL", Level.SUSPECT.name());
-        Verdict verdict = Verdict.of(Resp.fields(reply));
-        return Stream.concat(verdict.lines().stream(), watchdogNote(connection).stream()).toList();
+        Verdict verdict = Verdict.read(connection.send("LOCK.VERIFY", "LEVEL", Level.SUSPECT.name()));
+        return Stream.concat(FindingsError.lines(verdict).stream(), watchdogNote(connection).stream()).toList();
     }
 
     private static Optional<String> watchdogNote(Connection connection) {
@@ -138,13 +137,13 @@ final class Report {
     private record Command(String client, String words) {
         /** An entry of the slow log, or null where a test steered the server. */
         static Command of(List<?> entry) {
-            String words = ((List<?>) entry.get(3)).stream().map(Report::shown).collect(Collectors.joining(" "));
+            String words = ((List<?>) entry.get(3)).stream().map(Replies::text).collect(Collectors.joining(" "));
             String upper = words.toUpperCase(Locale.ROOT);
             if (STEERING.stream().anyMatch(upper::startsWith)) {
                 return null;
             }
             Object name = entry.get(5);
-            return new Command(shown("".equals(name) ? entry.get(4) : name), words);
+            return new Command(Replies.text("".equals(name) ? entry.get(4) : name), words);
         }
 
         /** Commands of the same words. */
@@ -158,10 +157,5 @@ final class Report {
                     ? first.client + ": " + first.words + " (" + run.size() + " times)"
                     : first.words + " (" + run.size() + " times, " + clients + " clients)");
         }
-    }
-
-    /** A word of a command; of bytes that are no text, what is. */
-    static String shown(Object word) {
-        return word instanceof byte[] bytes ? new String(bytes, UTF_8) : word.toString();
     }
 }

@@ -36,6 +36,8 @@ final class ServerProcess {
     private final List<Member> members = new ArrayList<>();
     private final String password;
     private volatile boolean isStopped;
+    /** The address to connect to: that of a topology's first server. */
+    final String host;
     /** The port without TLS. */
     final int port;
 
@@ -59,6 +61,7 @@ final class ServerProcess {
         } finally {
             remove(ports);
         }
+        host = members.isEmpty() ? options.host() : members.get(0).host();
         // A pipe that nobody empties would stop the server.
         Thread reader = new Thread(() -> read(output), "lockwheel-log");
         reader.setDaemon(true);
@@ -105,7 +108,7 @@ final class ServerProcess {
         command.addAll(args.leading);
         command.addAll(List.of("--port", "0", "--bind", Host.LOOPBACK));
         command.addAll(List.of("--exit-with-parent", "--loglevel", "warning"));
-        command.addAll(List.of("--time", options.time(), "--seed", Long.toString(options.seed())));
+        command.addAll(List.of("--time", options.time(), "--seed", options.seed()));
         // What a report shows as the history of locks and as the last commands.
         command.addAll(List.of("--lock-history", "yes"));
         command.addAll(List.of("--slowlog-log-slower-than", "0", "--slowlog-max-len", "64"));
@@ -117,6 +120,7 @@ final class ServerProcess {
                 command.addAll(List.of("--tls-port-file", ports.resolve("tls-port").toString()));
             }
         }
+        command.addAll(options.parameters());
         command.addAll(args.parameters);
         return command;
     }

@@ -1,26 +1,103 @@
 package io.lockwheel;
 
+import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.List;
+import java.util.stream.Collectors;
 
-/** Words of a command. */
+/** The words of requests. */
 final class Words {
+    private static final int NANOS = 1_000_000;
+
     private Words() {}
 
-    /** A command with these words behind it. */
-    static Object[] of(List<?>... parts) {
+    /** The words of these parts. A part may be several words; durations and instants are milliseconds. */
+    static List<Object> of(Object... parts) {
         List<Object> words = new ArrayList<>();
-        for (List<?> part : parts) {
-            words.addAll(part);
+        for (Object part : parts) {
+            if (part instanceof List<?> several) {
+                words.addAll(of(several.toArray()));
+            } else if (part instanceof Options<?> options) {
+                words.addAll(options.words());
+            } else if (part instanceof Action action) {
+                words.addAll(action.words());
+            } else if (part instanceof Clients clients) {
+                words.addAll(clients.words());
+            } else if (part instanceof KeyState state) {
+                words.addAll(state.words());
+            } else {
+                words.add(word(part));
+            }
         }
-        return words.toArray();
+        return words;
     }
 
-    /** These words and more, unchangeable. */
-    static List<Object> and(List<Object> words, Object... more) {
-        List<Object> all = new ArrayList<>(words);
-        Collections.addAll(all, more);
-        return List.copyOf(all);
+    private static Object word(Object part) {
+        if (part instanceof Duration duration) {
+            return milliseconds(duration);
+        } else if (part instanceof Instant instant) {
+            return milliseconds(instant);
+        }
+        return part instanceof Enum<?> choice ? choice.name() : part instanceof byte[] bytes ? bytes.clone() : part;
+    }
+
+    /** A duration; an {@link IllegalArgumentException} where it is no whole number of milliseconds, or too long. */
+    private static long milliseconds(Duration duration) {
+        if (duration.getNano() % NANOS != 0) {
+            throw new IllegalArgumentException("a duration is a whole number of milliseconds, not " + duration);
+        }
+        try {
+            return duration.toMillis();
+        } catch (ArithmeticException tooLong) {
+            throw new IllegalArgumentException("a duration has at most 2^63-1 milliseconds, not " + duration, tooLong);
+        }
+    }
+
+    /** An instant, since 1970; an {@link IllegalArgumentException} where it is no whole number of them, or too far. */
+    static long milliseconds(Instant instant) {
+        if (instant.getNano() % NANOS != 0) {
+            throw new IllegalArgumentException("an instant is a whole number of milliseconds, not " + instant);
+        }
+        try {
+            return instant.toEpochMilli();
+        } catch (ArithmeticException tooFar) {
+            throw new IllegalArgumentException("an instant is within 2^63-1 ms of 1970, not " + instant, tooFar);
+        }
+    }
+
+    /** A duration in seconds; an {@link IllegalArgumentException} where it is no whole number of them. */
+    static long seconds(Duration duration) {
+        if (duration.getNano() != 0) {
+            throw new IllegalArgumentException("a duration is a whole number of seconds, not " + duration);
+        }
+        return duration.getSeconds();
+    }
+
+    /** Keys behind their number. */
+    static List<Object> counted(List<String> keys) {
+        return of(keys.size(), keys);
+    }
+
+    /** Servers by their places. */
+    static String places(List<Integer> servers) {
+        return servers.stream().map(String::valueOf).collect(Collectors.joining(","));
+    }
+
+    /** Clients as a rule names them. */
+    static List<Object> ofRule(Clients clients) {
+        if (clients.ofRule() == null) {
+            throw new IllegalArgumentException("a rule names clients by id, name or lib");
+        }
+        return clients.ofRule();
+    }
+
+    /** A choice of which a method takes only some. */
+    static <T extends Enum<T>> T among(String name, T given, List<T> known) {
+        if (!known.contains(given)) {
+            String all = known.stream().map(Enum::name).collect(Collectors.joining(", "));
+            throw new IllegalArgumentException(name + " is one of " + all + ", not " + given);
+        }
+        return given;
     }
 }

@@ -1,0 +1,114 @@
+package io.lockwheel;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Function;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+/** Readers of replies; each throws an {@link IllegalStateException} for a reply of another shape. */
+final class Replies {
+    private Replies() {}
+
+    /** An integer, or its digits: a cursor is a string. */
+    static long integer(Object reply) {
+        if (reply instanceof Long number) {
+            return number;
+        }
+        try {
+            return Long.parseLong((String) reply);
+        } catch (ClassCastException | NumberFormatException other) {
+            throw isNo("integer", reply);
+        }
+    }
+
+    /** A number; RESP2 has it as a string. */
+    static double number(Object reply) {
+        if (reply instanceof Number number) {
+            return number.doubleValue();
+        }
+        try {
+            return Double.parseDouble((String) reply);
+        } catch (ClassCastException | NumberFormatException | NullPointerException other) {
+            throw isNo("number", reply);
+        }
+    }
+
+    /** A string; of bytes that are none, what is. The number of a client, where a key may stand, becomes one. */
+    static String text(Object reply) {
+        if (reply instanceof byte[] bytes) {
+            return new String(bytes, UTF_8);
+        }
+        if (reply instanceof String || reply instanceof Long) {
+            return reply.toString();
+        }
+        throw isNo("string", reply);
+    }
+
+    /** Yes or no, in either protocol. */
+    static boolean flag(Object reply) {
+        if (reply instanceof Boolean flag) {
+            return flag;
+        }
+        return integer(reply) != 0;
+    }
+
+    static Instant instant(Object reply) {
+        return Instant.ofEpochMilli(integer(reply));
+    }
+
+    static Duration duration(Object reply) {
+        return Duration.ofMillis(integer(reply));
+    }
+
+    /** A duration in the form of PTTL; null if there is no end. */
+    static Duration timeLeft(Object reply) {
+        long milliseconds = integer(reply);
+        return milliseconds < 0 ? null : Duration.ofMillis(milliseconds);
+    }
+
+    /** A reply that may be null. */
+    static <T> T maybe(Object reply, Function<Object, T> read) {
+        return reply == null ? null : read.apply(reply);
+    }
+
+    static <T> List<T> list(Object reply, Function<Object, T> read) {
+        return items(reply).stream().<T>map(read::apply).toList();
+    }
+
+    static List<?> items(Object reply) {
+        if (reply instanceof List<?> items) {
+            return items;
+        }
+        throw isNo("array", reply);
+    }
+
+    static <T> Map<String, T> map(Object reply, Function<Object, T> read) {
+        Map<String, T> map = new LinkedHashMap<>();
+        fields(reply).forEach((name, value) -> map.put(name, read.apply(value)));
+        return map;
+    }
+
+    /** Names and values, in either protocol. */
+    static Map<String, Object> fields(Object reply) {
+        Map<String, Object> fields = new LinkedHashMap<>();
+        if (reply instanceof Map<?, ?> told) {
+            told.forEach((name, value) -> fields.put(text(name), value));
+            return fields;
+        }
+        if (!(reply instanceof List<?> pairs) || pairs.size() % 2 != 0) {
+            throw isNo("map", reply);
+        }
+        for (int index = 0; index < pairs.size(); index += 2) {
+            fields.put(text(pairs.get(index)), pairs.get(index + 1));
+        }
+        return fields;
+    }
+
+    private static IllegalStateException isNo(String kind, Object reply) {
+        return new IllegalStateException("the reply is no " + kind + ": " + reply);
+    }
+}

@@ -1,0 +1,142 @@
+package io.lockwheel;
+
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+
+/** The values of the options of a server, and what they mean for its start. */
+abstract class StartOptions {
+    /** By their names. Those of parameters of the program begin with {@code --}. */
+    private final Map<String, Object> values;
+
+    StartOptions(Map<String, Object> values) {
+        this.values = values;
+    }
+
+    /**
+     * The values with another one.
+     *
+     * @throws IllegalArgumentException for a topology without a word, or with a parameter that belongs into the args
+     */
+    final Map<String, Object> with(String name, Object value) {
+        Map<String, Object> all = new LinkedHashMap<>(values);
+        if (name.equals("binary")) {
+            all.put(name, value);
+        } else {
+            all.put(name, checked(name, value));
+        }
+        return all;
+    }
+
+    private static Object checked(String name, Object value) {
+        if (name.equals("args")) {
+            return List.of((Object[]) Objects.requireNonNull(value, "args is a list of words, not null"));
+        }
+        if (name.equals("topology")) {
+            return topology((String) Objects.requireNonNull(
+                    value, "topology is a string such as 'sentinel 3 --replicas 1', not null"));
+        }
+        if (value instanceof Instant instant) {
+            Words.milliseconds(instant);
+            return instant.toString();
+        }
+        if (value instanceof Boolean isSet) {
+            return isSet ? "yes" : "no";
+        }
+        return value instanceof Duration ? Words.of(value).get(0) : Objects.requireNonNull(value, name);
+    }
+
+    /** Refuses, in a topology, the parameters that this package sets itself. */
+    private static String topology(String topology) {
+        if (topology.isBlank()) {
+            throw new IllegalArgumentException(
+                    "topology is 'replicas N', 'sentinel N' or 'cluster M[xN]', not '" + topology + "'");
+        }
+        Arguments words = new Arguments(List.of(topology.strip().split("\\s+")));
+        for (String own : ServerProcess.OWN) {
+            if (words.has(own)) {
+                throw new IllegalArgumentException(
+                        "topology has --" + own + ", which would have no effect there: it belongs into args");
+            }
+        }
+        return topology.strip();
+    }
+
+    private Object value(String name, Object otherwise) {
+        return values.getOrDefault(name, otherwise);
+    }
+
+    final String time() {
+        return value("time", "real").toString();
+    }
+
+    final String seed() {
+        return value("seed", 0).toString();
+    }
+
+    final List<String> args() {
+        return ((List<?>) value("args", List.of())).stream().map(String.class::cast).toList();
+    }
+
+    /** The program; if null, the environment, the package or PATH says. */
+    final Path binary() {
+        return (Path) values.get("binary");
+    }
+
+    final Level verify() {
+        return (Level) value("verify", Level.OFF);
+    }
+
+    /** Empty for one server. */
+    final String topology() {
+        return value("topology", "").toString();
+    }
+
+    /** The options that are parameters of the program, as words of its command line. */
+    final List<String> parameters() {
+        List<String> words = new ArrayList<>();
+        values.forEach((name, value) -> {
+            if (name.startsWith("--")) {
+                words.addAll(List.of(name, value.toString()));
+            }
+        });
+        return words;
+    }
+
+    /** The value of a parameter among the args, the last one; null if it is not there, or empty. */
+    final String parameter(String name) {
+        List<String> found = new Arguments(args()).values(name);
+        return found.isEmpty() || found.get(0).isEmpty() ? null : found.get(0);
+    }
+
+    /** The address to connect to. */
+    final String host() {
+        return Host.of(new Arguments(args()).values("bind"));
+    }
+
+    /** The seed of the server: that of the args, if it is there. */
+    final String effectiveSeed() {
+        String seed = parameter("seed");
+        return seed == null ? seed() : seed;
+    }
+
+    @Override
+    public final boolean equals(Object other) {
+        return other instanceof StartOptions options && values.equals(options.values);
+    }
+
+    @Override
+    public final int hashCode() {
+        return values.hashCode();
+    }
+
+    @Override
+    public final String toString() {
+        return values.toString();
+    }
+}
