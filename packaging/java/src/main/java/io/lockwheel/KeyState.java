@@ -3,24 +3,9 @@ package io.lockwheel;
 import java.util.List;
 import java.util.Locale;
 
-/** The state of a key: whether it exists, or its type. */
+/** The state of a key: {@code EXISTS} is any type, {@code GONE} no key, and the others are types, as TYPE names them. */
 public enum KeyState {
-    /** The key exists. */
-    EXISTS,
-    /** The key does not exist. */
-    GONE,
-    /** The key is a string. */
-    STRING,
-    /** The key is a list. */
-    LIST,
-    /** The key is a hash. */
-    HASH,
-    /** The key is a set. */
-    SET,
-    /** The key is a sorted set. */
-    ZSET,
-    /** The key is a stream. */
-    STREAM;
+    EXISTS, GONE, STRING, LIST, HASH, SET, ZSET, STREAM;
 
     List<Object> words() {
         return this == EXISTS || this == GONE ? List.of(name()) : List.of("TYPE", name().toLowerCase(Locale.ROOT));

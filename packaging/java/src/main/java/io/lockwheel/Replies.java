@@ -15,25 +15,19 @@ final class Replies {
 
     /** An integer, or its digits: a cursor is a string. */
     static long integer(Object reply) {
-        if (reply instanceof Long number) {
-            return number;
-        }
-        try {
-            return Long.parseLong((String) reply);
-        } catch (ClassCastException | NumberFormatException other) {
-            throw isNo("integer", reply);
-        }
+        return reply instanceof Long number ? number : parsed("integer", reply, Long::parseLong);
     }
 
     /** A number; RESP2 has it as a string. */
     static double number(Object reply) {
-        if (reply instanceof Number number) {
-            return number.doubleValue();
-        }
+        return reply instanceof Number number ? number.doubleValue() : parsed("number", reply, Double::parseDouble);
+    }
+
+    private static <T> T parsed(String kind, Object reply, Function<String, T> parse) {
         try {
-            return Double.parseDouble((String) reply);
-        } catch (ClassCastException | NumberFormatException | NullPointerException other) {
-            throw isNo("number", reply);
+            return parse.apply(text(reply));
+        } catch (IllegalStateException | NumberFormatException other) {
+            throw isNo(kind, reply);
         }
     }
 
@@ -50,10 +44,7 @@ final class Replies {
 
     /** Yes or no, in either protocol. */
     static boolean flag(Object reply) {
-        if (reply instanceof Boolean flag) {
-            return flag;
-        }
-        return integer(reply) != 0;
+        return reply instanceof Boolean flag ? flag : integer(reply) != 0;
     }
 
     static Instant instant(Object reply) {

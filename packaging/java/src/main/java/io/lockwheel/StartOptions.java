@@ -7,7 +7,6 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 
 /** The values of the options of a server, and what they mean for its start. */
 abstract class StartOptions {
@@ -25,30 +24,24 @@ abstract class StartOptions {
      */
     final Map<String, Object> with(String name, Object value) {
         Map<String, Object> all = new LinkedHashMap<>(values);
-        if (name.equals("binary")) {
-            all.put(name, value);
-        } else {
-            all.put(name, checked(name, value));
-        }
+        all.put(name, checked(name, value));
         return all;
     }
 
     private static Object checked(String name, Object value) {
-        if (name.equals("args")) {
-            return List.of((Object[]) Objects.requireNonNull(value, "args is a list of words, not null"));
-        }
-        if (name.equals("topology")) {
-            return topology((String) Objects.requireNonNull(
-                    value, "topology is a string such as 'sentinel 3 --replicas 1', not null"));
-        }
-        if (value instanceof Instant instant) {
+        if (value == null && !name.equals("binary")) {
+            throw new NullPointerException(name + " is null");
+        } else if (value instanceof String[] args) {
+            return List.of(args);
+        } else if (name.equals("topology")) {
+            return topology(value.toString());
+        } else if (value instanceof Instant instant) {
             Words.milliseconds(instant);
             return instant.toString();
-        }
-        if (value instanceof Boolean isSet) {
+        } else if (value instanceof Boolean isSet) {
             return isSet ? "yes" : "no";
         }
-        return value instanceof Duration ? Words.of(value).get(0) : Objects.requireNonNull(value, name);
+        return value instanceof Duration ? Words.of(value).get(0) : value;
     }
 
     /** Refuses, in a topology, the parameters that this package sets itself. */
@@ -133,10 +126,5 @@ abstract class StartOptions {
     @Override
     public final int hashCode() {
         return values.hashCode();
-    }
-
-    @Override
-    public final String toString() {
-        return values.toString();
     }
 }

@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.LongSupplier;
 import java.util.stream.Collectors;
 
 /** The words of requests. */
@@ -44,25 +45,22 @@ final class Words {
 
     /** A duration; an {@link IllegalArgumentException} where it is no whole number of milliseconds, or too long. */
     private static long milliseconds(Duration duration) {
-        if (duration.getNano() % NANOS != 0) {
-            throw new IllegalArgumentException("a duration is a whole number of milliseconds, not " + duration);
-        }
-        try {
-            return duration.toMillis();
-        } catch (ArithmeticException tooLong) {
-            throw new IllegalArgumentException("a duration has at most 2^63-1 milliseconds, not " + duration, tooLong);
-        }
+        return whole("a duration", duration, duration.getNano(), duration::toMillis);
     }
 
     /** An instant, since 1970; an {@link IllegalArgumentException} where it is no whole number of them, or too far. */
     static long milliseconds(Instant instant) {
-        if (instant.getNano() % NANOS != 0) {
-            throw new IllegalArgumentException("an instant is a whole number of milliseconds, not " + instant);
+        return whole("an instant", instant, instant.getNano(), instant::toEpochMilli);
+    }
+
+    private static long whole(String name, Object given, int nanos, LongSupplier milliseconds) {
+        if (nanos % NANOS != 0) {
+            throw new IllegalArgumentException(name + " is a whole number of milliseconds, not " + given);
         }
         try {
-            return instant.toEpochMilli();
+            return milliseconds.getAsLong();
         } catch (ArithmeticException tooFar) {
-            throw new IllegalArgumentException("an instant is within 2^63-1 ms of 1970, not " + instant, tooFar);
+            throw new IllegalArgumentException(name + " has at most 2^63-1 milliseconds, not " + given, tooFar);
         }
     }
 
