@@ -28,7 +28,7 @@ func steersByTheSecond(t *testing.T, server *Server) {
 	if role, ok := asked(t, server.Servers()[1], "ROLE").([]any); !ok || role[0] != "master" {
 		t.Fatal(role)
 	}
-	server.Await.Gone("k")
+	server.Await.Key("k", "GONE")
 	if !isToldByTheSecond(server) {
 		t.Fatal(server.Report())
 	}
@@ -46,7 +46,7 @@ func TestControlPassesOverAServerThatIsSilent(t *testing.T) {
 	for fields(asked(t, server.Servers()[1], "LOCK.HISTORY", "COUNT", 0))["truncated"] != int64(1) {
 	}
 	steersByTheSecond(t, server)
-	server.Faults.Down(0, 0)
+	server.Faults.Down(0)
 	<-slept
 	server.Faults.Up(0)
 	if report := server.Report(); strings.Contains(report, "server 0 hangs") {

@@ -7,29 +7,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
 )
-
-// Options of a server. The zero value is right: a free port, the system's time, seed 0.
-type Options struct {
-	Binary string // the program; empty: as the package's documentation says
-	Time   string // "real" (also empty), "manual", or an instant like 2030-01-01T00:00:00Z, at which the clocks stand
-	Seed   int64  // what decides every random choice of the server
-	// Args are more parameters, as on the server's command line, perhaps with a configuration file in front. Over TLS
-	// alone, on a free port: --tls-port-file with --tls-cert-file, --tls-key-file, --tls-ca-cert-file. The package's own
-	// connections trust the certificates that these name, and no others, and show --tls-client-cert-file, or else the
-	// server's own, where clients have to.
-	Args []string
-	// Verify says from which level on findings in the history fail a test, or are what [Server.Check] tells.
-	Verify Level
-	// Topology is several servers in one process and on one clock: "replicas 2", "sentinel 3 --replicas 2",
-	// "cluster 3x1", perhaps with "--lag 100" behind it. [Server.Servers] has them; all else asks the first that lives.
-	Topology string
-}
 
 // Member is one of the servers of a topology.
 type Member struct {
@@ -54,14 +38,7 @@ type TB interface {
 
 // Server is a running server.
 type Server struct {
-	// Clock moves the server's clock.
-	Clock *Clock
-	// Await waits for states instead of sleeping.
-	Await *Await
-	// Faults makes faults.
-	Faults *Faults
-	// History tells what happened to locks.
-	History *History
+	Groups
 
 	access  *access
 	places  []*access // of the servers that may be asked, the first first
@@ -93,7 +70,10 @@ func Start(options Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	var more []string
+	more, err := programParameters(options)
+	if err != nil {
+		return nil, err
+	}
 	if args.value("unixsocket") != "" && !args.isOverTLS() {
 		// Beside a unix socket, 0 is no port unless a file waits for its number.
 		folder, err := os.MkdirTemp("", "lockwheel")
@@ -101,7 +81,7 @@ func Start(options Options) (*Server, error) {
 			return nil, err
 		}
 		defer os.RemoveAll(folder)
-		more = []string{"--port-file", filepath.Join(folder, "port")}
+		more = append(more, "--port-file", filepath.Join(folder, "port"))
 	}
 	s := newServer(options)
 	s.process = exec.Command(program, commandLine(options, args, more)...)
@@ -125,6 +105,31 @@ func Start(options Options) (*Server, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// programParameters are the parameters of the program for the options that the package passes on.
+func programParameters(options Options) ([]string, error) {
+	var words []string
+	value := reflect.ValueOf(options)
+	for n := 0; n < value.NumField(); n++ {
+		field, given := value.Type().Field(n), value.Field(n)
+		parameter := field.Tag.Get("parameter")
+		if parameter == "" || given.IsZero() {
+			continue
+		}
+		shown := fmt.Sprint(given.Interface())
+		if given.Kind() == reflect.Pointer {
+			shown = map[bool]string{true: "yes", false: "no"}[given.Elem().Bool()]
+		}
+		if duration, is := given.Interface().(time.Duration); is {
+			if duration%time.Millisecond != 0 {
+				return nil, fmt.Errorf("Options.%s is a whole number of milliseconds, not %v", field.Name, duration)
+			}
+			shown = fmt.Sprint(duration.Milliseconds())
+		}
+		words = append(words, "--"+parameter, shown)
+	}
+	return words, nil
 }
 
 // refuse says which options cannot have an effect.
@@ -179,7 +184,7 @@ func newServer(options Options) *Server {
 	}
 	s := &Server{seed: seed, level: options.Verify, log: &serverLog{}, ended: make(chan struct{})}
 	s.test = untested{server: s}
-	s.Clock, s.Await, s.Faults, s.History = &Clock{s}, &Await{server: s}, &Faults{s}, &History{s}
+	s.Groups = groupsOf(s)
 	return s
 }
 
@@ -310,30 +315,4 @@ func (s *Server) Stop() {
 		s.process.Process.Signal(os.Kill)
 		<-s.ended
 	}
-}
-
-// must steers the server by what only fails when the server does, or the test is wrong.
-func (s *Server) must(arguments ...any) any {
-	s.test.Helper()
-	return s.mustBy(s.steering.do, arguments)
-}
-
-func (s *Server) mustBy(send func(...any) (any, error), arguments []any) any {
-	s.test.Helper()
-	words, err := inMilliseconds(arguments)
-	if err != nil {
-		s.fail("%s: %v", line(arguments), err)
-	}
-	reply, err := send(words...)
-	if err != nil {
-		s.fail("%s: %v", line(arguments), s.reason(err))
-	}
-	return reply
-}
-
-// fail ends the test.
-func (s *Server) fail(format string, arguments ...any) {
-	s.test.Helper()
-	s.test.Fatalf(format, arguments...)
-	panic(fmt.Sprintf(format, arguments...)) // a test that goes on is none
 }

@@ -92,6 +92,8 @@ class Method:
     is_wait: bool = False
     prepares: bool = False
     avoids: str = ""
+    options: str = ""
+    """The type of the options."""
 
     @property
     def command(self) -> str:
@@ -206,7 +208,7 @@ class Api:
         says = told.get("says") or said(row["reply"]) if gives not in ("ok", "wait") else ""
         return Method(
             group, name, row, form, gives.removeprefix("wait").strip() or "ok", about, says,
-            gives.startswith("wait"), told.get("prepares", False), told.get("avoids", ""),
+            gives.startswith("wait"), told.get("prepares", False), told.get("avoids", ""), told.get("options", ""),
         )
 
     def _maker(self, name: str, told: Dict[str, Any]) -> Maker:
@@ -377,6 +379,8 @@ class Api:
         known = {record.name for record in self.records} | {"ok"}
         types = {"integer", "text", "flag", "instant", "duration", "number", "ttl"}
         for method in (method for group in self.groups for method in group.methods):
+            if bool(method.options) != bool(method.form.options):
+                problems.append(f"{method.name}: the type of its options is {method.options or 'missing'}")
             if method.gives.rstrip("?*%") not in known | types:
                 problems.append(f"{method.name}: no type {method.gives}")
         if problems:
