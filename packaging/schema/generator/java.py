@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Dict, Iterable, Iterator, List, Optional, Sequence, Tuple
 
 from . import pages
-from .model import Api, Field, Form, Group, Maker, Method, Option, Parameter, Part, Record
+from .model import Api, Field, Form, Group, Maker, Method, Option, Parameter, Part, Record, SchemaError
 from .text import GENERATED, WIDTH, camel, joined, pascal, sentence, wrapped
 
 FOLDER = "packaging/java/src/main/java/io/lockwheel/"
@@ -213,17 +213,18 @@ def split(parts: str) -> List[str]:
 
 
 class Options:
-    """The options of a method, which is a class within that of its group. Methods with equal options share it."""
+    """The options of methods, which are a class within that of the group."""
 
     def __init__(self, method: Method) -> None:
         self.parts = [it for it in method.form.parts if it.parameter is not None and it.parameter.is_option]
-        self.name = f"{pascal(RENAMED.get(method.name, method.name))}Options"
-        self.methods = [method]
+        self.name = method.options
+        self.methods: List[Method] = []
 
-    @property
-    def key(self) -> str:
-        """Equal for equal options."""
-        return repr(self.parts)
+    def share(self, method: Method) -> None:
+        """Adds a method that has these options."""
+        self.methods.append(method)
+        if [self.slot(it) for it in self.parts] != [self.slot(it) for it in Options(method).parts]:
+            raise SchemaError(f"{method.name} has other options than {self.name}")
 
     def lines(self, choices: Dict[str, Tuple[str, ...]]) -> Iterator[str]:
         """The class."""
@@ -286,12 +287,10 @@ def members(group: Group) -> Iterator[str]:
     choices = choices_of(group)
     lines: List[str] = []
     for method in group.methods:
-        own: Optional[Options] = Options(method) if method.form.options else None
-        if own is not None and own.key in shared:
-            shared[own.key].methods.append(method)
-            own = shared[own.key]
-        elif own is not None:
-            shared[own.key] = own
+        own: Optional[Options] = None
+        if method.options:
+            own = shared.setdefault(method.options, Options(method))
+            own.share(method)
         lines += method_lines(method, own, choices)
     for it in shared.values():
         lines += it.lines(choices)

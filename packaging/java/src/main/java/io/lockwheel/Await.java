@@ -38,8 +38,8 @@ public final class Await extends Group {
      * @param key The key.
      * @param count The number to wait for: at least so many.
      */
-    public void waiters(String key, long count, Consumer<WaitersOptions> options) {
-        until("AWAIT.WAITERS", key, count, Options.of(new WaitersOptions(), options));
+    public void waiters(String key, long count, Consumer<CountOptions> options) {
+        until("AWAIT.WAITERS", key, count, Options.of(new CountOptions(), options));
     }
 
     /** Waits until a channel has a given number of subscribers. */
@@ -53,8 +53,8 @@ public final class Await extends Group {
      * @param channel The channel.
      * @param count The number to wait for: at least so many.
      */
-    public void subscribers(String channel, long count, Consumer<WaitersOptions> options) {
-        until("AWAIT.SUBSCRIBERS", channel, count, Options.of(new WaitersOptions(), options));
+    public void subscribers(String channel, long count, Consumer<CountOptions> options) {
+        until("AWAIT.SUBSCRIBERS", channel, count, Options.of(new CountOptions(), options));
     }
 
     /** Waits until a given number of clients are connected, the package's own connections among them. */
@@ -82,8 +82,8 @@ public final class Await extends Group {
      * @param key The key.
      * @param state EXISTS, GONE, or a type as TYPE names it.
      */
-    public void key(String key, KeyState state, Consumer<KeyOptions> options) {
-        until("AWAIT.KEY", key, state, Options.of(new KeyOptions(), options));
+    public void key(String key, KeyState state, Consumer<AwaitOptions> options) {
+        until("AWAIT.KEY", key, state, Options.of(new AwaitOptions(), options));
     }
 
     /** Waits until a command has run a given number of times since startup or CONFIG RESETSTAT. */
@@ -139,8 +139,8 @@ public final class Await extends Group {
     }
 
     /** Waits until a fault rule has acted a given number of times. */
-    public void fault(String name, Consumer<KeyOptions> options) {
-        until("AWAIT.FAULT", name, 1, Options.of(new KeyOptions(), options));
+    public void fault(String name, Consumer<AwaitOptions> options) {
+        until("AWAIT.FAULT", name, 1, Options.of(new AwaitOptions(), options));
     }
 
     /** Waits until a fault rule has acted a given number of times. */
@@ -154,8 +154,8 @@ public final class Await extends Group {
      * @param name The name of the rule.
      * @param count How often the rule has acted, at least.
      */
-    public void fault(String name, long count, Consumer<KeyOptions> options) {
-        until("AWAIT.FAULT", name, count, Options.of(new KeyOptions(), options));
+    public void fault(String name, long count, Consumer<AwaitOptions> options) {
+        until("AWAIT.FAULT", name, count, Options.of(new AwaitOptions(), options));
     }
 
     /** Waits until a fault rule holds a given number of requests or replies. */
@@ -164,8 +164,8 @@ public final class Await extends Group {
     }
 
     /** Waits until a fault rule holds a given number of requests or replies. */
-    public void held(String name, Consumer<KeyOptions> options) {
-        until("AWAIT.HELD", name, 1, Options.of(new KeyOptions(), options));
+    public void held(String name, Consumer<AwaitOptions> options) {
+        until("AWAIT.HELD", name, 1, Options.of(new AwaitOptions(), options));
     }
 
     /** Waits until a fault rule holds a given number of requests or replies. */
@@ -179,8 +179,8 @@ public final class Await extends Group {
      * @param name The name of the rule.
      * @param count The requests and replies that the rule holds, at least.
      */
-    public void held(String name, long count, Consumer<KeyOptions> options) {
-        until("AWAIT.HELD", name, count, Options.of(new KeyOptions(), options));
+    public void held(String name, long count, Consumer<AwaitOptions> options) {
+        until("AWAIT.HELD", name, count, Options.of(new AwaitOptions(), options));
     }
 
     /** Options of {@code blocked}. */
@@ -211,23 +211,23 @@ public final class Await extends Group {
     }
 
     /** Options of {@code waiters} and {@code subscribers}. */
-    public static final class WaitersOptions extends Options<WaitersOptions> {
-        WaitersOptions() {
+    public static final class CountOptions extends Options<CountOptions> {
+        CountOptions() {
             super("EXACT", "ATMOST", "LIMIT");
         }
 
         /** Waits for exactly this number. */
-        public WaitersOptions exact() {
+        public CountOptions exact() {
             return either("EXACT", "ATMOST");
         }
 
         /** Waits for this number or fewer. */
-        public WaitersOptions atMost() {
+        public CountOptions atMost() {
             return either("ATMOST", "EXACT");
         }
 
         /** The longest wait, in real time: 5 seconds by default. */
-        public WaitersOptions limit(Duration limit) {
+        public CountOptions limit(Duration limit) {
             return option("LIMIT", limit);
         }
     }
@@ -260,13 +260,13 @@ public final class Await extends Group {
     }
 
     /** Options of {@code key}, {@code fault} and {@code held}. */
-    public static final class KeyOptions extends Options<KeyOptions> {
-        KeyOptions() {
+    public static final class AwaitOptions extends Options<AwaitOptions> {
+        AwaitOptions() {
             super("LIMIT");
         }
 
         /** The longest wait, in real time: 5 seconds by default. */
-        public KeyOptions limit(Duration limit) {
+        public AwaitOptions limit(Duration limit) {
             return option("LIMIT", limit);
         }
     }

@@ -25,8 +25,8 @@ public final class Faults extends FaultGroup {
      * @param name The name of the rule.
      * @param action What the rule does.
      */
-    public void add(String name, Action action, Consumer<AddOptions> options) {
-        ask("FAULT.ADD", name, Options.of(new AddOptions(), options), "DO", action);
+    public void add(String name, Action action, Consumer<Match> options) {
+        ask("FAULT.ADD", name, Options.of(new Match(), options), "DO", action);
     }
 
     /**
@@ -245,63 +245,63 @@ public final class Faults extends FaultGroup {
     }
 
     /** Options of {@code add}. */
-    public static final class AddOptions extends Options<AddOptions> {
-        AddOptions() {
+    public static final class Match extends Options<Match> {
+        Match() {
             super("ON", "SCRIPT", "CONTAINS", "KEY", "CHANNEL", "arg", "client", "RESULT", "SKIP", "TIMES", "PROB");
         }
 
         /** Only this command. A container stands for all its subcommands. */
-        public AddOptions on(String on) {
+        public Match on(String on) {
             return option("ON", on);
         }
 
         /** Only runs of this script, by EVAL or EVALSHA. */
-        public AddOptions script(String script) {
+        public Match script(String script) {
             return option("SCRIPT", script);
         }
 
         /** Only runs of a script whose text contains this. */
-        public AddOptions contains(String contains) {
+        public Match contains(String contains) {
             return option("CONTAINS", contains);
         }
 
         /** Only requests with a key that matches this glob pattern. */
-        public AddOptions key(String key) {
+        public Match key(String key) {
             return option("KEY", key);
         }
 
         /** Only requests that name a channel that matches this glob pattern. */
-        public AddOptions channel(String channel) {
+        public Match channel(String channel) {
             return option("CHANNEL", channel);
         }
 
         /** An argument at this index, from 1, and its value. */
-        public AddOptions arg(long index, Object value) {
+        public Match arg(long index, Object value) {
             return words("arg", "ARG", index, value);
         }
 
         /** Only requests of these clients, named by id, name or library. */
-        public AddOptions client(Clients client) {
+        public Match client(Clients client) {
             return words("client", Words.ofRule(client));
         }
 
         /** Only for actions on the reply: OK is neither an error nor null, NIL only null, ERROR only errors. */
-        public AddOptions result(Result result) {
+        public Match result(Result result) {
             return option("RESULT", result);
         }
 
         /** Lets the first matches through. */
-        public AddOptions skip(long skip) {
+        public Match skip(long skip) {
             return option("SKIP", skip);
         }
 
         /** Ends the rule after so many hits. */
-        public AddOptions times(long times) {
+        public Match times(long times) {
             return option("TIMES", times);
         }
 
         /** Acts with this probability, from 0 to 1. */
-        public AddOptions prob(double prob) {
+        public Match prob(double prob) {
             return option("PROB", prob);
         }
     }

@@ -15,8 +15,8 @@ public final class History extends Group {
     }
 
     /** Returns the entries, oldest first. */
-    public Entries entries(Consumer<EntriesOptions> options) {
-        return Entries.read(ask("LOCK.HISTORY", Options.of(new EntriesOptions(), options)));
+    public Entries entries(Consumer<Filters> options) {
+        return Entries.read(ask("LOCK.HISTORY", Options.of(new Filters(), options)));
     }
 
     /** Returns the entries as one JSON text. */
@@ -25,8 +25,8 @@ public final class History extends Group {
     }
 
     /** Returns the entries as one JSON text. */
-    public String json(Consumer<EntriesOptions> options) {
-        return Replies.text(ask("LOCK.HISTORY", Options.of(new EntriesOptions(), options), "FORMAT", "JSON"));
+    public String json(Consumer<Filters> options) {
+        return Replies.text(ask("LOCK.HISTORY", Options.of(new Filters(), options), "FORMAT", "JSON"));
     }
 
     /** Returns the operations on locks as EDN, which Jepsen's checkers read. */
@@ -35,8 +35,8 @@ public final class History extends Group {
     }
 
     /** Returns the operations on locks as EDN, which Jepsen's checkers read. */
-    public String edn(Consumer<EntriesOptions> options) {
-        return Replies.text(ask("LOCK.HISTORY", Options.of(new EntriesOptions(), options), "FORMAT", "EDN"));
+    public String edn(Consumer<Filters> options) {
+        return Replies.text(ask("LOCK.HISTORY", Options.of(new Filters(), options), "FORMAT", "EDN"));
     }
 
     /**
@@ -102,28 +102,28 @@ public final class History extends Group {
     }
 
     /** Options of {@code entries}, {@code json} and {@code edn}. */
-    public static final class EntriesOptions extends Options<EntriesOptions> {
-        EntriesOptions() {
+    public static final class Filters extends Options<Filters> {
+        Filters() {
             super("KEY", "OWNER", "SINCE", "COUNT");
         }
 
         /** Only entries of keys that match this glob pattern. */
-        public EntriesOptions key(String key) {
+        public Filters key(String key) {
             return option("KEY", key);
         }
 
         /** Only entries of owners that match this glob pattern. */
-        public EntriesOptions owner(String owner) {
+        public Filters owner(String owner) {
             return option("OWNER", owner);
         }
 
         /** Only entries after the one with this number. */
-        public EntriesOptions since(long since) {
+        public Filters since(long since) {
             return option("SINCE", since);
         }
 
         /** At most this many entries, the first ones. */
-        public EntriesOptions count(long count) {
+        public Filters count(long count) {
             return option("COUNT", count);
         }
     }

@@ -21,8 +21,8 @@ public final class Latches extends Group {
      * @param key The key.
      * @param count The number.
      */
-    public boolean set(String key, long count, Consumer<SetOptions> options) {
-        return Replies.flag(ask("LATCH.SET", key, count, Options.of(new SetOptions(), options)));
+    public boolean set(String key, long count, Consumer<LatchOptions> options) {
+        return Replies.flag(ask("LATCH.SET", key, count, Options.of(new LatchOptions(), options)));
     }
 
     /**
@@ -67,35 +67,35 @@ public final class Latches extends Group {
      *
      * @param key The key.
      */
-    public LatchOpening await(String key, Consumer<AwaitOptions> options) {
-        return Replies.maybe(ask("LATCH.AWAIT", key, Options.of(new AwaitOptions(), options)), LatchOpening::read);
+    public LatchOpening await(String key, Consumer<LatchWaitOptions> options) {
+        return Replies.maybe(ask("LATCH.AWAIT", key, Options.of(new LatchWaitOptions(), options)), LatchOpening::read);
     }
 
     /** Options of {@code set}. */
-    public static final class SetOptions extends Options<SetOptions> {
-        SetOptions() {
+    public static final class LatchOptions extends Options<LatchOptions> {
+        LatchOptions() {
             super("NX");
         }
 
         /** Sets the count only if there is no latch. */
-        public SetOptions nx() {
+        public LatchOptions nx() {
             return flag("NX");
         }
     }
 
     /** Options of {@code await}. */
-    public static final class AwaitOptions extends Options<AwaitOptions> {
-        AwaitOptions() {
+    public static final class LatchWaitOptions extends Options<LatchWaitOptions> {
+        LatchWaitOptions() {
             super("BLOCK", "ARMED");
         }
 
         /** Waits until the latch opens. 0 waits for ever. */
-        public AwaitOptions block(Duration block) {
+        public LatchWaitOptions block(Duration block) {
             return option("BLOCK", block);
         }
 
         /** Does not count an absent latch as open: a latch must be set first. */
-        public AwaitOptions armed() {
+        public LatchWaitOptions armed() {
             return flag("ARMED");
         }
     }

@@ -30,8 +30,8 @@ public final class Locks extends Group {
      * @param key The key.
      * @param owner The name of the owner.
      */
-    public Grant acquire(String key, String owner, Consumer<AcquireOptions> options) {
-        return Replies.maybe(ask("LOCK.ACQUIRE", key, owner, Options.of(new AcquireOptions(), options)), Grant::read);
+    public Grant acquire(String key, String owner, Consumer<LockOptions> options) {
+        return Replies.maybe(ask("LOCK.ACQUIRE", key, owner, Options.of(new LockOptions(), options)), Grant::read);
     }
 
     /**
@@ -49,10 +49,9 @@ public final class Locks extends Group {
      * @param keys The keys.
      * @param owner The name of the owner.
      */
-    public Grants acquireAll(List<String> keys, String owner, Consumer<AcquireAllOptions> options) {
+    public Grants acquireAll(List<String> keys, String owner, Consumer<LockOptions> options) {
         return Replies.maybe(
-                ask("LOCK.MACQUIRE", Words.counted(keys), owner, Options.of(new AcquireAllOptions(), options)),
-                Grants::read);
+                ask("LOCK.MACQUIRE", Words.counted(keys), owner, Options.of(new LockOptions(), options)), Grants::read);
     }
 
     /**
@@ -214,8 +213,8 @@ public final class Locks extends Group {
      *
      * @param key The key.
      */
-    public LockInfo info(String key, Consumer<InfoOptions> options) {
-        return LockInfo.read(ask("LOCK.INFO", key, Options.of(new InfoOptions(), options)));
+    public LockInfo info(String key, Consumer<LockInfoOptions> options) {
+        return LockInfo.read(ask("LOCK.INFO", key, Options.of(new LockInfoOptions(), options)));
     }
 
     /** Iterates over the keys that are held as locks, or that have waiters, a page at a time. */
@@ -284,9 +283,9 @@ public final class Locks extends Group {
         return Replies.integer(ask("LOCK.FENCERESET", resource));
     }
 
-    /** Options of {@code acquire}. */
-    public static final class AcquireOptions extends Options<AcquireOptions> {
-        AcquireOptions() {
+    /** Options of {@code acquire} and {@code acquireAll}. */
+    public static final class LockOptions extends Options<LockOptions> {
+        LockOptions() {
             super(
                     "mode",
                     "PX",
@@ -303,141 +302,62 @@ public final class Locks extends Group {
         }
 
         /** SHARED is for readers, EXCLUSIVE for a writer, and FAIR waits in the queue of Redisson's fair lock. */
-        public AcquireOptions mode(Mode mode) {
+        public LockOptions mode(Mode mode) {
             return words("mode", mode);
         }
 
         /** The lease. Without it, the lease is 30 seconds. */
-        public AcquireOptions lease(Duration lease) {
+        public LockOptions lease(Duration lease) {
             return option("PX", lease);
         }
 
         /** Waits until the lock is free. 0 waits for ever. Without BLOCK, the reply comes at once. */
-        public AcquireOptions block(Duration block) {
+        public LockOptions block(Duration block) {
             return option("BLOCK", block);
         }
 
         /** Serves a higher priority first; ties in order of arrival. The default is 0. */
-        public AcquireOptions priority(long priority) {
+        public LockOptions priority(long priority) {
             return option("PRIORITY", priority);
         }
 
         /** Refuses an owner that holds the lock already. */
-        public AcquireOptions noreenter() {
+        public LockOptions noreenter() {
             return flag("NOREENTER");
         }
 
         /** Refuses an owner that holds the lock so many times already. */
-        public AcquireOptions maxHolds(long maxHolds) {
+        public LockOptions maxHolds(long maxHolds) {
             return option("MAXHOLDS", maxHolds);
         }
 
         /** Takes the token from the counter of Redisson's RFencedLock. */
-        public AcquireOptions fenced() {
+        public LockOptions fenced() {
             return flag("FENCED");
         }
 
         /** HASH is the hash of Redisson's RLock, the default. STRING is one string without modes and re-entry. */
-        public AcquireOptions layout(Layout layout) {
+        public LockOptions layout(Layout layout) {
             return option("LAYOUT", layout);
         }
 
         /** Raises the highest token of this resource, as LOCK.FENCE does. */
-        public AcquireOptions fence(String fence) {
+        public LockOptions fence(String fence) {
             return option("FENCE", fence);
         }
 
         /** Keeps the lock from others for that time, if its lease or its session ends. */
-        public AcquireOptions delay(Duration delay) {
+        public LockOptions delay(Duration delay) {
             return option("DELAY", delay);
         }
 
         /** A note of the holder that others can read: up to 4096 bytes. */
-        public AcquireOptions data(String data) {
+        public LockOptions data(String data) {
             return option("DATA", data);
         }
 
         /** Describes the holder if the lock is taken. */
-        public AcquireOptions getHolder() {
-            return flag("GETHOLDER");
-        }
-    }
-
-    /** Options of {@code acquireAll}. */
-    public static final class AcquireAllOptions extends Options<AcquireAllOptions> {
-        AcquireAllOptions() {
-            super(
-                    "mode",
-                    "PX",
-                    "BLOCK",
-                    "PRIORITY",
-                    "NOREENTER",
-                    "MAXHOLDS",
-                    "FENCED",
-                    "LAYOUT",
-                    "FENCE",
-                    "DELAY",
-                    "DATA",
-                    "GETHOLDER");
-        }
-
-        /** SHARED is for readers, EXCLUSIVE for a writer, and FAIR waits in the queue of Redisson's fair lock. */
-        public AcquireAllOptions mode(Mode mode) {
-            return words("mode", Words.among("mode", mode, List.of(Mode.SHARED, Mode.EXCLUSIVE)));
-        }
-
-        /** The lease. Without it, the lease is 30 seconds. */
-        public AcquireAllOptions lease(Duration lease) {
-            return option("PX", lease);
-        }
-
-        /** Waits until the lock is free. 0 waits for ever. Without BLOCK, the reply comes at once. */
-        public AcquireAllOptions block(Duration block) {
-            return option("BLOCK", block);
-        }
-
-        /** Serves a higher priority first; ties in order of arrival. The default is 0. */
-        public AcquireAllOptions priority(long priority) {
-            return option("PRIORITY", priority);
-        }
-
-        /** Refuses an owner that holds the lock already. */
-        public AcquireAllOptions noreenter() {
-            return flag("NOREENTER");
-        }
-
-        /** Refuses an owner that holds the lock so many times already. */
-        public AcquireAllOptions maxHolds(long maxHolds) {
-            return option("MAXHOLDS", maxHolds);
-        }
-
-        /** Takes the token from the counter of Redisson's RFencedLock. */
-        public AcquireAllOptions fenced() {
-            return flag("FENCED");
-        }
-
-        /** HASH is the hash of Redisson's RLock, the default. STRING is one string without modes and re-entry. */
-        public AcquireAllOptions layout(Layout layout) {
-            return option("LAYOUT", layout);
-        }
-
-        /** Raises the highest token of this resource, as LOCK.FENCE does. */
-        public AcquireAllOptions fence(String fence) {
-            return option("FENCE", fence);
-        }
-
-        /** Keeps the lock from others for that time, if its lease or its session ends. */
-        public AcquireAllOptions delay(Duration delay) {
-            return option("DELAY", delay);
-        }
-
-        /** A note of the holder that others can read: up to 4096 bytes. */
-        public AcquireAllOptions data(String data) {
-            return option("DATA", data);
-        }
-
-        /** Describes the holder if the lock is taken. */
-        public AcquireAllOptions getHolder() {
+        public LockOptions getHolder() {
             return flag("GETHOLDER");
         }
     }
@@ -543,8 +463,8 @@ public final class Locks extends Group {
     }
 
     /** Options of {@code info}. */
-    public static final class InfoOptions extends Options<InfoOptions> {
-        InfoOptions() {
+    public static final class LockInfoOptions extends Options<LockInfoOptions> {
+        LockInfoOptions() {
             super("FULL");
         }
 
@@ -552,7 +472,7 @@ public final class Locks extends Group {
          * Adds the lease and session of each holder, the position and priority of each waiter, {@code delay},
          * {@code grants} and {@code predecessor}.
          */
-        public InfoOptions full() {
+        public LockInfoOptions full() {
             return flag("FULL");
         }
     }

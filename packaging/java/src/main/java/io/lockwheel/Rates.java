@@ -26,8 +26,8 @@ public final class Rates extends Group {
      * @param permits The permits of an interval.
      * @param interval The length of the interval.
      */
-    public boolean set(String key, long permits, Duration interval, Consumer<SetOptions> options) {
-        return Replies.flag(ask("RATE.SET", key, permits, interval, Options.of(new SetOptions(), options)));
+    public boolean set(String key, long permits, Duration interval, Consumer<RateOptions> options) {
+        return Replies.flag(ask("RATE.SET", key, permits, interval, Options.of(new RateOptions(), options)));
     }
 
     /**
@@ -42,8 +42,9 @@ public final class Rates extends Group {
      * Takes permits of a rate, or returns when enough will be free; with BLOCK waits for them. Returns null if the wait
      * has passed.
      */
-    public RateDecision acquire(String key, Consumer<AcquireOptions> options) {
-        return Replies.maybe(ask("RATE.ACQUIRE", key, Options.of(new AcquireOptions(), options)), RateDecision::read);
+    public RateDecision acquire(String key, Consumer<RateAcquireOptions> options) {
+        return Replies.maybe(
+                ask("RATE.ACQUIRE", key, Options.of(new RateAcquireOptions(), options)), RateDecision::read);
     }
 
     /**
@@ -61,9 +62,9 @@ public final class Rates extends Group {
      * @param key The key.
      * @param permits The number of permits, 1 by default.
      */
-    public RateDecision acquire(String key, long permits, Consumer<AcquireOptions> options) {
+    public RateDecision acquire(String key, long permits, Consumer<RateAcquireOptions> options) {
         return Replies.maybe(
-                ask("RATE.ACQUIRE", key, permits, Options.of(new AcquireOptions(), options)), RateDecision::read);
+                ask("RATE.ACQUIRE", key, permits, Options.of(new RateAcquireOptions(), options)), RateDecision::read);
     }
 
     /** Limits the rate of actions with the generic cell rate algorithm, as redis-cell does. */
@@ -85,35 +86,35 @@ public final class Rates extends Group {
     }
 
     /** Options of {@code set}. */
-    public static final class SetOptions extends Options<SetOptions> {
-        SetOptions() {
+    public static final class RateOptions extends Options<RateOptions> {
+        RateOptions() {
             super("NX", "CLIENT");
         }
 
         /** Sets the rate only if none is set. Without NX, all taken permits are free again. */
-        public SetOptions nx() {
+        public RateOptions nx() {
             return flag("NX");
         }
 
         /** Gives each client permits of its own. Without NX, only those of this client are free again. */
-        public SetOptions client(String client) {
+        public RateOptions client(String client) {
             return option("CLIENT", client);
         }
     }
 
     /** Options of {@code acquire}. */
-    public static final class AcquireOptions extends Options<AcquireOptions> {
-        AcquireOptions() {
+    public static final class RateAcquireOptions extends Options<RateAcquireOptions> {
+        RateAcquireOptions() {
             super("BLOCK", "CLIENT");
         }
 
         /** Waits for the permits, first come, first served. 0 waits for ever. */
-        public AcquireOptions block(Duration block) {
+        public RateAcquireOptions block(Duration block) {
             return option("BLOCK", block);
         }
 
         /** The client, if each client has permits of its own. */
-        public AcquireOptions client(String client) {
+        public RateAcquireOptions client(String client) {
             return option("CLIENT", client);
         }
     }

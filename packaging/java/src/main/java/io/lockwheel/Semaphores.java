@@ -26,8 +26,8 @@ public final class Semaphores extends Group {
      * @param key The key.
      * @param permits The number of permits.
      */
-    public boolean init(String key, long permits, Consumer<InitOptions> options) {
-        return Replies.flag(ask("SEM.INIT", key, permits, Options.of(new InitOptions(), options)));
+    public boolean init(String key, long permits, Consumer<SemaphoreOptions> options) {
+        return Replies.flag(ask("SEM.INIT", key, permits, Options.of(new SemaphoreOptions(), options)));
     }
 
     /**
@@ -45,8 +45,8 @@ public final class Semaphores extends Group {
      * @param key The key.
      * @param owner The name of the owner.
      */
-    public Permits acquire(String key, String owner, Consumer<AcquireOptions> options) {
-        return Replies.maybe(ask("SEM.ACQUIRE", key, owner, Options.of(new AcquireOptions(), options)), Permits::read);
+    public Permits acquire(String key, String owner, Consumer<PermitOptions> options) {
+        return Replies.maybe(ask("SEM.ACQUIRE", key, owner, Options.of(new PermitOptions(), options)), Permits::read);
     }
 
     /** Releases permits of a semaphore: a given number, or those with the given ids. Returns the available permits. */
@@ -60,8 +60,8 @@ public final class Semaphores extends Group {
      * @param key The key.
      * @param owner The name of the owner.
      */
-    public long release(String key, String owner, Consumer<ReleaseOptions> options) {
-        return Replies.integer(ask("SEM.RELEASE", key, owner, Options.of(new ReleaseOptions(), options)));
+    public long release(String key, String owner, Consumer<ReturnOptions> options) {
+        return Replies.integer(ask("SEM.RELEASE", key, owner, Options.of(new ReturnOptions(), options)));
     }
 
     /**
@@ -106,82 +106,82 @@ public final class Semaphores extends Group {
     }
 
     /** Options of {@code init}. */
-    public static final class InitOptions extends Options<InitOptions> {
-        InitOptions() {
+    public static final class SemaphoreOptions extends Options<SemaphoreOptions> {
+        SemaphoreOptions() {
             super("NX", "FORCE", "PX");
         }
 
         /** Creates the semaphore only if there is none. This is the default. */
-        public InitOptions nx() {
+        public SemaphoreOptions nx() {
             return flag("NX");
         }
 
         /** Creates the semaphore anew. Then nobody holds any of its permits. */
-        public InitOptions force() {
+        public SemaphoreOptions force() {
             return flag("FORCE");
         }
 
         /** The expiry of the key itself. */
-        public InitOptions expiry(Duration expiry) {
+        public SemaphoreOptions expiry(Duration expiry) {
             return option("PX", expiry);
         }
     }
 
     /** Options of {@code acquire}. */
-    public static final class AcquireOptions extends Options<AcquireOptions> {
-        AcquireOptions() {
+    public static final class PermitOptions extends Options<PermitOptions> {
+        PermitOptions() {
             super("PERMITS", "PX", "IDS", "BLOCK", "PRIORITY", "BARGE");
         }
 
         /** The number of permits, 1 by default; with IDS up to 10,000. */
-        public AcquireOptions permits(long permits) {
+        public PermitOptions permits(long permits) {
             return option("PERMITS", permits);
         }
 
         /** The lease. Without it, the lease is 30 seconds. */
-        public AcquireOptions lease(Duration lease) {
+        public PermitOptions lease(Duration lease) {
             return option("PX", lease);
         }
 
         /** Gives each permit an id and a lease of its own, as Redisson's RPermitExpirableSemaphore does. */
-        public AcquireOptions ids() {
+        public PermitOptions ids() {
             return flag("IDS");
         }
 
         /** Waits for permits, first come, first served. 0 waits for ever. */
-        public AcquireOptions block(Duration block) {
+        public PermitOptions block(Duration block) {
             return option("BLOCK", block);
         }
 
         /** Serves a higher priority first. The default is 0. */
-        public AcquireOptions priority(long priority) {
+        public PermitOptions priority(long priority) {
             return option("PRIORITY", priority);
         }
 
         /** Does not queue behind other waiters. */
-        public AcquireOptions barge() {
+        public PermitOptions barge() {
             return flag("BARGE");
         }
     }
 
     /** Options of {@code release}. */
-    public static final class ReleaseOptions extends Options<ReleaseOptions> {
-        ReleaseOptions() {
+    public static final class ReturnOptions extends Options<ReturnOptions> {
+        ReturnOptions() {
             super("PERMITS", "ID", "FORCE");
         }
 
         /** The number of permits, 1 by default, the owner's oldest first. */
-        public ReleaseOptions permits(long permits) {
+        public ReturnOptions permits(long permits) {
             return option("PERMITS", permits);
         }
 
         /** Releases the permits with these ids. */
-        public ReleaseOptions ids(List<String> ids) {
+        public ReturnOptions ids(List<String> ids) {
             return option("ID", ids);
         }
 
         /** Adds permits that the owner does not hold, as Redisson does. */
-        public ReleaseOptions force() {
+        public ReturnOptions force() {
             return flag("FORCE");
         }
     }

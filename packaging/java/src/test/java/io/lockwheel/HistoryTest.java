@@ -31,7 +31,7 @@ class HistoryTest {
         server.command("LOCK.ACQUIRE", "order:42", "second", "PX", 8000);
     }
 
-    private List<String> events(Consumer<History.EntriesOptions> options) {
+    private List<String> events(Consumer<History.Filters> options) {
         return server.history().entries(options).entries().stream()
                 .filter(entry -> entry.key() != null)
                 .map(entry -> entry.event() + " " + entry.owner())
