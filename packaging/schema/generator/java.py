@@ -119,6 +119,8 @@ def value(parameter: Parameter, all_choices: Dict[str, Tuple[str, ...]]) -> str:
         enum = ENUMS[parameter.name]
         known = ", ".join(f"{enum}.{word.upper()}" for word in parameter.choices)
         return f'Words.among("{name}", {name}, List.of({known}))'
+    if parameter.type in ("action", "clients", "state"):
+        return f"{name}.words()"
     functions = {"keys": "counted", "servers": "places", "rule_clients": "ofRule"}
     if parameter.type == "duration" and parameter.unit == "s":
         return f"Words.seconds({name})"
@@ -346,7 +348,7 @@ def request(
             yield f'"{part.word}"'
         elif parameter.is_option:
             if not has_options:
-                yield f"Options.of(new {own.name}(), options)"
+                yield f"words(new {own.name}(), options)"
             has_options = True
         elif parameter in given:
             if part.word or parameter.type == "action":

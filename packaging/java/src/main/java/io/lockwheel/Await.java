@@ -24,7 +24,7 @@ public final class Await extends Group {
      * @param count The number to wait for: at least so many.
      */
     public void blocked(long count, Consumer<BlockedOptions> options) {
-        until("AWAIT.BLOCKED", count, Options.of(new BlockedOptions(), options));
+        until("AWAIT.BLOCKED", count, words(new BlockedOptions(), options));
     }
 
     /** Waits until a given number of clients wait for a lock, natively or on Redisson's channels. */
@@ -39,7 +39,7 @@ public final class Await extends Group {
      * @param count The number to wait for: at least so many.
      */
     public void waiters(String key, long count, Consumer<CountOptions> options) {
-        until("AWAIT.WAITERS", key, count, Options.of(new CountOptions(), options));
+        until("AWAIT.WAITERS", key, count, words(new CountOptions(), options));
     }
 
     /** Waits until a channel has a given number of subscribers. */
@@ -54,7 +54,7 @@ public final class Await extends Group {
      * @param count The number to wait for: at least so many.
      */
     public void subscribers(String channel, long count, Consumer<CountOptions> options) {
-        until("AWAIT.SUBSCRIBERS", channel, count, Options.of(new CountOptions(), options));
+        until("AWAIT.SUBSCRIBERS", channel, count, words(new CountOptions(), options));
     }
 
     /** Waits until a given number of clients are connected, the package's own connections among them. */
@@ -68,7 +68,7 @@ public final class Await extends Group {
      * @param count The number to wait for: at least so many.
      */
     public void clients(long count, Consumer<ClientsOptions> options) {
-        until("AWAIT.CLIENTS", count, Options.of(new ClientsOptions(), options));
+        until("AWAIT.CLIENTS", count, words(new ClientsOptions(), options));
     }
 
     /** Waits until a key exists, does not exist, or has a given type. */
@@ -83,7 +83,7 @@ public final class Await extends Group {
      * @param state EXISTS, GONE, or a type as TYPE names it.
      */
     public void key(String key, KeyState state, Consumer<AwaitOptions> options) {
-        until("AWAIT.KEY", key, state, Options.of(new AwaitOptions(), options));
+        until("AWAIT.KEY", key, state.words(), words(new AwaitOptions(), options));
     }
 
     /** Waits until a command has run a given number of times since startup or CONFIG RESETSTAT. */
@@ -98,7 +98,7 @@ public final class Await extends Group {
      * @param count The number to wait for: at least so many.
      */
     public void calls(String command, long count, Consumer<CallsOptions> options) {
-        until("AWAIT.CALLS", command, count, Options.of(new CallsOptions(), options));
+        until("AWAIT.CALLS", command, count, words(new CallsOptions(), options));
     }
 
     /** Waits until no client has sent a command for a given period of real time. */
@@ -112,7 +112,7 @@ public final class Await extends Group {
      * @param quiet The time without a command, in real time, counted from this request on.
      */
     public void idle(Duration quiet, Consumer<IdleOptions> options) {
-        until("AWAIT.IDLE", quiet, Options.of(new IdleOptions(), options));
+        until("AWAIT.IDLE", quiet, words(new IdleOptions(), options));
     }
 
     /**
@@ -130,7 +130,7 @@ public final class Await extends Group {
      * @param event The event of the entry, such as {@code acquired} or {@code refused}.
      */
     public long event(String event, Consumer<EventOptions> options) {
-        return until("AWAIT.EVENT", event, Options.of(new EventOptions(), options));
+        return until("AWAIT.EVENT", event, words(new EventOptions(), options));
     }
 
     /** Waits until a fault rule has acted a given number of times. */
@@ -140,7 +140,7 @@ public final class Await extends Group {
 
     /** Waits until a fault rule has acted a given number of times. */
     public void fault(String name, Consumer<AwaitOptions> options) {
-        until("AWAIT.FAULT", name, 1, Options.of(new AwaitOptions(), options));
+        until("AWAIT.FAULT", name, 1, words(new AwaitOptions(), options));
     }
 
     /** Waits until a fault rule has acted a given number of times. */
@@ -155,7 +155,7 @@ public final class Await extends Group {
      * @param count How often the rule has acted, at least.
      */
     public void fault(String name, long count, Consumer<AwaitOptions> options) {
-        until("AWAIT.FAULT", name, count, Options.of(new AwaitOptions(), options));
+        until("AWAIT.FAULT", name, count, words(new AwaitOptions(), options));
     }
 
     /** Waits until a fault rule holds a given number of requests or replies. */
@@ -165,7 +165,7 @@ public final class Await extends Group {
 
     /** Waits until a fault rule holds a given number of requests or replies. */
     public void held(String name, Consumer<AwaitOptions> options) {
-        until("AWAIT.HELD", name, 1, Options.of(new AwaitOptions(), options));
+        until("AWAIT.HELD", name, 1, words(new AwaitOptions(), options));
     }
 
     /** Waits until a fault rule holds a given number of requests or replies. */
@@ -180,7 +180,7 @@ public final class Await extends Group {
      * @param count The requests and replies that the rule holds, at least.
      */
     public void held(String name, long count, Consumer<AwaitOptions> options) {
-        until("AWAIT.HELD", name, count, Options.of(new AwaitOptions(), options));
+        until("AWAIT.HELD", name, count, words(new AwaitOptions(), options));
     }
 
     /** Options of {@code blocked}. */

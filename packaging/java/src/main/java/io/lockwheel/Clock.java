@@ -58,7 +58,7 @@ public final class Clock extends Group {
      * @param by The time by which both clocks move.
      */
     public ClockAdvance advance(Duration by, Consumer<AdvanceOptions> options) {
-        return ClockAdvance.read(ask("CLOCK.ADVANCE", by, Options.of(new AdvanceOptions(), options)));
+        return ClockAdvance.read(ask("CLOCK.ADVANCE", by, words(new AdvanceOptions(), options)));
     }
 
     /** Advances both clocks to the next deadline and fires it. Returns null if there is no deadline. */
@@ -68,7 +68,7 @@ public final class Clock extends Group {
 
     /** Advances both clocks to the next deadline and fires it. Returns null if there is no deadline. */
     public ClockAdvance next(Consumer<AdvanceOptions> options) {
-        return Replies.maybe(ask("CLOCK.NEXT", Options.of(new AdvanceOptions(), options)), ClockAdvance::read);
+        return Replies.maybe(ask("CLOCK.NEXT", words(new AdvanceOptions(), options)), ClockAdvance::read);
     }
 
     /** Advances both clocks to the next deadline and fires it. Returns null if there is no deadline. */
@@ -83,7 +83,7 @@ public final class Clock extends Group {
      */
     public ClockAdvance next(long count, Consumer<AdvanceOptions> options) {
         return Replies.maybe(
-                ask("CLOCK.NEXT", "COUNT", count, Options.of(new AdvanceOptions(), options)), ClockAdvance::read);
+                ask("CLOCK.NEXT", "COUNT", count, words(new AdvanceOptions(), options)), ClockAdvance::read);
     }
 
     /** Returns the times of the wall clock and the monotonic clock, and the next deadline. */

@@ -6,8 +6,9 @@ import java.util.List;
 import java.util.concurrent.ConcurrentLinkedDeque;
 import java.util.function.Function;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
-/** The connections to a server, each for a kind of requests, so that none waits for another. */
+/** The connections to a server. Each kind of request has its own, so that no request waits for another kind. */
 final class Connections {
     /** How many connections are ready for waits when no new ones are let in. */
     private static final int PREPARED = 4;
@@ -15,13 +16,13 @@ final class Connections {
     private final ServerProcess process;
     private final String title;
     private final String password;
-    /** Of the servers that may be asked, the first first. */
+    /** The servers that may be asked, in this order. */
     private final List<InetSocketAddress> addresses;
-    /** The test's own commands. */
+    /** The connection of the test's own commands. */
     private final Connection commands;
-    /** What steers the server. */
+    /** The connection of the commands that steer the server. */
     private final Connection steering;
-    /** Those on which nobody waits. */
+    /** The connections on which nobody waits. */
     private final ConcurrentLinkedDeque<Connection> idle = new ConcurrentLinkedDeque<>();
 
     Connections(ServerOptions options, ServerProcess process) {
@@ -52,7 +53,7 @@ final class Connections {
         return steering.send(words);
     }
 
-    /** Sends a command to another server, if there is one, since this one may hang in a script. */
+    /** Sends a command to another server than this one, which may hang in a script. A single server gets it itself. */
     void steerBeside(long place, Object... words) {
         List<InetSocketAddress> servers = new ArrayList<>(addresses);
         if (place >= 0 && place < servers.size()) {
@@ -65,20 +66,20 @@ final class Connections {
     }
 
     /**
-     * Waits on a connection of its own, so that other threads go on meanwhile; an {@link AwaitException} with the
-     * report if the limit passes.
+     * Sends a command that waits, on a connection of its own, so that other threads go on meanwhile. Throws an
+     * {@link AwaitException} with the report if the limit passes.
      */
     long await(Object... words) {
         if (onIdle(connection -> connection.await(words)) instanceof Long reply) {
             return reply;
         }
-        String shown = List.of(words).stream().map(Object::toString).collect(Collectors.joining(" "));
+        String shown = Stream.of(words).map(Object::toString).collect(Collectors.joining(" "));
         throw new AwaitException(shown + ": not within the limit\n" + report());
     }
 
-    /** The report of the server, also after its end. */
+    /** Returns the report of the server, also after its end. */
     String report() {
-        // An interrupt would cut the connection; a test that was interrupted has the most need of a report.
+        // An interrupt would cut the connection. A test that was interrupted has the most need of a report.
         boolean interrupted = Thread.interrupted();
         try {
             return onIdle(connection -> Report.of(title, connection, process.log()));
@@ -103,7 +104,7 @@ final class Connections {
         return connection == null ? steering(addresses) : connection;
     }
 
-    /** Opens connections that stay: after a partition or a restart the server lets no new ones in. */
+    /** Opens connections that stay. After a partition or a restart, the server lets no new ones in. */
     void prepare() {
         List<Connection> ready = new ArrayList<>(List.of(commands));
         while (ready.size() <= PREPARED) {
@@ -113,12 +114,12 @@ final class Connections {
         ready.stream().skip(1).forEach(idle::push);
     }
 
-    /** Sets whether rules for faults leave out the test's own commands. */
+    /** Sets whether rules for faults ignore the test's own commands. */
     void setExempt(boolean isExempt) {
         commands.setExempt(isExempt);
     }
 
-    /** Closes all but the one that steers. */
+    /** Closes all connections but the one that steers. */
     void closeOwn() {
         commands.close();
         for (Connection each = idle.poll(); each != null; each = idle.poll()) {
@@ -126,7 +127,7 @@ final class Connections {
         }
     }
 
-    /** Closes all. */
+    /** Closes all connections. */
     void close() {
         steering.close();
         closeOwn();

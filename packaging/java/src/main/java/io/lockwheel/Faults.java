@@ -26,7 +26,7 @@ public final class Faults extends FaultGroup {
      * @param action What the rule does.
      */
     public void add(String name, Action action, Consumer<Match> options) {
-        ask("FAULT.ADD", name, Options.of(new Match(), options), "DO", action);
+        ask("FAULT.ADD", name, words(new Match(), options), "DO", action.words());
     }
 
     /**
@@ -82,7 +82,7 @@ public final class Faults extends FaultGroup {
      * clients.
      */
     public long freezeClient(Clients clients) {
-        return Replies.integer(ask("FAULT.FREEZECLIENT", clients, "FOREVER"));
+        return Replies.integer(ask("FAULT.FREEZECLIENT", clients.words(), "FOREVER"));
     }
 
     /**
@@ -93,7 +93,7 @@ public final class Faults extends FaultGroup {
      * @param duration How long, on the monotonic clock.
      */
     public long freezeClient(Clients clients, Duration duration) {
-        return Replies.integer(ask("FAULT.FREEZECLIENT", clients, duration));
+        return Replies.integer(ask("FAULT.FREEZECLIENT", clients.words(), duration));
     }
 
     /**
@@ -102,12 +102,12 @@ public final class Faults extends FaultGroup {
      * @param clients The clients.
      */
     public long thawClient(Clients clients) {
-        return Replies.integer(ask("FAULT.THAWCLIENT", clients));
+        return Replies.integer(ask("FAULT.THAWCLIENT", clients.words()));
     }
 
     /** Cuts clients off, including their new connections. Returns the number of clients that are cut off now. */
     public long partition(Clients clients) {
-        return Replies.integer(askPrepared("FAULT.PARTITION", clients));
+        return Replies.integer(askPrepared("FAULT.PARTITION", clients.words()));
     }
 
     /**
@@ -117,7 +117,7 @@ public final class Faults extends FaultGroup {
      * @param direction IN holds what clients send, OUT what they are sent, BOTH both. BOTH is the default.
      */
     public long partition(Clients clients, Direction direction) {
-        return Replies.integer(askPrepared("FAULT.PARTITION", clients, direction));
+        return Replies.integer(askPrepared("FAULT.PARTITION", clients.words(), direction));
     }
 
     /** Ends all partitions; the command itself gets through a partition. Returns the number of ended partitions. */
@@ -132,7 +132,7 @@ public final class Faults extends FaultGroup {
 
     /** Stops the replication of later writes, or of those to matching keys. */
     public void lag(Consumer<LagOptions> options) {
-        ask("FAULT.LAG", Options.of(new LagOptions(), options));
+        ask("FAULT.LAG", words(new LagOptions(), options));
     }
 
     /** Makes a replica take over, without the writes since FAULT.LAG. */
@@ -142,7 +142,7 @@ public final class Faults extends FaultGroup {
 
     /** Makes a replica take over, without the writes since FAULT.LAG. */
     public void failover(Consumer<FailoverOptions> options) {
-        ask("FAULT.FAILOVER", Options.of(new FailoverOptions(), options));
+        ask("FAULT.FAILOVER", words(new FailoverOptions(), options));
     }
 
     /** Simulates the restart of a server that has saved nothing; clocks and fault rules stay. */
@@ -152,7 +152,7 @@ public final class Faults extends FaultGroup {
 
     /** Simulates the restart of a server that has saved nothing; clocks and fault rules stay. */
     public void restart(Consumer<RestartOptions> options) {
-        askPrepared("FAULT.RESTART", Options.of(new RestartOptions(), options));
+        askPrepared("FAULT.RESTART", words(new RestartOptions(), options));
     }
 
     /** Kills one of the servers in this process, as if that server's own process had ended. */
@@ -166,7 +166,7 @@ public final class Faults extends FaultGroup {
      * @param server The position of the server, from 0, or host:port.
      */
     public void down(long server, Consumer<DownOptions> options) {
-        askBeside(server, "FAULT.DOWN", server, Options.of(new DownOptions(), options));
+        askBeside(server, "FAULT.DOWN", server, words(new DownOptions(), options));
     }
 
     /**
@@ -241,7 +241,7 @@ public final class Faults extends FaultGroup {
      * @param replica The replica that takes over, by position or host:port. Without a server, the first replica.
      */
     public void failoverTo(long replica, Consumer<FailoverOptions> options) {
-        ask("FAULT.FAILOVER", replica, Options.of(new FailoverOptions(), options));
+        ask("FAULT.FAILOVER", replica, words(new FailoverOptions(), options));
     }
 
     /** Options of {@code add}. */

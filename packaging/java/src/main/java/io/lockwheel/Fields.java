@@ -9,12 +9,12 @@ import java.util.function.Function;
 final class Fields {
     private final Map<String, Object> told;
 
-    /** Names and values. */
+    /** Reads names and values. */
     Fields(Object reply) {
         told = Replies.fields(reply);
     }
 
-    /** Values alone, which have these names by their positions. */
+    /** Reads values without names. The names are given in their order. */
     Fields(Object reply, String... names) {
         List<?> items = Replies.items(reply);
         told = new LinkedHashMap<>();
@@ -31,12 +31,12 @@ final class Fields {
         }
     }
 
-    /** A field that may be null, or missing. */
+    /** Reads a field that may be null, or missing. */
     <T> T maybe(String name, Function<Object, T> read) {
         return told.get(name) == null ? null : get(name, read);
     }
 
-    /** A list that may be missing. */
+    /** Reads a list that may be missing. */
     <T> List<T> list(String name, Function<Object, T> read) {
         return told.get(name) == null ? List.of() : get(name, reply -> Replies.list(reply, read));
     }

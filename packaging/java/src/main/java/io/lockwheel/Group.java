@@ -1,6 +1,9 @@
 package io.lockwheel;
 
-/** Methods that send requests. */
+import java.util.List;
+import java.util.function.Consumer;
+
+/** The base of the groups of methods. */
 abstract class Group {
     private final Connections connections;
     /** Whether the requests are the test's own commands, which faults may meet. */
@@ -19,6 +22,12 @@ abstract class Group {
         return connections;
     }
 
+    /** Returns the words of the options that a function sets. */
+    static <T extends Options<T>> List<Object> words(T options, Consumer<T> set) {
+        set.accept(options);
+        return options.words();
+    }
+
     final Object ask(Object... parts) {
         Object[] words = Words.of(parts).toArray();
         return isOwn ? connections.own(words) : connections.steer(words);
@@ -30,7 +39,7 @@ abstract class Group {
         return ask(parts);
     }
 
-    /** Sends a request that ends a server to another one. */
+    /** Sends a request that ends this server to another one. */
     final void askBeside(long server, Object... parts) {
         connections.steerBeside(server, Words.of(parts).toArray());
     }

@@ -16,7 +16,7 @@ public final class History extends Group {
 
     /** Returns the entries, oldest first. */
     public Entries entries(Consumer<Filters> options) {
-        return Entries.read(ask("LOCK.HISTORY", Options.of(new Filters(), options)));
+        return Entries.read(ask("LOCK.HISTORY", words(new Filters(), options)));
     }
 
     /** Returns the entries as one JSON text. */
@@ -26,7 +26,7 @@ public final class History extends Group {
 
     /** Returns the entries as one JSON text. */
     public String json(Consumer<Filters> options) {
-        return Replies.text(ask("LOCK.HISTORY", Options.of(new Filters(), options), "FORMAT", "JSON"));
+        return Replies.text(ask("LOCK.HISTORY", words(new Filters(), options), "FORMAT", "JSON"));
     }
 
     /** Returns the operations on locks as EDN, which Jepsen's checkers read. */
@@ -36,7 +36,7 @@ public final class History extends Group {
 
     /** Returns the operations on locks as EDN, which Jepsen's checkers read. */
     public String edn(Consumer<Filters> options) {
-        return Replies.text(ask("LOCK.HISTORY", Options.of(new Filters(), options), "FORMAT", "EDN"));
+        return Replies.text(ask("LOCK.HISTORY", words(new Filters(), options), "FORMAT", "EDN"));
     }
 
     /**
@@ -78,7 +78,7 @@ public final class History extends Group {
      * @param owner The name of the owner.
      */
     public void enter(String key, String owner, Consumer<EnterOptions> options) {
-        ask("LOCK.ENTER", key, owner, Options.of(new EnterOptions(), options));
+        ask("LOCK.ENTER", key, owner, words(new EnterOptions(), options));
     }
 
     /**
@@ -98,7 +98,7 @@ public final class History extends Group {
 
     /** Returns how often and how long locks were held and waited for, according to the history. */
     public LockStats stats(Consumer<StatsOptions> options) {
-        return LockStats.read(ask("LOCK.STATS", Options.of(new StatsOptions(), options)));
+        return LockStats.read(ask("LOCK.STATS", words(new StatsOptions(), options)));
     }
 
     /** Options of {@code entries}, {@code json} and {@code edn}. */

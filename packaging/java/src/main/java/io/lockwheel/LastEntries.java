@@ -56,17 +56,10 @@ record LastEntries(List<Map<String, Object>> entries, long earlier) {
         if (earlier > 0) {
             lines.add("(" + earlier + " earlier entries)");
         }
-        int begin = 0;
-        while (begin < entries.size()) {
-            int end = begin + 1;
-            while (end < entries.size() && isOfOneRun(entries.get(begin), entries.get(end))) {
-                end++;
-            }
-            List<Map<String, Object>> run = entries.subList(begin, end);
+        for (List<Map<String, Object>> run : Report.runs(entries, LastEntries::isOfOneRun)) {
             lines.addAll(run.size() < Report.RUN_ABBREVIATED
                     ? run.stream().map(LastEntries::line).toList()
                     : List.of(runLine(run)));
-            begin = end;
         }
         return lines;
     }

@@ -22,7 +22,7 @@ public final class Latches extends Group {
      * @param count The number.
      */
     public boolean set(String key, long count, Consumer<LatchOptions> options) {
-        return Replies.flag(ask("LATCH.SET", key, count, Options.of(new LatchOptions(), options)));
+        return Replies.flag(ask("LATCH.SET", key, count, words(new LatchOptions(), options)));
     }
 
     /**
@@ -68,7 +68,7 @@ public final class Latches extends Group {
      * @param key The key.
      */
     public LatchOpening await(String key, Consumer<LatchWaitOptions> options) {
-        return Replies.maybe(ask("LATCH.AWAIT", key, Options.of(new LatchWaitOptions(), options)), LatchOpening::read);
+        return Replies.maybe(ask("LATCH.AWAIT", key, words(new LatchWaitOptions(), options)), LatchOpening::read);
     }
 
     /** Options of {@code set}. */

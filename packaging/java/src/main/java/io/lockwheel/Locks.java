@@ -31,7 +31,7 @@ public final class Locks extends Group {
      * @param owner The name of the owner.
      */
     public Grant acquire(String key, String owner, Consumer<LockOptions> options) {
-        return Replies.maybe(ask("LOCK.ACQUIRE", key, owner, Options.of(new LockOptions(), options)), Grant::read);
+        return Replies.maybe(ask("LOCK.ACQUIRE", key, owner, words(new LockOptions(), options)), Grant::read);
     }
 
     /**
@@ -51,7 +51,7 @@ public final class Locks extends Group {
      */
     public Grants acquireAll(List<String> keys, String owner, Consumer<LockOptions> options) {
         return Replies.maybe(
-                ask("LOCK.MACQUIRE", Words.counted(keys), owner, Options.of(new LockOptions(), options)), Grants::read);
+                ask("LOCK.MACQUIRE", Words.counted(keys), owner, words(new LockOptions(), options)), Grants::read);
     }
 
     /**
@@ -70,7 +70,7 @@ public final class Locks extends Group {
      * @param owner The name of the owner.
      */
     public long release(String key, String owner, Consumer<ReleaseOptions> options) {
-        return Replies.integer(ask("LOCK.RELEASE", key, owner, Options.of(new ReleaseOptions(), options)));
+        return Replies.integer(ask("LOCK.RELEASE", key, owner, words(new ReleaseOptions(), options)));
     }
 
     /**
@@ -102,7 +102,7 @@ public final class Locks extends Group {
      */
     public List<Long> renew(List<String> keys, String owner, Duration lease, Consumer<RenewOptions> options) {
         return Replies.list(
-                ask("LOCK.RENEW", Words.counted(keys), owner, "PX", lease, Options.of(new RenewOptions(), options)),
+                ask("LOCK.RENEW", Words.counted(keys), owner, "PX", lease, words(new RenewOptions(), options)),
                 Replies::integer);
     }
 
@@ -130,7 +130,7 @@ public final class Locks extends Group {
                         key,
                         owner,
                         Words.among("mode", mode, List.of(Mode.SHARED, Mode.EXCLUSIVE)),
-                        Options.of(new ConvertOptions(), options)),
+                        words(new ConvertOptions(), options)),
                 Grant::read);
     }
 
@@ -151,7 +151,7 @@ public final class Locks extends Group {
      * @param newOwner The new owner.
      */
     public long transfer(String key, String owner, String newOwner, Consumer<TransferOptions> options) {
-        return Replies.integer(ask("LOCK.TRANSFER", key, owner, newOwner, Options.of(new TransferOptions(), options)));
+        return Replies.integer(ask("LOCK.TRANSFER", key, owner, newOwner, words(new TransferOptions(), options)));
     }
 
     /**
@@ -200,7 +200,7 @@ public final class Locks extends Group {
      * @param key The key.
      */
     public long forceUnlock(String key, Consumer<ForceUnlockOptions> options) {
-        return Replies.integer(ask("LOCK.FORCEUNLOCK", key, Options.of(new ForceUnlockOptions(), options)));
+        return Replies.integer(ask("LOCK.FORCEUNLOCK", key, words(new ForceUnlockOptions(), options)));
     }
 
     /** Returns a lock's holders, native or of Redisson, the time that is left, and the waiters. */
@@ -214,7 +214,7 @@ public final class Locks extends Group {
      * @param key The key.
      */
     public LockInfo info(String key, Consumer<LockInfoOptions> options) {
-        return LockInfo.read(ask("LOCK.INFO", key, Options.of(new LockInfoOptions(), options)));
+        return LockInfo.read(ask("LOCK.INFO", key, words(new LockInfoOptions(), options)));
     }
 
     /** Iterates over the keys that are held as locks, or that have waiters, a page at a time. */
@@ -228,7 +228,7 @@ public final class Locks extends Group {
      * @param cursor 0, or the cursor of the previous page.
      */
     public LockPage scan(long cursor, Consumer<ScanOptions> options) {
-        return LockPage.read(ask("LOCK.SCAN", cursor, Options.of(new ScanOptions(), options)));
+        return LockPage.read(ask("LOCK.SCAN", cursor, words(new ScanOptions(), options)));
     }
 
     /** Returns the wait-for graph (which owners wait for which holders) and its cycles. */

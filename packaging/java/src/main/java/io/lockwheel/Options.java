@@ -3,7 +3,6 @@ package io.lockwheel;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.function.Consumer;
 
 /**
  * The options of a request.
@@ -11,20 +10,14 @@ import java.util.function.Consumer;
  * @param <T> the class with the methods that set them
  */
 abstract class Options<T extends Options<T>> {
-    /** The words of each option; none while it is not set. */
+    /** The words of each option. An option without words is not set. */
     private final Map<String, List<Object>> words = new LinkedHashMap<>();
 
-    /** The options have these names, in the order of the request. */
+    /** Takes the names of the options, in the order of the request. */
     Options(String... names) {
         for (String name : names) {
             words.put(name, List.of());
         }
-    }
-
-    /** Lets a function set options. */
-    static <T extends Options<T>> T of(T options, Consumer<T> set) {
-        set.accept(options);
-        return options;
     }
 
     List<Object> words() {
@@ -48,7 +41,7 @@ abstract class Options<T extends Options<T>> {
         return flag(token);
     }
 
-    /** Sets an option that is these parts of a request. */
+    /** Sets an option to these parts of a request. */
     @SuppressWarnings("unchecked")
     final T words(String name, Object... parts) {
         words.put(name, Words.of(parts));

@@ -27,7 +27,7 @@ public final class Rates extends Group {
      * @param interval The length of the interval.
      */
     public boolean set(String key, long permits, Duration interval, Consumer<RateOptions> options) {
-        return Replies.flag(ask("RATE.SET", key, permits, interval, Options.of(new RateOptions(), options)));
+        return Replies.flag(ask("RATE.SET", key, permits, interval, words(new RateOptions(), options)));
     }
 
     /**
@@ -43,8 +43,7 @@ public final class Rates extends Group {
      * has passed.
      */
     public RateDecision acquire(String key, Consumer<RateAcquireOptions> options) {
-        return Replies.maybe(
-                ask("RATE.ACQUIRE", key, Options.of(new RateAcquireOptions(), options)), RateDecision::read);
+        return Replies.maybe(ask("RATE.ACQUIRE", key, words(new RateAcquireOptions(), options)), RateDecision::read);
     }
 
     /**
@@ -64,7 +63,7 @@ public final class Rates extends Group {
      */
     public RateDecision acquire(String key, long permits, Consumer<RateAcquireOptions> options) {
         return Replies.maybe(
-                ask("RATE.ACQUIRE", key, permits, Options.of(new RateAcquireOptions(), options)), RateDecision::read);
+                ask("RATE.ACQUIRE", key, permits, words(new RateAcquireOptions(), options)), RateDecision::read);
     }
 
     /** Limits the rate of actions with the generic cell rate algorithm, as redis-cell does. */

@@ -9,16 +9,16 @@ import java.util.function.Function;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-/** Readers of replies; each throws an {@link IllegalStateException} for a reply of another shape. */
+/** Readers of replies. Each throws an {@link IllegalStateException} for a reply of another shape. */
 final class Replies {
     private Replies() {}
 
-    /** An integer, or its digits: a cursor is a string. */
+    /** Reads an integer, or its digits: a cursor is a string. */
     static long integer(Object reply) {
         return reply instanceof Long number ? number : parsed("integer", reply, Long::parseLong);
     }
 
-    /** A number; RESP2 has it as a string. */
+    /** Reads a number, which RESP2 sends as a string. */
     static double number(Object reply) {
         return reply instanceof Number number ? number.doubleValue() : parsed("number", reply, Double::parseDouble);
     }
@@ -31,7 +31,7 @@ final class Replies {
         }
     }
 
-    /** A string; of bytes that are none, what is. The number of a client, where a key may stand, becomes one. */
+    /** Reads a string. Other bytes, and the number of a client in the place of a key, become strings. */
     static String text(Object reply) {
         if (reply instanceof byte[] bytes) {
             return new String(bytes, UTF_8);
@@ -42,7 +42,7 @@ final class Replies {
         throw isNo("string", reply);
     }
 
-    /** Yes or no, in either protocol. */
+    /** Reads yes or no, in either protocol. */
     static boolean flag(Object reply) {
         return reply instanceof Boolean flag ? flag : integer(reply) != 0;
     }
@@ -55,13 +55,13 @@ final class Replies {
         return Duration.ofMillis(integer(reply));
     }
 
-    /** A duration in the form of PTTL; null if there is no end. */
+    /** Reads a duration in the form of PTTL. Returns null if there is no end. */
     static Duration timeLeft(Object reply) {
         long milliseconds = integer(reply);
         return milliseconds < 0 ? null : Duration.ofMillis(milliseconds);
     }
 
-    /** A reply that may be null. */
+    /** Reads a reply that may be null. */
     static <T> T maybe(Object reply, Function<Object, T> read) {
         return reply == null ? null : read.apply(reply);
     }
@@ -83,7 +83,7 @@ final class Replies {
         return map;
     }
 
-    /** Names and values, in either protocol. */
+    /** Reads names and values, in either protocol. */
     static Map<String, Object> fields(Object reply) {
         Map<String, Object> fields = new LinkedHashMap<>();
         if (reply instanceof Map<?, ?> told) {

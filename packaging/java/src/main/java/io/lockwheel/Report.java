@@ -9,6 +9,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.function.BiPredicate;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -121,17 +122,21 @@ final class Report {
         Collections.reverse(entries);
         List<Command> commands =
                 entries.stream().map(entry -> Command.of((List<?>) entry)).filter(Objects::nonNull).toList();
-        List<String> lines = new ArrayList<>();
+        List<List<Command>> runs = runs(commands, (first, next) -> next.words.equals(first.words));
+        return runs.stream().flatMap(run -> Command.lines(run).stream()).toList();
+    }
+
+    /** Parts of a list whose elements belong to their first one. */
+    static <T> List<List<T>> runs(List<T> all, BiPredicate<T, T> isOfRun) {
+        List<List<T>> runs = new ArrayList<>();
         int begin = 0;
-        while (begin < commands.size()) {
-            int end = begin + 1;
-            while (end < commands.size() && commands.get(end).words.equals(commands.get(begin).words)) {
-                end++;
+        for (int end = 1; end <= all.size(); end++) {
+            if (end == all.size() || !isOfRun.test(all.get(begin), all.get(end))) {
+                runs.add(all.subList(begin, end));
+                begin = end;
             }
-            lines.addAll(Command.lines(commands.subList(begin, end)));
-            begin = end;
         }
-        return lines;
+        return runs;
     }
 
     private record Command(String client, String words) {

@@ -27,7 +27,7 @@ public final class Semaphores extends Group {
      * @param permits The number of permits.
      */
     public boolean init(String key, long permits, Consumer<SemaphoreOptions> options) {
-        return Replies.flag(ask("SEM.INIT", key, permits, Options.of(new SemaphoreOptions(), options)));
+        return Replies.flag(ask("SEM.INIT", key, permits, words(new SemaphoreOptions(), options)));
     }
 
     /**
@@ -46,7 +46,7 @@ public final class Semaphores extends Group {
      * @param owner The name of the owner.
      */
     public Permits acquire(String key, String owner, Consumer<PermitOptions> options) {
-        return Replies.maybe(ask("SEM.ACQUIRE", key, owner, Options.of(new PermitOptions(), options)), Permits::read);
+        return Replies.maybe(ask("SEM.ACQUIRE", key, owner, words(new PermitOptions(), options)), Permits::read);
     }
 
     /** Releases permits of a semaphore: a given number, or those with the given ids. Returns the available permits. */
@@ -61,7 +61,7 @@ public final class Semaphores extends Group {
      * @param owner The name of the owner.
      */
     public long release(String key, String owner, Consumer<ReturnOptions> options) {
-        return Replies.integer(ask("SEM.RELEASE", key, owner, Options.of(new ReturnOptions(), options)));
+        return Replies.integer(ask("SEM.RELEASE", key, owner, words(new ReturnOptions(), options)));
     }
 
     /**

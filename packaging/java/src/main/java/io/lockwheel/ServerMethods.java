@@ -74,7 +74,7 @@ abstract class ServerMethods extends Group {
 
     /** Returns what is wrong in the history of locks. */
     public Verdict verify(Consumer<VerifyOptions> options) {
-        return Verdict.read(ask("LOCK.VERIFY", Options.of(new VerifyOptions(), options)));
+        return Verdict.read(ask("LOCK.VERIFY", words(new VerifyOptions(), options)));
     }
 
     /** Options of {@code verify}. */

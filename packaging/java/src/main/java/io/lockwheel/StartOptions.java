@@ -10,7 +10,7 @@ import java.util.Map;
 
 /** The values of the options of a server, and what they mean for its start. */
 abstract class StartOptions {
-    /** By their names. Those of parameters of the program begin with {@code --}. */
+    /** Values by the names of the options. The names of the program's parameters begin with {@code --}. */
     private final Map<String, Object> values;
 
     StartOptions(Map<String, Object> values) {
@@ -18,7 +18,7 @@ abstract class StartOptions {
     }
 
     /**
-     * The values with another one.
+     * Returns the values with another one.
      *
      * @throws IllegalArgumentException for a topology without a word, or with a parameter that belongs into the args
      */
@@ -76,7 +76,7 @@ abstract class StartOptions {
         return ((List<?>) value("args", List.of())).stream().map(String.class::cast).toList();
     }
 
-    /** The program; if null, the environment, the package or PATH says. */
+    /** The program. If null, the environment, the package or PATH names one. */
     final Path binary() {
         return (Path) values.get("binary");
     }
@@ -85,12 +85,12 @@ abstract class StartOptions {
         return (Level) value("verify", Level.OFF);
     }
 
-    /** Empty for one server. */
+    /** The topology; empty for one server. */
     final String topology() {
         return value("topology", "").toString();
     }
 
-    /** The options that are parameters of the program, as words of its command line. */
+    /** Returns the options that are parameters of the program, as words of its command line. */
     final List<String> parameters() {
         List<String> words = new ArrayList<>();
         values.forEach((name, value) -> {
@@ -101,7 +101,7 @@ abstract class StartOptions {
         return words;
     }
 
-    /** The value of a parameter among the args, the last one; null if it is not there, or empty. */
+    /** Returns the last value of a parameter among the args, or null if it is absent or empty. */
     final String parameter(String name) {
         List<String> found = new Arguments(args()).values(name);
         return found.isEmpty() || found.get(0).isEmpty() ? null : found.get(0);
@@ -112,7 +112,7 @@ abstract class StartOptions {
         return Host.of(new Arguments(args()).values("bind"));
     }
 
-    /** The seed of the server: that of the args, if it is there. */
+    /** Returns the seed of the args, or else the option. */
     final String effectiveSeed() {
         String seed = parameter("seed");
         return seed == null ? seed() : seed;

@@ -13,20 +13,12 @@ final class Words {
 
     private Words() {}
 
-    /** The words of these parts. A part may be several words; durations and instants are milliseconds. */
+    /** Returns the words of these parts. A part may be a list of words. Durations and instants become milliseconds. */
     static List<Object> of(Object... parts) {
         List<Object> words = new ArrayList<>();
         for (Object part : parts) {
             if (part instanceof List<?> several) {
-                words.addAll(of(several.toArray()));
-            } else if (part instanceof Options<?> options) {
-                words.addAll(options.words());
-            } else if (part instanceof Action action) {
-                words.addAll(action.words());
-            } else if (part instanceof Clients clients) {
-                words.addAll(clients.words());
-            } else if (part instanceof KeyState state) {
-                words.addAll(state.words());
+                words.addAll(several);
             } else {
                 words.add(word(part));
             }
@@ -43,12 +35,12 @@ final class Words {
         return part instanceof Enum<?> choice ? choice.name() : part instanceof byte[] bytes ? bytes.clone() : part;
     }
 
-    /** A duration; an {@link IllegalArgumentException} where it is no whole number of milliseconds, or too long. */
+    /** Returns whole milliseconds. Throws an {@link IllegalArgumentException} if there are none, or too many. */
     private static long milliseconds(Duration duration) {
         return whole("a duration", duration, duration.getNano(), duration::toMillis);
     }
 
-    /** An instant, since 1970; an {@link IllegalArgumentException} where it is no whole number of them, or too far. */
+    /** Returns whole milliseconds since 1970, with the same errors. */
     static long milliseconds(Instant instant) {
         return whole("an instant", instant, instant.getNano(), instant::toEpochMilli);
     }
@@ -64,7 +56,7 @@ final class Words {
         }
     }
 
-    /** A duration in seconds; an {@link IllegalArgumentException} where it is no whole number of them. */
+    /** Returns whole seconds. Throws an {@link IllegalArgumentException} for parts of a second. */
     static long seconds(Duration duration) {
         if (duration.getNano() != 0) {
             throw new IllegalArgumentException("a duration is a whole number of seconds, not " + duration);
@@ -72,17 +64,17 @@ final class Words {
         return duration.getSeconds();
     }
 
-    /** Keys behind their number. */
+    /** Returns keys behind their number. */
     static List<Object> counted(List<String> keys) {
         return of(keys.size(), keys);
     }
 
-    /** Servers by their places. */
+    /** Returns servers by their positions. */
     static String places(List<Integer> servers) {
         return servers.stream().map(String::valueOf).collect(Collectors.joining(","));
     }
 
-    /** Clients as a rule names them. */
+    /** Returns clients as a rule names them. */
     static List<Object> ofRule(Clients clients) {
         if (clients.ofRule() == null) {
             throw new IllegalArgumentException("a rule names clients by id, name or lib");
@@ -90,7 +82,7 @@ final class Words {
         return clients.ofRule();
     }
 
-    /** A choice of which a method takes only some. */
+    /** Checks a choice of a method that takes only some of the enum. */
     static <T extends Enum<T>> T among(String name, T given, List<T> known) {
         if (!known.contains(given)) {
             String all = known.stream().map(Enum::name).collect(Collectors.joining(", "));
