@@ -3,7 +3,7 @@ package io.lockwheel;
 import java.util.List;
 import java.util.Locale;
 
-/** The state of a key: {@code EXISTS} is any type, and {@code GONE} no key. The others are types, as TYPE names them. */
+/** The state of a key: {@code EXISTS} is any type, {@code GONE} no key. The others are types, as TYPE names them. */
 public enum KeyState {
     EXISTS, GONE, STRING, LIST, HASH, SET, ZSET, STREAM;
 

@@ -68,28 +68,20 @@ final class ServerProcess {
         reader.start();
     }
 
-    private Process launch(List<String> command) {
-        ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
-        try {
-            Process started = launch(builder);
-            started.getOutputStream().close();
-            return started;
-        } catch (IOException error) {
-            throw new StartException(program + " does not start: " + error.getMessage(), error);
-        }
-    }
-
     /**
      * Starts it, also where it was unpacked only now: a process that another thread starts at that moment has the file
      * open, as if to write it, until it has become another program.
      */
-    private static Process launch(ProcessBuilder builder) throws IOException {
+    private Process launch(List<String> command) {
+        ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
         for (int attempt = 1; ; attempt++) {
             try {
-                return builder.start();
+                Process started = builder.start();
+                started.getOutputStream().close();
+                return started;
             } catch (IOException error) {
                 if (attempt == ATTEMPTS_MAX || !error.getMessage().contains(TEXT_FILE_BUSY)) {
-                    throw error;
+                    throw new StartException(program + " does not start: " + error.getMessage(), error);
                 }
                 LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(attempt));
             }
