@@ -154,8 +154,9 @@ def filled(text: str, indent: str) -> str:
 
 
 def tags_of(parameters: Sequence[Parameter]) -> List[str]:
-    """The tags that describe parameters."""
-    return [f"@param {name_of(it)} {renamed(it.about)}" for it in parameters]
+    """The tags that describe parameters, but for those that repeat the name."""
+    telling = [it for it in parameters if it.about not in (f"The {it.name}.", f"The name of the {it.name}.")]
+    return [f"@param {name_of(it)} {renamed(it.about)}" for it in telling]
 
 
 def coded(text: str) -> str:

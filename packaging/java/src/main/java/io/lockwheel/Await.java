@@ -35,7 +35,6 @@ public final class Await extends Group {
     /**
      * Waits until a given number of clients wait for a lock, natively or on Redisson's channels.
      *
-     * @param key The key.
      * @param count The number to wait for: at least so many.
      */
     public void waiters(String key, long count, Consumer<CountOptions> options) {
@@ -50,7 +49,6 @@ public final class Await extends Group {
     /**
      * Waits until a channel has a given number of subscribers.
      *
-     * @param channel The channel.
      * @param count The number to wait for: at least so many.
      */
     public void subscribers(String channel, long count, Consumer<CountOptions> options) {
@@ -79,7 +77,6 @@ public final class Await extends Group {
     /**
      * Waits until a key exists, does not exist, or has a given type.
      *
-     * @param key The key.
      * @param state EXISTS, GONE, or a type as TYPE names it.
      */
     public void key(String key, KeyState state, Consumer<AwaitOptions> options) {

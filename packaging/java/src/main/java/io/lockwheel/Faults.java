@@ -89,18 +89,13 @@ public final class Faults extends FaultGroup {
      * Neither reads from clients nor writes to them, as if their processes were paused. Returns the number of frozen
      * clients.
      *
-     * @param clients The clients.
      * @param duration How long, on the monotonic clock.
      */
     public long freezeClient(Clients clients, Duration duration) {
         return Replies.integer(ask("FAULT.FREEZECLIENT", clients.words(), duration));
     }
 
-    /**
-     * Thaws clients that FAULT.FREEZECLIENT has frozen. Returns the number of thawed clients.
-     *
-     * @param clients The clients.
-     */
+    /** Thaws clients that FAULT.FREEZECLIENT has frozen. Returns the number of thawed clients. */
     public long thawClient(Clients clients) {
         return Replies.integer(ask("FAULT.THAWCLIENT", clients.words()));
     }
@@ -113,7 +108,6 @@ public final class Faults extends FaultGroup {
     /**
      * Cuts clients off, including their new connections. Returns the number of clients that are cut off now.
      *
-     * @param clients The clients.
      * @param direction IN holds what clients send, OUT what they are sent, BOTH both. BOTH is the default.
      */
     public long partition(Clients clients, Direction direction) {

@@ -71,22 +71,12 @@ public final class History extends Group {
         enter(key, owner, it -> {});
     }
 
-    /**
-     * Declares that an owner has entered a critical section.
-     *
-     * @param key The key.
-     * @param owner The name of the owner.
-     */
+    /** Declares that an owner has entered a critical section. */
     public void enter(String key, String owner, Consumer<EnterOptions> options) {
         ask("LOCK.ENTER", key, owner, words(new EnterOptions(), options));
     }
 
-    /**
-     * Declares that an owner has left a critical section. Returns whether the owner was in the section.
-     *
-     * @param key The key.
-     * @param owner The name of the owner.
-     */
+    /** Declares that an owner has left a critical section. Returns whether the owner was in the section. */
     public boolean leave(String key, String owner) {
         return Replies.flag(ask("LOCK.LEAVE", key, owner));
     }

@@ -18,7 +18,6 @@ public final class Latches extends Group {
     /**
      * Sets the count of a latch; with NX only if the latch does not exist. Returns whether the count was set.
      *
-     * @param key The key.
      * @param count The number.
      */
     public boolean set(String key, long count, Consumer<LatchOptions> options) {
@@ -37,18 +36,13 @@ public final class Latches extends Group {
      * Lowers the count of a latch; at zero the latch is removed and all its waiters continue. Returns the count that is
      * left, 0 if there is no latch.
      *
-     * @param key The key.
      * @param by The number to subtract, 1 by default.
      */
     public long countDown(String key, long by) {
         return Replies.integer(ask("LATCH.COUNTDOWN", key, by));
     }
 
-    /**
-     * Returns the count of a latch, or 0 if there is no latch.
-     *
-     * @param key The key.
-     */
+    /** Returns the count of a latch, or 0 if there is no latch. */
     public long get(String key) {
         return Replies.integer(ask("LATCH.GET", key));
     }
@@ -64,8 +58,6 @@ public final class Latches extends Group {
     /**
      * Returns how a latch was opened, or null if it is closed; with BLOCK waits until it opens. Returns null if the
      * latch is closed.
-     *
-     * @param key The key.
      */
     public LatchOpening await(String key, Consumer<LatchWaitOptions> options) {
         return Replies.maybe(ask("LATCH.AWAIT", key, words(new LatchWaitOptions(), options)), LatchOpening::read);

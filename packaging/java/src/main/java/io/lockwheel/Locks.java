@@ -26,9 +26,6 @@ public final class Locks extends Group {
     /**
      * Acquires a lock for an owner, reentrantly; BLOCK waits by priority, then in order of arrival. Returns null if the
      * lock is taken; with {@code getHolder}, a grant without a token that describes the holder.
-     *
-     * @param key The key.
-     * @param owner The name of the owner.
      */
     public Grant acquire(String key, String owner, Consumer<LockOptions> options) {
         return Replies.maybe(ask("LOCK.ACQUIRE", key, owner, words(new LockOptions(), options)), Grant::read);
@@ -45,9 +42,6 @@ public final class Locks extends Group {
     /**
      * Acquires several locks for an owner, all of them or none; with BLOCK waits for them. Returns null if a lock is
      * taken; with {@code getHolder}, grants without tokens that describe the holder.
-     *
-     * @param keys The keys.
-     * @param owner The name of the owner.
      */
     public Grants acquireAll(List<String> keys, String owner, Consumer<LockOptions> options) {
         return Replies.maybe(
@@ -65,9 +59,6 @@ public final class Locks extends Group {
     /**
      * Releases one hold of a lock, or all; the release of the last hold wakes the next waiter. Returns the holds that
      * the owner has left.
-     *
-     * @param key The key.
-     * @param owner The name of the owner.
      */
     public long release(String key, String owner, Consumer<ReleaseOptions> options) {
         return Replies.integer(ask("LOCK.RELEASE", key, owner, words(new ReleaseOptions(), options)));
@@ -76,9 +67,6 @@ public final class Locks extends Group {
     /**
      * Releases one hold of each of several locks, or none if the owner does not hold all. Returns for each key, the
      * holds that the owner has left.
-     *
-     * @param keys The keys.
-     * @param owner The name of the owner.
      */
     public List<Long> releaseAll(List<String> keys, String owner) {
         return Replies.list(ask("LOCK.MRELEASE", Words.counted(keys), owner), Replies::integer);
@@ -96,8 +84,6 @@ public final class Locks extends Group {
      * Sets the leases of locks that an owner holds; with GT only extends them. Returns for each key, 1 if the lease was
      * set, else 0.
      *
-     * @param keys The keys.
-     * @param owner The name of the owner.
      * @param lease The lease. Without it, the lease is 30 seconds.
      */
     public List<Long> renew(List<String> keys, String owner, Duration lease, Consumer<RenewOptions> options) {
@@ -118,8 +104,6 @@ public final class Locks extends Group {
      * Upgrades the only reader to a writer, or downgrades a writer; BLOCK waits before all others. Returns null if
      * there are other readers.
      *
-     * @param key The key.
-     * @param owner The name of the owner.
      * @param mode SHARED is for readers, EXCLUSIVE for a writer, and FAIR waits in the queue of Redisson's fair
      *     lock.
      */
@@ -146,8 +130,6 @@ public final class Locks extends Group {
      * Transfers the holds of an owner to another owner, and returns the new owner's token. Returns the token of the new
      * owner.
      *
-     * @param key The key.
-     * @param owner The name of the owner.
      * @param newOwner The new owner.
      */
     public long transfer(String key, String owner, String newOwner, Consumer<TransferOptions> options) {
@@ -157,9 +139,6 @@ public final class Locks extends Group {
     /**
      * Ends the waits of an owner for a lock with an error, and returns how many there were. Returns the number of waits
      * that have ended.
-     *
-     * @param key The key.
-     * @param owner The name of the owner.
      */
     public long cancel(String key, String owner) {
         return Replies.integer(ask("LOCK.CANCEL", key, owner));
@@ -168,7 +147,6 @@ public final class Locks extends Group {
     /**
      * Returns whether the grant with this token holds a lock.
      *
-     * @param key The key.
      * @param token The token of the grant.
      */
     public boolean check(String key, long token) {
@@ -178,7 +156,6 @@ public final class Locks extends Group {
     /**
      * Fails unless the grant with this token holds the lock; EXEC checks it before any command.
      *
-     * @param key The key.
      * @param token The token of the grant.
      */
     public void assertHeld(String key, long token) {
@@ -196,8 +173,6 @@ public final class Locks extends Group {
     /**
      * Takes a lock away from all its holders, or from the holder with this token or name. Returns the number of holders
      * that have lost the lock.
-     *
-     * @param key The key.
      */
     public long forceUnlock(String key, Consumer<ForceUnlockOptions> options) {
         return Replies.integer(ask("LOCK.FORCEUNLOCK", key, words(new ForceUnlockOptions(), options)));
@@ -208,11 +183,7 @@ public final class Locks extends Group {
         return info(key, it -> {});
     }
 
-    /**
-     * Returns a lock's holders, native or of Redisson, the time that is left, and the waiters.
-     *
-     * @param key The key.
-     */
+    /** Returns a lock's holders, native or of Redisson, the time that is left, and the waiters. */
     public LockInfo info(String key, Consumer<LockInfoOptions> options) {
         return LockInfo.read(ask("LOCK.INFO", key, words(new LockInfoOptions(), options)));
     }
@@ -244,18 +215,13 @@ public final class Locks extends Group {
     /**
      * Presents a token to a resource, which refuses the token if it has seen a higher one.
      *
-     * @param resource The name of the resource.
      * @param token The token of the grant.
      */
     public void fence(String resource, long token) {
         ask("LOCK.FENCE", resource, token);
     }
 
-    /**
-     * Returns what a resource knows of tokens. Returns null for an unknown resource.
-     *
-     * @param resource The name of the resource.
-     */
+    /** Returns what a resource knows of tokens. Returns null for an unknown resource. */
     public Fence fenceInfo(String resource) {
         return Replies.maybe(ask("LOCK.FENCEINFO", resource), Fence::read);
     }
@@ -276,8 +242,6 @@ public final class Locks extends Group {
     /**
      * Forgets the tokens that a resource has seen, or those of all resources. Returns the number of forgotten
      * resources.
-     *
-     * @param resource The name of the resource.
      */
     public long fenceReset(String resource) {
         return Replies.integer(ask("LOCK.FENCERESET", resource));

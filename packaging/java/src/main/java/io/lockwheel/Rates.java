@@ -22,7 +22,6 @@ public final class Rates extends Group {
      * Sets the permits per interval, for all clients or each; with NX only if none are set. Returns whether the rate
      * was set.
      *
-     * @param key The key.
      * @param permits The permits of an interval.
      * @param interval The length of the interval.
      */
@@ -58,7 +57,6 @@ public final class Rates extends Group {
      * Takes permits of a rate, or returns when enough will be free; with BLOCK waits for them. Returns null if the wait
      * has passed.
      *
-     * @param key The key.
      * @param permits The number of permits, 1 by default.
      */
     public RateDecision acquire(String key, long permits, Consumer<RateAcquireOptions> options) {
@@ -74,7 +72,6 @@ public final class Rates extends Group {
     /**
      * Limits the rate of actions with the generic cell rate algorithm, as redis-cell does.
      *
-     * @param key The key.
      * @param maxBurst The actions above the rate that are allowed at once.
      * @param count The actions that are allowed in a period.
      * @param period The length of the period.

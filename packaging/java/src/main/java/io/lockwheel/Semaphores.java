@@ -23,7 +23,6 @@ public final class Semaphores extends Group {
      * Creates a semaphore with the given permits if it does not exist; FORCE creates it anew. Returns whether the
      * semaphore was created.
      *
-     * @param key The key.
      * @param permits The number of permits.
      */
     public boolean init(String key, long permits, Consumer<SemaphoreOptions> options) {
@@ -41,9 +40,6 @@ public final class Semaphores extends Group {
     /**
      * Acquires permits of a semaphore; with BLOCK waits for them, first come, first served. Returns null if there are
      * too few permits.
-     *
-     * @param key The key.
-     * @param owner The name of the owner.
      */
     public Permits acquire(String key, String owner, Consumer<PermitOptions> options) {
         return Replies.maybe(ask("SEM.ACQUIRE", key, owner, words(new PermitOptions(), options)), Permits::read);
@@ -54,12 +50,7 @@ public final class Semaphores extends Group {
         return release(key, owner, it -> {});
     }
 
-    /**
-     * Releases permits of a semaphore: a given number, or those with the given ids. Returns the available permits.
-     *
-     * @param key The key.
-     * @param owner The name of the owner.
-     */
+    /** Releases permits of a semaphore: a given number, or those with the given ids. Returns the available permits. */
     public long release(String key, String owner, Consumer<ReturnOptions> options) {
         return Replies.integer(ask("SEM.RELEASE", key, owner, words(new ReturnOptions(), options)));
     }
@@ -68,7 +59,6 @@ public final class Semaphores extends Group {
      * Sets the lease of the permit with this id, or of all leased permits of this owner. Returns whether a lease was
      * set.
      *
-     * @param key The key.
      * @param id The id of a permit, or the name of an owner for all its leased permits.
      * @param lease The lease. Without it, the lease is 30 seconds.
      */
@@ -80,27 +70,18 @@ public final class Semaphores extends Group {
      * Adds or removes permits of a semaphore; the number that is left may be below zero. Returns the available permits,
      * which may be below zero.
      *
-     * @param key The key.
      * @param increment The permits to add. A negative number removes permits.
      */
     public long adjust(String key, long increment) {
         return Replies.integer(ask("SEM.ADJUST", key, increment));
     }
 
-    /**
-     * Takes all available permits of a semaphore, for no owner. Returns the number of taken permits.
-     *
-     * @param key The key.
-     */
+    /** Takes all available permits of a semaphore, for no owner. Returns the number of taken permits. */
     public long drain(String key) {
         return Replies.integer(ask("SEM.DRAIN", key));
     }
 
-    /**
-     * Returns a semaphore's available permits, the holders of the others, and the waiters.
-     *
-     * @param key The key.
-     */
+    /** Returns a semaphore's available permits, the holders of the others, and the waiters. */
     public SemaphoreInfo info(String key) {
         return SemaphoreInfo.read(ask("SEM.INFO", key));
     }
