@@ -11,7 +11,7 @@ public final class FindingsError extends AssertionError {
     private final transient List<Finding> findings;
 
     FindingsError(Verdict verdict, String report) {
-        super(String.join("\n", verdict.lines()) + "\n" + report);
+        super(String.join("\n", Findings.lines(verdict)) + "\n" + report);
         findings = List.copyOf(verdict.findings());
     }
 

@@ -6,10 +6,11 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ConcurrentLinkedDeque;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.redisson.config.Config;
 
 /** A server of one's own: a process that this one starts, and that ends by {@link #stop} or with this process. */
-public final class LockwheelServer implements AutoCloseable {
+public final class LockwheelServer extends ServerMethods implements AutoCloseable {
     /** How many connections are ready for waits when no new ones are let in. */
     private static final int PREPARED = 4;
 
@@ -25,9 +26,6 @@ public final class LockwheelServer implements AutoCloseable {
     private final Connection steering;
     /** Those on which nobody waits. */
     private final ConcurrentLinkedDeque<Connection> idle = new ConcurrentLinkedDeque<>();
-    private final Clock clock;
-    private final Faults faults;
-    private final History history;
     private final int tlsPort;
 
     private LockwheelServer(ServerOptions options) {
@@ -44,9 +42,7 @@ public final class LockwheelServer implements AutoCloseable {
                         .toList();
         commands = new Connection(addresses, password, false, process::end);
         steering = new Connection(addresses, password, true, process::end);
-        clock = new Clock(steering);
-        faults = new Faults(steering, commands, this::prepare, this::beside);
-        history = new History(steering);
+        steer(new Steers());
         tlsPort = Tls.isWanted(options) ? Tls.port(steering) : 0;
     }
 
@@ -145,52 +141,14 @@ public final class LockwheelServer implements AutoCloseable {
                 .toArray(String[]::new);
     }
 
-    /** Its clock. */
-    public Clock clock() {
-        return clock;
-    }
-
-    /** Waits for states of the server. */
-    public Await await() {
-        return new Await(this::until);
-    }
-
-    /** Makes faults. */
-    public Faults faults() {
-        return faults;
-    }
-
-    /** Tells what happened to locks. */
-    public History history() {
-        return history;
-    }
-
-    /** What it finds wrong in the history, down to bad habits. */
-    public Verdict verify() {
-        return verify(Level.LINT);
-    }
-
-    /** What it finds wrong in the history, from this level on. */
-    public Verdict verify(Level level) {
-        return verify(level, "*");
-    }
-
-    /** What it finds wrong in the history of locks with names like this, from this level on. */
-    public Verdict verify(Level level, String key) {
-        if (level == Level.OFF) {
-            throw new IllegalArgumentException("level is one of VIOLATION, SUSPECT, LINT, not OFF");
-        }
-        return Verdict.of(Resp.fields(steering.send("LOCK.VERIFY", "KEY", key, "LEVEL", level.name())));
-    }
-
     /**
      * A {@link FindingsError} when there are findings of the level that it was started with, or when there are none and
      * the history is not whole.
      */
     public void check() {
         if (options.verify() != Level.OFF) {
-            Verdict verdict = verify(options.verify());
-            if (!verdict.findings().isEmpty() || verdict.isInconclusive()) {
+            Verdict verdict = verify(it -> it.level(options.verify()));
+            if (!Findings.isClean(verdict)) {
                 throw new FindingsError(verdict, report());
             }
         }
@@ -318,17 +276,52 @@ public final class LockwheelServer implements AutoCloseable {
         return connection == null ? new Connection(addresses, password, true, process::end) : connection;
     }
 
-    /** Waits on a connection of its own, so that other threads go on meanwhile. */
-    private long until(List<Object> command) {
-        Connection connection = taken();
-        try {
-            if (connection.await(command.toArray()) instanceof Long reply) {
+    /** Sends what the generated methods ask. */
+    private final class Steers implements Steering {
+        @Override
+        public Object ask(Object... arguments) {
+            return steering.send(Words.of(arguments));
+        }
+
+        @Override
+        public Object askAvoiding(int server, Object... arguments) {
+            try (Connection other = beside(server)) {
+                Object reply = other.send(Words.of(arguments));
+                commands.leave(server);
                 return reply;
             }
-        } finally {
-            idle.push(connection);
         }
-        String words = command.stream().map(Object::toString).collect(Collectors.joining(" "));
-        throw new AwaitException(words + ": not within the limit\n" + report());
+
+        @Override
+        public Object own(Object... arguments) {
+            return commands.send(Words.of(arguments));
+        }
+
+        /** Waits on a connection of its own, so that other threads go on meanwhile. */
+        @Override
+        public Object until(Object... arguments) {
+            Object[] command = Words.of(arguments);
+            Connection connection = taken();
+            try {
+                Object reply = connection.await(command);
+                if (reply != null) {
+                    return reply;
+                }
+            } finally {
+                idle.push(connection);
+            }
+            String words = Stream.of(command).map(Object::toString).collect(Collectors.joining(" "));
+            throw new AwaitException(words + ": not within the limit\n" + report());
+        }
+
+        @Override
+        public void prepare() {
+            LockwheelServer.this.prepare();
+        }
+
+        @Override
+        public void setExempt(boolean isExempt) {
+            commands.setExempt(isExempt);
+        }
     }
 }

@@ -96,7 +96,7 @@ final class Report {
     }
 
     private static List<String> faultLines(Connection connection) {
-        return Faults.rules(connection).stream()
+        return Reply.list(Rule.class, connection.send("FAULT.LIST")).stream()
                         .filter(rule -> rule.hits() > 0)
                         .map(rule -> rule.name() + " (" + rule.rule() + "): hits=" + rule.hits() + " held=" + rule.held())
                         .toList();
@@ -104,8 +104,8 @@ final class Report {
 
     private static List<String> findingLines(Connection connection) {
         Object reply = connection.send("LOCK.VERIFY", "LEVEL", Level.SUSPECT.name());
-        Verdict verdict = Verdict.of(Resp.fields(reply));
-        return Stream.concat(verdict.lines().stream(), watchdogNote(connection).stream()).toList();
+        Verdict verdict = Reply.read(Verdict.class, reply);
+        return Stream.concat(Findings.lines(verdict).stream(), watchdogNote(connection).stream()).toList();
     }
 
     private static Optional<String> watchdogNote(Connection connection) {

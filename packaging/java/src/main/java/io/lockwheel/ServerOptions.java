@@ -1,7 +1,9 @@
 package io.lockwheel;
 
 import java.nio.file.Path;
+import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 
@@ -16,9 +18,11 @@ import java.util.Objects;
  * @param verify from which level on findings in the history fail a test
  * @param topology several servers in one process and on one clock: {@code replicas 2}, {@code sentinel 3 --replicas 2},
  *     {@code cluster 3x1}, perhaps with {@code --lag 100} behind it; empty for one server
+ * @param parameters further parameters of the program, such as that of {@link #lockHandoffDelay}
  */
 public record ServerOptions(
-        String time, long seed, List<String> args, Path binary, Level verify, String topology) {
+        String time, long seed, List<String> args, Path binary, Level verify, String topology, List<String> parameters)
+        implements ProgramOptions {
     /** Checks them and makes them unchangeable. */
     public ServerOptions {
         Objects.requireNonNull(time, "time");
@@ -26,11 +30,12 @@ public record ServerOptions(
         topology = named(topology).strip();
         refuseOwn(topology);
         args = List.copyOf(Objects.requireNonNull(args, "args is a list of words, not null"));
+        parameters = List.copyOf(parameters);
     }
 
     /** One server. */
     public ServerOptions(String time, long seed, List<String> args, Path binary, Level verify) {
-        this(time, seed, args, binary, verify, "");
+        this(time, seed, args, binary, verify, "", List.of());
     }
 
     /** Real time, seed 0, and no more parameters. */
@@ -40,7 +45,7 @@ public record ServerOptions(
 
     /** These, with the clock {@code real}, {@code manual}, or at an instant as ISO 8601 has it. */
     public ServerOptions time(String time) {
-        return new ServerOptions(time, seed, args, binary, verify, topology);
+        return new ServerOptions(time, seed, args, binary, verify, topology, parameters);
     }
 
     /** These, with the clock standing still at an instant of whole milliseconds. */
@@ -51,22 +56,22 @@ public record ServerOptions(
 
     /** These, with another seed. */
     public ServerOptions seed(long seed) {
-        return new ServerOptions(time, seed, args, binary, verify, topology);
+        return new ServerOptions(time, seed, args, binary, verify, topology, parameters);
     }
 
     /** These, with these parameters, as on the server's command line. */
     public ServerOptions args(String... args) {
-        return new ServerOptions(time, seed, List.of(args), binary, verify, topology);
+        return new ServerOptions(time, seed, List.of(args), binary, verify, topology, parameters);
     }
 
     /** These, with this program. */
     public ServerOptions binary(Path binary) {
-        return new ServerOptions(time, seed, args, binary, verify, topology);
+        return new ServerOptions(time, seed, args, binary, verify, topology, parameters);
     }
 
     /** These, with a test, or {@link LockwheelServer#check}, failing by findings from this level on. */
     public ServerOptions verify(Level verify) {
-        return new ServerOptions(time, seed, args, binary, verify, topology);
+        return new ServerOptions(time, seed, args, binary, verify, topology, parameters);
     }
 
     /**
@@ -79,7 +84,17 @@ public record ServerOptions(
             throw new IllegalArgumentException(
                     "topology is 'replicas N', 'sentinel N' or 'cluster M[xN]', not '" + topology + "'");
         }
-        return new ServerOptions(time, seed, args, binary, verify, topology);
+        return new ServerOptions(time, seed, args, binary, verify, topology, parameters);
+    }
+
+    @Override
+    public ServerOptions with(String parameter, Object value) {
+        String shown = value instanceof Duration duration
+                ? String.valueOf(Milliseconds.of(duration))
+                : value instanceof Boolean is ? (is ? "yes" : "no") : value.toString();
+        List<String> all = new ArrayList<>(parameters);
+        all.addAll(List.of("--" + parameter, shown));
+        return new ServerOptions(time, seed, args, binary, verify, topology, all);
     }
 
     private static String named(String topology) {

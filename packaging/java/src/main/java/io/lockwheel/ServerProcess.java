@@ -117,6 +117,7 @@ final class ServerProcess {
                 command.addAll(List.of("--tls-port-file", ports.resolve("tls-port").toString()));
             }
         }
+        command.addAll(options.parameters());
         command.addAll(args.parameters);
         return command;
     }

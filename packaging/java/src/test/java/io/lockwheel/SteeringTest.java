@@ -16,6 +16,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
 
 /** The clock, waiting for states, and the report. */
 class SteeringTest {
@@ -33,7 +34,7 @@ class SteeringTest {
         server.command("SET", "lease", "holder", "PX", 30_000);
         assertEquals(0, server.clock().advance(Duration.ofMillis(29_999)).fired());
         assertEquals("holder", server.command("GET", "lease"));
-        Turned turned = new Turned(START.plusSeconds(30), 1, true, List.of());
+        ClockAdvance turned = new ClockAdvance(START.plusSeconds(30), 1, true, List.of());
         assertEquals(turned, server.clock().advance(Duration.ofMillis(1)));
         assertNull(server.command("GET", "lease"));
     }
@@ -71,9 +72,9 @@ class SteeringTest {
     @Test
     void aTurnSettles() {
         server.command("SET", "k", "v", "PX", 10);
-        TurnOptions options =
-                new TurnOptions().settle(Duration.ofMillis(1)).limit(Duration.ofSeconds(1)).nowake(true);
-        Turned turned = server.clock().advance(Duration.ofSeconds(1), options);
+        Duration second = Duration.ofSeconds(1);
+        ClockAdvance turned =
+                server.clock().advance(second, it -> it.settle(Duration.ofMillis(1)).limit(second).nowake());
         assertEquals(1, turned.fired());
         assertTrue(turned.settled());
     }
@@ -97,7 +98,7 @@ class SteeringTest {
     void waitingReplacesSleeping() throws IOException {
         try (Socket popping = waiting("BLPOP list 0"); Socket reading = waiting("SUBSCRIBE channel")) {
             server.await().blocked(1);
-            server.await().blocked(1, "list");
+            server.await().blocked(1, it -> it.key("list"));
             server.await().key("list", "GONE");
             server.await().subscribers("channel", 1);
             server.await().waiters("lock", 0);
@@ -120,8 +121,8 @@ class SteeringTest {
         try (Socket client = waiting("BLPOP list 0")) {
             server.await().blocked(1);
             server.command("SET", "order:42", "paid");
-            Await await = server.await().limit(Duration.ofMillis(1));
-            String told = assertThrows(AwaitException.class, () -> await.key("never", "EXISTS")).getMessage();
+            Executable wait = () -> server.await().key("never", "EXISTS", it -> it.limit(Duration.ofMillis(1)));
+            String told = assertThrows(AwaitException.class, wait).getMessage();
             for (String wanted : new String[] {
                 "^AWAIT.KEY never EXISTS LIMIT 1: not within the limit\n",
                 "seed 42\nclock:\n {4}mode=manual wall=1893456000000 \\(2030-01-01T00:00:00Z\\) monotonic=\\d+",
