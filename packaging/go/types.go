@@ -175,7 +175,8 @@ const (
 
 func (Layout) words() []word { return []word{{"LayoutHash", "HASH"}, {"LayoutString", "STRING"}} }
 
-// State is one of the words below. EXISTS, GONE, or a type as TYPE names it.
+// State is one of the words below. HELD finds keys that are held as locks, WAITED keys that have waiters. HELD is the
+// default.
 type State string
 
 // The values of [State].
@@ -377,8 +378,9 @@ type LockInfoOptions struct {
 type ScanOptions struct {
 	Match string `word:"MATCH"` // Only keys that match this glob pattern.
 	Owner string `word:"OWNER"` // Only locks that this owner holds.
-	State State  `word:"STATE"` // EXISTS, GONE, or a type as TYPE names it.
-	Count int64  `word:"COUNT"` // The number of keys that a call visits, 10 by default.
+	// HELD finds keys that are held as locks, WAITED keys that have waiters. HELD is the default.
+	State State `word:"STATE"`
+	Count int64 `word:"COUNT"` // The number of keys that a call visits, 10 by default.
 }
 
 // SemaphoreOptions are the options of [Semaphores.Init]. A zero value is left out.

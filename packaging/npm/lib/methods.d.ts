@@ -391,8 +391,8 @@ export interface Locks {
   info(key: string, options?: { full?: boolean }): Promise<LockInfo>;
   /** Iterates over the keys that are held as locks, or that have waiters, a page at a time. `cursor`: 0, or the cursor
    * of the previous page. `match`: Only keys that match this glob pattern. `owner`: Only locks that this owner holds.
-   * `state`: EXISTS, GONE, or a type as TYPE names it. `count`: The number of keys that a call visits, 10 by default.
-   * */
+   * `state`: HELD finds keys that are held as locks, WAITED keys that have waiters. HELD is the default. `count`: The
+   * number of keys that a call visits, 10 by default. */
   scan(
     cursor: number | bigint,
     options?: { match?: string; owner?: string; state?: 'HELD' | 'WAITED'; count?: number | bigint },

@@ -14,7 +14,7 @@ FOLDER = "packaging/go/"
 TYPES = {
     "text": "string", "integer": "int64", "number": "float64", "flag": "bool", "duration": "time.Duration",
     "instant": "time.Time", "texts": "[]string", "keys": "[]string", "servers": "[]int", "clients": "Clients",
-    "rule_clients": "*Clients", "action": "Action", "argument": "Argument", "state": "string", "bytes": "string",
+    "rule_clients": "*Clients", "action": "Action", "argument": "Argument", "state": "string", "bytes": "string", "bulk": "string",
     "time": "string", "level": "Level",
 }
 

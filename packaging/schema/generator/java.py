@@ -15,7 +15,7 @@ FOLDER = "packaging/java/src/main/java/io/lockwheel/"
 TYPES = {
     "text": "String", "integer": "long", "number": "double", "flag": "boolean", "duration": "Duration",
     "instant": "Instant", "texts": "List<String>", "keys": "List<String>", "servers": "List<Integer>",
-    "clients": "Clients", "rule_clients": "Clients", "action": "Action", "state": "KeyState", "bytes": "byte[]",
+    "clients": "Clients", "rule_clients": "Clients", "action": "Action", "state": "KeyState", "bytes": "byte[]", "bulk": "byte[]",
     "time": "String", "level": "Level",
 }
 
@@ -390,8 +390,8 @@ def makers(name: str, all_: List[Maker]) -> Iterator[str]:
     for maker in all_:
         required = [it for it in maker.form.parameters if it.is_required]
         for given in [required, *([*required, it] for it in maker.form.options)]:
-            for types in ("text", "bytes") if any(it.type == "bytes" for it in given) else ("",):
-                typed = [replace(it, type=types) if it.type == "bytes" else it for it in given]
+            for types in ("text", "bytes") if any(it.type == "bulk" for it in given) else ("",):
+                typed = [replace(it, type=types) if it.type == "bulk" else it for it in given]
                 lines += doc(renamed(maker.about), tags=tags_of([it for it in given if it not in required]))
                 forms = [list(form_words(it, given)) for it in (maker.form, maker.rule) if it is not None]
                 made = forms[0] if name == "Action" else [f"List.of({', '.join(it)})" for it in forms]

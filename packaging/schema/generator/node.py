@@ -16,11 +16,11 @@ TYPES = {
     "instant": "Date | number", "texts": "readonly string[]", "keys": "readonly string[]",
     "servers": "readonly number[]", "clients": "Clients", "rule_clients": "Clients", "action": "Action",
     "argument": "readonly [index: number, value: string | number]", "state": "'EXISTS' | 'GONE' | (string & {})",
-    "bytes": "string | Uint8Array", "time": "'real' | 'manual' | Date | (string & {})",
+    "bytes": "string | Uint8Array", "bulk": "string | Uint8Array", "time": "'real' | 'manual' | Date | (string & {})",
     "level": "'off' | 'violation' | 'suspect'",
 }
 
-KINDS = {"duration": "ms", "keys": "keys", "rule_clients": "ruleClients"}
+KINDS = {"bulk": "bytes", "duration": "ms", "keys": "keys", "rule_clients": "ruleClients"}
 
 RESULTS = {
     "text": ("string", "text"), "integer": ("number", "integer"), "number": ("number", "number"),

@@ -14,7 +14,7 @@ TYPES = {
     "text": "str", "integer": "int", "number": "float", "flag": "bool", "duration": "Duration", "instant": "datetime",
     "texts": "Sequence[str]", "keys": "Sequence[str]", "servers": "Sequence[int]", "clients": "Clients",
     "rule_clients": "Clients", "action": "Action", "argument": "Tuple[int, Argument]", "choice": "str",
-    "state": "str", "bytes": "Argument", "time": "Union[str, datetime]", "level": "str",
+    "state": "str", "bytes": "Argument", "bulk": "Argument", "time": "Union[str, datetime]", "level": "str",
 }
 
 RESULTS = {

@@ -526,8 +526,8 @@ class Locks(Group):
     ) -> LockPage:
         """Iterates over the keys that are held as locks, or that have waiters, a page at a time. `cursor`: 0, or the
         cursor of the previous page. `match`: Only keys that match this glob pattern. `owner`: Only locks that this
-        owner holds. `state`: EXISTS, GONE, or a type as TYPE names it. `count`: The number of keys that a call visits,
-        10 by default."""
+        owner holds. `state`: HELD finds keys that are held as locks, WAITED keys that have waiters. HELD is the
+        default. `count`: The number of keys that a call visits, 10 by default."""
         return self._ask(
             LockPage.read, "LOCK.SCAN", cursor, ("MATCH", match), ("OWNER", owner),
             ("STATE", one_of("state", state, "HELD", "WAITED")), ("COUNT", count)

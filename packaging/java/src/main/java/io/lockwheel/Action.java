@@ -115,11 +115,6 @@ public final class Action {
     }
 
     /** Executes the request and sends these bytes, which need not form a valid reply. */
-    public static Action replyRaw(String bytes) {
-        return new Action("REPLY", "RAW", bytes);
-    }
-
-    /** Executes the request and sends these bytes, which need not form a valid reply. */
     public static Action replyRaw(byte[] bytes) {
         return new Action("REPLY", "RAW", bytes);
     }

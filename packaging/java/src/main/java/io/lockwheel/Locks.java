@@ -457,7 +457,7 @@ public final class Locks extends Group {
             return option("OWNER", owner);
         }
 
-        /** EXISTS, GONE, or a type as TYPE names it. */
+        /** HELD finds keys that are held as locks, WAITED keys that have waiters. HELD is the default. */
         public ScanOptions state(LockState state) {
             return option("STATE", state);
         }
