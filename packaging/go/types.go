@@ -175,7 +175,7 @@ const (
 
 func (Layout) words() []word { return []word{{"LayoutHash", "HASH"}, {"LayoutString", "STRING"}} }
 
-// State is one of the words below. EXISTS, GONE, or a type as TYPE names it.
+// State is one of the words below. Only locks that are held, or only locks with waiters.
 type State string
 
 // The values of [State].
@@ -377,7 +377,7 @@ type LockInfoOptions struct {
 type ScanOptions struct {
 	Match string `word:"MATCH"` // Only keys that match this glob pattern.
 	Owner string `word:"OWNER"` // Only locks that this owner holds.
-	State State  `word:"STATE"` // EXISTS, GONE, or a type as TYPE names it.
+	State State  `word:"STATE"` // Only locks that are held, or only locks with waiters.
 	Count int64  `word:"COUNT"` // The number of keys that a call visits, 10 by default.
 }
 

@@ -206,6 +206,8 @@ class Api:
         gives = told.get("gives", "ok")
         about = told.get("about", row["summary"])
         says = told.get("says") or said(row["reply"]) if gives not in ("ok", "wait") else ""
+        if ", and returns " in about:
+            says = ""
         return Method(
             group, name, row, form, gives.removeprefix("wait").strip() or "ok", about, says,
             gives.startswith("wait"), told.get("prepares", False), told.get("avoids", ""), told.get("options", ""),
@@ -301,7 +303,7 @@ class Api:
         if inner[0].endswith(":"):
             name, words = snake(inner[0][:-1]), tuple(word for word in inner[1:] if word != "|")
             words = tuple(word.lower() for word in words) if is_lower else words
-            about = self.names["meanings"].get(name, "")
+            about = self.names["instead"].get(f"{row['name']} {name}") or self.names["meanings"].get(name, "")
             parts.append(Part(parameter=Parameter(name, "choice", about, is_required, choices=words)))
         elif len(inner) == 3 and is_token(inner[2]) and not is_token(inner[0]):
             parameter = self._parameter(row, inner[0], "", is_required=False)
