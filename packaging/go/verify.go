@@ -86,9 +86,5 @@ func (s *Server) Check() error {
 type FindingsError []Finding
 
 func (e FindingsError) Error() string {
-	lines := make([]string, 0, len(e))
-	for _, finding := range e {
-		lines = append(lines, finding.String())
-	}
-	return strings.Join(lines, "\n")
+	return strings.Join(Verdict{Findings: e}.lines(), "\n")
 }
