@@ -22,8 +22,8 @@ func TestTheServerKnowsEveryAction(t *testing.T) {
 		LosePublish(), NoScript(), Expire(), ArgAdd(2, -1), TimeShift(),
 	} {
 		server.Faults.Add("rule", action, Match{On: "GET"})
-		words, _ := request([]any{action})
-		wanted := "ON GET " + line(words)
+		words, _ := request(action)
+		wanted := "ON GET DO " + line(words)
 		if rules := server.Faults.List(); len(rules) != 1 || rules[0].Rule != wanted {
 			t.Errorf("%+v, not %s", rules, wanted)
 		}
@@ -37,11 +37,11 @@ func TestARuleHasEveryMatcher(t *testing.T) {
 	server := Run(t)
 	named, lib, id, half := ClientsNamed("w*"), ClientsOfLib("go-redis"), ClientID(7), 0.5
 	server.Faults.Add("all", DropReply(), Match{
-		On: "set", Key: "order:*", Channel: "news", Arg: Argument{2, "v"}, Client: &named, Result: "OK", Skip: 1, Times: 2,
+		On: "set", Key: "order:*", Channel: "news", Arg: Argument{2, "v"}, Client: named, Result: "OK", Skip: 1, Times: 2,
 		Prob: &half,
 	})
-	server.Faults.Add("script", NoScript(), Match{Script: strings.Repeat("a", 40), Client: &lib})
-	server.Faults.Add("text", ReplyError("ERR no"), Match{Contains: "hincrby", Client: &id})
+	server.Faults.Add("script", NoScript(), Match{Script: strings.Repeat("a", 40), Client: lib})
+	server.Faults.Add("text", ReplyError("ERR no"), Match{Contains: "hincrby", Client: id})
 	rules := server.Faults.List()
 	wanted := "ON set KEY order:* CHANNEL news ARG 2 v CLIENTNAME w* RESULT OK SKIP 1 TIMES 2 PROB 0.5 DO DROPREPLY"
 	if first := rules[0]; first.Name != "all" || first.Rule != wanted || *first.Left != 2 {

@@ -102,7 +102,8 @@ func newFake(t *testing.T, replies func(number int, name string) string) *fake {
 			if err != nil {
 				return
 			}
-			go made.answer(socket, func(name string) string { return replies(number, name) })
+			ofThis := number // before Go 1.22, all rounds share one number
+			go made.answer(socket, func(name string) string { return replies(ofThis, name) })
 		}
 	}()
 	return made

@@ -1,98 +1,149 @@
 package lockwheel
 
 import (
+	"fmt"
 	"reflect"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// read reads a reply as a value of a type. What the reply does not have is zero, or nil.
-func read[T any](reply any) T {
-	var value T
-	decode(reflect.ValueOf(&value).Elem(), reply, "")
-	return value
-}
-
-// readOr reads a reply, unless there is an error.
-func readOr[T any](reply any, err error) (T, error) {
-	if err != nil {
-		return *new(T), err
-	}
-	return read[T](reply), nil
-}
-
-var (
-	typeOfTime     = reflect.TypeOf(time.Time{})
-	typeOfDuration = reflect.TypeOf(time.Duration(0))
-)
-
-// decode reads a reply into a value; `left` as the note of a duration is the form of PTTL, which is negative without an end.
-func decode(into reflect.Value, reply any, note string) {
-	if reply == nil || note == "left" && integer(reply) < 0 {
-		return
-	}
-	switch {
-	case into.Type() == typeOfTime:
-		into.Set(reflect.ValueOf(time.UnixMilli(integer(reply))))
-		return
-	case into.Type() == typeOfDuration:
-		into.SetInt(integer(reply) * int64(time.Millisecond))
-		return
+// read reads a reply as a value of its type. A reply of another shape is an error.
+func read(reply any, into reflect.Value) error {
+	switch target := into.Addr().Interface().(type) {
+	case *any:
+		*target = reply
+		return nil
+	case *time.Time:
+		return readWith(reply, target, func(number int64) time.Time { return time.UnixMilli(number) })
+	case *time.Duration:
+		return readWith(reply, target, func(number int64) time.Duration { return time.Duration(number) * time.Millisecond })
+	case *bool:
+		return readWith(reply, target, func(number int64) bool { return number != 0 })
+	case *int64:
+		return readWith(reply, target, func(number int64) int64 { return number })
+	case *float64:
+		var err error
+		*target, err = strconv.ParseFloat(argumentText(reply), 64)
+		return err
 	}
 	switch into.Kind() {
-	case reflect.Pointer:
-		into.Set(reflect.New(into.Type().Elem()))
-		decode(into.Elem(), reply, note)
-	case reflect.Int64:
-		into.SetInt(integer(reply))
-	case reflect.Float64:
-		number, _ := strconv.ParseFloat(shown(reply), 64)
-		into.SetFloat(number)
-	case reflect.Bool:
-		into.SetBool(integer(reply) != 0)
 	case reflect.String:
-		into.SetString(shown(reply))
+		return readText(reply, into)
+	case reflect.Pointer:
+		return readOptional(reply, into)
 	case reflect.Slice:
-		elements := list(reply)
-		into.Set(reflect.MakeSlice(into.Type(), len(elements), len(elements)))
-		for n, element := range elements {
-			decode(into.Index(n), element, "")
-		}
+		return readList(reply, into)
 	case reflect.Map:
-		into.Set(reflect.MakeMap(into.Type()))
-		for name, value := range fields(reply) {
-			element := reflect.New(into.Type().Elem()).Elem()
-			decode(element, value, "")
-			into.SetMapIndex(reflect.ValueOf(name), element)
-		}
-	case reflect.Struct:
-		decodeFields(into, reply)
+		return readMap(reply, into)
 	}
+	return readRecord(reply, into)
 }
 
-// decodeFields reads the fields of a reply: the tag of each has its name, or its position.
-func decodeFields(into reflect.Value, reply any) {
-	told, elements := fields(reply), list(reply)
+// readWith reads an integer. A cursor is one in a text.
+func readWith[T any](reply any, target *T, convert func(int64) T) error {
+	if text, ok := reply.(string); ok {
+		if number, err := strconv.ParseInt(text, 10, 64); err == nil {
+			reply = number
+		}
+	}
+	number, ok := reply.(int64)
+	if !ok {
+		return fmt.Errorf("the reply is no integer: %v", reply)
+	}
+	*target = convert(number)
+	return nil
+}
+
+// readText reads a text. The number of a client, where a key may stand, becomes one.
+func readText(reply any, into reflect.Value) error {
+	switch value := reply.(type) {
+	case string:
+		into.SetString(value)
+	case int64:
+		into.SetString(itoa(value))
+	default:
+		return fmt.Errorf("the reply is no text: %v", reply)
+	}
+	return nil
+}
+
+// readOptional reads what may be absent. A negative duration is one without an end, in the form of PTTL.
+func readOptional(reply any, into reflect.Value) error {
+	if reply == nil {
+		return nil
+	}
+	value := reflect.New(into.Type().Elem())
+	if err := read(reply, value.Elem()); err != nil {
+		return err
+	}
+	if left, ok := value.Interface().(*time.Duration); !ok || *left >= 0 {
+		into.Set(value)
+	}
+	return nil
+}
+
+// readList reads a list, which is empty if it is absent.
+func readList(reply any, into reflect.Value) error {
+	elements, ok := reply.([]any)
+	if !ok && reply != nil {
+		return fmt.Errorf("the reply is no array: %v", reply)
+	}
+	list := reflect.MakeSlice(into.Type(), len(elements), len(elements))
+	for n, element := range elements {
+		if err := read(element, list.Index(n)); err != nil {
+			return err
+		}
+	}
+	into.Set(list)
+	return nil
+}
+
+func readMap(reply any, into reflect.Value) error {
+	if _, ok := reply.([]any); !ok {
+		return fmt.Errorf("the reply is no map: %v", reply)
+	}
+	into.Set(reflect.MakeMap(into.Type()))
+	for name, each := range fields(reply) {
+		value := reflect.New(into.Type().Elem()).Elem()
+		if err := read(each, value); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		into.SetMapIndex(reflect.ValueOf(name), value)
+	}
+	return nil
+}
+
+// readRecord reads a struct. A field is found by its name in lower case, or by the name or the position in its tag.
+func readRecord(reply any, into reflect.Value) error {
+	elements, ok := reply.([]any)
+	if !ok {
+		return fmt.Errorf("the reply is no map: %v", reply)
+	}
+	told := fields(reply)
 	for n := 0; n < into.NumField(); n++ {
-		name, note, _ := strings.Cut(into.Type().Field(n).Tag.Get("reply"), ",")
-		if position, err := strconv.Atoi(name); err == nil {
-			if position < len(elements) {
-				decode(into.Field(n), elements[position], note)
-			}
+		field := into.Type().Field(n)
+		name, more, _ := strings.Cut(field.Tag.Get("reply"), ",")
+		if name == "" {
+			name = strings.ToLower(field.Name)
+		}
+		value := told[name]
+		if place, err := strconv.Atoi(name); err == nil && place < len(elements) {
+			value = elements[place]
+		}
+		if value == nil && more == "optional" {
 			continue
 		}
-		decode(into.Field(n), told[name], note)
+		if err := read(value, into.Field(n)); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
 	}
+	return nil
 }
 
-// What a reply is, or its zero value where it is something else.
+// The parts of a report read replies by these: what a reply is, or its zero value where it is something else.
 
 func integer(reply any) int64 {
-	if written, is := reply.(string); is {
-		number, _ := strconv.ParseInt(written, 10, 64)
-		return number
-	}
 	number, _ := reply.(int64)
 	return number
 }
@@ -102,15 +153,12 @@ func text(reply any) string {
 	return read
 }
 
-// shown is a text, or a number as one.
-func shown(reply any) string {
-	if number, is := reply.(int64); is {
-		return itoa(number)
-	}
-	return text(reply)
-}
-
 func list(reply any) []any {
 	elements, _ := reply.([]any)
 	return elements
 }
+
+// line is a request as it is told to readers.
+func line(arguments []any) string { return strings.TrimSuffix(fmt.Sprintln(arguments...), "\n") }
+
+func itoa(number int64) string { return strconv.FormatInt(number, 10) }

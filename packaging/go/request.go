@@ -4,21 +4,43 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"strconv"
 	"strings"
 	"time"
 )
 
-// Forever is a wait without an end.
+// Forever is the Block of a wait without an end.
 const Forever time.Duration = -1
 
+// The states of a key for [Await.Key]; others are the types, as TYPE names them.
+const (
+	KeyExists = "EXISTS"
+	KeyGone   = "GONE"
+)
+
+// StartTime is the time at which the clock of a server starts: "real", "manual", or an instant, by [StartAt].
+type StartTime string
+
+// StartAt is an instant, at which the clock then stands.
+func StartAt(instant time.Time) StartTime {
+	return StartTime(instant.UTC().Format("2006-01-02T15:04:05.999Z"))
+}
+
+// Ptr returns a pointer to a value, for the options for which zero has a meaning: Threads: lockwheel.Ptr(0).
+func Ptr[T any](value T) *T { return &value }
+
 // Action is what a rule does. Durations are of the monotonic clock, in whole milliseconds.
-type Action []any
+type Action struct{ words []any }
 
 // Clients are some clients.
 type Clients struct {
 	words []any
 	rule  []any // nil: a rule cannot name them
+}
+
+// Argument is a condition on an argument of a request: its place, from 1, and its value.
+type Argument struct {
+	Index int
+	Value any
 }
 
 // wholeSeconds is a duration that the server expects in seconds.
@@ -27,79 +49,111 @@ type wholeSeconds time.Duration
 // keyState is the state of a key, as AWAIT.KEY takes it.
 type keyState string
 
-// choice is a string that is one of a few words.
-type choice interface{ words() []word }
-
-// optional are the words of an argument that may be left out.
-func optional[T any](token string, values []T) []any {
-	if len(values) == 0 {
-		return nil
-	}
-	if token == "" {
-		return []any{values[0]}
-	}
-	return []any{token, values[0]}
-}
-
-// optionalList are the words of a list that may be left out.
-func optionalList[T any](token string, values []T) []any {
-	if len(values) == 0 {
-		return nil
-	}
-	return []any{token, values}
-}
-
-// option are the words of an argument whose zero value is left out.
-func option[T comparable](token string, value T) []any {
-	if value == *new(T) {
-		return nil
-	}
-	return optional(token, []T{value})
+// option is a word and its value. A zero value is left out, and so is a word that is empty.
+type option struct {
+	word  string
+	value any
 }
 
 // orElse is an argument, or a word in the place of its zero value.
-func orElse[T comparable](value T, otherwise any) any {
-	if value == *new(T) {
+func orElse(value time.Duration, otherwise any) any {
+	if value == 0 {
 		return otherwise
 	}
 	return value
 }
 
+// Exempt sets whether rules ignore the requests of [Server.Command] and of locks. By default they do.
+func (f *Faults) Exempt(isExempt bool) { f.server.commands.setExempt(isExempt) }
+
+// ask steers the server by what only fails when the server does, or the test is wrong.
+func ask[T any](s *Server, parts ...any) T {
+	s.test.Helper()
+	value, err := try[T](s.steer, parts...)
+	if err != nil {
+		s.fail("%v", err)
+	}
+	return value
+}
+
+// do steers the server by a request whose reply says no more than that it is done.
+func (s *Server) do(parts ...any) {
+	s.test.Helper()
+	ask[any](s, parts...)
+}
+
+// doAvoiding asks another server than this one, which may hang in a script, if another lives.
+func (s *Server) doAvoiding(server int, parts ...any) {
+	s.test.Helper()
+	other := s.beside(server)
+	defer other.close()
+	if _, err := try[any](other.do, parts...); err != nil {
+		s.fail("%v", s.reason(err))
+	}
+	s.commands.leave(server)
+}
+
+// until asks for a wait, on a connection of its own, so that other goroutines go on meanwhile.
+func (s *Server) until(parts ...any) int64 {
+	s.test.Helper()
+	waiting := s.waits.take()
+	defer s.waits.give(waiting)
+	reply, err := try[*int64](waiting.wait, parts...)
+	if err == nil && reply == nil {
+		words, _ := request(parts...)
+		err = fmt.Errorf("%s: not within the limit", line(words))
+	}
+	if err != nil {
+		s.fail("%v", s.reason(err))
+	}
+	return *reply
+}
+
+// own asks on the connection of [Server.Command] for what has no result.
+func (s *Server) own(parts ...any) error {
+	_, err := try[any](s.command, parts...)
+	return err
+}
+
+// try sends a request and reads its reply.
+func try[T any](send func(...any) (any, error), parts ...any) (T, error) {
+	var value T
+	words, err := request(parts...)
+	if err != nil {
+		return value, fmt.Errorf("%v: %w", parts[0], err)
+	}
+	reply, err := send(words...)
+	if err == nil {
+		err = read(reply, reflect.ValueOf(&value).Elem())
+	}
+	if err != nil {
+		return value, fmt.Errorf("%s: %w", line(words), err)
+	}
+	return value, nil
+}
+
 // request makes the words of a request of arguments, options, actions and clients.
-func request(arguments []any) ([]any, error) {
+func request(parts ...any) ([]any, error) {
 	var words []any
-	var action Action
-	for _, argument := range arguments {
-		if last, is := argument.(Action); is {
-			action = append(Action{"DO"}, last...)
-			continue
-		}
-		found, err := wordsOf(argument)
+	for _, part := range parts {
+		found, err := wordsOf(part)
 		if err != nil {
 			return nil, err
 		}
 		words = append(words, found...)
 	}
-	if action == nil {
-		return words, nil
-	}
-	// The action of a rule stands behind all conditions.
-	found, err := request(action)
-	return append(words, found...), err
+	return words, nil
 }
 
-// wordsOf are the words of an argument.
-func wordsOf(argument any) ([]any, error) {
-	switch value := argument.(type) {
-	case nil:
-		return nil, nil
+func wordsOf(part any) ([]any, error) {
+	switch value := part.(type) {
 	case time.Duration:
 		if value%time.Millisecond != 0 {
 			return nil, fmt.Errorf("a duration is a whole number of milliseconds, not %v", value)
 		}
 		return []any{value.Milliseconds()}, nil
 	case wholeSeconds:
-		if rest := time.Duration(value) % time.Second; rest != 0 {
+		if time.Duration(value)%time.Second != 0 {
 			return nil, fmt.Errorf("this duration is a whole number of seconds, not %v", time.Duration(value))
 		}
 		return []any{int64(time.Duration(value) / time.Second)}, nil
@@ -110,120 +164,78 @@ func wordsOf(argument any) ([]any, error) {
 		}
 		return []any{value.UnixMilli()}, nil
 	case keyState:
-		return stateWords(string(value))
+		if state := string(value); strings.EqualFold(state, KeyExists) || strings.EqualFold(state, KeyGone) {
+			return []any{state}, nil
+		}
+		return []any{"TYPE", string(value)}, nil
+	case Argument:
+		return []any{value.Index, value.Value}, nil
+	case Action:
+		return request(value.words...)
 	case Clients:
 		return value.words, nil
+	case option:
+		return optionWords(value)
 	case []int:
 		return []any{strings.Trim(strings.ReplaceAll(fmt.Sprint(value), " ", ","), "[]")}, nil
-	case []any:
-		return request(value)
-	case string, []byte:
-		return []any{argument}, nil
 	}
-	switch value := reflect.ValueOf(argument); value.Kind() {
-	case reflect.Slice:
-		var words []any
-		for n := 0; n < value.Len(); n++ {
-			found, err := wordsOf(value.Index(n).Interface())
-			if err != nil {
-				return nil, err
-			}
-			words = append(words, found...)
-		}
-		return words, nil
-	case reflect.Struct:
-		return optionWords(value)
+	switch value := reflect.ValueOf(part); value.Kind() {
+	case reflect.Pointer:
+		return wordsOf(value.Elem().Interface())
+	case reflect.Bool:
+		return []any{map[bool]string{true: "yes", false: "no"}[value.Bool()]}, nil
 	case reflect.String:
-		return choiceWords("the "+strings.ToLower(value.Type().Name()), argument)
-	}
-	return []any{argument}, nil
-}
-
-func choiceWords(what string, given any) ([]any, error) {
-	value := reflect.ValueOf(given).String()
-	if known, is := given.(choice); is && value != "" {
-		if err := checkWord(what, value, known.words()...); err != nil {
-			return nil, err
+		return []any{value.String()}, nil
+	case reflect.Slice:
+		parts := make([]any, value.Len())
+		for n := range parts {
+			parts[n] = value.Index(n).Interface()
 		}
+		return request(parts...)
+	case reflect.Struct:
+		return optionsWords(value)
 	}
-	if value == "" {
-		return nil, nil
-	}
-	return []any{strings.ToUpper(value)}, nil
+	return []any{part}, nil
 }
 
-// stateWords are the words of the state of a key: EXISTS, GONE, or a type, as TYPE names it.
-func stateWords(state string) ([]any, error) {
-	var known []word
-	for _, name := range []string{"EXISTS", "GONE", "string", "list", "hash", "set", "zset", "stream"} {
-		known = append(known, word{name, name})
-	}
-	if err := checkWord("the state", state, known...); err != nil {
-		return nil, err
-	}
-	if upper := strings.ToUpper(state); upper == "EXISTS" || upper == "GONE" {
-		return []any{upper}, nil
-	}
-	return []any{"TYPE", state}, nil
-}
-
-// optionWords are the words of options: each field has its word as a tag. A zero value is left out.
-func optionWords(options reflect.Value) ([]any, error) {
+// optionsWords are the words of a struct of options: each field has its word as a tag.
+func optionsWords(options reflect.Value) ([]any, error) {
 	var words []any
 	for n := 0; n < options.NumField(); n++ {
-		field, value := options.Type().Field(n), options.Field(n)
-		token := field.Tag.Get("word")
-		if value.IsZero() {
+		field := options.Type().Field(n)
+		word, isOption := field.Tag.Lookup("word")
+		if !isOption {
 			continue
 		}
-		if value.Kind() == reflect.Pointer {
-			value = value.Elem()
-		}
-		if token != "" {
-			words = append(words, token)
-		}
-		var found []any
-		var err error
-		switch given := value.Interface().(type) {
-		case bool:
-		case Clients:
-			if found = given.rule; found == nil {
-				err = errors.New("a rule names clients by id, name or library")
-			}
-		case time.Duration:
-			found, err = wordsOf(max(given, 0))
-			if given < 0 && given != Forever {
-				err = fmt.Errorf("%s is no negative duration, but %v", field.Name, given)
-			}
-		default:
-			if value.Kind() == reflect.String {
-				found, err = optionText(options.Type().Name()+"."+field.Name, given)
-			} else {
-				found, err = wordsOf(given)
-			}
-		}
+		found, err := optionWords(option{word, options.Field(n).Interface()})
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%s: %w", field.Name, err)
 		}
 		words = append(words, found...)
 	}
 	return words, nil
 }
 
-func optionText(what string, given any) ([]any, error) {
-	if _, is := given.(choice); is {
-		return choiceWords(what, given)
+func optionWords(given option) ([]any, error) {
+	if reflect.ValueOf(given.value).IsZero() {
+		return nil, nil
 	}
-	return []any{given}, nil
+	parts := []any{given.word, given.value}
+	switch value := given.value.(type) {
+	case bool:
+		parts = parts[:1]
+	case Clients:
+		if value.rule == nil {
+			return nil, errors.New("a rule names clients by id, name or library")
+		}
+		parts[1] = value.rule
+	case time.Duration:
+		if value == Forever && given.word == "BLOCK" {
+			parts[1] = time.Duration(0)
+		}
+	}
+	if given.word == "" {
+		parts = parts[1:]
+	}
+	return request(parts...)
 }
-
-// Argument is a condition on an argument of a request: its place, from 1, and its value.
-type Argument struct {
-	Index int
-	Value any
-}
-
-// line is a request as it is told to readers.
-func line(arguments []any) string { return strings.TrimSuffix(fmt.Sprintln(arguments...), "\n") }
-
-func itoa(number int64) string { return strconv.FormatInt(number, 10) }

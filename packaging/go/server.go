@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -70,9 +69,9 @@ func Start(options Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	more, err := programParameters(options)
+	more, err := request(options)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("Options.%w", err)
 	}
 	if args.value("unixsocket") != "" && !args.isOverTLS() {
 		// Beside a unix socket, 0 is no port unless a file waits for its number.
@@ -105,31 +104,6 @@ func Start(options Options) (*Server, error) {
 		return nil, err
 	}
 	return s, nil
-}
-
-// programParameters are the parameters of the program for the options that the package passes on.
-func programParameters(options Options) ([]string, error) {
-	var words []string
-	value := reflect.ValueOf(options)
-	for n := 0; n < value.NumField(); n++ {
-		field, given := value.Type().Field(n), value.Field(n)
-		parameter := field.Tag.Get("parameter")
-		if parameter == "" || given.IsZero() {
-			continue
-		}
-		shown := fmt.Sprint(given.Interface())
-		if given.Kind() == reflect.Pointer {
-			shown = map[bool]string{true: "yes", false: "no"}[given.Elem().Bool()]
-		}
-		if duration, is := given.Interface().(time.Duration); is {
-			if duration%time.Millisecond != 0 {
-				return nil, fmt.Errorf("Options.%s is a whole number of milliseconds, not %v", field.Name, duration)
-			}
-			shown = fmt.Sprint(duration.Milliseconds())
-		}
-		words = append(words, "--"+parameter, shown)
-	}
-	return words, nil
 }
 
 // refuse says which options cannot have an effect.
@@ -217,7 +191,7 @@ func (s *Server) beside(place int) *connection {
 	return beside
 }
 
-func commandLine(options Options, args arguments, more []string) []string {
+func commandLine(options Options, args arguments, more []any) []string {
 	clock := options.Time
 	if clock == "" {
 		clock = "real"
@@ -229,13 +203,16 @@ func commandLine(options Options, args arguments, more []string) []string {
 	// A configuration file stands first.
 	words = append(words, args.leading...)
 	words = append(words,
-		"--port", "0", "--bind", loopback, "--time", clock, "--seed", fmt.Sprint(options.Seed), "--exit-with-parent",
+		"--port", "0", "--bind", loopback, "--time", string(clock), "--seed", fmt.Sprint(options.Seed), "--exit-with-parent",
 		"--loglevel", "warning",
 		// What a report shows as the history of locks and as the last commands.
 		"--lock-history", "yes",
 		"--slowlog-log-slower-than", "0", "--slowlog-max-len", "64",
 	)
-	return append(append(words, more...), args.parameters...)
+	for _, word := range more {
+		words = append(words, argumentText(word))
+	}
+	return append(words, args.parameters...)
 }
 
 // Addr is the server's address, 127.0.0.1:port.
@@ -259,8 +236,7 @@ func (s *Server) Command(arguments ...any) (any, error) {
 	if err := refuseUnanswered(arguments); err != nil {
 		return nil, err
 	}
-	reply, err := s.commands.do(arguments...)
-	return reply, s.reason(err)
+	return s.command(arguments...)
 }
 
 // reason is an error of a request, which says so if the server has ended.
@@ -315,4 +291,23 @@ func (s *Server) Stop() {
 		s.process.Process.Signal(os.Kill)
 		<-s.ended
 	}
+}
+
+// steer sends one of the package's own requests.
+func (s *Server) steer(words ...any) (any, error) {
+	reply, err := s.steering.do(words...)
+	return reply, s.reason(err)
+}
+
+// command sends a request on the connection of the test's commands, so that faults meet it.
+func (s *Server) command(words ...any) (any, error) {
+	reply, err := s.commands.do(words...)
+	return reply, s.reason(err)
+}
+
+// fail ends the test.
+func (s *Server) fail(format string, arguments ...any) {
+	s.test.Helper()
+	s.test.Fatalf(format, arguments...)
+	panic(fmt.Sprintf(format, arguments...)) // a test that goes on is none
 }

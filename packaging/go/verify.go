@@ -54,15 +54,6 @@ func (f Finding) String() string {
 	return fmt.Sprintf("%s %s%s: %s", f.Level, f.Invariant, of, f.Text)
 }
 
-func (Level) words() []word {
-	return []word{{"Violation", "violation"}, {"Suspect", "suspect"}, {"Lint", "lint"}}
-}
-
-// verify asks for the findings from this level on.
-func (s *Server) verify(level Level) (Verdict, error) {
-	return readOr[Verdict](s.steering.do("LOCK.VERIFY", "LEVEL", strings.ToUpper(string(level))))
-}
-
 // FailOn says from which level on findings fail the test that this server was given to, at its end; for a server of
 // [Shared], which has no options. [Off] lets none.
 func (s *Server) FailOn(level Level) {
@@ -79,7 +70,7 @@ func (s *Server) Check() error {
 	if s.level == Off {
 		return nil
 	}
-	verdict, err := s.verify(s.level)
+	verdict, err := try[Verdict](s.steer, "LOCK.VERIFY", VerifyOptions{Level: s.level})
 	switch {
 	case err != nil:
 		return err
@@ -95,9 +86,5 @@ func (s *Server) Check() error {
 type FindingsError []Finding
 
 func (e FindingsError) Error() string {
-	lines := make([]string, 0, len(e))
-	for _, finding := range e {
-		lines = append(lines, finding.String())
-	}
-	return strings.Join(lines, "\n")
+	return strings.Join(Verdict{Findings: e}.lines(), "\n")
 }

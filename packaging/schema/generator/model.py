@@ -206,6 +206,8 @@ class Api:
         gives = told.get("gives", "ok")
         about = told.get("about", row["summary"])
         says = told.get("says") or said(row["reply"]) if gives not in ("ok", "wait") else ""
+        if ", and returns " in about:
+            says = ""
         return Method(
             group, name, row, form, gives.removeprefix("wait").strip() or "ok", about, says,
             gives.startswith("wait"), told.get("prepares", False), told.get("avoids", ""), told.get("options", ""),

@@ -112,17 +112,13 @@ public final class Await extends Group {
         until("AWAIT.IDLE", quiet, words(new IdleOptions(), options));
     }
 
-    /**
-     * Waits until the history of locks has an event, and returns the number of its entry. Returns the number of its
-     * entry.
-     */
+    /** Waits until the history of locks has an event, and returns the number of its entry. */
     public long event(String event) {
         return event(event, it -> {});
     }
 
     /**
-     * Waits until the history of locks has an event, and returns the number of its entry. Returns the number of its
-     * entry.
+     * Waits until the history of locks has an event, and returns the number of its entry.
      *
      * @param event The event of the entry, such as {@code acquired} or {@code refused}.
      */

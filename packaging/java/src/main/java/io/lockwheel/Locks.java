@@ -118,17 +118,13 @@ public final class Locks extends Group {
                 Grant::read);
     }
 
-    /**
-     * Transfers the holds of an owner to another owner, and returns the new owner's token. Returns the token of the new
-     * owner.
-     */
+    /** Transfers the holds of an owner to another owner, and returns the new owner's token. */
     public long transfer(String key, String owner, String newOwner) {
         return transfer(key, owner, newOwner, it -> {});
     }
 
     /**
-     * Transfers the holds of an owner to another owner, and returns the new owner's token. Returns the token of the new
-     * owner.
+     * Transfers the holds of an owner to another owner, and returns the new owner's token.
      *
      * @param newOwner The new owner.
      */
@@ -136,10 +132,7 @@ public final class Locks extends Group {
         return Replies.integer(ask("LOCK.TRANSFER", key, owner, newOwner, words(new TransferOptions(), options)));
     }
 
-    /**
-     * Ends the waits of an owner for a lock with an error, and returns how many there were. Returns the number of waits
-     * that have ended.
-     */
+    /** Ends the waits of an owner for a lock with an error, and returns how many there were. */
     public long cancel(String key, String owner) {
         return Replies.integer(ask("LOCK.CANCEL", key, owner));
     }
