@@ -38,7 +38,7 @@ func allOfIt(t *testing.T, server *Server) {
 	if turned := server.Clock.Advance(time.Second); turned.Fired != 1 {
 		t.Fatalf("%+v", turned)
 	}
-	server.Await.Gone("k")
+	server.Await.Key("k", "GONE")
 	if _, err := server.Command("NO"); err == nil || !strings.HasPrefix(err.Error(), "ERR unknown command") {
 		t.Fatal(err)
 	}

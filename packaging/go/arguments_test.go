@@ -162,7 +162,7 @@ func TestWhatHasNoReplyIsRefused(t *testing.T) {
 }
 
 func TestAnInstantBeyondTheServersIsRefused(t *testing.T) {
-	if _, err := inMilliseconds([]any{time.Unix(1<<60, 0)}); err == nil {
+	if _, err := request(time.Unix(1<<60, 0)); err == nil {
 		t.Fatal("it is taken for another")
 	}
 }
@@ -201,7 +201,7 @@ func TestASkippedTestIsNotVerified(t *testing.T) {
 func TestAHistoryThatIsOffIsNoVerdict(t *testing.T) {
 	server := RunWith(t, Options{Verify: Lint, Args: []string{"--lock-history", "no"}})
 	const wanted = "inconclusive: the history is off: CONFIG SET lock-history yes turns it on"
-	if verdict := server.Verify(Lint, ""); verdict.line() != wanted || verdict.LeftOut != 0 {
+	if verdict := server.Verify(VerifyOptions{Level: Lint}); verdict.line() != wanted || verdict.LeftOut != 0 {
 		t.Errorf("%+v", verdict)
 	}
 	if err := server.Check(); err == nil || err.Error() != wanted {

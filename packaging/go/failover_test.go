@@ -19,7 +19,7 @@ func isAnsweredBy(t *testing.T, server *Server, place int) {
 func TestWithoutItsMasterATopologyIsSteered(t *testing.T) {
 	server := RunWith(t, Options{Topology: "sentinel 3 --replicas 1", Time: "manual"})
 	mustReply(t, server, "OK", "SET", "k", "v")
-	server.Faults.Down(0, 0)
+	server.Faults.Down(0)
 	isAnsweredBy(t, server, 1)
 	server.Clock.Advance(60 * time.Second)
 	if info := server.Clock.Info(); info.Monotonic != 60*time.Second {
@@ -27,8 +27,8 @@ func TestWithoutItsMasterATopologyIsSteered(t *testing.T) {
 	}
 	mustReply(t, server, "v", "GET", "k")
 	mustReply(t, server, "OK", "SET", "k", "w") // the replica is the master now
-	server.Await.Exists("k")
-	server.Faults.Add("refuse", Match{On: "GET"}, ReplyError("ERR as asked"))
+	server.Await.Key("k", "EXISTS")
+	server.Faults.Add("refuse", ReplyError("ERR as asked"), Match{On: "GET"})
 	if rules := server.Faults.List(); len(rules) != 1 {
 		t.Fatalf("%+v", rules)
 	}
@@ -36,7 +36,7 @@ func TestWithoutItsMasterATopologyIsSteered(t *testing.T) {
 	if told := server.History.Entries(); len(told.Entries) == 0 {
 		t.Fatal("the history is empty")
 	}
-	if verdict := server.Verify(Lint, ""); verdict.Events == 0 {
+	if verdict := server.Verify(VerifyOptions{Level: Lint}); verdict.Events == 0 {
 		t.Fatalf("%+v", verdict)
 	}
 	report := server.Report()
@@ -68,7 +68,7 @@ func TestAServerThatHangsInAScriptIsKilled(t *testing.T) {
 	}()
 	for asked(t, server.Servers()[0], "PING") == "PONG" { // until it is busy
 	}
-	server.Faults.Down(0, 0)
+	server.Faults.Down(0)
 	if err := <-ended; err == nil || isRefusal(err) {
 		t.Fatal(err)
 	}
@@ -78,9 +78,9 @@ func TestAServerThatHangsInAScriptIsKilled(t *testing.T) {
 func TestAServerThatComesBackByTheClockIsAskedAgain(t *testing.T) {
 	server := RunWith(t, Options{Topology: "cluster 3x1", Time: "manual", Args: []string{"--requirepass", "secret"}})
 	server.Faults.Exempt(false)
-	server.Faults.Down(0, 5*time.Second)
+	server.Faults.Down(0, DownOptions{BackAfter: 5 * time.Second})
 	isAnsweredBy(t, server, 1)
-	server.Faults.Down(1, 5*time.Second)
+	server.Faults.Down(1, DownOptions{BackAfter: 5 * time.Second})
 	isAnsweredBy(t, server, 2)
 	server.Clock.Advance(5 * time.Second)
 	isAnsweredBy(t, server, 0)
@@ -91,11 +91,11 @@ func TestAnAwaitGoesOnAtAnotherServer(t *testing.T) {
 	awaited := make(chan bool)
 	go func() {
 		defer close(awaited)
-		server.Await.Within(time.Minute).Exists("k")
+		server.Await.Key("k", "EXISTS", AwaitOptions{Limit: time.Minute})
 	}()
 	for !strings.Contains(fmt.Sprint(asked(t, server.Servers()[0], "CLIENT", "LIST")), " cmd=await.key ") {
 	}
-	server.Faults.Down(0, 0)
+	server.Faults.Down(0)
 	server.Clock.Advance(60 * time.Second)
 	mustReply(t, server, "OK", "SET", "k", "v")
 	<-awaited
@@ -105,7 +105,7 @@ func TestAnAwaitGoesOnAtAnotherServer(t *testing.T) {
 func TestACommandIsNotSentTwice(t *testing.T) {
 	server := RunWith(t, Options{Topology: "replicas 1"})
 	server.Faults.Exempt(false)
-	server.Faults.Add("cut", Match{On: "INCR"}, CloseAfter())
+	server.Faults.Add("cut", CloseAfter(), Match{On: "INCR"})
 	if got, err := server.Command("INCR", "k"); err == nil {
 		t.Fatal(got)
 	}

@@ -14,20 +14,15 @@ func client(server *Server) *connection { return &connection{servers: []*access{
 func TestTheServerKnowsEveryAction(t *testing.T) {
 	server := Run(t)
 	for _, action := range []Action{
-		DropRequest(), DropRequest().ClosedAfter(time.Second), DropReply(), DropReply().ClosedAfter(time.Second),
-		Delay(time.Second), Delay(time.Second).WithJitter(time.Millisecond), DelayReply(time.Millisecond),
-		DelayReply(time.Second).WithJitter(time.Millisecond), Hold(), HoldReply(), ReplyError("ERR as asked"),
+		DropRequest(), DropRequest(time.Second), DropReply(), DropReply(time.Second),
+		Delay(time.Second), Delay(time.Second, time.Millisecond), DelayReply(time.Millisecond),
+		DelayReply(time.Second, time.Millisecond), Hold(), HoldReply(), ReplyError("ERR as asked"),
 		ReplyNull(), ReplyOK(), ReplyInt(-1), ReplyBulk("text"), ReplyRaw("$x"), Close(), CloseAfter(), Reset(),
-		ResetAfter(), Slice(3), Slice(3).Every(time.Millisecond), Bandwidth(64), Truncate(3), Duplicate(),
+		ResetAfter(), Slice(3), Slice(3, time.Millisecond), Bandwidth(64), Truncate(3), Duplicate(),
 		LosePublish(), NoScript(), Expire(), ArgAdd(2, -1), TimeShift(),
 	} {
-		server.Faults.Add("rule", Match{On: "GET"}, action)
-		words := append(Action(nil), action...)
-		for n, word := range words {
-			if duration, ok := word.(time.Duration); ok {
-				words[n] = duration.Milliseconds()
-			}
-		}
+		server.Faults.Add("rule", action, Match{On: "GET"})
+		words, _ := request(action)
 		wanted := "ON GET DO " + line(words)
 		if rules := server.Faults.List(); len(rules) != 1 || rules[0].Rule != wanted {
 			t.Errorf("%+v, not %s", rules, wanted)
@@ -41,12 +36,12 @@ func TestTheServerKnowsEveryAction(t *testing.T) {
 func TestARuleHasEveryMatcher(t *testing.T) {
 	server := Run(t)
 	named, lib, id, half := ClientsNamed("w*"), ClientsOfLib("go-redis"), ClientID(7), 0.5
-	server.Faults.Add("all", Match{
-		On: "set", Key: "order:*", Channel: "news", Arg: 2, Value: "v", Client: &named, Result: "OK", Skip: 1, Times: 2,
+	server.Faults.Add("all", DropReply(), Match{
+		On: "set", Key: "order:*", Channel: "news", Arg: Argument{2, "v"}, Client: named, Result: "OK", Skip: 1, Times: 2,
 		Prob: &half,
-	}, DropReply())
-	server.Faults.Add("script", Match{Script: strings.Repeat("a", 40), Client: &lib}, NoScript())
-	server.Faults.Add("text", Match{Contains: "hincrby", Client: &id}, ReplyError("ERR no"))
+	})
+	server.Faults.Add("script", NoScript(), Match{Script: strings.Repeat("a", 40), Client: lib})
+	server.Faults.Add("text", ReplyError("ERR no"), Match{Contains: "hincrby", Client: id})
 	rules := server.Faults.List()
 	wanted := "ON set KEY order:* CHANNEL news ARG 2 v CLIENTNAME w* RESULT OK SKIP 1 TIMES 2 PROB 0.5 DO DROPREPLY"
 	if first := rules[0]; first.Name != "all" || first.Rule != wanted || *first.Left != 2 {
@@ -64,7 +59,7 @@ func TestARuleHasEveryMatcher(t *testing.T) {
 func TestAFaultMeetsAClientAndNotTheTest(t *testing.T) {
 	server := Run(t)
 	other := client(server)
-	server.Faults.Add("refuse", Match{On: "SET", Times: 1}, ReplyError("ERR as asked"))
+	server.Faults.Add("refuse", ReplyError("ERR as asked"), Match{On: "SET", Times: 1})
 	mustReply(t, server, "OK", "SET", "k", "test")
 	if _, err := other.do("SET", "k", "client"); err == nil || err.Error() != "ERR as asked" {
 		t.Fatal(err)
@@ -74,7 +69,7 @@ func TestAFaultMeetsAClientAndNotTheTest(t *testing.T) {
 		t.Fatal(err)
 	}
 	server.Faults.Exempt(false)
-	server.Faults.Add("again", Match{On: "GET"}, ReplyError("ERR again"))
+	server.Faults.Add("again", ReplyError("ERR again"), Match{On: "GET"})
 	if _, err := server.Command("GET", "k"); err == nil || err.Error() != "ERR again" {
 		t.Fatal(err)
 	}
@@ -86,7 +81,7 @@ func TestAFaultMeetsAClientAndNotTheTest(t *testing.T) {
 
 func TestAnInterleavingInAWishedOrder(t *testing.T) {
 	server := Run(t)
-	server.Faults.Add("writes", Match{On: "SET"}, Hold())
+	server.Faults.Add("writes", Hold(), Match{On: "SET"})
 	done := make(chan error, 2)
 	for range [2]int{} {
 		go func() {
@@ -96,7 +91,7 @@ func TestAnInterleavingInAWishedOrder(t *testing.T) {
 	}
 	server.Await.Held("writes", 2)
 	mustReply(t, server, int64(0), "EXISTS", "k")
-	if one, rest := server.Faults.GoCount("writes", 1), server.Faults.Go("writes"); one != 1 || rest != 1 {
+	if one, rest := server.Faults.Go("writes", 1), server.Faults.Go("writes"); one != 1 || rest != 1 {
 		t.Fatal(one, rest)
 	}
 	for range [2]int{} {
@@ -142,20 +137,20 @@ func TestClientsFreezeAndAreCutOff(t *testing.T) {
 func TestAFailoverLosesWhatNoReplicaHas(t *testing.T) {
 	server := Run(t)
 	mustReply(t, server, "OK", "SET", "before", "x")
-	server.Faults.Lag("")
+	server.Faults.Lag()
 	mustReply(t, server, "OK", "SET", "after", "x")
 	server.Faults.Failover()
 	mustReply(t, server, int64(1), "EXISTS", "before", "after")
-	server.Faults.Lag("order:*")
+	server.Faults.Lag(LagOptions{Key: "order:*"})
 	mustReply(t, server, "OK", "MSET", "order:1", "x", "other", "x")
-	server.Faults.Failover(ForgetTokens)
+	server.Faults.Failover(FailoverOptions{Tokens: true})
 	mustReply(t, server, int64(1), "EXISTS", "order:1", "other")
 }
 
 func TestARestartForgetsAndLetsNobodyIn(t *testing.T) {
 	server := RunWith(t, Options{Time: "manual"})
 	mustReply(t, server, "OK", "SET", "k", "v")
-	server.Faults.Restart(5 * time.Second)
+	server.Faults.Restart(RestartOptions{Down: 5 * time.Second})
 	socket, err := net.Dial("tcp", server.Addr())
 	if err == nil {
 		fmt.Fprint(socket, "PING\r\n")
@@ -166,8 +161,8 @@ func TestARestartForgetsAndLetsNobodyIn(t *testing.T) {
 	server.Clock.Advance(5 * time.Second)
 	mustReply(t, server, nil, "GET", "k")
 	mustReply(t, server, "OK", "SET", "k", "v")
-	server.Faults.Restart(0, KeepData)
+	server.Faults.Restart(RestartOptions{Keep: true})
 	mustReply(t, server, "v", "GET", "k")
-	server.Faults.Restart(0, ForgetTokens)
+	server.Faults.Restart(RestartOptions{Tokens: true})
 	mustReply(t, server, int64(0), "DBSIZE")
 }

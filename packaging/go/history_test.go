@@ -19,7 +19,7 @@ func heldAndExpired(t *testing.T, server *Server) {
 	}
 }
 
-func events(server *Server, filters ...Filter) string {
+func events(server *Server, filters ...Filters) string {
 	var told []string
 	for _, entry := range server.History.Entries(filters...).Entries {
 		if entry.Key != "" {
@@ -41,7 +41,7 @@ func TestTheHistoryTellsWhoTookALockAndHowItEnded(t *testing.T) {
 	if told := events(server); told != "acquired first, lost first, acquired second" {
 		t.Fatal(told)
 	}
-	told := server.History.Entries(KeyLike("order:*"), OwnerLike("first"))
+	told := server.History.Entries(Filters{Key: "order:*", Owner: "first"})
 	acquired, lost := told.Entries[0], told.Entries[1]
 	if acquired.Kind != "native" || acquired.Mode != "exclusive" || *acquired.TTL != 8*time.Second {
 		t.Errorf("%+v", acquired)
@@ -52,14 +52,14 @@ func TestTheHistoryTellsWhoTookALockAndHowItEnded(t *testing.T) {
 	if told.First != 1 || told.Truncated {
 		t.Errorf("%+v", told)
 	}
-	if after := events(server, Since(lost.Seq)); after != "acquired second" {
+	if after := events(server, Filters{Since: lost.Seq}); after != "acquired second" {
 		t.Error(after)
 	}
-	if one := server.History.Entries(Count(1)); len(one.Entries) != 1 {
+	if one := server.History.Entries(Filters{Count: 1}); len(one.Entries) != 1 {
 		t.Errorf("%+v", one)
 	}
 	var read struct{ Entries []struct{ Event string } }
-	if err := json.Unmarshal([]byte(server.History.JSON(OwnerLike("second"))), &read); err != nil || len(read.Entries) != 1 {
+	if err := json.Unmarshal([]byte(server.History.JSON(Filters{Owner: "second"})), &read); err != nil || len(read.Entries) != 1 {
 		t.Error(read, err)
 	}
 	if edn := server.History.EDN(); !strings.Contains(edn, ":process") || !strings.Contains(edn, ":ok") {
@@ -71,7 +71,7 @@ func TestATestWritesIntoTheHistory(t *testing.T) {
 	server := Run(t)
 	server.History.Mark("the second begins")
 	server.History.Enter("room", "a")
-	server.History.EnterWith(7, "room", "b")
+	server.History.Enter("room", "b", EnterOptions{Token: 7})
 	if !server.History.Leave("room", "a") || server.History.Leave("room", "a") {
 		t.Error("it was there, and is no longer")
 	}
@@ -79,7 +79,7 @@ func TestATestWritesIntoTheHistory(t *testing.T) {
 	mustReply(t, server, "OK", "SET", "my:lock", "me")
 	server.History.Unobserve("my:*")
 	mustReply(t, server, "OK", "SET", "my:other", "me")
-	if told := events(server, KeyLike("my:*")); told != "acquired me" {
+	if told := events(server, Filters{Key: "my:*"}); told != "acquired me" {
 		t.Error(told)
 	}
 	marks := 0
@@ -96,25 +96,25 @@ func TestATestWritesIntoTheHistory(t *testing.T) {
 func TestOtherStatesAreAwaited(t *testing.T) {
 	server := RunWith(t, Options{Time: "manual"})
 	heldAndExpired(t, server)
-	lost := server.Await.Event("lost", KeyLike("order:*"), OwnerLike("first"))
-	if second := server.Await.Event("acquired", Count(2)); second <= lost {
+	lost := server.Await.Event("lost", EventOptions{Key: "order:*", Owner: "first"})
+	if second := server.Await.Event("acquired", EventOptions{Count: 2}); second <= lost {
 		t.Fatal(lost, second)
 	}
 	server.Await.Calls("LOCK.ACQUIRE", 2)
 	server.Await.Clients(1)
-	server.Await.Exact().ClientsNamed("nobody", 0)
-	server.Await.Exact().Blocked(0)
-	server.Await.AtMost().Waiters("k", 3)
-	server.Await.IdleNamed("nobody", 10*time.Millisecond)
+	server.Await.Clients(0, ClientsOptions{Name: "nobody", Exact: true})
+	server.Await.Blocked(0, BlockedOptions{Exact: true})
+	server.Await.Waiters("k", 3, CountOptions{AtMost: true})
+	server.Await.Idle(10*time.Millisecond, IdleOptions{Name: "nobody"})
 }
 
 func TestTwoInASectionAreFound(t *testing.T) {
 	server := Run(t)
-	if verdict := server.Verify(Lint, ""); verdict.Verdict != "ok" || len(verdict.Findings) != 0 {
+	if verdict := server.Verify(VerifyOptions{Level: Lint}); verdict.Verdict != "ok" || len(verdict.Findings) != 0 {
 		t.Fatalf("%+v", verdict)
 	}
 	overlap(server)
-	verdict := server.Verify(Violation, "order:*")
+	verdict := server.Verify(VerifyOptions{Level: Violation, Key: "order:*"})
 	if verdict.Verdict != "violated" || len(verdict.Findings) != 1 {
 		t.Fatalf("%+v", verdict)
 	}
@@ -123,7 +123,7 @@ func TestTwoInASectionAreFound(t *testing.T) {
 		len(found.Seqs) != len(found.Evidence) || len(found.Owners) != 2 {
 		t.Fatalf("%+v", found)
 	}
-	if other := server.Verify(Lint, "other"); len(other.Findings) != 0 {
+	if other := server.Verify(VerifyOptions{Level: Lint, Key: "other"}); len(other.Findings) != 0 {
 		t.Fatalf("%+v", other)
 	}
 	if err := server.Check(); err != nil {
@@ -167,7 +167,7 @@ func TestAFindingFailsATest(t *testing.T) {
 // givesBackLate lets a fault refuse a renewal, so that the lease ends; the owner gives back what another has had since.
 func givesBackLate(t *testing.T, server *Server) {
 	t.Helper()
-	server.Faults.Add("renewals", Match{On: "LOCK.RENEW"}, ReplyError("ERR as asked"))
+	server.Faults.Add("renewals", ReplyError("ERR as asked"), Match{On: "LOCK.RENEW"})
 	refused := func(words ...any) {
 		t.Helper()
 		if _, err := client(server).do(words...); err == nil {
@@ -203,7 +203,7 @@ func TestWhatIsOnlySuspectFailsATestThatMindsIt(t *testing.T) {
 
 func TestAReportHasHistoryFindingsAndFaults(t *testing.T) {
 	server := RunWith(t, Options{Time: "manual"})
-	server.Faults.Add("refuse", Match{On: "GET"}, ReplyError("ERR as asked"))
+	server.Faults.Add("refuse", ReplyError("ERR as asked"), Match{On: "GET"})
 	if _, err := client(server).do("GET", "k"); err == nil {
 		t.Fatal("it is refused")
 	}

@@ -42,7 +42,7 @@ func TestTheClockIsFrozenSteppedSetAndRunsOn(t *testing.T) {
 	}
 	server.Clock.Resume()
 	server.Clock.Reset()
-	if info := server.Clock.Info(); info.Manual || info.Offset != 0 || info.Next != nil {
+	if info := server.Clock.Info(); info.Mode != "real" || info.Offset != 0 || info.Next != nil {
 		t.Fatalf("%+v", info)
 	}
 }
@@ -50,7 +50,7 @@ func TestTheClockIsFrozenSteppedSetAndRunsOn(t *testing.T) {
 func TestATurnSettles(t *testing.T) {
 	server := RunWith(t, Options{Time: "manual"})
 	mustReply(t, server, "OK", "SET", "k", "v", "PX", 10)
-	if turned := server.Clock.Advance(time.Second, Settle(time.Millisecond, time.Second), NoWake()); !turned.Settled {
+	if turned := server.Clock.Advance(time.Second, AdvanceOptions{Settle: time.Millisecond, Limit: time.Second, NoWake: true}); !turned.Settled {
 		t.Fatalf("%+v", turned)
 	}
 }
@@ -63,16 +63,16 @@ func TestWaitingReplacesSleeping(t *testing.T) {
 		reply, _ := other.do("BLPOP", "list", 0)
 		popped <- reply
 	}()
-	server.Await.BlockedOn("list", 1)
+	server.Await.Blocked(1, BlockedOptions{Key: "list"})
 	server.Await.Blocked(1)
-	server.Await.Gone("list")
+	server.Await.Key("list", "GONE")
 	mustReply(t, server, int64(1), "RPUSH", "list", "element")
 	if got := fmt.Sprint(<-popped); got != "[list element]" {
 		t.Fatal(got)
 	}
 	mustReply(t, server, "OK", "SET", "k", "v")
-	server.Await.Exists("k")
-	server.Await.Type("k", "string")
+	server.Await.Key("k", "EXISTS")
+	server.Await.Key("k", "string")
 	server.Await.Subscribers("nobody", 0)
 	server.Await.Waiters("k", 0)
 }
@@ -122,7 +122,7 @@ func TestAFailedTestTellsWhatTheServerKnows(t *testing.T) {
 	server.Command("SET", "order:42", "paid")
 	func() {
 		defer func() { recover() }()
-		server.Await.Within(time.Millisecond).Exists("never")
+		server.Await.Key("never", "EXISTS", AwaitOptions{Limit: time.Millisecond})
 	}()
 	for _, cleanup := range test.cleanups {
 		cleanup()

@@ -146,14 +146,14 @@ func readCommand(entry []any) (command, bool) {
 
 // faultLines are the rules that have acted.
 func (s *Server) faultLines() []string {
-	reply, err := s.steering.do("FAULT.LIST")
+	rules, err := try[[]Rule](s.steer, "FAULT.LIST")
 	if err != nil {
 		return []string{err.Error()}
 	}
 	var lines []string
-	for _, entry := range list(reply) {
-		if rule := fields(entry); integer(rule["hits"]) > 0 {
-			lines = append(lines, fmt.Sprintf("%v (%v): hits=%v held=%v", rule["name"], rule["rule"], rule["hits"], rule["held"]))
+	for _, rule := range rules {
+		if rule.Hits > 0 {
+			lines = append(lines, fmt.Sprintf("%s (%s): hits=%d held=%d", rule.Name, rule.Rule, rule.Hits, rule.Held))
 		}
 	}
 	return lines

@@ -13,7 +13,7 @@ import (
 const entriesShown = 100
 
 func (s *Server) findingLines() []string {
-	verdict, err := s.verify(Suspect, "")
+	verdict, err := try[Verdict](s.steer, "LOCK.VERIFY", VerifyOptions{Level: Suspect})
 	if err != nil {
 		return []string{err.Error()}
 	}

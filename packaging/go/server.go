@@ -14,23 +14,6 @@ import (
 	"time"
 )
 
-// Options of a server. The zero value is right: a free port, the system's time, seed 0.
-type Options struct {
-	Binary string // the program; empty: as the package's documentation says
-	Time   string // "real" (also empty), "manual", or an instant like 2030-01-01T00:00:00Z, at which the clocks stand
-	Seed   int64  // what decides every random choice of the server
-	// Args are more parameters, as on the server's command line, perhaps with a configuration file in front. Over TLS
-	// alone, on a free port: --tls-port-file with --tls-cert-file, --tls-key-file, --tls-ca-cert-file. The package's own
-	// connections trust the certificates that these name, and no others, and show --tls-client-cert-file, or else the
-	// server's own, where clients have to.
-	Args []string
-	// Verify says from which level on findings in the history fail a test, or are what [Server.Check] tells.
-	Verify Level
-	// Topology is several servers in one process and on one clock: "replicas 2", "sentinel 3 --replicas 2",
-	// "cluster 3x1", perhaps with "--lag 100" behind it. [Server.Servers] has them; all else asks the first that lives.
-	Topology string
-}
-
 // Member is one of the servers of a topology.
 type Member struct {
 	Role string // what it began as: master, replica or sentinel
@@ -54,14 +37,7 @@ type TB interface {
 
 // Server is a running server.
 type Server struct {
-	// Clock moves the server's clock.
-	Clock *Clock
-	// Await waits for states instead of sleeping.
-	Await *Await
-	// Faults makes faults.
-	Faults *Faults
-	// History tells what happened to locks.
-	History *History
+	Groups
 
 	access  *access
 	places  []*access // of the servers that may be asked, the first first
@@ -93,7 +69,10 @@ func Start(options Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	var more []string
+	more, err := request(options)
+	if err != nil {
+		return nil, fmt.Errorf("Options.%w", err)
+	}
 	if args.value("unixsocket") != "" && !args.isOverTLS() {
 		// Beside a unix socket, 0 is no port unless a file waits for its number.
 		folder, err := os.MkdirTemp("", "lockwheel")
@@ -101,7 +80,7 @@ func Start(options Options) (*Server, error) {
 			return nil, err
 		}
 		defer os.RemoveAll(folder)
-		more = []string{"--port-file", filepath.Join(folder, "port")}
+		more = append(more, "--port-file", filepath.Join(folder, "port"))
 	}
 	s := newServer(options)
 	s.process = exec.Command(program, commandLine(options, args, more)...)
@@ -179,7 +158,7 @@ func newServer(options Options) *Server {
 	}
 	s := &Server{seed: seed, level: options.Verify, log: &serverLog{}, ended: make(chan struct{})}
 	s.test = untested{server: s}
-	s.Clock, s.Await, s.Faults, s.History = &Clock{s}, &Await{server: s}, &Faults{s}, &History{s}
+	s.Groups = groupsOf(s)
 	return s
 }
 
@@ -212,7 +191,7 @@ func (s *Server) beside(place int) *connection {
 	return beside
 }
 
-func commandLine(options Options, args arguments, more []string) []string {
+func commandLine(options Options, args arguments, more []any) []string {
 	clock := options.Time
 	if clock == "" {
 		clock = "real"
@@ -224,13 +203,16 @@ func commandLine(options Options, args arguments, more []string) []string {
 	// A configuration file stands first.
 	words = append(words, args.leading...)
 	words = append(words,
-		"--port", "0", "--bind", loopback, "--time", clock, "--seed", fmt.Sprint(options.Seed), "--exit-with-parent",
+		"--port", "0", "--bind", loopback, "--time", string(clock), "--seed", fmt.Sprint(options.Seed), "--exit-with-parent",
 		"--loglevel", "warning",
 		// What a report shows as the history of locks and as the last commands.
 		"--lock-history", "yes",
 		"--slowlog-log-slower-than", "0", "--slowlog-max-len", "64",
 	)
-	return append(append(words, more...), args.parameters...)
+	for _, word := range more {
+		words = append(words, argumentText(word))
+	}
+	return append(words, args.parameters...)
 }
 
 // Addr is the server's address, 127.0.0.1:port.
@@ -254,8 +236,7 @@ func (s *Server) Command(arguments ...any) (any, error) {
 	if err := refuseUnanswered(arguments); err != nil {
 		return nil, err
 	}
-	reply, err := s.commands.do(arguments...)
-	return reply, s.reason(err)
+	return s.command(arguments...)
 }
 
 // reason is an error of a request, which says so if the server has ended.
@@ -312,23 +293,16 @@ func (s *Server) Stop() {
 	}
 }
 
-// must steers the server by what only fails when the server does, or the test is wrong.
-func (s *Server) must(arguments ...any) any {
-	s.test.Helper()
-	return s.mustBy(s.steering.do, arguments)
+// steer sends one of the package's own requests.
+func (s *Server) steer(words ...any) (any, error) {
+	reply, err := s.steering.do(words...)
+	return reply, s.reason(err)
 }
 
-func (s *Server) mustBy(send func(...any) (any, error), arguments []any) any {
-	s.test.Helper()
-	words, err := inMilliseconds(arguments)
-	if err != nil {
-		s.fail("%s: %v", line(arguments), err)
-	}
-	reply, err := send(words...)
-	if err != nil {
-		s.fail("%s: %v", line(arguments), s.reason(err))
-	}
-	return reply
+// command sends a request on the connection of the test's commands, so that faults meet it.
+func (s *Server) command(words ...any) (any, error) {
+	reply, err := s.commands.do(words...)
+	return reply, s.reason(err)
 }
 
 // fail ends the test.

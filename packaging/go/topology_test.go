@@ -29,13 +29,13 @@ func roles(server *Server) string {
 func TestAServerThatIsKilledCanKeepItsData(t *testing.T) {
 	server := RunWith(t, Options{Topology: "replicas 1", Time: "manual"})
 	mustReply(t, server, "OK", "SET", "k", "v")
-	server.Faults.Down(0, 0, KeepData)
+	server.Faults.Down(0, DownOptions{Keep: true})
 	server.Faults.Up(0)
 	mustReply(t, server, "v", "GET", "k")
-	server.Faults.Down(0, 5*time.Second, KeepData)
+	server.Faults.Down(0, DownOptions{BackAfter: 5 * time.Second, Keep: true})
 	server.Clock.Advance(5 * time.Second)
 	mustReply(t, server, "v", "GET", "k")
-	server.Faults.Down(0, 0)
+	server.Faults.Down(0)
 	server.Faults.Up(0)
 	mustReply(t, server, nil, "GET", "k")
 }
@@ -72,7 +72,7 @@ func TestALockThatHadNotArrivedIsLostByAFailover(t *testing.T) {
 	if got := asked(t, server.Servers()[1], "SET", "order", "second", "NX", "PX", 10000); got != "OK" {
 		t.Fatal(got)
 	}
-	if found := server.Verify(Violation, "").Findings; len(found) == 0 || found[0].Invariant != "mutual-exclusion" {
+	if found := server.Verify(VerifyOptions{Level: Violation}).Findings; len(found) == 0 || found[0].Invariant != "mutual-exclusion" {
 		t.Fatalf("%+v", found)
 	}
 }
@@ -100,15 +100,15 @@ func TestServersFailByMethod(t *testing.T) {
 	both("w", "v")
 	server.Faults.PartFromClients([]int{2}, In)
 	server.Faults.Heal()
-	server.Faults.FailoverTo(1, ForgetTokens)
+	server.Faults.FailoverTo(1, FailoverOptions{Tokens: true})
 	if got := asked(t, server.Servers()[1], "SET", "k", "x"); got != "OK" {
 		t.Fatal(got)
 	}
-	server.Faults.Down(2, 0)
+	server.Faults.Down(2)
 	if !server.Faults.Up(2) || server.Faults.Up(2) {
 		t.Fatal("it was down once")
 	}
-	server.Faults.Down(2, 5*time.Second)
+	server.Faults.Down(2, DownOptions{BackAfter: 5 * time.Second})
 	server.Clock.Advance(5 * time.Second)
 	if server.Faults.Up(2) {
 		t.Fatal("it is still down")

@@ -3,7 +3,7 @@
 
 /** Names of other libraries, and what they mean here. */
 const MEANT = {
-  ...{ timeout: 'limit', within: 'limit', wait: 'limit', clients: 'client', command: 'on', cmd: 'on', count: 'times' },
+  ...{ timeout: 'limitMs', within: 'limitMs', wait: 'limitMs', clients: 'client', command: 'on', cmd: 'on', count: 'times' },
   ...{ exactly: 'exact', at_most: 'atmost', atmost: 'atmost', max: 'atmost' },
 };
 
@@ -63,7 +63,7 @@ function checkOptions(shown, given, known) {
   }
   const unknown = Object.keys(given).find((name) => !known.includes(name));
   if (unknown === undefined) return;
-  throw new TypeError(`${shown} has no option '${unknown}'${perhaps(unknown, known) || '.'} It has ${known.join(', ')}`);
+  throw new TypeError(`${shown} has no option '${unknown}'${perhaps(unknown, known) || '.'} It has ${known.join(', ') || 'none'}`);
 }
 
 function quoted(value) {
@@ -75,7 +75,9 @@ function quoted(value) {
 function perhaps(word, known) {
   const meant = MEANT[word.toLowerCase()];
   const near = known
-    .map((name) => ({ name, distance: edits(word.toLowerCase(), name.toLowerCase()) }))
+    // A duration has its unit behind its name.
+    .flatMap((name) => [name, name.replace(/Ms$/, '')].map((as) => ({ name, as: as.toLowerCase() })))
+    .map(({ name, as }) => ({ name, distance: edits(word.toLowerCase(), as) }))
     .filter(({ distance }) => distance <= NEAR && distance < word.length)
     .sort((one, other) => one.distance - other.distance);
   const nearest = known.includes(meant) ? meant : near[0]?.name;

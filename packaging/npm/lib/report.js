@@ -1,7 +1,7 @@
 'use strict';
 // What the server knows, as text for a test that has failed.
 
-const { verdictLines, verify } = require('./history.js');
+const { Verdict } = require('./methods.js');
 const { fields } = require('./resp.js');
 
 /** How the names of commands begin by which tests and fixtures steer the server. */
@@ -57,7 +57,7 @@ async function faultLines(command) {
 }
 
 async function foundLines(command) {
-  const verdict = await verify(command, { level: 'suspect' });
+  const verdict = Verdict(await command('LOCK.VERIFY', 'LEVEL', 'SUSPECT'));
   // The history may be off.
   const { entries } = await lastEntries(command).catch(() => ({ entries: [] }));
   return [...verdictLines(verdict), ...watchdogLines(entries)];
@@ -159,4 +159,11 @@ function linesOfRun(run) {
   return [clients === 1 ? `${client}: ${text} (${run.length} times)` : `${text} (${run.length} times, ${clients} clients)`];
 }
 
-module.exports = { report };
+/** A verdict as a report shows it: the findings, or that there are none. */
+function verdictLines({ findings, verdict, reason, leftOut }) {
+  const told = ({ level, invariant, key, text }) => `${level} ${invariant}${key ? ` of ${key}` : ''}: ${text}`;
+  const lines = findings.length > 0 ? findings.map(told) : [reason ? `${verdict}: ${reason}` : verdict];
+  return leftOut > 0 ? [...lines, `and ${leftOut} more`] : lines;
+}
+
+module.exports = { report, verdictLines };

@@ -8,16 +8,15 @@ const os = require('node:os');
 const path = require('node:path');
 const { Access } = require('./access.js');
 const { Arguments, LOOPBACK, hostOf, withPort } = require('./arguments.js');
-const { Await } = require('./await.js');
 const { findBinary } = require('./binary.js');
 const { optionsAt, perhaps, publish, published, quoted } = require('./caller.js');
-const { Clock } = require('./clock.js');
-const { Faults } = require('./faults.js');
-const { History, verdictLines, verify } = require('./history.js');
+const { STEERING, install } = require('./group.js');
 const { Log } = require('./log.js');
-const { report } = require('./report.js');
+const methods = require('./methods.js');
+const { report, verdictLines } = require('./report.js');
 const { ReplyError, refuseUnanswered } = require('./resp.js');
 const { IdleConnections, Route, Servers } = require('./servers.js');
+const { ms } = require('./words.js');
 
 /** How long, in milliseconds, a server may take to end before it is killed. */
 const GRACE = 5000;
@@ -29,6 +28,12 @@ class AwaitError extends Error {
 
 /** How many connections are ready for waits when no new ones are let in. */
 const PREPARED = 4;
+
+/** The groups of methods, by their names on a server. */
+const GROUPS = {
+  ...{ clock: methods.Clock, await: methods.Await, faults: methods.Faults, history: methods.History },
+  ...{ locks: methods.Locks, semaphores: methods.Semaphores, latches: methods.Latches, rates: methods.Rates },
+};
 
 /** What a test runner's worker does before each test. */
 const FRESH = Symbol('lockwheel.fresh');
@@ -80,18 +85,22 @@ class Server {
     this.#commands = new Route(all);
     this.#steering = new Route(all, { isSteering: true });
     this.#idle = new IdleConnections(all);
-    this.clock = new Clock(this.#steer);
-    this.await = new Await((...args) => this.#until(args));
-    this.faults = new Faults(this.#steer, this.#commands, () => this.#prepare());
-    this.history = new History(this.#steer);
+    this[STEERING] = {
+      // A server that runs a script without end hears of its own end by another.
+      ask: (args, avoid) => this.#told(this.#steering.send(args, avoid)),
+      own: (args) => this.#told(this.#commands.send(args)),
+      until: (args) => this.#until(args),
+      prepare: () => this.#prepare(),
+      setExempt: (isExempt) => this.#commands.setExempt(isExempt),
+    };
+    for (const [name, Group] of Object.entries(GROUPS)) this[name] = new Group(this[STEERING]);
     this.#process = process;
     this.#isStopped = false;
     this.#ended = ended;
     this.#log = log;
   }
 
-  // A server that runs a script without end hears of its own end by another.
-  #steer = (...args) => this.#told(this.#steering.send(args, args[0] === 'FAULT.DOWN' ? args[1] : undefined));
+  #steer = (...args) => this.#told(this.#steering.send(args));
 
   command(...args) {
     refuseUnanswered(args);
@@ -128,10 +137,6 @@ class Server {
     if (isReset) return;
     await this.stop();
     this.#use(await launch(this.#options));
-  }
-
-  verify(options) {
-    return verify(this.#steer, options);
   }
 
   async check({ level = this.#options.verify } = {}) {
@@ -183,9 +188,9 @@ class Server {
   }
 }
 
+install(Server, (name) => name, methods.serverMethods);
 publish(Server, (name) => name, {
   reset: optionsAt(0, 'keepClients'),
-  verify: optionsAt(0, 'key', 'level'),
   check: optionsAt(0, 'level'),
 });
 
@@ -209,7 +214,10 @@ async function start(options = {}) {
     const others = "topology: 'sentinel 3' has some";
     throw new RangeError(`args have --sentinel: a sentinel does not say that it is ready; ${others}`);
   }
-  const wanted = { time, seed, args: args.map(String), binary, verify: level, topology: topology ?? '' };
+  const parameters = Object.entries(methods.PARAMETERS).flatMap(([name, parameter]) => {
+    return options[name] === undefined ? [] : [`--${parameter}`, shown(name, options[name])];
+  });
+  const wanted = { time, seed, args: args.map(String), binary, verify: level, topology: topology ?? '', parameters };
   return new Server(wanted, await launch(wanted));
 }
 
@@ -227,8 +235,14 @@ function refuseTypes({ args, binary, topology }) {
   }
 }
 
+/** The value of a parameter, as the command line has it. */
+function shown(name, value) {
+  if (name.endsWith('Ms')) return String(ms(value));
+  return typeof value === 'boolean' ? (value ? 'yes' : 'no') : String(value);
+}
+
 /** Starts a server and resolves when it accepts connections. */
-const startServer = published(start, 'startServer', optionsAt(0, 'time', 'seed', 'args', 'binary', 'verify', 'topology'));
+const startServer = published(start, 'startServer', optionsAt(0, ...methods.OPTIONS));
 
 /** Starts the process of a server. */
 async function launch(options) {
@@ -244,9 +258,10 @@ async function launch(options) {
   }
 }
 
-async function launchWith({ time, seed, binary, topology }, parameters, isOverTls, more = []) {
+async function launchWith(wanted, parameters, isOverTls, more = []) {
+  const { time, seed, binary, topology } = wanted;
   const program = findBinary(binary);
-  const words = programArguments(topology, time, seed, parameters, more);
+  const words = programArguments(topology, time, seed, parameters, [...wanted.parameters, ...more]);
   const child = spawn(program, words, { stdio: ['ignore', 'pipe', 'pipe'] });
   const log = new Log();
   log.read(child.stdout);

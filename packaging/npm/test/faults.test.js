@@ -7,13 +7,13 @@ const { connect, withServer } = require('./client.js');
 
 const ACTIONS = [
   Action.dropRequest(),
-  Action.dropRequest({ closeAfter: 1 }),
+  Action.dropRequest({ closeAfterMs: 1 }),
   Action.dropReply(),
-  Action.dropReply({ closeAfter: 500 }),
+  Action.dropReply({ closeAfterMs: 500 }),
   Action.delay(1),
-  Action.delay(2, { jitter: 1 }),
+  Action.delay(2, { jitterMs: 1 }),
   Action.delayReply(1),
-  Action.delayReply(2, { jitter: 1 }),
+  Action.delayReply(2, { jitterMs: 1 }),
   Action.hold(),
   Action.holdReply(),
   Action.error('ERR as asked'),
@@ -27,7 +27,7 @@ const ACTIONS = [
   Action.reset(),
   Action.resetAfter(),
   Action.slice(3),
-  Action.slice(3, { every: 1 }),
+  Action.slice(3, { everyMs: 1 }),
   Action.bandwidth(64),
   Action.truncate(3),
   Action.duplicate(),
@@ -74,7 +74,7 @@ withServer('a rule has every matcher', {}, async ({ faults }) => {
   await assert.rejects(faults.add('no', Action.hold(), { onn: 'SET' }), /faults.add has no option 'onn'; did you mean 'on'\?/);
   await assert.rejects(faults.add('no', Action.hold(), { on: 'NOSUCH' }), /NOSUCH/);
   assert.throws(() => Action.delay('1'), /a duration is a whole number of milliseconds, not '1'/);
-  assert.throws(() => Action.slice(1, { evry: 1 }), /Action.slice has no option 'evry'; did you mean 'every'\?/);
+  assert.throws(() => Action.slice(1, { evry: 1 }), /Action.slice has no option 'evry'; did you mean 'everyMs'\?/);
   await assert.rejects(faults.add('no', 'hold', { on: 'GET' }), /one of those that Action makes, not 'hold'/);
 });
 
@@ -137,7 +137,7 @@ withServer('a restart forgets and lets nobody in', {}, async (server) => {
   await server.command('SET', 'k', 'v');
   const client = connect(server);
   assert.equal(await client.ask('PING'), '+PONG\r\n');
-  await server.faults.restart({ down: 5000 });
+  await server.faults.restart({ downMs: 5000 });
   assert.equal(await client.ask('PING'), null);
   await server.clock.advance(5000);
   assert.equal(await server.command('GET', 'k'), null);

@@ -72,12 +72,12 @@ test('other locks have none', async (t) => {
   assert.deepEqual(await notes(turned), []);
   // Nobody has turned this clock.
   await real.command('EVAL', LOCK, 1, 'short', 1, OWNER);
-  await real.await.event('lost', { limit: 30_000 });
+  await real.await.event('lost', { limitMs: 30_000 });
   assert.deepEqual(await notes(real), []);
 });
 
 withServer('an error has one report', {}, async (server) => {
-  const error = await server.await.blocked(1, { limit: 1 }).catch((failure) => failure);
+  const error = await server.await.blocked(1, { limitMs: 1 }).catch((failure) => failure);
   assert.ok(hasReport(error));
   assert.ok(!hasReport(new Error('lockwheel on fire')));
   show(error, undefined);

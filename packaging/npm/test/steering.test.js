@@ -27,18 +27,18 @@ withServer('the clock is frozen, stepped, set, and runs on', { time: 'real' }, a
   assert.deepEqual(await clock.step(-3_600_000), new Date(wall.getTime() - 3_600_000));
   assert.deepEqual(await clock.set(START), START);
   assert.deepEqual(await clock.set(START.getTime() + 1), new Date(START.getTime() + 1));
-  const { mode, next, offset } = await clock.info();
-  assert.deepEqual({ mode, next }, { mode: 'manual', next: null });
-  assert.notEqual(offset, 0);
+  const { mode, nextMs, offsetMs } = await clock.info();
+  assert.deepEqual({ mode, nextMs }, { mode: 'manual', nextMs: null });
+  assert.notEqual(offsetMs, 0);
   await clock.resume();
   await clock.reset();
   const info = await clock.info();
-  assert.deepEqual([info.mode, info.offset], ['real', 0]);
+  assert.deepEqual([info.mode, info.offsetMs], ['real', 0]);
 });
 
 withServer('the clock goes from deadline to deadline', {}, async (server) => {
   for (const lease of [100, 200, 300]) await server.command('SET', `k${lease}`, 'v', 'PX', lease);
-  assert.equal((await server.clock.info()).next, 100);
+  assert.equal((await server.clock.info()).nextMs, 100);
   assert.deepEqual((await server.clock.next()).wall, new Date(START.getTime() + 100));
   assert.equal((await server.clock.next(2)).fired, 2);
   assert.equal(await server.clock.next(), null);
@@ -46,7 +46,7 @@ withServer('the clock goes from deadline to deadline', {}, async (server) => {
 
 withServer('a turn settles', {}, async (server) => {
   await server.command('SET', 'k', 'v', 'PX', 10);
-  const turned = await server.clock.advance(1000, { settle: 1, limit: 1000, nowake: true });
+  const turned = await server.clock.advance(1000, { settleMs: 1, limitMs: 1000, nowake: true });
   assert.deepEqual([turned.fired, turned.settled], [1, true]);
 });
 
@@ -80,7 +80,7 @@ withServer('who waits in vain is told what the server knows', { seed: 42 }, asyn
   const client = waiting(server, 'BLPOP list 0');
   await server.await.blocked(1);
   await server.command('SET', 'order:42', 'paid');
-  await assert.rejects(server.await.key('never', 'EXISTS', { limit: 1 }), (error) => {
+  await assert.rejects(server.await.key('never', 'EXISTS', { limitMs: 1 }), (error) => {
     assert.ok(error instanceof AwaitError);
     assert.match(error.message, /^AWAIT.KEY never EXISTS LIMIT 1: not within the limit\n/);
     assert.match(error.message, /seed 42\nclock:\n {4}mode=manual wall=1893456000000 \(2030-01-01T00:00:00.000Z\)/);

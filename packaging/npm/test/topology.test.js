@@ -61,7 +61,7 @@ test('servers fail by method', async (t) => {
   assert.equal(await clients[1].ask('SET k x'), '+OK\r\n');
   await server.faults.down(2);
   assert.equal(await server.faults.up(2), true);
-  await server.faults.down(2, 5000);
+  await server.faults.down(2, { backAfterMs: 5000 });
   await server.clock.advance(5000);
   assert.equal(await server.faults.up(2), false);
 });
@@ -72,7 +72,7 @@ test('a server that is killed can keep its data', async (t) => {
   await server.faults.down(0, { keep: true });
   assert.equal(await server.faults.up(0), true);
   assert.equal(await server.command('GET', 'k'), 'v');
-  await server.faults.down(0, { backAfter: 5000, keep: true });
+  await server.faults.down(0, { backAfterMs: 5000, keep: true });
   await server.clock.advance(5000);
   assert.equal(await server.command('GET', 'k'), 'v');
   await server.faults.down(0);
@@ -104,10 +104,10 @@ test('control goes to a server that lives', async (t) => {
   assert.equal(await port(server), first.port);
   await server.faults.down(0);
   assert.equal(await port(server), second.port);
-  await server.await.key('k', 'EXISTS', { limit: 30_000 });
+  await server.await.key('k', 'EXISTS', { limitMs: 30_000 });
   assert.equal((await server.command('ROLE'))[0], 'slave');
   // The replica takes over meanwhile.
-  assert.equal((await server.clock.advance(60_000, { settle: 1 })).settled, true);
+  assert.equal((await server.clock.advance(60_000, { settleMs: 1 })).settled, true);
   assert.equal((await server.command('ROLE'))[0], 'master');
   assert.equal(await server.command('SET', 'k', 'w'), 'OK');
   assert.equal((await server.verify()).verdict, 'ok');
@@ -130,7 +130,7 @@ test('control goes to a server that lives', async (t) => {
 
 test('a wait goes on at another server when its own is killed', async (t) => {
   const { server, clients } = await started(t, { topology: 'replicas 1' });
-  const waited = server.await.key('k', 'EXISTS', { limit: 60_000 });
+  const waited = server.await.key('k', 'EXISTS', { limitMs: 60_000 });
   while (!(await clients[0].ask('CLIENT LIST')).includes('cmd=await.key'));
   await server.faults.down(0);
   await clients[1].ask('REPLICAOF NO ONE');

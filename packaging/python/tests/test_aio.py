@@ -24,7 +24,7 @@ def test_all_of_it_can_be_awaited():
             assert (await server.clock.next()).fired == 1
             await server.await_.key("lock", "GONE")
             with pytest.raises(AwaitTimeoutError, match="AWAIT.KEY lock EXISTS"):
-                await server.await_.key("lock", "EXISTS", limit=0.02)
+                await server.await_.key("lock", "EXISTS", limit_seconds=0.02)
             with pytest.raises(ServerError):
                 await server.command("NO")
             assert "SET lock me PX 8000" in await server.report()
@@ -54,7 +54,7 @@ def test_a_server_is_awaited():
 def test_tasks_ask_side_by_side():
     async def main():
         async with aio.Server() as server:
-            wait = asyncio.ensure_future(server.await_.key("k", "EXISTS", limit=60))
+            wait = asyncio.ensure_future(server.await_.key("k", "EXISTS", limit_seconds=60))
             await server.command("SET", "k", "v")
             await wait
             replies = await asyncio.gather(*(server.command("ECHO", n) for n in range(50)))
@@ -98,7 +98,7 @@ def test_clients_of_the_same_loop_react_at_the_instant_that_they_are_told_at():
 
             task = asyncio.ensure_future(waits())
             await server.await_.blocked(1)
-            turn = await server.clock.advance(10, settle=0.2, limit=60)
+            turn = await server.clock.advance(10, settle_seconds=0.2, limit_seconds=60)
             await task
             assert turn.settled is True and turn.fired == 2, "what the client began at its instant has ended too"
             await client.aclose()

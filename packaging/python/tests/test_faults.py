@@ -13,13 +13,13 @@ from lockwheel import Action, Clients, ServerError, aio
 
 ACTIONS = [
     Action.drop_request(),
-    Action.drop_request(close_after=1),
+    Action.drop_request(close_after_seconds=1),
     Action.drop_reply(),
-    Action.drop_reply(close_after=0.5),
+    Action.drop_reply(close_after_seconds=0.5),
     Action.delay(1),
-    Action.delay(1, jitter=0.5),
+    Action.delay(1, jitter_seconds=0.5),
     Action.delay_reply(0.001),
-    Action.delay_reply(0.002, jitter=0.001),
+    Action.delay_reply(0.002, jitter_seconds=0.001),
     Action.hold(),
     Action.hold_reply(),
     Action.error("ERR as asked"),
@@ -33,7 +33,7 @@ ACTIONS = [
     Action.reset(),
     Action.reset_after(),
     Action.slice(3),
-    Action.slice(3, every=0.001),
+    Action.slice(3, every_seconds=0.001),
     Action.bandwidth(64),
     Action.truncate(3),
     Action.duplicate(),
@@ -172,7 +172,7 @@ def test_a_failover_loses_what_no_replica_has(own):
 def test_a_restart_forgets_and_lets_nobody_in(own):
     client = client_of(own)
     client.set("k", "v")
-    own.faults.restart(down=5)
+    own.faults.restart(down_seconds=5)
     with pytest.raises((redis.ConnectionError, redis.TimeoutError)):
         client.get("k")
     own.clock.advance(5)
@@ -184,7 +184,7 @@ def test_a_restart_forgets_and_lets_nobody_in(own):
 def test_a_restart_can_keep_the_data(own):
     client = client_of(own)
     client.set("k", "v")
-    own.faults.restart(down=5, keep=True)
+    own.faults.restart(down_seconds=5, keep=True)
     with pytest.raises((redis.ConnectionError, redis.TimeoutError)):
         client.get("k")
     own.clock.advance(5)
@@ -206,7 +206,7 @@ def test_a_fault_that_a_test_leaves_is_told_of_and_ends_with_it(fault, is_exempt
         if fault == "partition":
             server.faults.partition(Clients.all())
         else:
-            server.faults.restart(down=3600)
+            server.faults.restart(down_seconds=3600)
         server.check()
         told = server.report()
         assert "acquired lock" in told and f"FAULT.{fault.upper()}" in told and "Error" not in told

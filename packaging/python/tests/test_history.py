@@ -61,7 +61,7 @@ def test_an_event_is_awaited(own):
     assert own.history.entries(since=seq - 1, count=1).entries[0].event == "lost"
     assert own.await_.event("acquired", count=2) > seq
     with pytest.raises(AwaitTimeoutError, match="AWAIT.EVENT lost SINCE"):
-        own.await_.event("lost", since=seq, limit=0.01)
+        own.await_.event("lost", since=seq, limit_seconds=0.01)
 
 
 def test_counts_of_other_kinds_are_awaited(own):

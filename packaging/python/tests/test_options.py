@@ -12,13 +12,13 @@ import lockwheel
     [
         (lambda it: lockwheel.Server(tim="manual"), "Server has no option 'tim'; did you mean 'time'? It has time, "),
         (lambda it: lockwheel.aio.Server(sed=1), "Server has no option 'sed'; did you mean 'seed'? It has time, "),
-        (lambda it: it.await_.blocked(1, timeout=30), "blocked has no option 'timeout'; did you mean 'limit'? It has "),
-        (lambda it: it.await_.blocked(1, foo=30), "blocked has no option 'foo'. It has key, exact, atmost, limit"),
+        (lambda it: it.await_.blocked(1, timeout=30), "blocked has no option 'timeout'; did you mean 'limit_seconds'? It "),
+        (lambda it: it.await_.blocked(1, foo=30), "blocked has no option 'foo'. It has exact, atmost, key, limit_seconds"),
         (lambda it: it.await_.event("lost", kye="k"), "event has no option 'kye'; did you mean 'key'?"),
-        (lambda it: it.clock.advance(1, setle=1), "advance has no option 'setle'; did you mean 'settle'?"),
+        (lambda it: it.clock.advance(1, setle=1), "advance has no option 'setle'; did you mean 'settle_seconds'?"),
         (lambda it: it.clock.next(cout=1), "next has no option 'cout'; did you mean 'count'?"),
         (lambda it: it.faults.add("x", lockwheel.Action.hold(), command="GET"), "did you mean 'on'?"),
-        (lambda it: it.faults.restart(dwon=1), "did you mean 'down'?"),
+        (lambda it: it.faults.restart(dwon=1), "did you mean 'down_seconds'?"),
         (lambda it: it.history.entries(cont=1), "did you mean 'count'?"),
         (lambda it: it.verify(leve="lint"), "verify has no option 'leve'; did you mean 'level'? It has key, level"),
         (lambda it: it.reset(keepclients=True), "did you mean 'keep_clients'?"),
@@ -71,8 +71,8 @@ def test_a_server_that_has_ended_says_so():
 
 
 def test_known_options_still_do_what_they_say(own):
-    assert own.clock.advance(by=1, nowake=True).fired == 0
-    own.await_.blocked(count=0, exact=True, limit=30)
+    assert own.clock.advance(seconds=1, nowake=True).fired == 0
+    own.await_.blocked(count=0, exact=True, limit_seconds=30)
     assert asyncio.run(lockwheel.aio.Server.of(own).clock.advance(1, nowake=True)).fired == 0
 
 
@@ -86,7 +86,7 @@ FAILING = """
         lockwheel.command("NOPE")  # here
 
     def test_await(lockwheel):
-        lockwheel.await_.key("k", "EXISTS", limit=0.001)  # here
+        lockwheel.await_.key("k", "EXISTS", limit_seconds=0.001)  # here
 
     def test_value(lockwheel):
         lockwheel.clock.advance(0.00001)  # here
@@ -106,7 +106,7 @@ FAILING = """
 
     def test_asyncio(lockwheel_aio):
         async def test():
-            await lockwheel_aio.await_.key("k", "EXISTS", limit=0.001)  # here
+            await lockwheel_aio.await_.key("k", "EXISTS", limit_seconds=0.001)  # here
         asyncio.run(test())
 """
 

@@ -143,7 +143,7 @@ def test_an_error_that_has_the_report_has_it_once(pytester):
         import pytest
 
         def test_waits_in_vain(lockwheel):
-            lockwheel.await_.key("k", "EXISTS", limit=0.001)
+            lockwheel.await_.key("k", "EXISTS", limit_seconds=0.001)
 
         @pytest.mark.lockwheel(verify="violation")
         def test_overlaps(lockwheel):

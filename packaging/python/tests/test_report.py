@@ -79,5 +79,5 @@ def test_other_locks_have_none():
         assert not any(line.startswith("note:") for line in part(own.report(), "findings"))
     with Server() as real:  # nobody has turned this clock
         real.command("EVAL", LOCK, 1, "short", 1, REDISSON)
-        real.await_.event("lost", limit=30)
+        real.await_.event("lost", limit_seconds=30)
         assert not any(line.startswith("note:") for line in part(real.report(), "findings"))

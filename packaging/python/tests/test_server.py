@@ -177,7 +177,7 @@ def test_clients_react_at_the_instant_that_they_are_told_at(own):
     own.command("SET", "lease", "x", "PX", 1000)
     own.command("SET", "other", "x", "PX", 5000)
     begin = own.clock.info().wall
-    turn = own.clock.advance(10, settle=0.2, limit=60)
+    turn = own.clock.advance(10, settle_seconds=0.2, limit_seconds=60)
     reacts.join()
     assert turn.settled is True and turn.fired == 2
     taken = int(own.command("GET", "taken"))
@@ -200,7 +200,7 @@ def test_waits_are_for_states(own):
 def test_a_wait_that_is_in_vain_says_what_the_server_knows(own):
     own.command("SET", "who", "me")
     with pytest.raises(AwaitTimeoutError, match="AWAIT.KEY lock EXISTS LIMIT 20: not within the limit") as error:
-        own.await_.key("lock", "EXISTS", limit=0.02)
+        own.await_.key("lock", "EXISTS", limit_seconds=0.02)
     assert isinstance(error.value, TimeoutError) and "SET who me" in str(error.value)
 
 

@@ -58,7 +58,7 @@ def test_servers_fail_by_method():
             two.get("k")
         assert server.faults.up(2)
         assert not server.faults.up(2)
-        server.faults.down(2, 5)
+        server.faults.down(2, back_after_seconds=5)
         server.clock.advance(5)
         assert two.ping()
 
@@ -69,7 +69,7 @@ def test_a_server_that_is_killed_can_keep_its_data():
         server.faults.down(0, keep=True)
         assert server.faults.up(0)
         assert server.command("GET", "k") == "v"
-        server.faults.down(0, 5, keep=True)
+        server.faults.down(0, back_after_seconds=5, keep=True)
         server.clock.advance(5)
         assert server.command("GET", "k") == "v"
         server.faults.down(0)
@@ -113,9 +113,9 @@ def test_control_goes_to_a_server_that_lives():
         assert port(server) == ports[0]
         server.faults.down(0)
         assert port(server) == ports[1]
-        server.await_.key("k", "EXISTS", limit=30)
+        server.await_.key("k", "EXISTS", limit_seconds=30)
         assert server.command("ROLE")[0] == "slave"
-        assert server.clock.advance(60, settle=0.001).settled  # the replica takes over meanwhile
+        assert server.clock.advance(60, settle_seconds=0.001).settled  # the replica takes over meanwhile
         assert server.command("ROLE")[0] == "master"
         server.command("SET", "k", "w")
         assert server.verify().verdict == "ok"
@@ -137,7 +137,7 @@ def test_control_goes_to_a_server_that_lives():
 def test_a_wait_goes_on_at_another_server_when_its_own_is_killed():
     with Server(topology="replicas 1") as server:
         waited = []
-        waits = threading.Thread(target=lambda: waited.append(server.await_.key("k", "EXISTS", limit=60)))
+        waits = threading.Thread(target=lambda: waited.append(server.await_.key("k", "EXISTS", limit_seconds=60)))
         waits.start()
         first, second = (redis.Redis.from_url(one.url) for one in server.servers)
         while all(client["cmd"] != "await.key" for client in first.client_list()):

@@ -13,7 +13,6 @@ use std::process::Command;
 /// The names that a part of a class may use, and their packages.
 const IMPORTS: &[(&str, &str)] = &[
     ("Duration.", "java.time.Duration"),
-    ("Filters(", "io.lockwheel.Filters"),
     ("LockwheelServer.", "io.lockwheel.LockwheelServer"),
     ("Redisson.", "org.redisson.Redisson"),
     ("ServerOptions(", "io.lockwheel.ServerOptions"),

@@ -23,7 +23,7 @@ test('overlaps', async () => {
 
 test('waits in vain', async () => {
   await server.command('SET', 'k', 'v');
-  await server.await.key('k', 'GONE', { limit: 10 }); // in vain
+  await server.await.key('k', 'GONE', { limitMs: 10 }); // in vain
 });
 
 test('is refused', async () => {

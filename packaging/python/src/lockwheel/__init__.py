@@ -8,45 +8,39 @@
 """
 
 from . import aio
-from ._asked import Duration
-from ._asked.clock import Info, Turn
-from ._asked.faults import Action, Clients, Rule
-from ._asked.history import Entries, Entry, Finding, Verdict
-from ._await import Await
 from ._binary import NoBinaryError
-from ._clock import Clock
 from ._errors import AwaitTimeoutError, LockwheelError, ServerError, StartError
-from ._faults import Faults
-from ._history import History
+from ._methods import Await, Clock, Faults, History, Latches, Locks, Rates, Semaphores
 from ._resp import Argument, Reply
 from ._running import Member
 from ._server import Server
+from ._server_options import ServerOptions
+from ._types import *
+from ._types import __all__ as _types
 from ._verify import FindingsError
+from ._words import Duration
 
 __all__ = [
-    "Action",
     "Argument",
     "Await",
     "AwaitTimeoutError",
-    "Clients",
     "Clock",
     "Duration",
-    "Entries",
-    "Entry",
     "Faults",
-    "Finding",
     "FindingsError",
     "History",
-    "Info",
+    "Latches",
+    "Locks",
     "LockwheelError",
     "Member",
     "NoBinaryError",
+    "Rates",
     "Reply",
-    "Rule",
+    "Semaphores",
     "Server",
     "ServerError",
+    "ServerOptions",
     "StartError",
-    "Turn",
-    "Verdict",
     "aio",
+    *_types,
 ]

@@ -11,10 +11,10 @@ from itertools import count
 from typing import Awaitable, Callable, Generator, List, NamedTuple, Optional, Sequence, Set, TypeVar, Union
 
 from ._access import Access
-from ._asked import Request
 from ._channel import CHUNK, Channel, Talk, came
 from ._errors import ServerError, is_hanging
 from ._resp import Argument, Reply
+from ._words import Request
 
 __tracebackhide__ = True
 

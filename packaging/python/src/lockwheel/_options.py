@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 from typing import Any, Callable, Iterable, List, Type, TypeVar
+
+from ._server_options import ServerOptions
 
 __tracebackhide__ = True
 
 C = TypeVar("C")
 
 MEANT = {
-    **dict.fromkeys(("timeout", "within", "wait"), ("limit",)),
+    **dict.fromkeys(("timeout", "within", "wait"), ("limit_seconds",)),
     **dict.fromkeys(("command", "cmd"), ("on",)),
     **dict.fromkeys(("at_most", "max"), ("atmost",)),
     "clients": ("client",),
@@ -40,6 +43,10 @@ def checked(shown: str, method: Callable[..., Any]) -> Callable[..., Any]:
     parameters = list(inspect.signature(method).parameters.values())[1:]
     names = {each.name for each in parameters}
     options = [each.name for each in parameters if each.default is not each.empty]
+    if any(each.kind is each.VAR_KEYWORD for each in parameters):
+        # The options of a server are those of a type.
+        options = list(ServerOptions.__annotations__)
+        names.update(options)
     if not options:
         return method
 
@@ -67,7 +74,9 @@ def perhaps(word: str, known: Iterable[str]) -> str:
     """Asks whether the nearest of the known words was meant; empty if no word is near."""
     names = list(known)
     meant: List[str] = [name for name in MEANT.get(word.lower(), ()) if name in names]
-    near = [(edits(word.lower(), name.lower()), name) for name in names]
+    # A duration has its unit behind its name.
+    near = [(edits(word.lower(), re.sub("_seconds$", "", name.lower())), name) for name in names]
+    near += [(edits(word.lower(), name.lower()), name) for name in names]
     near = [(distance, name) for distance, name in near if distance <= NEAR and distance < len(word)]
     nearest = meant[:1] or [name for _, name in sorted(near, key=lambda each: each[0])][:1]
     return f"; did you mean '{nearest[0]}'?" if nearest else ""

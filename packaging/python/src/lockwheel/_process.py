@@ -11,13 +11,15 @@ from collections import deque
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import IO, Deque, Iterable, List, Optional, Sequence, Tuple, Union
+from typing import IO, Any, Deque, Iterable, List, Optional, Tuple, Union
 
 from ._access import Access
 from ._arguments import LOOPBACK, Arguments, host_of
 from ._binary import find
 from ._errors import StartError
+from ._server_options import PARAMETERS, ServerOptions
 from ._verify import OFF, checked
+from ._words import ms
 
 __tracebackhide__ = True
 
@@ -57,6 +59,9 @@ class Options:
     topology: str = ""
     """What several servers are to one another; empty: there is one."""
 
+    parameters: Tuple[str, ...] = ()
+    """The parameters of the program for further options."""
+
     @property
     def arguments(self) -> Arguments:
         """`args`, as the server reads them."""
@@ -87,19 +92,13 @@ class Options:
         # A configuration file stands first.
         begins += self.arguments.leading
         kept = ["--exit-with-parent", "--lock-history", "yes"]
-        return [find(self.binary), *begins, *fixed, *kept, *report, *self.arguments.parameters]
+        return [find(self.binary), *begins, *fixed, *kept, *report, *self.parameters, *self.arguments.parameters]
 
 
-def options(
-    time: Union[str, datetime],
-    seed: int,
-    args: Sequence[str],
-    binary: Optional[str],
-    verify: str,
-    topology: Optional[str] = None,
-) -> Options:
+def options(given: ServerOptions) -> Options:
     """Options as they are given: `args` may be a list. TypeError for a string, which would be its letters, and for other
     types; ValueError for a topology without a word, or with a parameter that belongs into `args`, and for a sentinel."""
+    args, binary, topology = given.get("args", ()), given.get("binary"), given.get("topology")
     if isinstance(args, (str, bytes)) or not isinstance(args, Iterable):
         raise TypeError(f"args is a list of words, not {args!r}")
     words = tuple(args)
@@ -116,7 +115,20 @@ def options(
         raise ValueError(f"topology has --{own}, which would have no effect there: it belongs into args")
     if "--sentinel" in words:
         raise ValueError("args have --sentinel: a sentinel does not say that it is ready; topology='sentinel 3' has some")
-    return Options(time, seed, words, binary, checked(verify), topology or "")
+    level = checked(given.get("verify", OFF))
+    time, seed = given.get("time", "real"), given.get("seed", 0)
+    return Options(time, seed, words, binary, level, topology or "", tuple(parameters(given)))
+
+
+def parameters(given: ServerOptions) -> List[str]:
+    """The parameters of the program for the options that the package passes on."""
+    found = []
+    for name, parameter in PARAMETERS.items():
+        value: Any = given.get(name)
+        if value is not None:
+            shown = ms(value) if name.endswith("_seconds") else "yes" if value is True else "no" if value is False else value
+            found += [f"--{parameter}", str(shown)]
+    return found
 
 
 def clock(time: Union[str, datetime]) -> str:

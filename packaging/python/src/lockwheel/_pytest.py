@@ -8,26 +8,24 @@ from __future__ import annotations
 
 import ast
 import os
-from typing import Generator, Iterator, Optional, Set
+from typing import Generator, Iterator, Optional, Set, cast
 
 import pytest
 
 from . import aio
 from ._errors import AwaitTimeoutError, ServerError
 from ._options import no_option
-from ._process import Options, options
+from ._process import options
+from ._server_options import ServerOptions
 from ._server import Server
 from ._verify import FindingsError
 
 __tracebackhide__ = True
 
-MARKER = (
-    "lockwheel(time='real', seed=0, args=[], verify='off', topology=None): what this test's server is started with, "
-    "instead of the ini file's"
-)
-
-MARKED = ["time", "seed", "args", "verify", "topology"]
+MARKED = [name for name in ServerOptions.__annotations__ if name != "binary"]
 """The options of the marker."""
+
+MARKER = f"lockwheel({', '.join(MARKED)}): what this test's server is started with, instead of the ini file's"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -46,8 +44,8 @@ def pytest_configure(config: pytest.Config) -> None:
 class Worker:
     """The server of one worker: it starts with the first test that asks for it."""
 
-    def __init__(self, options: Options) -> None:
-        self.options = options
+    def __init__(self, given: ServerOptions) -> None:
+        self.given = given
         self._server: Optional[Server] = None
 
     def fresh(self) -> Server:
@@ -58,7 +56,7 @@ class Worker:
                 return self._server
             except (OSError, ServerError):
                 self._server.stop()
-        self._server = started(self.options)
+        self._server = Server(**self.given)
         return self._server
 
     def stop(self) -> None:
@@ -67,26 +65,14 @@ class Worker:
             self._server.stop()
 
 
-def started(options: Options) -> Server:
-    """A server with these options."""
-    return Server(
-        time=options.time,
-        seed=options.seed,
-        args=options.args,
-        binary=options.binary,
-        verify=options.verify,
-        topology=options.topology or None,
-    )
-
-
 @pytest.fixture(scope="session")
 def _lockwheel_worker(pytestconfig: pytest.Config) -> Iterator[Worker]:
     ini = pytestconfig.getini
     seed = ini("lockwheel_seed")
     if not seed.isdecimal():
         raise pytest.UsageError(f"lockwheel_seed is a whole number, not '{seed}'")
-    verify = ini("lockwheel_verify")
-    worker = Worker(options(ini("lockwheel_time"), int(seed), ini("lockwheel_args"), None, verify))
+    verify, args = ini("lockwheel_verify"), ini("lockwheel_args")
+    worker = Worker({"time": ini("lockwheel_time"), "seed": int(seed), "args": args, "verify": verify})
     yield worker
     worker.stop()
 
@@ -95,11 +81,12 @@ def _lockwheel_worker(pytestconfig: pytest.Config) -> Iterator[Worker]:
 def lockwheel(request: pytest.FixtureRequest, _lockwheel_worker: Worker) -> Iterator[Server]:
     """A Lockwheel server as at its start; this worker's, or one with the options of the test's marker."""
     mark = request.node.get_closest_marker("lockwheel")
-    wanted = _lockwheel_worker.options if mark is None else marked(mark, _lockwheel_worker.options)
-    if wanted == _lockwheel_worker.options:
+    given = _lockwheel_worker.given
+    wanted = given if mark is None else marked(mark, given)
+    if options(wanted) == options(given):
         yield _lockwheel_worker.fresh()
         return
-    own = started(wanted)
+    own = Server(**wanted)
     yield own
     own.stop()
 
@@ -110,16 +97,14 @@ def lockwheel_aio(lockwheel: Server) -> aio.Server:
     return aio.Server.of(lockwheel)
 
 
-def marked(mark: pytest.Mark, beside: Options) -> Options:
+def marked(mark: pytest.Mark, beside: ServerOptions) -> ServerOptions:
     """The options of a marker; what it does not say is as it is beside it."""
     if mark.args:
         raise pytest.UsageError(f"the marker is {MARKER}")
     for word in mark.kwargs:
         if word not in MARKED:
             raise pytest.UsageError(no_option("the marker lockwheel", word, MARKED))
-    said = mark.kwargs
-    time, seed, args = said.get("time", beside.time), said.get("seed", beside.seed), said.get("args", beside.args)
-    return options(time, seed, args, beside.binary, said.get("verify", beside.verify), said.get("topology"))
+    return cast(ServerOptions, {**beside, **mark.kwargs})
 
 
 @pytest.hookimpl(wrapper=True)

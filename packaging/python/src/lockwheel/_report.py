@@ -6,11 +6,12 @@ import re
 from itertools import groupby
 from typing import Callable, Dict, Hashable, Iterable, Iterator, List, Sequence, Tuple
 
-from ._asked import faults, history, items, number
-from ._asked.clock import Info, info
 from ._errors import ServerError
 from ._process import Process
 from ._resp import Reply, pairs
+from ._types import ClockInfo, Rule, Verdict
+from ._verify import verdict_lines
+from ._words import items, number
 
 AskReply = Callable[..., Reply]
 Fields = Dict[Hashable, Reply]
@@ -34,7 +35,7 @@ STEERING = (
 
 def clock_lines(ask: AskReply) -> List[str]:
     """Where the clocks stand."""
-    told: Info = info().read(ask("CLOCK.INFO"))
+    told = ClockInfo.read(ask("CLOCK.INFO"))
     ahead = "no deadline" if told.next is None else f"next deadline in {told.next.total_seconds():g} s"
     wall = told.wall.isoformat(timespec="milliseconds")
     return [f"{told.mode}, {wall}, monotonic {told.monotonic.total_seconds():g} s, {ahead}, {told.timers} timers"]
@@ -86,18 +87,18 @@ def quoted(word: str) -> str:
 
 def fault_lines(ask: AskReply) -> List[str]:
     """The rules that have acted, of FAULT.LIST."""
-    rules = faults.rules().read(ask("FAULT.LIST"))
+    rules = map(Rule.read, items(ask("FAULT.LIST")))
     return [f"{rule.name} ({rule.rule}): hits={rule.hits} held={rule.held}" for rule in rules if rule.hits]
 
 
 def finding_lines(ask: AskReply) -> List[str]:
     """The findings of LOCK.VERIFY, and a note on the watchdog of Redisson."""
-    told = history.verdict(ask("LOCK.VERIFY", "LEVEL", "SUSPECT"))
+    told = Verdict.read(ask("LOCK.VERIFY", "LEVEL", "SUSPECT"))
     try:
         _, entries = last_entries(ask)
     except ServerError:  # The history is off.
         entries = []
-    return history.verdict_lines(told) + watchdog_lines(entries)
+    return verdict_lines(told) + watchdog_lines(entries)
 
 
 def watchdog_lines(entries: Iterable[Fields]) -> List[str]:

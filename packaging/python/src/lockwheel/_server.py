@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from types import TracebackType
-from typing import Optional, Sequence, Type, Union
+from typing import TYPE_CHECKING, Optional, Type
 
 from . import _report, _verify
-from ._asked import Request, T, history
-from ._asked.history import Verdict
-from ._await import Await
-from ._clock import Clock
 from ._connections import Connections
-from ._faults import Faults
-from ._history import History
+from ._methods import ServerMethods
 from ._options import refuses_unknown_options
 from ._process import Process, options
 from ._resp import Argument, Reply, refuse_unanswered
 from ._running import Running
+from ._server_options import ServerOptions
+from ._words import Request, T
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __tracebackhide__ = True
 
@@ -26,30 +25,19 @@ REPORT_TIMEOUT = 5.0
 
 
 @refuses_unknown_options
-class Server(Running):
+class Server(Running, ServerMethods):
     """A server of its own on a free port. It has started when the constructor returns, and ends with `stop`, with the
     `with` block, or with this process.
 
-    `time` is `real`, `manual` or an instant, at which the clock then stands; `seed` decides all that is random in the
-    server; `args` are more parameters, as on the server's command line; `binary` is another program than the
-    package's. With `verify` the end of a `with` block fails by what LOCK.VERIFY finds: from `violation` on, or from
-    `suspect` on. A `topology`, such as `replicas 2`, `sentinel 3 --replicas 2` or `cluster 3x1`, is several servers in one
-    process and on one clock: `servers` has them, and all else asks the first of them that lives.
+    `ServerOptions` describes the options. With `verify`, the end of a `with` block fails by what LOCK.VERIFY finds. With
+    a `topology`, `servers` has its servers, and all else asks the first of them that lives.
 
     Errors: NoBinaryError, StartError.
     """
 
-    def __init__(
-        self,
-        *,
-        time: Union[str, datetime] = "real",
-        seed: int = 0,
-        args: Sequence[str] = (),
-        binary: Optional[str] = None,
-        verify: str = _verify.OFF,
-        topology: Optional[str] = None,
-    ) -> None:
-        self._child = Process(options(time, seed, args, binary, verify, topology))
+    def __init__(self, **given: Unpack[ServerOptions]) -> None:
+        ServerMethods.__init__(self)
+        self._child = Process(options(given))
         try:
             # What a test asks and what steers the server go by connections of their own: faults may meet the first.
             self._connections = Connections(self._child.accesses)
@@ -57,14 +45,6 @@ class Server(Running):
         except BaseException:
             self._child.stop()
             raise
-        self.clock = Clock(self._ask)
-        """Turns the server's clock."""
-        self.await_ = Await(self._ask, self.report)
-        """Waits for states instead of sleeping."""
-        self.faults = Faults(self._ask, self._connections.set_exempt, self._prepare)
-        """Makes faults."""
-        self.history = History(self._ask)
-        """Tells what happened to locks."""
 
     @property
     def _process(self) -> Process:
@@ -95,16 +75,11 @@ class Server(Running):
         # On one that is there: no new one may be let in.
         self._steering.ask(("CONTROL.RESET", *(["KEEPCLIENTS"] if keep_clients else [])))
 
-    def verify(self, *, key: Optional[str] = None, level: Optional[str] = None) -> Verdict:
-        """What the server finds wrong in the history of locks with names like `key`: from `violation`, `suspect` or
-        `lint` on."""
-        return self._ask(history.verify(key, level))
-
     def check(self, *, level: Optional[str] = None) -> None:
         """FindingsError: there are findings from this level on, or from the one that the server was started with
         (`verify`); or there are none, and the history is not whole."""
         level = level or _verify.asked(self.options.verify)
-        if level is not None and not (verdict := self.verify(level=level)).is_clean:
+        if level is not None and not _verify.is_clean(verdict := self.verify(level=level)):
             raise _verify.FindingsError(verdict, self.report())
 
     def stop(self) -> None:
@@ -124,15 +99,18 @@ class Server(Running):
             lambda: 0 in self._steering.hanging,
         )
 
-    def _ask(self, request: Request[T]) -> T:
+    def _send(self, request: Request[T]) -> T:
         try:
-            return self._steering.steer(request)
+            return (self._connections if request.is_own else self._steering).steer(request)
         except OSError as error:
             raise self._process.reason(error) from None
 
     def _prepare(self) -> None:
         self._connections.prepare()
         self._steering.prepare()
+
+    def _set_exempt(self, is_exempt: bool) -> None:
+        self._connections.set_exempt(is_exempt)
 
     def __enter__(self) -> Server:
         return self

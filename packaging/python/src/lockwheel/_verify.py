@@ -1,12 +1,12 @@
-"""What a fixture makes of findings in the history."""
+"""Findings in the history, as errors and lines of a report."""
 
 from __future__ import annotations
 
-from typing import Optional
+from typing import List, Optional
 
-from ._asked.history import Verdict, verdict_lines
 from ._errors import LockwheelError
 from ._options import not_one_of
+from ._types import Verdict
 
 __tracebackhide__ = True
 
@@ -34,3 +34,15 @@ def checked(level: str) -> str:
 def asked(level: str) -> Optional[str]:
     """The level to ask for; None: nothing is asked."""
     return None if level == OFF else level
+
+
+def is_clean(verdict: Verdict) -> bool:
+    """Whether nothing was found, in a history that is whole."""
+    return not verdict.findings and verdict.verdict != "inconclusive"
+
+
+def verdict_lines(told: Verdict) -> List[str]:
+    """A verdict as a report shows it: the findings, or that there are none."""
+    verdict = f"{told.verdict}: {told.reason}" if told.reason else told.verdict
+    found = [f"{it.level} {it.invariant}{f' of {it.key}' if it.key else ''}: {it.text}" for it in told.findings]
+    return (found or [verdict]) + ([f"and {told.left_out} more"] if told.left_out else [])

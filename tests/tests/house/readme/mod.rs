@@ -4,3 +4,4 @@
 mod commands;
 mod redis_commands;
 mod reference;
+mod schema;

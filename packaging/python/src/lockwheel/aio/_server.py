@@ -3,55 +3,32 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import datetime
 from types import TracebackType
-from typing import Generator, Optional, Sequence, Type, Union
+from typing import TYPE_CHECKING, Generator, Optional, Type
 
-from .._asked import Request, T, history
-from .._asked.history import Verdict
 from .._options import refuses_unknown_options
 from .._process import Process
 from .._resp import Argument, Reply, refuse_unanswered
 from .._running import Running
 from .._server import Server as BlockingServer
-from .._verify import OFF
-from ._await import Await
-from ._clock import Clock
-from ._faults import Faults
-from ._history import History
+from .._server_options import ServerOptions
+from .._words import Request, T
+from ._methods import ServerMethods
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __tracebackhide__ = True
 
 
 @refuses_unknown_options
-class Server(Running):
+class Server(Running, ServerMethods):
     """As `lockwheel.Server`, but it starts when it is awaited, or entered by `async with`."""
 
-    def __init__(
-        self,
-        *,
-        time: Union[str, datetime] = "real",
-        seed: int = 0,
-        args: Sequence[str] = (),
-        binary: Optional[str] = None,
-        verify: str = OFF,
-        topology: Optional[str] = None,
-    ) -> None:
-        def start() -> BlockingServer:
-            return BlockingServer(
-                time=time, seed=seed, args=args, binary=binary, verify=verify, topology=topology
-            )
-
-        self._start = start
+    def __init__(self, **given: Unpack[ServerOptions]) -> None:
+        ServerMethods.__init__(self)
+        self._given = given
         self._started: Optional[BlockingServer] = None
-        self.clock = Clock(self._ask)
-        """Turns the server's clock."""
-        self.await_ = Await(self._ask, self.report)
-        """Waits for states instead of sleeping."""
-        self.faults = Faults(self._ask, self._set_exempt, self._prepare)
-        """Makes faults."""
-        self.history = History(self._ask)
-        """Tells what happened to locks."""
 
     @classmethod
     def of(cls, server: BlockingServer) -> Server:
@@ -89,11 +66,6 @@ class Server(Running):
         """Makes the server as it was at its start. Connections of clients are cut, unless they are to be kept."""
         await asyncio.to_thread(self.blocking.reset, keep_clients=keep_clients)
 
-    async def verify(self, *, key: Optional[str] = None, level: Optional[str] = None) -> Verdict:
-        """What the server finds wrong in the history of locks with names like `key`: from `violation`, `suspect` or
-        `lint` on."""
-        return await self._ask(history.verify(key, level))
-
     async def check(self, *, level: Optional[str] = None) -> None:
         """FindingsError: there are findings from this level on, or from the one that the server was started with
         (`verify`); or there are none, and the history is not whole."""
@@ -108,9 +80,10 @@ class Server(Running):
         """What the server knows, for a test that has failed."""
         return await asyncio.to_thread(self.blocking.report)
 
-    async def _ask(self, request: Request[T]) -> T:
+    async def _send(self, request: Request[T]) -> T:
         try:
-            return await self.blocking._steering.steer_async(request)
+            server = self.blocking
+            return await (server._connections if request.is_own else server._steering).steer_async(request)
         except OSError as error:
             raise self._process.reason(error) from None
 
@@ -122,7 +95,7 @@ class Server(Running):
 
     async def _begin(self) -> Server:
         if self._started is None:
-            self._started = await asyncio.to_thread(self._start)
+            self._started = await asyncio.to_thread(BlockingServer, **self._given)
         return self
 
     def __await__(self) -> Generator[None, None, Server]:

@@ -1,14 +1,25 @@
 package io.lockwheel;
 
-import java.io.ByteArrayOutputStream;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.regex.MatchResult;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 /** Parameters of a command line, read as the server reads them. */
 final class Arguments {
+    /** A part of a word in quotes. Behind its end there is a space, or nothing. */
+    private static final String QUOTED = "(?:\"(?:\\\\.|[^\"\\\\]++)*+\"|'(?:\\\\'|[^'\\\\]++|\\\\)*+')(?!\\S)";
+    private static final Pattern WORD = Pattern.compile("(?:[^\\s\"']++|" + QUOTED + ")++", Pattern.DOTALL);
+    private static final Pattern LINE = Pattern.compile("(?:\\s++|" + WORD + "(?!\\S))*+", Pattern.DOTALL);
+    private static final Pattern PART = Pattern.compile(QUOTED, Pattern.DOTALL);
+    private static final Pattern ESCAPE = Pattern.compile("\\\\(?:x(\\p{XDigit}{2})|(.))", Pattern.DOTALL);
+
     /** The words before the first parameter: a configuration file. */
     final List<String> leading = new ArrayList<>();
     /** The words behind {@link #leading}. */
@@ -56,70 +67,31 @@ final class Arguments {
 
     /** The words of a line, unquoted; the line itself where its quotes have no end, which the server refuses. */
     static List<String> split(String line) {
-        List<String> words = new ArrayList<>();
-        byte[] bytes = line.getBytes(UTF_8);
-        int at = 0;
-        while (true) {
-            while (at < bytes.length && isSpace(bytes[at])) {
-                at++;
-            }
-            if (at == bytes.length) {
-                return words.isEmpty() ? new ArrayList<>(List.of("")) : words;
-            }
-            ByteArrayOutputStream word = new ByteArrayOutputStream();
-            at = word(bytes, at, word);
-            if (at < 0) {
-                return new ArrayList<>(List.of(line));
-            }
-            words.add(word.toString(UTF_8));
+        // Escapes stand for bytes, so a letter is a byte here.
+        String bytes = new String(line.getBytes(UTF_8), ISO_8859_1);
+        if (!LINE.matcher(bytes).matches()) {
+            return new ArrayList<>(List.of(line));
         }
+        List<String> words = WORD.matcher(bytes).results()
+                .map(word -> PART.matcher(word.group()).replaceAll(part -> Matcher.quoteReplacement(unquoted(part))))
+                .map(word -> new String(word.getBytes(ISO_8859_1), UTF_8))
+                .collect(Collectors.toCollection(ArrayList::new));
+        return words.isEmpty() ? new ArrayList<>(List.of("")) : words;
     }
 
-    /** Reads a word. The place behind it; -1 where a quote has no end. */
-    private static int word(byte[] line, int begin, ByteArrayOutputStream word) {
-        int at = begin;
-        byte quote = 0;
-        while (at < line.length) {
-            byte next = line[at];
-            if (quote == 0 && isSpace(next)) {
-                return at;
-            }
-            if (quote == 0 && (next == '"' || next == '\'')) {
-                quote = next;
-                at++;
-            } else if (quote != 0 && next == quote) {
-                return at + 1 == line.length || isSpace(line[at + 1]) ? at + 1 : -1;
-            } else if (quote != 0 && next == '\\' && at + 1 < line.length) {
-                at = escape(line, at, quote, word);
-            } else {
-                word.write(next);
-                at++;
-            }
-        }
-        return quote == 0 ? at : -1;
+    /** A part of a word without its quotes and escapes. */
+    private static String unquoted(MatchResult part) {
+        String quoted = part.group().substring(1, part.group().length() - 1);
+        return part.group().startsWith("'")
+                ? quoted.replace("\\'", "'")
+                : ESCAPE.matcher(quoted).replaceAll(escape -> Matcher.quoteReplacement(unescaped(escape)));
     }
 
-    /** Reads what begins with a backslash within quotes. The place behind it. */
-    private static int escape(byte[] line, int at, byte quote, ByteArrayOutputStream word) {
-        byte next = line[at + 1];
-        if (quote == '\'') {
-            word.write(next == '\'' ? next : '\\');
-            return next == '\'' ? at + 2 : at + 1;
+    private static String unescaped(MatchResult escape) {
+        if (escape.group(1) != null) {
+            return String.valueOf((char) Integer.parseInt(escape.group(1), 16));
         }
-        if (next == 'x' && at + 3 < line.length && isHex(line[at + 2]) && isHex(line[at + 3])) {
-            word.write(Character.digit(line[at + 2], 16) << 4 | Character.digit(line[at + 3], 16));
-            return at + 4;
-        }
-        int known = "nrtba".indexOf(next);
-        word.write(known < 0 ? next : "\n\r\t\b\007".charAt(known));
-        return at + 2;
-    }
-
-    private static boolean isHex(byte digit) {
-        return Character.digit(digit, 16) >= 0;
-    }
-
-    private static boolean isSpace(byte letter) {
-        return letter == ' ' || letter >= '\t' && letter <= '\r';
+        int known = "nrtba".indexOf(escape.group(2));
+        return known < 0 ? escape.group(2) : "\n\r\t\b\007".substring(known, known + 1);
     }
 }

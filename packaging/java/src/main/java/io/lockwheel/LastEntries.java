@@ -19,10 +19,10 @@ record LastEntries(List<Map<String, Object>> entries, long earlier) {
             Pattern.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}:\\d+(:write)?");
 
     static LastEntries of(Connection connection) {
-        long last = (Long) Resp.fields(connection.send("LOCK.HISTORY", "COUNT", 0)).get("last");
+        long last = Entries.read(connection.send("LOCK.HISTORY", "COUNT", 0)).last();
         long earlier = Math.max(0, last - SHOWN);
-        List<?> entries = (List<?>) Resp.fields(connection.send("LOCK.HISTORY", "SINCE", earlier)).get("entries");
-        return new LastEntries(entries.stream().map(Resp::fields).toList(), earlier);
+        Fields told = new Fields(connection.send("LOCK.HISTORY", "SINCE", earlier));
+        return new LastEntries(told.list("entries", Replies::fields), earlier);
     }
 
     /** Says which of Redisson's locks expired after an advance of the clock: their watchdog may have been late. */
@@ -30,7 +30,7 @@ record LastEntries(List<Map<String, Object>> entries, long earlier) {
         List<String> lost = entries.stream()
                 .dropWhile(entry -> !"clock".equals(entry.get("event")))
                 .filter(LastEntries::hasExpiredInRedisson)
-                .map(entry -> Report.shown(entry.get("key")))
+                .map(entry -> Replies.text(entry.get("key")))
                 .distinct()
                 .toList();
         if (lost.isEmpty()) {
@@ -56,17 +56,10 @@ record LastEntries(List<Map<String, Object>> entries, long earlier) {
         if (earlier > 0) {
             lines.add("(" + earlier + " earlier entries)");
         }
-        int begin = 0;
-        while (begin < entries.size()) {
-            int end = begin + 1;
-            while (end < entries.size() && isOfOneRun(entries.get(begin), entries.get(end))) {
-                end++;
-            }
-            List<Map<String, Object>> run = entries.subList(begin, end);
+        for (List<Map<String, Object>> run : Report.runs(entries, LastEntries::isOfOneRun)) {
             lines.addAll(run.size() < Report.RUN_ABBREVIATED
                     ? run.stream().map(LastEntries::line).toList()
                     : List.of(runLine(run)));
-            begin = end;
         }
         return lines;
     }
@@ -85,7 +78,7 @@ record LastEntries(List<Map<String, Object>> entries, long earlier) {
         String rest = Stream.of("clientname", "node")
                 .filter(field -> names == 1 || field.equals("node"))
                 .filter(field -> !Objects.toString(first.get(field), "").isEmpty())
-                .map(field -> " " + field + "=" + Report.shown(first.get(field)))
+                .map(field -> " " + field + "=" + Replies.text(first.get(field)))
                 .collect(Collectors.joining());
         return range(first.get("seq"), last.get("seq")) + " " + range(first.get("monotonic"), last.get("monotonic"))
                 + " ms " + first.get("event") + " x" + run.size() + " client="
@@ -116,7 +109,7 @@ record LastEntries(List<Map<String, Object>> entries, long earlier) {
                 .filter(field -> !BEGIN.contains(field.getKey()))
                 .filter(field -> field.getValue() != null && !field.getValue().equals(""))
                 .filter(field -> !field.getKey().equals("waited") || !field.getValue().equals(0L))
-                .map(field -> " " + field.getKey() + "=" + Report.shown(field.getValue()))
-                .collect(Collectors.joining("", begin + (key == null ? "" : " " + Report.shown(key)), ""));
+                .map(field -> " " + field.getKey() + "=" + Replies.text(field.getValue()))
+                .collect(Collectors.joining("", begin + (key == null ? "" : " " + Replies.text(key)), ""));
     }
 }

@@ -1,5 +1,7 @@
 package io.lockwheel;
 
+import java.util.Locale;
+
 /** From which level on findings in the history count. */
 public enum Level {
     /** None. */
@@ -9,5 +11,14 @@ public enum Level {
     /** What may have. */
     SUSPECT,
     /** Bad habits too. */
-    LINT
+    LINT;
+
+    static Level read(Object reply) {
+        String word = Replies.text(reply);
+        try {
+            return valueOf(word.toUpperCase(Locale.ROOT));
+        } catch (IllegalArgumentException unknown) {
+            throw new IllegalStateException("the reply is no level: " + word, unknown);
+        }
+    }
 }

@@ -1,53 +1,22 @@
 package io.lockwheel;
 
-import java.net.InetSocketAddress;
 import java.security.KeyStore;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.ConcurrentLinkedDeque;
-import java.util.stream.Collectors;
 import org.redisson.config.Config;
 
 /** A server of one's own: a process that this one starts, and that ends by {@link #stop} or with this process. */
-public final class LockwheelServer implements AutoCloseable {
-    /** How many connections are ready for waits when no new ones are let in. */
-    private static final int PREPARED = 4;
-
+public final class LockwheelServer extends ServerMethods implements AutoCloseable {
     private final ServerOptions options;
     private final ServerProcess process;
-    private final String host;
-    private final InetSocketAddress address;
-    /** Of the servers that may be asked, the first first. */
-    private final List<InetSocketAddress> addresses;
     private final String password;
-    /** What a test asks and what steers the server go by connections of their own: neither waits for the other. */
-    private final Connection commands;
-    private final Connection steering;
-    /** Those on which nobody waits. */
-    private final ConcurrentLinkedDeque<Connection> idle = new ConcurrentLinkedDeque<>();
-    private final Clock clock;
-    private final Faults faults;
-    private final History history;
     private final int tlsPort;
 
-    private LockwheelServer(ServerOptions options) {
+    private LockwheelServer(ServerOptions options, ServerProcess process) {
+        super(new Connections(options, process));
         this.options = options;
+        this.process = process;
         password = options.parameter("requirepass");
-        process = new ServerProcess(options);
-        host = process.members().isEmpty() ? options.host() : process.members().get(0).host();
-        address = new InetSocketAddress(host, process.port);
-        addresses = process.members().isEmpty()
-                ? List.of(address)
-                : process.members().stream()
-                        .filter(member -> !member.role().equals("sentinel"))
-                        .map(LockwheelServer::address)
-                        .toList();
-        commands = new Connection(addresses, password, false, process::end);
-        steering = new Connection(addresses, password, true, process::end);
-        clock = new Clock(steering);
-        faults = new Faults(steering, commands, this::prepare, this::beside);
-        history = new History(steering);
-        tlsPort = Tls.isWanted(options) ? Tls.port(steering) : 0;
+        tlsPort = Tls.isWanted(options) ? Tls.port(connections()) : 0;
     }
 
     /** Starts a server in real time, and returns when it accepts connections. */
@@ -60,7 +29,7 @@ public final class LockwheelServer implements AutoCloseable {
      * with what the program said when it does not start.
      */
     public static LockwheelServer start(ServerOptions options) {
-        return new LockwheelServer(options);
+        return new LockwheelServer(options, new ServerProcess(options));
     }
 
     /**
@@ -73,12 +42,12 @@ public final class LockwheelServer implements AutoCloseable {
 
     /** {@code 127.0.0.1}, or the address of {@code --bind} where that does not name it. */
     public String host() {
-        return host;
+        return process.host;
     }
 
     /** The port that {@link #url} names. */
     public int port() {
-        return usesTls() ? tlsPort : address.getPort();
+        return usesTls() ? tlsPort : process.port;
     }
 
     /** The password of {@code --requirepass}; null where there is none. */
@@ -145,52 +114,14 @@ public final class LockwheelServer implements AutoCloseable {
                 .toArray(String[]::new);
     }
 
-    /** Its clock. */
-    public Clock clock() {
-        return clock;
-    }
-
-    /** Waits for states of the server. */
-    public Await await() {
-        return new Await(this::until);
-    }
-
-    /** Makes faults. */
-    public Faults faults() {
-        return faults;
-    }
-
-    /** Tells what happened to locks. */
-    public History history() {
-        return history;
-    }
-
-    /** What it finds wrong in the history, down to bad habits. */
-    public Verdict verify() {
-        return verify(Level.LINT);
-    }
-
-    /** What it finds wrong in the history, from this level on. */
-    public Verdict verify(Level level) {
-        return verify(level, "*");
-    }
-
-    /** What it finds wrong in the history of locks with names like this, from this level on. */
-    public Verdict verify(Level level, String key) {
-        if (level == Level.OFF) {
-            throw new IllegalArgumentException("level is one of VIOLATION, SUSPECT, LINT, not OFF");
-        }
-        return Verdict.of(Resp.fields(steering.send("LOCK.VERIFY", "KEY", key, "LEVEL", level.name())));
-    }
-
     /**
      * A {@link FindingsError} when there are findings of the level that it was started with, or when there are none and
      * the history is not whole.
      */
     public void check() {
         if (options.verify() != Level.OFF) {
-            Verdict verdict = verify(options.verify());
-            if (!verdict.findings().isEmpty() || verdict.isInconclusive()) {
+            Verdict verdict = verify(it -> it.level(options.verify()));
+            if (!verdict.findings().isEmpty() || verdict.verdict().equals("inconclusive")) {
                 throw new FindingsError(verdict, report());
             }
         }
@@ -206,7 +137,7 @@ public final class LockwheelServer implements AutoCloseable {
      */
     public Object command(Object... args) {
         Resp.refuseUnanswered(args);
-        return commands.send(args);
+        return connections().own(args);
     }
 
     /**
@@ -215,17 +146,16 @@ public final class LockwheelServer implements AutoCloseable {
      */
     public void reset() {
         refuseTopology();
-        commands.close();
-        commands.setExempt(true);
-        closeIdle();
-        steering.send("CONTROL.RESET");
+        connections().closeOwn();
+        connections().setExempt(true);
+        ask("CONTROL.RESET");
     }
 
     /** {@link #reset}, but the connections of its clients stay. */
     public void resetKeepingClients() {
         refuseTopology();
-        commands.setExempt(true);
-        steering.send("CONTROL.RESET", "KEEPCLIENTS");
+        connections().setExempt(true);
+        ask("CONTROL.RESET", "KEEPCLIENTS");
     }
 
     /**
@@ -233,29 +163,12 @@ public final class LockwheelServer implements AutoCloseable {
      * history of locks, that history, the last commands, the last lines of its log.
      */
     public String report() {
-        String title = "lockwheel on " + Host.withPort(host, address.getPort()) + ", seed " + options.effectiveSeed();
-        // An interrupt would cut the connection; a test that was interrupted has the most need of a report.
-        boolean interrupted = Thread.interrupted();
-        Connection connection = taken();
-        try {
-            return Report.of(title, connection, process.log());
-        } finally {
-            idle.push(connection);
-            if (interrupted) {
-                Thread.currentThread().interrupt();
-            }
-        }
+        return connections().report();
     }
 
     private void refuseTopology() {
         if (!options.topology().isEmpty()) {
             throw new IllegalStateException("a topology is not reset: start another");
-        }
-    }
-
-    private void closeIdle() {
-        for (Connection each = idle.poll(); each != null; each = idle.poll()) {
-            each.close();
         }
     }
 
@@ -266,9 +179,7 @@ public final class LockwheelServer implements AutoCloseable {
 
     /** Ends it and returns when it has ended. A second call does nothing. */
     public void stop() {
-        commands.close();
-        steering.close();
-        closeIdle();
+        connections().close();
         process.stop();
     }
 
@@ -282,53 +193,5 @@ public final class LockwheelServer implements AutoCloseable {
         } finally {
             stop();
         }
-    }
-
-    /** Opens connections that stay: after a partition or a restart the server lets no new ones in. */
-    private void prepare() {
-        List<Connection> ready = new ArrayList<>(List.of(commands));
-        while (ready.size() <= PREPARED) {
-            ready.add(taken());
-        }
-        ready.forEach(Connection::prepare);
-        ready.stream().skip(1).forEach(idle::push);
-    }
-
-    /** A connection to another server than this one, which may hang in a script, if another can kill it. */
-    private Connection beside(int place) {
-        List<InetSocketAddress> others = new ArrayList<>();
-        List<InetSocketAddress> itself = new ArrayList<>();
-        for (int other = 0; other < addresses.size(); other++) {
-            (other == place ? itself : others).add(addresses.get(other));
-        }
-        others.addAll(itself);
-        return new Connection(others, password, true, process::end);
-    }
-
-    static String hostAndPort(InetSocketAddress address) {
-        return Host.withPort(address.getHostString(), address.getPort());
-    }
-
-    private static InetSocketAddress address(Member member) {
-        return new InetSocketAddress(member.host(), member.port());
-    }
-
-    private Connection taken() {
-        Connection connection = idle.poll();
-        return connection == null ? new Connection(addresses, password, true, process::end) : connection;
-    }
-
-    /** Waits on a connection of its own, so that other threads go on meanwhile. */
-    private long until(List<Object> command) {
-        Connection connection = taken();
-        try {
-            if (connection.await(command.toArray()) instanceof Long reply) {
-                return reply;
-            }
-        } finally {
-            idle.push(connection);
-        }
-        String words = command.stream().map(Object::toString).collect(Collectors.joining(" "));
-        throw new AwaitException(words + ": not within the limit\n" + report());
     }
 }

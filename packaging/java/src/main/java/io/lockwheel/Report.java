@@ -1,5 +1,6 @@
 package io.lockwheel;
 
+import java.net.InetSocketAddress;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -8,11 +9,10 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.function.BiPredicate;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
-
-import static java.nio.charset.StandardCharsets.UTF_8;
 
 /** What the server knows, as text for a test that has failed. */
 final class Report {
@@ -49,7 +49,8 @@ final class Report {
     private static String teller(Connection connection) {
         try {
             int place = connection.place();
-            String address = LockwheelServer.hostAndPort(connection.address(place));
+            InetSocketAddress found = connection.address(place);
+            String address = Host.withPort(found.getHostString(), found.getPort());
             String state = connection.isHanging(0) ? "hangs" : "is down";
             return place == 0 ? "" : "server 0 " + state + ": server " + place + " (" + address + ") tells\n";
         } catch (RuntimeException noServer) {
@@ -69,7 +70,7 @@ final class Report {
     }
 
     private static List<String> clockLines(Connection connection) {
-        Map<String, Object> fields = Resp.fields(connection.send("CLOCK.INFO"));
+        Map<String, Object> fields = Replies.fields(connection.send("CLOCK.INFO"));
         fields.computeIfPresent("wall", (name, wall) -> wall + " (" + Instant.ofEpochMilli((Long) wall) + ")");
         fields.putIfAbsent("next", "-");
         Stream<String> told = fields.entrySet().stream().map(field -> field.getKey() + "=" + field.getValue());
@@ -96,16 +97,15 @@ final class Report {
     }
 
     private static List<String> faultLines(Connection connection) {
-        return Faults.rules(connection).stream()
-                        .filter(rule -> rule.hits() > 0)
-                        .map(rule -> rule.name() + " (" + rule.rule() + "): hits=" + rule.hits() + " held=" + rule.held())
-                        .toList();
+        return Replies.list(connection.send("FAULT.LIST"), Rule::read).stream()
+                .filter(rule -> rule.hits() > 0)
+                .map(rule -> rule.name() + " (" + rule.rule() + "): hits=" + rule.hits() + " held=" + rule.held())
+                .toList();
     }
 
     private static List<String> findingLines(Connection connection) {
-        Object reply = connection.send("LOCK.VERIFY", "LEVEL", Level.SUSPECT.name());
-        Verdict verdict = Verdict.of(Resp.fields(reply));
-        return Stream.concat(verdict.lines().stream(), watchdogNote(connection).stream()).toList();
+        Verdict verdict = Verdict.read(connection.send("LOCK.VERIFY", "LEVEL", Level.SUSPECT.name()));
+        return Stream.concat(FindingsError.lines(verdict).stream(), watchdogNote(connection).stream()).toList();
     }
 
     private static Optional<String> watchdogNote(Connection connection) {
@@ -122,29 +122,33 @@ final class Report {
         Collections.reverse(entries);
         List<Command> commands =
                 entries.stream().map(entry -> Command.of((List<?>) entry)).filter(Objects::nonNull).toList();
-        List<String> lines = new ArrayList<>();
+        List<List<Command>> runs = runs(commands, (first, next) -> next.words.equals(first.words));
+        return runs.stream().flatMap(run -> Command.lines(run).stream()).toList();
+    }
+
+    /** Parts of a list whose elements belong to their first one. */
+    static <T> List<List<T>> runs(List<T> all, BiPredicate<T, T> isOfRun) {
+        List<List<T>> runs = new ArrayList<>();
         int begin = 0;
-        while (begin < commands.size()) {
-            int end = begin + 1;
-            while (end < commands.size() && commands.get(end).words.equals(commands.get(begin).words)) {
-                end++;
+        for (int end = 1; end <= all.size(); end++) {
+            if (end == all.size() || !isOfRun.test(all.get(begin), all.get(end))) {
+                runs.add(all.subList(begin, end));
+                begin = end;
             }
-            lines.addAll(Command.lines(commands.subList(begin, end)));
-            begin = end;
         }
-        return lines;
+        return runs;
     }
 
     private record Command(String client, String words) {
         /** An entry of the slow log, or null where a test steered the server. */
         static Command of(List<?> entry) {
-            String words = ((List<?>) entry.get(3)).stream().map(Report::shown).collect(Collectors.joining(" "));
+            String words = ((List<?>) entry.get(3)).stream().map(Replies::text).collect(Collectors.joining(" "));
             String upper = words.toUpperCase(Locale.ROOT);
             if (STEERING.stream().anyMatch(upper::startsWith)) {
                 return null;
             }
             Object name = entry.get(5);
-            return new Command(shown("".equals(name) ? entry.get(4) : name), words);
+            return new Command(Replies.text("".equals(name) ? entry.get(4) : name), words);
         }
 
         /** Commands of the same words. */
@@ -158,10 +162,5 @@ final class Report {
                     ? first.client + ": " + first.words + " (" + run.size() + " times)"
                     : first.words + " (" + run.size() + " times, " + clients + " clients)");
         }
-    }
-
-    /** A word of a command; of bytes that are no text, what is. */
-    static String shown(Object word) {
-        return word instanceof byte[] bytes ? new String(bytes, UTF_8) : word.toString();
     }
 }

@@ -129,17 +129,4 @@ final class Resp {
             return bytes;
         }
     }
-
-    /** A reply of names and values, in either protocol. */
-    static Map<String, Object> fields(Object reply) {
-        Map<String, Object> fields = new LinkedHashMap<>();
-        Map<?, ?> map = reply instanceof Map<?, ?> told ? told : pairs((List<?>) reply);
-        map.forEach((name, value) -> fields.put((String) name, value));
-        return fields;
-    }
-
-    /** Yes or no, in either protocol. */
-    static boolean isTrue(Object reply) {
-        return Boolean.TRUE.equals(reply) || Long.valueOf(1).equals(reply);
-    }
 }

@@ -36,6 +36,8 @@ final class ServerProcess {
     private final List<Member> members = new ArrayList<>();
     private final String password;
     private volatile boolean isStopped;
+    /** The address to connect to: that of a topology's first server. */
+    final String host;
     /** The port without TLS. */
     final int port;
 
@@ -59,34 +61,27 @@ final class ServerProcess {
         } finally {
             remove(ports);
         }
+        host = members.isEmpty() ? options.host() : members.get(0).host();
         // A pipe that nobody empties would stop the server.
         Thread reader = new Thread(() -> read(output), "lockwheel-log");
         reader.setDaemon(true);
         reader.start();
     }
 
-    private Process launch(List<String> command) {
-        ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
-        try {
-            Process started = launch(builder);
-            started.getOutputStream().close();
-            return started;
-        } catch (IOException error) {
-            throw new StartException(program + " does not start: " + error.getMessage(), error);
-        }
-    }
-
     /**
      * Starts it, also where it was unpacked only now: a process that another thread starts at that moment has the file
      * open, as if to write it, until it has become another program.
      */
-    private static Process launch(ProcessBuilder builder) throws IOException {
+    private Process launch(List<String> command) {
+        ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
         for (int attempt = 1; ; attempt++) {
             try {
-                return builder.start();
+                Process started = builder.start();
+                started.getOutputStream().close();
+                return started;
             } catch (IOException error) {
                 if (attempt == ATTEMPTS_MAX || !error.getMessage().contains(TEXT_FILE_BUSY)) {
-                    throw error;
+                    throw new StartException(program + " does not start: " + error.getMessage(), error);
                 }
                 LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(attempt));
             }
@@ -105,7 +100,7 @@ final class ServerProcess {
         command.addAll(args.leading);
         command.addAll(List.of("--port", "0", "--bind", Host.LOOPBACK));
         command.addAll(List.of("--exit-with-parent", "--loglevel", "warning"));
-        command.addAll(List.of("--time", options.time(), "--seed", Long.toString(options.seed())));
+        command.addAll(List.of("--time", options.time(), "--seed", options.seed()));
         // What a report shows as the history of locks and as the last commands.
         command.addAll(List.of("--lock-history", "yes"));
         command.addAll(List.of("--slowlog-log-slower-than", "0", "--slowlog-max-len", "64"));
@@ -117,6 +112,7 @@ final class ServerProcess {
                 command.addAll(List.of("--tls-port-file", ports.resolve("tls-port").toString()));
             }
         }
+        command.addAll(options.parameters());
         command.addAll(args.parameters);
         return command;
     }

@@ -22,9 +22,9 @@ final class Tls {
     }
 
     /** The port for TLS of a server that has one. */
-    static int port(Connection connection) {
-        Map<String, Object> told = Resp.fields(connection.send("CONFIG", "GET", "tls-port"));
-        return Integer.parseInt((String) told.get("tls-port"));
+    static int port(Connections connections) {
+        Map<String, Object> told = Replies.fields(connections.steer("CONFIG", "GET", "tls-port"));
+        return Integer.parseInt(Replies.text(told.get("tls-port")));
     }
 
     /** The certificates to trust, and no others: {@code --tls-ca-cert-file}, or else {@code --tls-cert-file}. */

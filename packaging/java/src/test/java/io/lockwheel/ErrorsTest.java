@@ -25,48 +25,53 @@ class ErrorsTest {
     }
 
     @Test
-    void unknownWordsAreRefusedWithTheNearest() {
-        assertEquals(
-                "the result is one of OK, ERROR, NIL, not 'ERR'; did you mean 'ERROR'?",
-                refused(() -> new Match().result("ERR")));
-        new Match().result("nil");
+    void choicesThatAMethodDoesNotTakeAreRefused() {
         try (LockwheelServer server = LockwheelServer.start()) {
-            String said = refused(() -> server.await().key("k", "EXIST"));
-            assertTrue(said.endsWith(", not 'EXIST'; did you mean 'EXISTS'?"), said);
-            assertTrue(refused(() -> server.await().key("k", "present")).endsWith(", not 'present'"));
-            refused(() -> server.verify(Level.OFF));
+            assertEquals(
+                    "level is one of VIOLATION, SUSPECT, LINT, not OFF",
+                    refused(() -> server.verify(it -> it.level(Level.OFF))));
+            assertEquals(
+                    "mode is one of SHARED, EXCLUSIVE, not FAIR",
+                    refused(() -> server.locks().convert("a", "alice", Mode.FAIR)));
+            assertEquals(
+                    "either ATMOST or EXACT may be set, not both",
+                    refused(() -> server.await().blocked(1, it -> it.exact().atMost())));
         }
     }
 
     @Test
-    void editsAreCounted() {
-        assertEquals(
-                List.of(0, 2, 0, 1, 1, 2),
-                List.of(
-                        Known.edits("", ""), Known.edits("", "in"), Known.edits("lint", "lint"),
-                        Known.edits("lnt", "lint"), Known.edits("suspect", "suspekt"), Known.edits("off", "on")));
+    void aReplyOfAnotherShapeIsAnError() {
+        for (Executable read : List.<Executable>of(
+                () -> Rule.read(List.of("name", "rule", "rule", "", "matched", "often")),
+                () -> Rule.read(List.of("name")),
+                () -> Rule.read("text"),
+                () -> RateDecision.read(List.of(1L, 2L)),
+                () -> Replies.list(null, Rule::read),
+                () -> Replies.number(null),
+                () -> Level.read("fatal"))) {
+            assertThrows(IllegalStateException.class, read);
+        }
+        IllegalStateException error = assertThrows(
+                IllegalStateException.class, () -> Deadline.read(List.of(List.of(), "key")));
+        assertEquals("kind: the reply is no string: []", error.getMessage());
     }
 
     @Test
     void durationsAndInstantsAreWholeMilliseconds() {
-        TurnOptions uneven = new TurnOptions().settle(UNEVEN);
-        TurnOptions unevenLimit = new TurnOptions().limit(UNEVEN);
         try (LockwheelServer server = LockwheelServer.start(new ServerOptions().time("manual"))) {
             List<Executable> calls = List.of(
                     () -> server.clock().advance(UNEVEN),
                     () -> server.clock().step(UNEVEN),
                     () -> server.clock().set(Instant.ofEpochSecond(0, 1)),
-                    () -> server.clock().advance(Duration.ofSeconds(1), uneven),
-                    () -> server.clock().next(1, unevenLimit),
-                    () -> server.await().limit(UNEVEN).blocked(0),
+                    () -> server.clock().advance(Duration.ofSeconds(1), it -> it.settle(UNEVEN)),
+                    () -> server.clock().next(1, it -> it.limit(UNEVEN)),
+                    () -> server.await().blocked(0, it -> it.limit(UNEVEN)),
                     () -> server.await().idle(UNEVEN),
-                    () -> server.await().idle(UNEVEN, "name"),
+                    () -> server.await().idle(UNEVEN, it -> it.name("name")),
                     () -> server.faults().freezeClient(Clients.all(), UNEVEN),
-                    () -> server.faults().restart(UNEVEN),
-                    () -> server.faults().restartWithTokens(UNEVEN),
-                    () -> server.faults().restartKeepingData(UNEVEN),
-                    () -> server.faults().down(0, UNEVEN),
-                    () -> server.faults().downKeepingData(0, UNEVEN),
+                    () -> server.faults().restart(it -> it.down(UNEVEN)),
+                    () -> server.faults().down(0, it -> it.backAfter(UNEVEN)),
+                    () -> server.locks().acquire("a", "alice", it -> it.lease(UNEVEN)),
                     () -> server.faults().lagBy(UNEVEN),
                     () -> Action.delay(UNEVEN),
                     () -> Action.delay(Duration.ZERO, UNEVEN),
@@ -88,6 +93,9 @@ class ErrorsTest {
             String said = refused(() -> server.clock().advance(Duration.ofSeconds(Long.MAX_VALUE)));
             assertTrue(said.startsWith("a duration has at most 2^63-1 milliseconds, not PT"), said);
             refused(() -> server.clock().set(Instant.MAX));
+            assertEquals(
+                    "a duration is a whole number of seconds, not PT1.5S",
+                    refused(() -> server.rates().throttle("api", 0, 1, Duration.ofMillis(1500))));
         }
     }
 
@@ -132,8 +140,9 @@ class ErrorsTest {
         LockwheelServer server = LockwheelServer.start();
         String here = "aTraceNamesTheLineOfTheTest";
         assertNamesThisTest(assertThrows(ReplyException.class, () -> server.command("NO")), here);
-        Await await = server.await().limit(Duration.ofMillis(1));
-        assertNamesThisTest(assertThrows(AwaitException.class, () -> await.blocked(1)), here);
+        Duration limit = Duration.ofMillis(1);
+        assertNamesThisTest(
+                assertThrows(AwaitException.class, () -> server.await().blocked(1, it -> it.limit(limit))), here);
         server.stop();
         for (Executable call : List.<Executable>of(
                 () -> server.command("PING"),

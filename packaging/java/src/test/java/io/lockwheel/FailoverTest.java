@@ -42,8 +42,8 @@ class FailoverTest {
             assertEquals(MINUTE, server.clock().info().monotonic());
             assertEquals("v", server.command("GET", "k"));
             assertEquals("OK", server.command("SET", "k", "w"), "the replica is the master now");
-            server.await().key("k", "EXISTS");
-            server.faults().add("refuse", new Match().on("GET"), Action.error("ERR as asked"));
+            server.await().key("k", KeyState.EXISTS);
+            server.faults().add("refuse", Action.error("ERR as asked"), it -> it.on("GET"));
             assertEquals(1, server.faults().list().size());
             server.history().mark("the master is down");
             assertFalse(server.history().entries().entries().isEmpty());
@@ -84,9 +84,9 @@ class FailoverTest {
     void aServerThatComesBackByTheClockIsAskedAgain() {
         try (LockwheelServer server = start("cluster 3x1", "--requirepass", "secret")) {
             server.faults().exempt(false);
-            server.faults().down(0, Duration.ofSeconds(5));
+            server.faults().down(0, it -> it.backAfter(Duration.ofSeconds(5)));
             assertAnsweredBy(server, 1);
-            server.faults().down(1, Duration.ofSeconds(5));
+            server.faults().down(1, it -> it.backAfter(Duration.ofSeconds(5)));
             assertAnsweredBy(server, 2);
             server.clock().advance(Duration.ofSeconds(5));
             assertAnsweredBy(server, 0);
@@ -97,7 +97,7 @@ class FailoverTest {
     void anAwaitGoesOnAtAnotherServer() {
         try (LockwheelServer server = start("sentinel 3 --replicas 1")) {
             CompletableFuture<Void> awaited =
-                    CompletableFuture.runAsync(() -> server.await().limit(MINUTE).key("k", "EXISTS"));
+                    CompletableFuture.runAsync(() -> server.await().key("k", KeyState.EXISTS, it -> it.limit(MINUTE)));
             try (Connection client = new Connection(address(server, 0), null, false)) {
                 while (!((String) client.send("CLIENT", "LIST")).contains(" cmd=await.key ")) {
                     Thread.onSpinWait();
@@ -115,7 +115,7 @@ class FailoverTest {
     void aCommandIsNotSentTwice() {
         try (LockwheelServer server = start("replicas 1")) {
             server.faults().exempt(false);
-            server.faults().add("cut", new Match().on("INCR"), Action.closeAfter());
+            server.faults().add("cut", Action.closeAfter(), it -> it.on("INCR"));
             assertThrows(UncheckedIOException.class, () -> server.command("INCR", "k"));
             assertEquals("1", server.command("GET", "k"));
         }

@@ -58,6 +58,7 @@ class FaultsTest {
                 Action.replyOk(),
                 Action.replyInt(-1),
                 Action.replyBulk("text"),
+                Action.replyBulk("bytes".getBytes(UTF_8)),
                 Action.replyRaw("$x".getBytes(UTF_8)),
                 Action.close(),
                 Action.closeAfter(),
@@ -73,8 +74,8 @@ class FaultsTest {
                 Action.expire(),
                 Action.argAdd(2, -1),
                 Action.timeShift())) {
-            server.faults().add("rule", new Match().on("GET"), action);
-            String words = action.words().stream().map(Report::shown).collect(Collectors.joining(" "));
+            server.faults().add("rule", action, it -> it.on("GET"));
+            String words = action.words().stream().map(Replies::text).collect(Collectors.joining(" "));
             assertEquals("ON GET DO " + words, server.faults().list().get(0).rule());
             assertTrue(server.faults().remove("rule"));
             assertFalse(server.faults().remove("rule"));
@@ -83,11 +84,13 @@ class FaultsTest {
 
     @Test
     void aRuleHasEveryMatcher() {
-        Match all = new Match().on("set").key("order:*").channel("news").arg(2, "v").client(Clients.named("w*"));
-        server.faults().add("all", all.result("OK").skip(1).times(2).prob(0.5), Action.dropReply());
-        Match script = new Match().script("a".repeat(40)).client(Clients.lib("redisson"));
-        server.faults().add("script", script, Action.noScript());
-        server.faults().add("text", new Match().contains("hincrby").client(Clients.id(7)), Action.error("ERR no"));
+        server.faults().add("all", Action.dropReply(), it -> {
+            it.prob(0.5).times(2).skip(1).result(Result.OK);
+            it.on("set").key("order:*").channel("news").arg(2, "v").client(Clients.named("w*"));
+        });
+        server.faults().add(
+                "script", Action.noScript(), it -> it.script("a".repeat(40)).client(Clients.lib("redisson")));
+        server.faults().add("text", Action.error("ERR no"), it -> it.contains("hincrby").client(Clients.id(7)));
         String rule =
                 "ON set KEY order:* CHANNEL news ARG 2 v CLIENTNAME w* RESULT OK SKIP 1 TIMES 2 PROB 0.5 DO DROPREPLY";
         List<Rule> rules = server.faults().list();
@@ -95,21 +98,23 @@ class FaultsTest {
         assertNull(rules.get(1).left());
         server.faults().seed(7);
         assertEquals(3, server.faults().clear());
-        assertThrows(IllegalArgumentException.class, () -> new Match().client(Clients.all()));
-        Match unknown = new Match().on("NOSUCH");
-        assertThrows(ReplyException.class, () -> server.faults().add("no", unknown, Action.hold()));
+        Faults faults = server.faults();
+        assertThrows(
+                IllegalArgumentException.class,
+                () -> faults.add("no", Action.hold(), it -> it.client(Clients.all())));
+        assertThrows(ReplyException.class, () -> faults.add("no", Action.hold(), it -> it.on("NOSUCH")));
     }
 
     @Test
     void aFaultMeetsAClientAndNotTheTest() {
         try (Connection client = client()) {
-            server.faults().add("refuse", new Match().on("SET").times(1), Action.error("ERR as asked"));
+            server.faults().add("refuse", Action.error("ERR as asked"), it -> it.on("SET").times(1));
             assertEquals("OK", server.command("SET", "k", "test"));
             assertThrows(ReplyException.class, () -> client.send("SET", "k", "client"), "ERR as asked");
             server.await().fault("refuse", 1);
             assertEquals("OK", client.send("SET", "k", "client"));
             server.faults().exempt(false);
-            server.faults().add("again", new Match().on("GET"), Action.error("ERR again"));
+            server.faults().add("again", Action.error("ERR again"), it -> it.on("GET"));
             assertThrows(ReplyException.class, () -> server.command("GET", "k"), "ERR again");
             server.reset();
             assertNull(server.command("GET", "k"));
@@ -118,7 +123,7 @@ class FaultsTest {
 
     @Test
     void anInterleavingInAWishedOrder() throws Exception {
-        server.faults().add("writes", new Match().on("SET"), Action.hold());
+        server.faults().add("writes", Action.hold(), it -> it.on("SET"));
         try (Connection one = client(); Connection other = client()) {
             CompletableFuture<Object> first = asked(one, "SET", "k", "one");
             CompletableFuture<Object> second = asked(other, "SET", "k", "other");
@@ -140,7 +145,7 @@ class FaultsTest {
             CompletableFuture<Object> asked = asked(client, "SET", "k", "v");
             assertEquals(1, server.faults().thawClient(Clients.named("frozen")));
             assertEquals("OK", asked.get());
-            assertEquals(1, server.faults().partition(Clients.all(), Direction.BOTH));
+            assertEquals(1, server.faults().partition(Clients.all()));
             CompletableFuture<Object> cutOff = asked(client, "SET", "k", "again");
             assertEquals("v", server.command("GET", "k"), "the test itself is not cut off");
             assertEquals(1, server.faults().heal());
@@ -155,25 +160,25 @@ class FaultsTest {
         server.command("SET", "after", "x");
         server.faults().failover();
         assertEquals(1L, server.command("EXISTS", "before", "after"));
-        server.faults().lag("order:*");
+        server.faults().lag(it -> it.key("order:*"));
         server.command("MSET", "order:1", "x", "other", "x");
-        server.faults().failoverWithTokens();
+        server.faults().failover(it -> it.tokens());
         assertEquals(1L, server.command("EXISTS", "order:1", "other"));
     }
 
     @Test
     void aRestartForgetsAndLetsNobodyIn() {
         server.command("SET", "k", "v");
-        server.faults().restart(SECOND);
+        server.faults().restart(it -> it.down(SECOND));
         try (Connection client = client()) {
             assertThrows(UncheckedIOException.class, () -> client.send("PING"));
         }
         server.clock().advance(SECOND);
         assertNull(server.command("GET", "k"));
         server.command("SET", "k", "v");
-        server.faults().restartKeepingData(Duration.ZERO);
+        server.faults().restart(it -> it.keep());
         assertEquals("v", server.command("GET", "k"));
-        server.faults().restartWithTokens(Duration.ZERO);
+        server.faults().restart(it -> it.tokens().down(Duration.ZERO));
         assertEquals(0L, server.command("DBSIZE"));
     }
 }

@@ -47,7 +47,7 @@ class HangingTest {
         try (Connection second = client(server, 1)) {
             assertEquals("master", ((List<?>) second.send("ROLE")).get(0));
         }
-        server.await().key("k", "GONE");
+        server.await().key("k", KeyState.GONE);
         Member told = server.servers().get(1);
         String title = "server 0 hangs: server 1 (" + Host.withPort(told.host(), told.port()) + ") tells";
         assertEquals(title, server.report().split("\n")[1]);
@@ -60,7 +60,7 @@ class HangingTest {
                 Connection second = client(server, 1)) {
             CompletableFuture<Object> sleep = begun(sleeping, "DEBUG", "SLEEP", 3600);
             // The history of another server leaves out one that hangs.
-            while (!Resp.isTrue(Resp.fields(second.send("LOCK.HISTORY", "COUNT", 0)).get("truncated"))) {
+            while (!Entries.read(second.send("LOCK.HISTORY", "COUNT", 0)).truncated()) {
                 Thread.onSpinWait();
             }
             assertSteeredByTheSecond(server);

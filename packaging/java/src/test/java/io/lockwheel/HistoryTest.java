@@ -9,6 +9,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Set;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -30,8 +31,8 @@ class HistoryTest {
         server.command("LOCK.ACQUIRE", "order:42", "second", "PX", 8000);
     }
 
-    private List<String> events(Filters filters) {
-        return server.history().entries(filters).entries().stream()
+    private List<String> events(Consumer<History.Filters> options) {
+        return server.history().entries(options).entries().stream()
                 .filter(entry -> entry.key() != null)
                 .map(entry -> entry.event() + " " + entry.owner())
                 .toList();
@@ -46,8 +47,8 @@ class HistoryTest {
     @Test
     void itTellsWhoTookALockAndHowItEnded() {
         heldAndExpired();
-        assertEquals(List.of("acquired first", "lost first", "acquired second"), events(new Filters()));
-        Entries told = server.history().entries(new Filters().key("order:*").owner("first"));
+        assertEquals(List.of("acquired first", "lost first", "acquired second"), events(it -> {}));
+        Entries told = server.history().entries(it -> it.key("order:*").owner("first"));
         Entry acquired = told.entries().get(0);
         Entry lost = told.entries().get(1);
         assertEquals(List.of("native", "exclusive"), List.of(acquired.kind(), acquired.mode()));
@@ -58,16 +59,16 @@ class HistoryTest {
         assertEquals(LEASE, lost.monotonic().minus(acquired.monotonic()));
         assertEquals(1, told.first());
         assertFalse(told.truncated());
-        assertEquals(List.of("acquired second"), events(new Filters().since(lost.seq())));
-        assertEquals(1, server.history().entries(new Filters().count(1)).entries().size());
+        assertEquals(List.of("acquired second"), events(it -> it.since(lost.seq())));
+        assertEquals(1, server.history().entries(it -> it.count(1)).entries().size());
     }
 
     @Test
     void itIsThereAsJsonAndAsEdn() {
         heldAndExpired();
-        String json = server.history().json(new Filters().owner("second"));
+        String json = server.history().json(it -> it.owner("second"));
         assertTrue(json.contains("\"acquired\"") && !json.contains("\"lost\""), json);
-        String edn = server.history().edn(new Filters());
+        String edn = server.history().edn();
         assertTrue(edn.contains(":process") && edn.contains(":ok"), edn);
     }
 
@@ -75,47 +76,48 @@ class HistoryTest {
     void aTestWritesIntoIt() {
         server.history().mark("the second begins");
         server.history().enter("room", "a");
-        server.history().enter("room", "b", 7);
+        server.history().enter("room", "b", it -> it.token(7));
         assertTrue(server.history().leave("room", "a"));
         assertFalse(server.history().leave("room", "a"));
         List<Entry> entries = server.history().entries().entries();
         assertTrue(entries.stream().anyMatch(entry -> "the second begins".equals(entry.text())), entries::toString);
         server.history().observe("my:*");
         server.command("SET", "my:lock", "me");
-        server.history().unobserve("my:*");
+        assertTrue(server.history().unobserve("my:*"));
         server.command("SET", "my:other", "me");
-        assertEquals(List.of("acquired me"), events(new Filters().key("my:*")));
+        assertEquals(List.of("acquired me"), events(it -> it.key("my:*")));
     }
 
     @Test
     void otherStatesAreAwaited() {
         heldAndExpired();
         Await await = server.await();
-        long lost = await.event("lost", new Filters().key("order:*").owner("first"));
-        assertTrue(await.event("acquired", new Filters().count(2)) > lost);
+        long lost = await.event("lost", it -> it.key("order:*").owner("first"));
+        assertTrue(await.event("acquired", it -> it.count(2)) > lost);
         await.calls("LOCK.ACQUIRE", 2);
+        await.calls("LOCK.ACQUIRE", 0, it -> it.exact().key("order:*"));
         await.clients(1);
-        await.exact().clients(0, "nobody");
-        await.exact().blocked(0);
-        await.atMost().waiters("k", 3);
-        await.exact().subscribers("news", 0);
-        await.idle(Duration.ofMillis(10), "nobody");
-        Await brief = await.limit(Duration.ofMillis(10));
-        assertThrows(AwaitException.class, () -> brief.event("lost", new Filters().since(lost)));
+        await.clients(0, it -> it.exact().name("nobody"));
+        await.blocked(0, it -> it.exact());
+        await.waiters("k", 3, it -> it.atMost());
+        await.subscribers("news", 0, it -> it.exact());
+        await.idle(Duration.ofMillis(10), it -> it.name("nobody"));
+        Duration brief = Duration.ofMillis(10);
+        assertThrows(AwaitException.class, () -> await.event("lost", it -> it.since(lost).limit(brief)));
     }
 
     @Test
     void twoInASectionAreFound() {
         assertEquals("ok", server.verify().verdict());
         overlap(server);
-        Verdict verdict = server.verify(Level.VIOLATION, "order:*");
+        Verdict verdict = server.verify(it -> it.level(Level.VIOLATION).key("order:*"));
         assertEquals("violated", verdict.verdict());
         Finding found = verdict.findings().get(0);
         assertEquals(Level.VIOLATION, found.level());
         assertEquals(List.of("mutual-exclusion", "order:42"), List.of(found.invariant(), found.key()));
         assertEquals(Set.of("first", "second"), Set.copyOf(found.owners()));
         assertEquals(found.seqs().size(), found.evidence().size());
-        assertEquals(List.of(), server.verify(Level.LINT, "other").findings());
+        assertEquals(List.of(), server.verify(it -> it.level(Level.LINT).key("other")).findings());
         server.check();
     }
 
@@ -154,13 +156,13 @@ class HistoryTest {
     @Test
     void findingsThatAreLeftOutAreCounted() {
         Verdict verdict = new Verdict("violated", 9, false, List.of(), null, 3);
-        assertEquals(List.of("violated", "and 3 more"), verdict.lines());
+        assertEquals(List.of("violated", "and 3 more"), FindingsError.lines(verdict));
     }
 
     /** A fault refuses a renewal, so that the lease ends; the owner gives back what another has had since. */
     private static void givesBackLate(Level level) {
         try (LockwheelServer late = LockwheelServer.start(new ServerOptions().verify(level).time("manual"))) {
-            late.faults().add("renewals", new Match().on("LOCK.RENEW"), Action.error("ERR as asked"));
+            late.faults().add("renewals", Action.error("ERR as asked"), it -> it.on("LOCK.RENEW"));
             late.faults().exempt(false);
             late.command("LOCK.ACQUIRE", "order:42", "first", "PX", 1000);
             assertThrows(

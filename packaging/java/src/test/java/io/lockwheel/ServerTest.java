@@ -93,7 +93,7 @@ class ServerTest {
                 assertTrue(new String(stranger.getInputStream().readNBytes(7)).startsWith("-NOAUTH"));
             }
             server.command("SET", "k", "v");
-            server.await().key("k", "EXISTS");
+            server.await().key("k", KeyState.EXISTS);
             server.reset();
             assertEquals(0L, server.command("DBSIZE"));
             assertTrue(server.report().contains("mode=real"), server.report());

@@ -33,8 +33,8 @@ class SteeringTest {
         server.command("SET", "lease", "holder", "PX", 30_000);
         assertEquals(0, server.clock().advance(Duration.ofMillis(29_999)).fired());
         assertEquals("holder", server.command("GET", "lease"));
-        Turned turned = new Turned(START.plusSeconds(30), 1, true, List.of());
-        assertEquals(turned, server.clock().advance(Duration.ofMillis(1)));
+        ClockAdvance moved = new ClockAdvance(START.plusSeconds(30), 1, true, List.of());
+        assertEquals(moved, server.clock().advance(Duration.ofMillis(1)));
         assertNull(server.command("GET", "lease"));
     }
 
@@ -63,7 +63,9 @@ class SteeringTest {
         }
         assertEquals(Duration.ofMillis(100), server.clock().info().next());
         assertEquals(3, server.clock().info().timers());
-        assertEquals(START.plusMillis(100), server.clock().next().wall());
+        ClockAdvance first = server.clock().next();
+        assertEquals(START.plusMillis(100), first.wall());
+        assertEquals(List.of(new Deadline("expiry", "k100")), first.what());
         assertEquals(2, server.clock().next(2).fired());
         assertNull(server.clock().next());
     }
@@ -71,11 +73,10 @@ class SteeringTest {
     @Test
     void aTurnSettles() {
         server.command("SET", "k", "v", "PX", 10);
-        TurnOptions options =
-                new TurnOptions().settle(Duration.ofMillis(1)).limit(Duration.ofSeconds(1)).nowake(true);
-        Turned turned = server.clock().advance(Duration.ofSeconds(1), options);
-        assertEquals(1, turned.fired());
-        assertTrue(turned.settled());
+        ClockAdvance moved = server.clock().advance(
+                Duration.ofSeconds(1), it -> it.limit(Duration.ofSeconds(1)).settle(Duration.ofMillis(1)).nowake());
+        assertEquals(1, moved.fired());
+        assertTrue(moved.settled());
     }
 
     @Test
@@ -97,8 +98,8 @@ class SteeringTest {
     void waitingReplacesSleeping() throws IOException {
         try (Socket popping = waiting("BLPOP list 0"); Socket reading = waiting("SUBSCRIBE channel")) {
             server.await().blocked(1);
-            server.await().blocked(1, "list");
-            server.await().key("list", "GONE");
+            server.await().blocked(1, it -> it.key("list"));
+            server.await().key("list", KeyState.GONE);
             server.await().subscribers("channel", 1);
             server.await().waiters("lock", 0);
             assertTrue(popping.isConnected() && reading.isConnected());
@@ -107,8 +108,8 @@ class SteeringTest {
 
     @Test
     void aTestGoesOnWhileItWaits() throws Exception {
-        CompletableFuture<Void> there = CompletableFuture.runAsync(() -> server.await().key("k", "EXISTS"));
-        CompletableFuture<Void> list = CompletableFuture.runAsync(() -> server.await().key("l", "list"));
+        CompletableFuture<Void> there = CompletableFuture.runAsync(() -> server.await().key("k", KeyState.EXISTS));
+        CompletableFuture<Void> list = CompletableFuture.runAsync(() -> server.await().key("l", KeyState.LIST));
         server.command("SET", "k", "v");
         server.command("RPUSH", "l", "v");
         there.get();
@@ -120,8 +121,11 @@ class SteeringTest {
         try (Socket client = waiting("BLPOP list 0")) {
             server.await().blocked(1);
             server.command("SET", "order:42", "paid");
-            Await await = server.await().limit(Duration.ofMillis(1));
-            String told = assertThrows(AwaitException.class, () -> await.key("never", "EXISTS")).getMessage();
+            Duration limit = Duration.ofMillis(1);
+            String told = assertThrows(
+                            AwaitException.class,
+                            () -> server.await().key("never", KeyState.EXISTS, it -> it.limit(limit)))
+                    .getMessage();
             for (String wanted : new String[] {
                 "^AWAIT.KEY never EXISTS LIMIT 1: not within the limit\n",
                 "seed 42\nclock:\n {4}mode=manual wall=1893456000000 \\(2030-01-01T00:00:00Z\\) monotonic=\\d+",

@@ -32,10 +32,10 @@ class TopologyTest {
         try (LockwheelServer server =
                 LockwheelServer.start(new ServerOptions().topology("replicas 1").time("manual"))) {
             server.command("SET", "k", "v");
-            server.faults().downKeepingData(0);
+            server.faults().down(0, it -> it.keep());
             assertTrue(server.faults().up(0));
             assertEquals("v", server.command("GET", "k"));
-            server.faults().downKeepingData(0, Duration.ofSeconds(5));
+            server.faults().down(0, it -> it.keep().backAfter(Duration.ofSeconds(5)));
             server.clock().advance(Duration.ofSeconds(5));
             assertEquals("v", server.command("GET", "k"));
             server.faults().down(0);
@@ -75,7 +75,7 @@ class TopologyTest {
         server.command("SET", "order", "first", "NX", "PX", 10_000);
         server.command("FAULT.FAILOVER", 1);
         assertEquals("OK", ask(server.servers().get(1), "SET", "order", "second", "NX", "PX", 10_000));
-        List<Finding> findings = server.verify(Level.VIOLATION).findings();
+        List<Finding> findings = server.verify(it -> it.level(Level.VIOLATION)).findings();
         assertEquals(List.of("mutual-exclusion"), findings.stream().map(Finding::invariant).toList());
     }
 
@@ -94,11 +94,11 @@ class TopologyTest {
         assertEquals(List.of("w", "v"), List.of(ask(members.get(1), "GET", "k"), ask(members.get(2), "GET", "k")));
         server.faults().partFromClients(List.of(2), Direction.IN);
         server.faults().heal();
-        server.faults().failoverTo(1);
+        server.faults().failoverTo(1, it -> it.tokens());
         assertEquals("OK", ask(members.get(1), "SET", "k", "x"));
         server.faults().down(2);
         assertTrue(server.faults().up(2));
-        server.faults().down(2, Duration.ofSeconds(5));
+        server.faults().down(2, it -> it.backAfter(Duration.ofSeconds(5)));
         server.clock().advance(Duration.ofSeconds(5));
         assertFalse(server.faults().up(2));
     }

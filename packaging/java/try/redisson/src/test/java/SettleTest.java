@@ -3,7 +3,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.lockwheel.LockwheelServer;
-import io.lockwheel.TurnOptions;
 import io.lockwheel.junit.Lockwheel;
 import java.time.Duration;
 import java.util.List;
@@ -32,8 +31,8 @@ class SettleTest {
                 .toList();
         server.await().waiters("order:42", 2);
 
-        var settling = new TurnOptions().settle(Duration.ofSeconds(2)).limit(Duration.ofMinutes(1));
-        var turned = server.clock().advance(Duration.ofSeconds(24), settling);
+        var turned = server.clock().advance(
+                Duration.ofSeconds(24), it -> it.settle(Duration.ofSeconds(2)).limit(Duration.ofMinutes(1)));
 
         assertTrue(turned.settled());
         assertEquals(Set.of(8_000L, 16_000L), Set.of(taken.get(0).join(), taken.get(1).join()));

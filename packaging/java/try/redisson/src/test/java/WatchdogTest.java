@@ -3,7 +3,6 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.lockwheel.Entry;
-import io.lockwheel.Filters;
 import io.lockwheel.LockwheelServer;
 import io.lockwheel.junit.Lockwheel;
 import java.time.Duration;
@@ -23,8 +22,8 @@ class WatchdogTest {
         lock.lock();
         for (int turn = 0; turn < 5; turn++) {
             server.clock().advance(Duration.ofMillis(599));
-            long turned = server.history().entries(new Filters().count(0)).last();
-            server.await().event("renewed", new Filters().since(turned));
+            long turned = server.history().entries(it -> it.count(0)).last();
+            server.await().event("renewed", it -> it.since(turned));
         }
         assertTrue(lock.isHeldByCurrentThread());
         lock.unlock();
@@ -40,7 +39,7 @@ class WatchdogTest {
             server.clock().advance(Duration.ofSeconds(10));
         }
         assertFalse(lock.isHeldByCurrentThread());
-        List<Entry> entries = server.history().entries(new Filters().key("order:42")).entries();
+        List<Entry> entries = server.history().entries(it -> it.key("order:42")).entries();
         assertEquals(List.of("acquired", "lost"), entries.stream().map(Entry::event).toList());
         String report = server.report();
         assertTrue(report.contains("    note: order:42 was lost by expiry after the clock was turned."), report);

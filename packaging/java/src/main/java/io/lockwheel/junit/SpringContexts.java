@@ -1,38 +1,26 @@
 package io.lockwheel.junit;
 
+import java.lang.annotation.Annotation;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.Stream;
 import org.junit.platform.commons.support.AnnotationSupport;
-import org.springframework.test.context.BootstrapWith;
-import org.springframework.test.context.ContextConfiguration;
+import org.junit.platform.commons.support.ReflectionSupport;
 
 /** Whether a test class has a Spring context, whose clients outlive a test. */
 final class SpringContexts {
-    private static final boolean IS_THERE = isThere();
+    /** The annotations of such classes; none where Spring is not there. */
+    private static final List<Class<? extends Annotation>> ANNOTATIONS = Stream.of("BootstrapWith", "ContextConfiguration")
+            .map(name -> ReflectionSupport.tryToLoadClass("org.springframework.test.context." + name).toOptional())
+            .flatMap(Optional::stream)
+            .<Class<? extends Annotation>>map(found -> found.asSubclass(Annotation.class))
+            .toList();
 
     private SpringContexts() {}
 
     static boolean isUsedBy(Class<?> testClass) {
-        return IS_THERE && Annotations.areOn(testClass);
-    }
-
-    private static boolean isThere() {
-        try {
-            Class.forName("org.springframework.test.context.BootstrapWith");
-            return true;
-        } catch (ClassNotFoundException withoutSpring) {
-            return false;
-        }
-    }
-
-    /** A class of its own: it is loaded only where Spring is there. */
-    private static final class Annotations {
-        static boolean areOn(Class<?> testClass) {
-            for (Class<?> at = testClass; at != null; at = at.getEnclosingClass()) {
-                if (AnnotationSupport.isAnnotated(at, BootstrapWith.class)
-                        || AnnotationSupport.isAnnotated(at, ContextConfiguration.class)) {
-                    return true;
-                }
-            }
-            return false;
-        }
+        return testClass != null
+                && (ANNOTATIONS.stream().anyMatch(annotation -> AnnotationSupport.isAnnotated(testClass, annotation))
+                        || isUsedBy(testClass.getEnclosingClass()));
     }
 }

@@ -21,21 +21,13 @@ import org.springframework.util.ClassUtils;
  * @param annotation which server
  */
 record LockwheelContextCustomizer(Lockwheel annotation) implements ContextCustomizer {
-    private static final String BOOT_3 = "org.springframework.boot.autoconfigure.data.redis.RedisConnectionDetails";
-    private static final String BOOT_4 = "org.springframework.boot.data.redis.autoconfigure.DataRedisConnectionDetails";
-    private static final String BUNDLE = "lockwheel";
-
     @Override
     public void customizeContext(ConfigurableApplicationContext context, MergedContextConfiguration configuration) {
         LockwheelServer server = SharedServers.with(annotation);
         Map<String, Object> properties = properties(server);
         context.getEnvironment().getPropertySources().addFirst(new MapPropertySource("lockwheel", properties));
-        ClassLoader loader = context.getClassLoader();
-        // Only the class for the Spring Boot that is there is loaded.
-        if (ClassUtils.isPresent(BOOT_3, loader)) {
-            register(context, Boot3Details.definition(server));
-        } else if (ClassUtils.isPresent(BOOT_4, loader)) {
-            register(context, Boot4Details.definition(server));
+        if (ClassUtils.isPresent("org.springframework.boot.ssl.SslBundle", context.getClassLoader())) {
+            ConnectionDetails.bean(server, context.getClassLoader()).ifPresent(bean -> register(context, bean));
         }
     }
 
