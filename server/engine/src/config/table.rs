@@ -241,7 +241,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         .alias("slave-announce-port")
         .field(field!(replication.announce_port)),
     flag("replica-announced", "yes").field(field!(replication.announced)),
-    flag("replica-ignore-disk-write-errors", "no"),
+    flag("replica-ignore-disk-write-errors", "no").field(field!(replication.ignore_disk_errors)),
     flag("replica-ignore-maxmemory", "yes")
         .alias("slave-ignore-maxmemory")
         .field(field!(replication.ignore_maxmemory)),
@@ -313,7 +313,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     Parameter::new("unixsocketperm", Kind::Octal { max: 0o777 }, "0")
         .at_start()
         .field(field!(unixsocketperm)),
-    flag("use-exit-on-panic", "no").hidden(),
+    flag("use-exit-on-panic", "no").hidden().field(field!(shutdown.exits_on_panic)),
     integer("watchdog-period", 0, INT, "0").hidden(),
     integer("zset-max-listpack-entries", 0, i64::MAX, "128")
         .alias("zset-max-ziplist-entries")

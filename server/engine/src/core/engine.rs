@@ -134,7 +134,7 @@ pub(crate) struct DebugControl<'e> {
     pub(crate) scripts: &'e mut Scripts,
     /// The saves.
     pub(crate) saves: &'e mut Persistence,
-    /// Whether the append-only file is on.
+    /// Whether there are append-only files to be read again.
     pub(crate) has_append_only: bool,
     /// The parts that a test has switched off.
     pub(crate) switches: &'e mut Switches,
@@ -160,6 +160,11 @@ pub(crate) enum DebugEffect {
     LoadAppendOnly,
     /// The whole server sleeps for so many microseconds when the command has ended. The reply is OK.
     Sleep {
+        /// Microseconds.
+        us: u64,
+    },
+    /// Each flush of the append-only file begins with a pause. The reply is OK.
+    DelayFlushes {
         /// Microseconds.
         us: u64,
     },

@@ -103,7 +103,7 @@ impl Engine {
             keyspace: &mut self.keyspace,
             scripts: &mut self.scripts,
             saves: &mut self.persistence,
-            has_append_only: self.append_only.is_enabled(),
+            has_append_only: self.append_only.has_files(),
             switches: &mut self.switches,
         };
         match run(&mut control, args, reply)? {
@@ -126,6 +126,9 @@ impl Engine {
             DebugEffect::Sleep { us } => {
                 self.clock.sleep(us);
                 Stop::sleep(&mut self.stop, us);
+            }
+            DebugEffect::DelayFlushes { us } => {
+                self.change_append_only(|control| control.delay_flushes(us));
             }
             DebugEffect::RewriteConfig => {
                 let file = self.config_file();

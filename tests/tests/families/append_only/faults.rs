@@ -175,6 +175,8 @@ impl AppendLog for FakeHost {
 
     fn set_sync(&self, _: LogSync) {}
 
+    fn set_flush_delay(&self, _: u64) {}
+
     fn sync(&self) -> io::Result<()> {
         Ok(())
     }
