@@ -163,7 +163,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     integer("io-threads", 1, 128, "1").at_start(),
     flag("io-threads-do-reads", "no").at_start(),
     flag("jemalloc-bg-thread", "yes"),
-    integer("key-load-delay", -INT - 1, INT, "0").hidden(),
+    integer("key-load-delay", -INT - 1, INT, "0").hidden().field(field!(saves.load_delay_us)),
     integer("latency-monitor-threshold", 0, i64::MAX, "0").field(field!(latency_monitor_threshold)),
     flag("latency-tracking", "yes").field(field!(latency_tracking)),
     special("latency-tracking-info-percentiles", SEVERAL, special::percentiles, "50 99 99.9")

@@ -170,7 +170,8 @@ fn show_call(engine: &mut Engine, (call, command, args): (Call<'_>, CommandId, A
     engine.call_observer().ended(call, command, args, end);
     let spec = engine.commands.get(command).spec;
     // Other commands are not shown, or are shown before the commands that they call.
-    let is_shown = !spec.flags.intersects(Flags::of(&[Flags::SKIP_MONITOR, Flags::ADMIN]));
+    let is_shown = !spec.flags.intersects(Flags::of(&[Flags::SKIP_MONITOR, Flags::ADMIN]))
+        && !engine.sessions.get(call.slot).loads_file();
     if is_shown && !engine.observers.monitors().is_empty() {
         engine.show_monitors(call, spec, args);
     }

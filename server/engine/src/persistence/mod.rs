@@ -3,6 +3,7 @@
 pub(crate) mod append_only;
 mod data_file;
 mod key_dumps;
+mod load_progress;
 mod rdb_file;
 mod request;
 mod save_control;
@@ -11,6 +12,7 @@ pub(crate) use append_only::AppendOnly;
 pub use append_only::{AppendLog, FileChange, LogSync};
 pub(crate) use data_file::{Content, DataFile, LAST_GRANT};
 pub(crate) use key_dumps::{KeyDumps, have_same_dump};
+pub(crate) use load_progress::LoadProgress;
 pub(crate) use rdb_file::RdbFile;
 pub(crate) use request::{SaveRequest, SavesView};
 pub(crate) use save_control::{SaveControl, SaveEffect};

@@ -4,6 +4,7 @@ mod broken_files;
 mod exchange;
 mod faults;
 mod kills;
+mod loading;
 mod replicas;
 mod restarts;
 

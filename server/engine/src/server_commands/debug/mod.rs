@@ -8,7 +8,7 @@ mod protocol;
 mod reload;
 mod switches;
 
-use crate::core::{DebugControl, DebugEffect, Handler, ServerHandler};
+use crate::core::{DebugControl, DebugEffect, Handler, LOADING, ServerHandler};
 use crate::spec::{Args, CommandError, CommandTable, Flags, Row, errors, help, quotable};
 use lockwheel_resp::{Reply, number};
 use lockwheel_store::values::Value;
@@ -114,6 +114,7 @@ fn debug(
         return crash::crash(control.config, crash);
     }
     match (&*args[1].to_ascii_lowercase(), args.len()) {
+        (b"loadaof" | b"reload" | b"populate", _) if control.is_loading => return Err(LOADING),
         (b"help", 2) => write_help(control.commands, args, reply),
         (b"sleep", 3) => return Ok(sleep(args)),
         (b"error", 3) => reply.error(&args[2]),
