@@ -40,6 +40,8 @@ impl AppendLog for MemoryHost {
 
     fn set_sync(&self, _: LogSync) {}
 
+    fn set_flush_delay(&self, _: u64) {}
+
     fn sync(&self) -> io::Result<()> {
         Ok(())
     }

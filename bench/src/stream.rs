@@ -6,7 +6,7 @@ use crate::{LOCK, UNLOCK, lock_library};
 use lockwheel::Config;
 use lockwheel_engine::Engine;
 use lockwheel_engine::clients::{Outbox, Peer, Slot};
-use lockwheel_engine::core::{Output, Progress};
+use lockwheel_engine::core::{DataLoad, Output, Progress};
 use lockwheel_resp::{Batch, RequestLimits, RequestParser, write_request};
 use lockwheel_store::time::Now;
 use std::sync::Arc;
@@ -278,7 +278,8 @@ impl Client {
         host.set_now(self.now);
         self.engine.set_host(host.clone());
         self.host = Some(host);
-        self.engine.begin_with_data(None, true).expect("there are no files");
+        let load = DataLoad::begin(&mut self.engine, None, true).expect("there are no files");
+        load.finish(&mut self.engine).expect("the host takes every file");
         self.prepare(&request(&["CONFIG", "SET", "appendfsync", "no", "appendonly", value]), "+OK\r\n");
         for _ in 0..60 {
             self.pass_second();

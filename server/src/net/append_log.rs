@@ -31,6 +31,8 @@ pub(super) struct FileLog {
     /// Whether bytes are queued, or being written or synced.
     is_due: AtomicBool,
     sync: Mutex<LogSync>,
+    /// The pause before each write, in microseconds.
+    flush_delay_us: AtomicU64,
     /// The number of bytes that were appended and are on the disk.
     synced: AtomicU64,
     /// The number of bytes until which the engine awaits syncs.
@@ -82,6 +84,7 @@ impl FileLog {
             file: Mutex::default(),
             is_due: AtomicBool::new(false),
             sync: Mutex::default(),
+            flush_delay_us: AtomicU64::new(0),
             synced: AtomicU64::new(0),
             awaited: AtomicU64::new(0),
             told: AtomicU64::new(0),
@@ -138,6 +141,7 @@ impl FileLog {
         if open.writing.is_empty() {
             return Ok(());
         }
+        self.pause();
         let mut done = 0;
         while done < open.writing.len() {
             match (&*file).write(&open.writing[done..]) {
@@ -154,6 +158,14 @@ impl FileLog {
             open.writing = Vec::new();
         }
         Ok(())
+    }
+
+    /// Pauses before a write, if a test has asked for that.
+    fn pause(&self) {
+        let us = self.flush_delay_us.load(Ordering::Relaxed);
+        if us > 0 {
+            thread::sleep(Duration::from_micros(us));
+        }
     }
 
     /// Syncs what was written.
@@ -332,6 +344,10 @@ impl AppendLog for FileLog {
 
     fn set_sync(&self, sync: LogSync) {
         *self.sync.lock() = sync;
+    }
+
+    fn set_flush_delay(&self, us: u64) {
+        self.flush_delay_us.store(us, Ordering::Relaxed);
     }
 
     fn sync(&self) -> io::Result<()> {

@@ -22,6 +22,8 @@ async fn idle_for(shared: &Shared, limit: Duration) -> Result<(), RecvError> {
         // A client that connects and leaves at once counts, too.
         match tokio::time::timeout(limit, clients.changed()).await {
             Ok(changed) => changed?,
+            // A server has no clients yet while it loads its data.
+            Err(_elapsed) if shared.is_loading() => {}
             Err(_elapsed) => return Ok(()),
         }
     }

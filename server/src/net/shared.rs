@@ -95,6 +95,8 @@ pub(crate) struct Shared {
     pub(crate) on_crash: OnceLock<EndProcess>,
     /// Whether a client has ended the server.
     is_shut_down: AtomicBool,
+    /// Whether the data are being loaded.
+    is_loading: AtomicBool,
 }
 
 impl LogOwner for Shared {
@@ -183,6 +185,7 @@ impl Shared {
             shutdown: Shutdown::new(),
             on_crash: OnceLock::new(),
             is_shut_down: AtomicBool::new(false),
+            is_loading: AtomicBool::new(false),
         }
     }
 
@@ -354,9 +357,24 @@ impl Shared {
         self.membership.get().into_iter().for_each(|membership| membership.leave());
     }
 
+    /// Whether the server has ended, or is about to.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.shutdown.is_requested()
+    }
+
     /// Whether a client has ended the server, rather than a signal or the process.
     pub(crate) fn is_shut_down(&self) -> bool {
         self.is_shut_down.load(Ordering::SeqCst)
+    }
+
+    /// Sets whether the data are being loaded.
+    pub(super) fn set_loading(&self, is_loading: bool) {
+        self.is_loading.store(is_loading, Ordering::SeqCst);
+    }
+
+    /// Whether the data are being loaded.
+    pub(super) fn is_loading(&self) -> bool {
+        self.is_loading.load(Ordering::SeqCst)
     }
 
     /// Runs `work` on the engine, or returns it if a slow script holds the engine.

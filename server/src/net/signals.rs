@@ -41,7 +41,13 @@ fn end_on_a_thread(shared: &Arc<Shared>, signal: EndSignal) -> oneshot::Receiver
             EndSignal::Terminate => "SIGTERM",
             EndSignal::Interrupt => "SIGINT",
         };
-        tracing::warn!(target: SIGNAL_LOG, "Received {name} scheduling shutdown...");
+        match ended.is_loading() {
+            true => tracing::warn!(
+                target: SIGNAL_LOG,
+                "Received shutdown signal during loading, scheduling shutdown."
+            ),
+            false => tracing::warn!(target: SIGNAL_LOG, "Received {name} scheduling shutdown..."),
+        }
         end(&ended, signal, done);
     };
     if thread::Builder::new().name("lockwheel-signal".to_owned()).spawn(work).is_err() {

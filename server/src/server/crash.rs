@@ -21,10 +21,7 @@ pub(super) fn end_process(crash: Crash, beginning: &Beginning) {
             raise_segfault();
             process::abort();
         }
-        Crash::Abort => {
-            tracing::error!("Guru Meditation: DEBUG requested the end of the process");
-            process::abort();
-        }
+        Crash::Abort => process::abort(),
         Crash::Exit => process::exit(1),
         Crash::Restart(delay_ms) => {
             tracing::warn!("The process restarts in {delay_ms} milliseconds, as requested by DEBUG");

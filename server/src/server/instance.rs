@@ -8,7 +8,7 @@ use crate::net::{self, AcceptRuntime, Acceptors, Listeners, OsClock, Threads};
 use lockwheel_engine::Engine;
 use lockwheel_engine::clock::Settle;
 use lockwheel_engine::config::{ChannelDefault, Config, TimeMode, TlsParameters};
-use lockwheel_engine::core::OtherClients;
+use lockwheel_engine::core::{DataLoad, LoadAccess, LoadError, OtherClients};
 use lockwheel_engine::locks::LockSnapshot;
 use lockwheel_engine::spec::Version;
 use lockwheel_engine::statistics::Allocator;
@@ -193,7 +193,7 @@ impl Builder {
     /// Gives servers their own seed if they replicate, are sentinels or belong to a cluster. Such servers identify
     /// themselves by random ids, which must differ even if all have the same seed. The seed therefore depends on the
     /// port.
-    fn with_seed_of_its_own(mut self) -> Self {
+    pub(super) fn with_seed_of_its_own(mut self) -> Self {
         let config = &self.config;
         if config.is_sentinel() || config.cluster.enabled || !config.replication.master.is_empty() {
             let port = u64::from(config.shown_port());
@@ -214,7 +214,7 @@ impl Builder {
         self
     }
 
-    /// Starts the server. The server accepts connections when this function returns.
+    /// Starts the server. The server accepts connections when this function returns, and has the data of its file.
     ///
     /// # Errors
     /// Returns a [`StartError`] if the server cannot be started.
@@ -250,6 +250,13 @@ impl Server {
 
     /// Starts a server on a clock that other servers of this process may share.
     pub(super) fn start(builder: Builder, clock: OsClock) -> Result<Self, StartError> {
+        let (mut server, load) = Server::open(builder, clock)?;
+        server.load(load)?;
+        Ok(server)
+    }
+
+    /// Starts a server up to the loading of its data, if there are any: clients are accepted, and get `LOADING`.
+    pub(super) fn open(builder: Builder, clock: OsClock) -> Result<(Self, Option<DataLoad>), StartError> {
         let Builder { mut config, signals, allocator, verify, begins_with_saved, is_closed, .. } = builder;
         let file = Some(config.saves.load.clone()).filter(|path| !path.is_empty());
         let accepting = AcceptRuntime::new(signals)?;
@@ -278,20 +285,19 @@ impl Server {
         if is_closed {
             acceptors.let_in(false);
         }
-        shared.with_engine(Engine::begin_with_users_file).map_err(StartError::Users)?;
-        let is_sentinel = shared.with_engine(|engine| engine.config.is_sentinel());
-        if begins_with_saved && !is_sentinel {
-            let begin = |engine: &mut Engine| engine.begin_with_data(file.as_deref(), true);
-            shared.with_engine(begin).map_err(StartError::Load)?;
-        } else if file.is_some() {
-            shared
-                .with_engine(|engine| engine.begin_with_data(file.as_deref(), false))
-                .map_err(StartError::Load)?;
-        }
-        shared.with_engine(Engine::begin_as_node).map_err(StartError::Cluster)?;
-        shared.with_engine(Engine::begin_as_sentinel);
+        // One batch, so that no master is followed before the data are there.
+        let load = shared.with_engine(|engine| {
+            engine.begin_with_users_file().map_err(StartError::Users)?;
+            let keeps_log = begins_with_saved && !engine.config.is_sentinel();
+            let begins = keeps_log || file.is_some();
+            let load = begins.then(|| DataLoad::begin(engine, file.as_deref(), keeps_log)).transpose();
+            match load.map_err(StartError::Load)? {
+                Some(load) if load.has_data() => Ok(Some(load)),
+                load => begin(engine, load).map(|()| None),
+            }
+        })?;
         threads.start(accepting, idle_exit)?;
-        Ok(Server {
+        let server = Server {
             handle: Handle::new(shared),
             verify,
             acceptors,
@@ -299,7 +305,27 @@ impl Server {
             loopback,
             #[cfg(unix)]
             _socket_file,
-        })
+        };
+        Ok((server, load))
+    }
+
+    /// Loads the data of the start on this thread, in slices. If a client or a signal ends the server meanwhile, the
+    /// rest is not loaded.
+    pub(super) fn load(&mut self, load: Option<DataLoad>) -> Result<(), StartError> {
+        let Some(load) = load else { return Ok(()) };
+        let mut loader = net::Loader::new(&self.handle.shared);
+        let loaded = load.run(&mut loader).and_then(|()| loader.with(|engine| begin(engine, Some(load))));
+        let done = match loaded {
+            Ok(begun) => begun,
+            Err(LoadError::Failed(why)) => Err(StartError::Load(why)),
+            Err(LoadError::Ended) => Ok(()),
+        };
+        drop(loader);
+        if done.is_err() {
+            // Nothing has been tested yet.
+            self.verify = None;
+        }
+        done
     }
 
     /// Lets clients of the network in, if the server was started closed.
@@ -330,6 +356,11 @@ impl Server {
     /// Waits until a signal or SHUTDOWN ends the server.
     pub fn wait(&self) {
         self.handle.shared.shutdown.wait();
+    }
+
+    /// Whether the server has ended, or is about to.
+    pub(super) fn has_ended(&self) -> bool {
+        self.handle.shared.has_ended()
     }
 
     /// Whether a client has ended the server, rather than a signal or the process.
@@ -471,6 +502,14 @@ impl Server {
         let lines: Vec<String> = findings.iter().map(ToString::to_string).collect();
         (!lines.is_empty()).then(|| (format!("{}\n{}", lines.join("\n"), self.report()), true))
     }
+}
+
+/// Begins to serve clients, with the data of the start, if there are any.
+fn begin(engine: &mut Engine, load: Option<DataLoad>) -> Result<(), StartError> {
+    load.map_or(Ok(()), |load| load.finish(engine)).map_err(StartError::Load)?;
+    engine.begin_as_node().map_err(StartError::Cluster)?;
+    engine.begin_as_sentinel();
+    Ok(())
 }
 
 impl fmt::Debug for Server {

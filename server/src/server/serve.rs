@@ -3,6 +3,7 @@
 use super::crash;
 use super::error::StartError;
 use super::instance::{Builder, Server};
+use crate::net::OsClock;
 use std::time::Duration;
 
 /// The time for which a shutdown waits for running commands. Supervisors expect a process to end within a second.
@@ -43,12 +44,16 @@ impl Builder {
     ) -> Result<(), E> {
         let started_in = self.started_in.clone();
         let picks_port = self.config.port == 0;
-        let server = self.signals(true).start()?;
+        let (mut server, load) = Server::open(self.signals(true).with_seed_of_its_own(), OsClock::new())?;
         let picked_port = (picks_port && server.port() != 0).then(|| server.port());
         let beginning = crash::Beginning { started_in, picked_port };
         let end_process = move |how| crash::end_process(how, &beginning);
         let _set_once = server.handle().shared.on_crash.set(Box::new(end_process));
-        tell(Stage::Ready(&server))?;
+        server.load(load)?;
+        // A client may have ended the server while it loaded its data.
+        if !server.has_ended() {
+            tell(Stage::Ready(&server))?;
+        }
         server.wait();
         let told = tell(Stage::Stopping);
         server.stop(PATIENCE);

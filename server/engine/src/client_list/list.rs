@@ -48,8 +48,12 @@ impl<'e> ClientList<'e> {
         (session.closing != Some(Closing::Now) && !self.is_unheard_master(session)).then_some(session)
     }
 
-    /// Whether a session runs what a master sends that is not heard: that is no client yet, or none any more.
+    /// Whether a session runs what a master sends that is not heard: that is no client yet, or none any more. The
+    /// session that runs the requests of a file is no client either.
     fn is_unheard_master(self, session: &Session) -> bool {
+        if session.loads_file() {
+            return true;
+        }
         let following = self.following.filter(|following| following.slot() == session.slot);
         following.is_some_and(|following| !following.is_connected())
     }

@@ -142,6 +142,11 @@ pub enum Closing {
 }
 
 impl Session {
+    /// Whether the session runs the requests of a file that is being loaded.
+    pub(crate) fn loads_file(&self) -> bool {
+        self.is_master && self.is_unrecorded
+    }
+
     /// Whether the client accepts pushes.
     pub(crate) fn takes_pushes(&self) -> bool {
         self.protocol == Protocol::Resp3 && self.closing.is_none() && !self.is_replica

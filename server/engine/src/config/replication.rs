@@ -25,6 +25,9 @@ pub struct ReplicationParameters {
     pub serve_stale_data: bool,
     /// Whether a replica ignores `maxmemory` and leaves evictions to its master (`replica-ignore-maxmemory`).
     pub ignore_maxmemory: bool,
+    /// Whether a replica whose disk cannot be written goes on. Otherwise it ends at the next write of its master
+    /// (`replica-ignore-disk-write-errors`).
+    pub ignore_disk_errors: bool,
     /// The rank among the replicas that may take over, as INFO shows it (`replica-priority`).
     pub priority: i64,
     /// Whether sentinels are to list the replica, as INFO shows it (`replica-announced`).
@@ -87,6 +90,7 @@ impl Default for ReplicationParameters {
             read_only: true,
             serve_stale_data: true,
             ignore_maxmemory: true,
+            ignore_disk_errors: false,
             priority: 100,
             announced: true,
             announce_ip: String::new(),

@@ -18,6 +18,9 @@ pub struct SaveParameters {
     pub stop_writes_on_error: bool,
     /// Extra microseconds that BGSAVE takes for each key, for tests (`rdb-key-save-delay`).
     pub key_delay_us: i64,
+    /// Extra microseconds that the load of the data takes for each key, for tests. A negative number: a microsecond for
+    /// so many keys (`key-load-delay`).
+    pub load_delay_us: i64,
 }
 
 impl Default for SaveParameters {
@@ -31,6 +34,7 @@ impl Default for SaveParameters {
             checksum: true,
             stop_writes_on_error: true,
             key_delay_us: 0,
+            load_delay_us: 0,
         }
     }
 }

@@ -163,7 +163,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     integer("io-threads", 1, 128, "1").at_start(),
     flag("io-threads-do-reads", "no").at_start(),
     flag("jemalloc-bg-thread", "yes"),
-    integer("key-load-delay", -INT - 1, INT, "0").hidden(),
+    integer("key-load-delay", -INT - 1, INT, "0").hidden().field(field!(saves.load_delay_us)),
     integer("latency-monitor-threshold", 0, i64::MAX, "0").field(field!(latency_monitor_threshold)),
     flag("latency-tracking", "yes").field(field!(latency_tracking)),
     special("latency-tracking-info-percentiles", SEVERAL, special::percentiles, "50 99 99.9")
@@ -241,7 +241,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
         .alias("slave-announce-port")
         .field(field!(replication.announce_port)),
     flag("replica-announced", "yes").field(field!(replication.announced)),
-    flag("replica-ignore-disk-write-errors", "no"),
+    flag("replica-ignore-disk-write-errors", "no").field(field!(replication.ignore_disk_errors)),
     flag("replica-ignore-maxmemory", "yes")
         .alias("slave-ignore-maxmemory")
         .field(field!(replication.ignore_maxmemory)),
@@ -313,7 +313,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     Parameter::new("unixsocketperm", Kind::Octal { max: 0o777 }, "0")
         .at_start()
         .field(field!(unixsocketperm)),
-    flag("use-exit-on-panic", "no").hidden(),
+    flag("use-exit-on-panic", "no").hidden().field(field!(shutdown.exits_on_panic)),
     integer("watchdog-period", 0, INT, "0").hidden(),
     integer("zset-max-listpack-entries", 0, i64::MAX, "128")
         .alias("zset-max-ziplist-entries")

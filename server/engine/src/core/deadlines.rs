@@ -15,7 +15,7 @@ impl Engine {
     /// Returns the time of the system's monotonic clock, in microseconds, by which [`Engine::begin`] must be called.
     /// `None` if no deadline is pending, or all are on a frozen clock. O(1) amortised.
     pub(crate) fn next_deadline(&mut self) -> Option<u64> {
-        if self.hooks.has(Hook::NextBatch) || (self.limits.evicts() && !self.hooks.has(Hook::Pause)) {
+        if self.hooks.has(Hook::NextBatch) || (self.limits.evicts() && !self.hooks.keep_keys()) {
             return Some(self.clock.system().monotonic_us);
         }
         let is_joined = self.member.is_joined();
@@ -37,7 +37,7 @@ impl Engine {
     /// Returns which deadlines of keys fire by themselves.
     #[inline]
     pub(super) fn key_deadlines(&self) -> KeyDeadlines {
-        let are_kept = self.hooks.has(Hook::Pause) || self.following.is_some();
+        let are_kept = self.hooks.keep_keys() || self.following.is_some();
         KeyDeadlines::new(self.switches.expires_actively, are_kept)
     }
 

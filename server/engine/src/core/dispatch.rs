@@ -111,6 +111,11 @@ impl Caller for Client<'_> {
         self.session.is_subscribed() && self.session.protocol == Protocol::Resp2
     }
 
+    #[inline(always)]
+    fn is_kept_waiting(&self) -> bool {
+        self.limited && self.engine.hooks.has(Hook::Loading) && !self.session.is_master
+    }
+
     fn is_monitor(&self) -> bool {
         self.session.is_monitor | self.session.is_replica
     }

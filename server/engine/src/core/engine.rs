@@ -19,7 +19,7 @@ use crate::locks::{self, HistoryHandler, HistoryReadings, ListeningHandler};
 use crate::member::TopologyMember;
 use crate::outbound::Outbound;
 use crate::pauses::Pauses;
-use crate::persistence::{AppendLog, AppendOnly, FileChange, Persistence};
+use crate::persistence::{AppendLog, AppendOnly, FileChange, LoadProgress, Persistence};
 use crate::pubsub::{Audience, PubSub};
 use crate::replication::{ReplicaLink, Replication, ReplicationTimer};
 use crate::scripts::{ScriptRun, Scripts};
@@ -97,6 +97,8 @@ pub(crate) struct ConfigControl<'e> {
     pub(crate) host: Option<&'e dyn Host>,
     /// Whether the client is on this machine.
     pub(crate) is_local: bool,
+    /// Whether the data are being loaded.
+    pub(crate) is_loading: bool,
 }
 
 /// The configuration file, with the parts that it describes.
@@ -134,7 +136,9 @@ pub(crate) struct DebugControl<'e> {
     pub(crate) scripts: &'e mut Scripts,
     /// The saves.
     pub(crate) saves: &'e mut Persistence,
-    /// Whether the append-only file is on.
+    /// Whether the data are being loaded.
+    pub(crate) is_loading: bool,
+    /// Whether there are append-only files to be read again.
     pub(crate) has_append_only: bool,
     /// The parts that a test has switched off.
     pub(crate) switches: &'e mut Switches,
@@ -160,6 +164,11 @@ pub(crate) enum DebugEffect {
     LoadAppendOnly,
     /// The whole server sleeps for so many microseconds when the command has ended. The reply is OK.
     Sleep {
+        /// Microseconds.
+        us: u64,
+    },
+    /// Each flush of the append-only file begins with a pause. The reply is OK.
+    DelayFlushes {
         /// Microseconds.
         us: u64,
     },
@@ -318,6 +327,8 @@ pub struct Engine {
     pub(crate) persistence: Persistence,
     /// The append-only file.
     pub(super) append_only: Box<AppendOnly>,
+    /// The progress of the loading of the data at the start, until the data are there.
+    pub(super) loading: Option<LoadProgress>,
     /// The environment of the engine.
     pub(crate) environment: Environment,
     /// The initial configuration of the engine.
@@ -375,6 +386,7 @@ impl Engine {
             sentinel: SentinelServer::configured(&config, seed, system),
             persistence: Persistence::default(),
             append_only: Box::default(),
+            loading: None,
             cluster: None,
             stop: None,
             start,

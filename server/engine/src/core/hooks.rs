@@ -30,6 +30,8 @@ pub(crate) enum Hook {
     LargeInput = 1 << 11,
     /// Writes are refused because the append-only file cannot be written.
     NotAppended = 1 << 12,
+    /// The data are being loaded: most requests are refused.
+    Loading = 1 << 13,
 }
 
 /// The hooks that are set.
@@ -53,6 +55,12 @@ impl Hooks {
     #[inline(always)]
     pub(crate) fn has(self, hook: Hook) -> bool {
         self.0 & hook as u16 != 0
+    }
+
+    /// Whether keys stay, although they are due: clients are paused, or the data are being loaded.
+    #[inline(always)]
+    pub(crate) fn keep_keys(self) -> bool {
+        self.0 & (Hook::Pause as u16 | Hook::Loading as u16) != 0
     }
 
     /// Whether any hook that acts on each request is set.

@@ -17,6 +17,23 @@ pub(crate) struct HostFiles<'e> {
     directory: &'e str,
 }
 
+/// The files of a host in a directory, for work that does not hold the engine.
+pub(super) struct OwnFiles {
+    host: Option<Arc<dyn Host>>,
+    directory: String,
+}
+
+impl OwnFiles {
+    /// Returns the files of the host, in the directory of these parameters.
+    pub(super) fn of(environment: &Environment, config: &Config) -> Self {
+        OwnFiles { host: environment.host.clone(), directory: config.dir.clone() }
+    }
+
+    pub(super) fn borrow(&self) -> HostFiles<'_> {
+        HostFiles { host: self.host.as_deref(), directory: &self.directory }
+    }
+}
+
 impl HostFiles<'_> {
     /// Returns the bytes of a file.
     ///

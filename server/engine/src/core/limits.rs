@@ -52,12 +52,12 @@ impl Engine {
     }
 
     /// Evicts keys until memory is at most `maxmemory`, but only a limited number at once. The rest is evicted before
-    /// the next batches. Nothing is evicted while clients are paused.
+    /// the next batches. Nothing is evicted while clients are paused, or while the data are loaded.
     pub(super) fn evict_piece(&mut self) {
         if self.scripts.is_running() {
             return;
         }
-        if self.hooks.has(Hook::Pause) {
+        if self.hooks.keep_keys() {
             // No request is refused during a pause either, as in Redis.
             return self.limits.suspend();
         }

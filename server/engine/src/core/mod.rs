@@ -24,6 +24,7 @@ mod host;
 mod hosted;
 mod lifecycle;
 mod limits;
+mod loading;
 mod observe;
 mod observers;
 mod outbound;
@@ -68,6 +69,8 @@ pub(crate) use engine::{
     ReadingHandler, ServerHandler,
 };
 pub use engine::{Engine, Host, OtherClients};
+pub(crate) use loading::LOADING;
+pub use loading::{DataLoad, LoadAccess, LoadError};
 pub use output::Output;
 pub(crate) use part_handler::{
     Cancellation, ClientHandler, FaultCaller, FaultHandler, LatencyView, PartHandler, UsersHandler,

@@ -127,7 +127,8 @@ impl Engine {
         self.call_observer().ended(call, command, args, end);
         let spec = self.commands.get(command).spec;
         // Other commands are not shown, or are shown before the commands that they call.
-        let is_shown = !spec.flags.intersects(Flags::of(&[Flags::SKIP_MONITOR, Flags::ADMIN]));
+        let is_shown = !spec.flags.intersects(Flags::of(&[Flags::SKIP_MONITOR, Flags::ADMIN]))
+            && !self.sessions.get(call.slot).loads_file();
         if is_shown && !self.observers.monitors().is_empty() {
             self.show_monitors(call, spec, args);
         }

@@ -25,7 +25,7 @@ impl Engine {
             self.hooks.set(Hook::NextBatch, true);
         }
         // Due keys stay hidden while clients are paused. On a replica, they do so until the master deletes them.
-        self.keyspace.pause_expiry(self.pauses.kind().is_some() || self.following.is_some());
+        self.keyspace.pause_expiry(self.hooks.keep_keys() || self.following.is_some());
         let until_ms = self.clock.usual_rule().until_ms(self.clock.now().wall_ms());
         self.set_expiry_backlog(Some(until_ms));
     }

@@ -6,6 +6,7 @@
 //! a user's keys and channels are part of [`permit`] too.
 
 use super::call::Origin;
+use super::loading::LOADING;
 pub use crate::acl::Denied;
 pub use crate::cluster::Redirect;
 use crate::persistence::append_only::NOT_APPENDED;
@@ -68,6 +69,11 @@ pub trait Caller {
     /// Whether the client is subscribed and speaks RESP2. It can distinguish messages from the replies to only a few
     /// commands.
     fn is_subscribed(&self) -> bool {
+        false
+    }
+
+    /// Whether the data are being loaded, and the caller is not the one that loads them.
+    fn is_kept_waiting(&self) -> bool {
         false
     }
 
@@ -140,6 +146,9 @@ pub fn permit<C: Caller>(caller: &C, command: &Command, args: Args<'_>) -> Resul
     }
     if caller.is_subscribed() && !command.has(Flags::WHILE_SUBSCRIBED) {
         return refused(Reason::Subscribed);
+    }
+    if caller.is_kept_waiting() && !command.has(Flags::LOADING) {
+        return refused(Reason::Loading);
     }
     if let Some(kind) = caller.busy()
         && !command.has(Flags::ALLOW_BUSY)
@@ -263,6 +272,8 @@ pub enum Reason {
     MasterDown,
     /// The client is subscribed, and speaks RESP2.
     Subscribed,
+    /// The data are being loaded.
+    Loading,
     /// A script or a function is slow.
     Busy(EntryKind),
     /// The client is a monitor.
@@ -346,6 +357,7 @@ impl Refusal {
                 ));
             }
             (Reason::Monitor, _) => "ERR Replica can't interact with the keyspace",
+            (Reason::Loading, _) => return LOADING,
             (Reason::Busy(kind), _) => return busy_error(kind),
             // The engine adds the address, which only it knows.
             (Reason::Redirected(redirect), _) => return CommandError::new(redirect.text(|_| String::new())),

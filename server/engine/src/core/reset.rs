@@ -30,7 +30,10 @@ impl Engine {
         self.rules_changed();
         self.pauses.unpause();
         self.follow_pauses();
-        self.change_append_only(|control| control.give_up_rewrite());
+        self.change_append_only(|control| {
+            control.give_up_rewrite();
+            control.delay_flushes(0);
+        });
         self.change_saves(|control| control.reset());
         let seed = self.start.seed;
         let tracker = self.tracking().take();

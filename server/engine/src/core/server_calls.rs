@@ -1,10 +1,10 @@
 //! Calls of handlers that concern the server as a whole, and what follows.
 
-use super::append_only::reload;
 use super::call::{Call, Origin};
 use super::dispatch::end_or_wait;
 use super::engine::{ConfigControl, DebugControl, DebugEffect, DebugHandler, Engine, ServerHandler};
 use super::hosted::HostedControl;
+use super::loading::reload;
 use super::progress::Stop;
 use super::saving::NotSaved;
 use super::server_views::{AppendOnlyView, InfoView, MemoryView};
@@ -43,25 +43,7 @@ impl Engine {
             }
             ServerHandler::Process(run) => run(&self.environment.identity.process, args, reply)?,
             ServerHandler::SetConfig(set) => {
-                let before = self.config.clone();
-                let is_local = self.sessions.get(call.slot).peer.is_local();
-                let host = self.environment.host.clone();
-                set(ConfigControl { config: &mut self.config, host: host.as_deref(), is_local }, args)?;
-                let is_in_transaction = call.origin() == Origin::Transaction;
-                let followed = self
-                    .change_append_only(|control| control.configure(&before.append_only, is_in_transaction));
-                if let Some(Err(error)) = followed {
-                    if let (Some(host), Some(changes)) = (host, self.config.host_changes(&before)) {
-                        // The host had these until now. If it cannot have them again, the log has the reason.
-                        let _restored = host.follow(&before, changes);
-                    }
-                    self.config = before;
-                    return Err(error);
-                }
-                self.apply_config(&before);
-                if self.config.shown_port() != before.shown_port() {
-                    self.environment.identity.process.port = self.config.shown_port();
-                }
+                set_config(self, set, call, args)?;
                 reply.ok();
             }
             ServerHandler::ConfigFile(run) => run(self.config_file(), reply)?,
@@ -104,7 +86,8 @@ impl Engine {
             keyspace: &mut self.keyspace,
             scripts: &mut self.scripts,
             saves: &mut self.persistence,
-            has_append_only: self.append_only.is_enabled(),
+            is_loading: self.loading.is_some(),
+            has_append_only: self.append_only.has_files(),
             switches: &mut self.switches,
         };
         match run(&mut control, args, reply)? {
@@ -128,6 +111,9 @@ impl Engine {
                 self.clock.sleep(us);
                 Stop::sleep(&mut self.stop, us);
             }
+            DebugEffect::DelayFlushes { us } => {
+                self.change_append_only(|control| control.delay_flushes(us));
+            }
             DebugEffect::RewriteConfig => {
                 let file = self.config_file();
                 if !file.is_named() || file.rewrite(true).is_err() {
@@ -140,6 +126,43 @@ impl Engine {
         reply.ok();
         Ok(())
     }
+}
+
+/// Changes parameters, and has the parts of the engine follow.
+///
+/// # Errors
+/// Returns the error of the handler, or one if a part cannot follow. Nothing has changed then.
+fn set_config(
+    engine: &mut Engine,
+    set: fn(ConfigControl<'_>, Args<'_>) -> Outcome,
+    call: Call<'_>,
+    args: Args<'_>,
+) -> Outcome {
+    let before = engine.config.clone();
+    let is_local = engine.sessions.get(call.slot).peer.is_local();
+    let (host, is_loading) = (engine.environment.host.clone(), engine.loading.is_some());
+    set(ConfigControl { config: &mut engine.config, host: host.as_deref(), is_local, is_loading }, args)?;
+    let is_in_transaction = call.origin() == Origin::Transaction;
+    // A file that is on begins to be kept once the data are there.
+    let followed = match is_loading {
+        true => None,
+        false => {
+            engine.change_append_only(|control| control.configure(&before.append_only, is_in_transaction))
+        }
+    };
+    if let Some(Err(error)) = followed {
+        if let (Some(host), Some(changes)) = (host, engine.config.host_changes(&before)) {
+            // The host had these until now. If it cannot have them again, the log has the reason.
+            let _restored = host.follow(&before, changes);
+        }
+        engine.config = before;
+        return Err(error);
+    }
+    engine.apply_config(&before);
+    if engine.config.shown_port() != before.shown_port() {
+        engine.environment.identity.process.port = engine.config.shown_port();
+    }
+    Ok(())
 }
 
 impl<'e> MemoryView<'e> {
@@ -165,6 +188,7 @@ impl<'e> InfoView<'e> {
             state: engine.state_view(),
             memory: MemoryView::of(engine),
             persistence: &engine.persistence,
+            loading: engine.loading.as_ref(),
             observers: &engine.observers,
             pubsub: &engine.pubsub,
             replication: engine.replication(),

@@ -6,7 +6,7 @@ use crate::clock::EngineClock;
 use crate::config::Config;
 use crate::limits::MemoryParts;
 use crate::persistence::append_only::AppendOnlyFigures;
-use crate::persistence::{AppendLog, AppendOnly, Persistence};
+use crate::persistence::{AppendLog, AppendOnly, LoadProgress, Persistence};
 use crate::pubsub::PubSub;
 use crate::replication::ReplicationView;
 use crate::statistics::{Identity, Process};
@@ -58,6 +58,8 @@ pub(crate) struct InfoView<'e> {
     pub(crate) memory: MemoryView<'e>,
     /// The saves.
     pub(crate) persistence: &'e Persistence,
+    /// The progress of the loading of the data, until they are there.
+    pub(crate) loading: Option<&'e LoadProgress>,
     /// The counters.
     pub(crate) observers: &'e Observers,
     /// The subscriptions.

@@ -84,8 +84,8 @@ impl Engine {
                 }
                 ShutdownEffect::AskReplicas => self.change_replication(|control| control.ask_replicas()),
                 ShutdownEffect::End(ending) => {
-                    // A sentinel has nothing to save.
-                    let saves = ending.saves && self.sentinel.is_none();
+                    // A sentinel has nothing to save. Half of the data must not replace the file.
+                    let saves = ending.saves && self.sentinel.is_none() && self.loading.is_none();
                     let is_synced = self.change_append_only(|control| control.shut_down(ending.is_forced));
                     if is_synced == Some(false) {
                         self.change_shutdown(|control| control.forget());

@@ -3,6 +3,7 @@
 pub(crate) mod append_only;
 mod data_file;
 mod key_dumps;
+mod load_progress;
 mod rdb_file;
 mod request;
 mod save_control;
@@ -11,6 +12,7 @@ pub(crate) use append_only::AppendOnly;
 pub use append_only::{AppendLog, FileChange, LogSync};
 pub(crate) use data_file::{Content, DataFile, LAST_GRANT};
 pub(crate) use key_dumps::{KeyDumps, have_same_dump};
+pub(crate) use load_progress::LoadProgress;
 pub(crate) use rdb_file::RdbFile;
 pub(crate) use request::{SaveRequest, SavesView};
 pub(crate) use save_control::{SaveControl, SaveEffect};
@@ -80,6 +82,9 @@ pub(crate) struct Persistence {
     /// The file that was read last.
     pub(crate) loaded: Loaded,
     serial: u64,
+    /// The instant of the last warning that the disk lacks the changes of a master, in milliseconds of the system's
+    /// monotonic clock.
+    warned_ms: Option<i64>,
     /// Bases of the append-only file that were given up while the host was writing them: serial number and path.
     given_up: Vec<(u64, String)>,
 }
@@ -106,6 +111,15 @@ impl Persistence {
     fn next_serial(&mut self) -> u64 {
         self.serial += 1;
         self.serial
+    }
+
+    /// Whether a warning is due that the disk lacks the changes of a master. Records the warning.
+    pub(crate) fn takes_warning(&mut self, now_ms: i64, interval_ms: i64) -> bool {
+        let is_due = self.warned_ms.is_none_or(|warned_ms| now_ms - warned_ms >= interval_ms);
+        if is_due {
+            self.warned_ms = Some(now_ms);
+        }
+        is_due
     }
 
     /// Resets the state. Saves in progress do not count as saves of the new state.

@@ -15,7 +15,7 @@ use std::time::Duration;
 /// Moving time inside a script or a transaction would break the rule that it runs at a single instant.
 const FLAGS: Flags = Flags::of(&[FROM_SCRIPTS, Flags::NOSCRIPT]);
 /// The flags of the commands that scripts may call too. The clock moves when the script has ended.
-const FROM_SCRIPTS: Flags = Flags::of(&[Flags::CONTROL, Flags::NO_MULTI, Flags::LOADING, Flags::STALE]);
+const FROM_SCRIPTS: Flags = Flags::of(&[Flags::CONTROL, Flags::NO_MULTI, Flags::STALE]);
 const OUT_OF_RANGE_ERROR: &[&str] =
     &["ERR time is out of range: *", "ERR value is not an integer or out of range: *"];
 

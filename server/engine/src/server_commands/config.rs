@@ -1,7 +1,7 @@
 //! CONFIG: the configuration parameters of the server.
 
 use crate::config::{Config, HostChanges, HostRefusal, Surroundings, system_reason};
-use crate::core::{ConfigControl, ConfigFile, Handler, Host, ServerHandler};
+use crate::core::{ConfigControl, ConfigFile, Handler, Host, LOADING, ServerHandler};
 use crate::spec::{Args, CommandError, Flags, Outcome, Row, errors};
 use crate::statistics::Stats;
 use lockwheel_resp::Reply;
@@ -74,7 +74,11 @@ fn set(control: ConfigControl<'_>, args: Args<'_>) -> Outcome {
         return Err(errors::SYNTAX);
     }
     let pairs: Vec<(&[u8], &[u8])> = words.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
-    let ConfigControl { config, host, is_local } = control;
+    let ConfigControl { config, host, is_local, is_loading } = control;
+    // The append-only file would begin with half of the data.
+    if is_loading && pairs.iter().any(|(name, _)| name.eq_ignore_ascii_case(b"appendonly")) {
+        return Err(LOADING);
+    }
     let set = match host {
         Some(host) => config.set_within(&pairs, is_local, &AroundHost(host)),
         None => config.set(&pairs, is_local),

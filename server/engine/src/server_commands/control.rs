@@ -3,8 +3,7 @@
 use crate::core::{Handler, OtherClients, ServerHandler};
 use crate::spec::{Args, CommandError, CommandGrammar, Flags, ParsedArgs, Row, grammar, symbols};
 
-const FLAGS: Flags =
-    Flags::of(&[Flags::CONTROL, Flags::NOSCRIPT, Flags::NO_MULTI, Flags::LOADING, Flags::STALE]);
+const FLAGS: Flags = Flags::of(&[Flags::CONTROL, Flags::NOSCRIPT, Flags::NO_MULTI, Flags::STALE]);
 
 const RESET: &CommandGrammar = grammar!("[KEEPCLIENTS]");
 

@@ -5,7 +5,8 @@ use lockwheel_engine::Engine;
 use lockwheel_engine::clients::{Outbox, Peer, Slot};
 use lockwheel_engine::config::{Config, HostChanges, HostRefusal, Permission};
 use lockwheel_engine::core::{
-    AppendLog, DiskEvent, FileChange, Host, LogSync, NotConnected, Output, Target, TargetAddress,
+    AppendLog, DataLoad, DiskEvent, FileChange, Host, LoadAccess, LoadError, LogSync, NotConnected, Output,
+    Target, TargetAddress,
 };
 use lockwheel_store::time::Now;
 use std::collections::BTreeMap;
@@ -175,6 +176,8 @@ impl AppendLog for FakeHost {
 
     fn set_sync(&self, _: LogSync) {}
 
+    fn set_flush_delay(&self, _: u64) {}
+
     fn sync(&self) -> io::Result<()> {
         Ok(())
     }
@@ -209,7 +212,7 @@ impl Server {
         let mut engine = Engine::new(config, 7, Now::default());
         engine.set_host(Arc::new(host.clone()));
         engine.begin(Now::default());
-        engine.begin_with_data(None, true)?;
+        load(&mut engine)?;
         let slot = engine.connect(Peer::default());
         Ok(Server { engine, slot, ms: 0 })
     }
@@ -252,6 +255,26 @@ impl Server {
         let info = self.ask("INFO persistence");
         let found = info.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
         found.unwrap_or_else(|| panic!("{name}: {info}")).to_owned()
+    }
+}
+
+/// An engine that is loaded without pauses.
+struct Unshared<'e>(&'e mut Engine);
+
+impl LoadAccess for Unshared<'_> {
+    fn with<T>(&mut self, work: impl FnOnce(&mut Engine) -> T) -> Result<T, LoadError> {
+        Ok(work(self.0))
+    }
+
+    fn pause(&mut self, _: u64) {}
+}
+
+/// Loads the data of the start.
+fn load(engine: &mut Engine) -> Result<(), String> {
+    let load = DataLoad::begin(engine, None, true)?;
+    match load.run(&mut Unshared(engine)) {
+        Err(LoadError::Failed(why)) => Err(why),
+        Ok(()) | Err(LoadError::Ended) => load.finish(engine),
     }
 }
 

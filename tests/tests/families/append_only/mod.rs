@@ -4,6 +4,7 @@ mod broken_files;
 mod exchange;
 mod faults;
 mod kills;
+mod loading;
 mod replicas;
 mod restarts;
 
@@ -141,8 +142,13 @@ impl Kept {
     }
 
     /// Ends the server in order, and returns its log.
-    fn shut_down(mut self) -> Vec<String> {
+    fn shut_down(self) -> Vec<String> {
         self.client().send(&["SHUTDOWN"]);
+        self.rest_of_log()
+    }
+
+    /// Waits until the server has ended, and returns its log.
+    fn rest_of_log(mut self) -> Vec<String> {
         let mut rest = String::new();
         self.out.read_to_string(&mut rest).expect("the log is text");
         self.child.wait().expect("it is a child");

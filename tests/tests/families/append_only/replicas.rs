@@ -1,8 +1,8 @@
 //! The files of replicas: the requests of the master's stream, and writes of a replica's own clients.
 
 use super::restarts::{run_all, state};
-use super::{Directory, Kept, ask, await_rewrite, info, is_checked, request};
-use std::io::{BufRead, BufReader, Write};
+use super::{Directory, Keeper, Kept, ask, await_rewrite, info, is_checked, request};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 
 #[test]
@@ -108,4 +108,60 @@ fn a_transaction_of_the_master_that_a_lost_link_cuts_is_appended_once() {
     assert_ne!(is_checked(&directory), Some(false));
     let kept = Kept::ours(&directory, &[]);
     assert_eq!(ask(&mut kept.client(), "MGET a b after m"), "[\"1\", \"1\", \"1\", \"1\"]");
+}
+
+/// Returns a master, and a replica of it whose last save has failed.
+fn with_failing_disk(
+    keeper: Keeper,
+    (of_master, of_replica): (&Directory, &Directory),
+    options: &[&str],
+) -> Option<(Kept, Kept)> {
+    // A directory cannot be replaced by a file.
+    std::fs::create_dir(of_replica.0.join("dump.rdb")).expect("it can be made");
+    let options = [&["--save", "3600 1000000", "--repl-diskless-load", "swapdb"], options].concat();
+    let (master, replica) = (Kept::of(keeper, of_master, &[])?, Kept::of(keeper, of_replica, &options)?);
+    let mut client = replica.client();
+    assert_eq!(ask(&mut client, &format!("REPLICAOF 127.0.0.1 {}", master.port)), "+OK");
+    while info(&mut client, "master_link_status") != "up" {}
+    await_rewrite(&mut client);
+    while !ask(&mut client, "BGSAVE").starts_with('+') {}
+    while info(&mut client, "rdb_last_bgsave_status") != "err" {}
+    Some((master, replica))
+}
+
+#[test]
+fn a_replica_whose_disk_fails_ends_at_the_next_write_of_its_master() {
+    for keeper in [Keeper::Ours, Keeper::Redis] {
+        for (options, code) in [(&[][..], None), (&["--use-exit-on-panic", "yes"], Some(1))] {
+            let (of_master, of_replica) = (Directory::new(), Directory::new());
+            let started = with_failing_disk(keeper, (&of_master, &of_replica), options);
+            let Some((master, mut replica)) = started else { return };
+            assert_eq!(ask(&mut master.client(), "SET a 1"), "+OK");
+            let status = replica.child.wait().expect("it is a child");
+            assert_eq!(status.code(), code, "{keeper:?}");
+            let mut log = String::new();
+            replica.out.read_to_string(&mut log).expect("the log is text");
+            let line = "Guru Meditation: Replica was unable to write command to disk.";
+            assert!(log.contains(line), "{keeper:?}: {log}");
+        }
+    }
+}
+
+#[test]
+fn a_replica_may_ignore_that_its_disk_fails() {
+    for keeper in [Keeper::Ours, Keeper::Redis] {
+        let (of_master, of_replica) = (Directory::new(), Directory::new());
+        let options = ["--replica-ignore-disk-write-errors", "yes"];
+        let started = with_failing_disk(keeper, (&of_master, &of_replica), &options);
+        let Some((master, replica)) = started else { return };
+        let mut writer = master.client();
+        assert_eq!(ask(&mut writer, "SET a 1"), "+OK");
+        assert_eq!(ask(&mut writer, "SET b 1"), "+OK");
+        let mut client = replica.client();
+        while ask(&mut client, "GET b") == "(nil)" {}
+        client.send(&["SHUTDOWN", "NOSAVE"]);
+        let log = replica.rest_of_log();
+        let line = "Replica is applying a command even though it is unable to write to disk.";
+        assert_eq!(log.iter().filter(|log| log.ends_with(line)).count(), 1, "{keeper:?}: {log:#?}");
+    }
 }

@@ -1,10 +1,11 @@
 //! A restart has the data: with each base, after a change of the parameter, and with a file of a version before 7.0.
 
-use super::{Directory, Kept, NotStarted, ask, await_rewrite, info, is_checked, request};
+use super::{Directory, Keeper, Kept, NotStarted, ask, await_rewrite, info, is_checked, request};
 use lockwheel::{Config, Server};
 use lockwheel_tests::client::Client;
 use lockwheel_tests::program;
 use std::fs;
+use std::time::{Duration, Instant};
 
 /// Requests whose effects differ from what they say, and changes of all types of values.
 const REQUESTS: &[&str] = &[
@@ -124,6 +125,37 @@ fn the_file_is_switched_on_and_off_while_clients_write() {
     assert_eq!(ask(&mut client, "DEBUG DIGEST"), before);
     assert_eq!(ask(&mut client, "DEBUG LOADAOF"), "+OK");
     assert_eq!(ask(&mut client, "DEBUG DIGEST"), before);
+}
+
+#[test]
+fn files_can_be_read_again_while_the_file_is_off() {
+    for keeper in [Keeper::Ours, Keeper::Redis] {
+        let directory = Directory::new();
+        let Some(kept) = Kept::of(keeper, &directory, &["--appendonly", "no"]) else { return };
+        let mut client = kept.client();
+        assert_eq!(ask(&mut client, "SET a 1"), "+OK");
+        assert_eq!(ask(&mut client, "BGREWRITEAOF"), "+Background append only file rewriting started");
+        await_rewrite(&mut client);
+        assert_eq!(ask(&mut client, "SET b 1"), "+OK");
+        assert_eq!(ask(&mut client, "DEBUG LOADAOF"), "+OK");
+        assert_eq!(ask(&mut client, "KEYS *"), "[\"a\"]", "{keeper:?}");
+        assert_eq!(info(&mut client, "aof_enabled"), "0", "{keeper:?}");
+    }
+}
+
+#[test]
+fn a_flush_may_begin_with_a_pause() {
+    const PAUSE: Duration = Duration::from_millis(50);
+    for keeper in [Keeper::Ours, Keeper::Redis] {
+        let directory = Directory::new();
+        let Some(kept) = Kept::of(keeper, &directory, &[]) else { return };
+        let mut client = kept.client();
+        assert_eq!(ask(&mut client, &format!("DEBUG AOF-FLUSH-SLEEP {}", PAUSE.as_micros())), "+OK");
+        let began = Instant::now();
+        assert_eq!(ask(&mut client, "SET a 1"), "+OK");
+        assert!(began.elapsed() >= PAUSE, "{keeper:?}: {:?}", began.elapsed());
+        assert_eq!(ask(&mut client, "DEBUG AOF-FLUSH-SLEEP none"), "+OK");
+    }
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::tidy::rooms::ENGINE;
 use crate::tidy::source::{Source, behind_closing, body_or_end, occurrences};
 
 /// The number of methods of `Engine` in all its `impl` blocks, private ones too. The aim: 100.
-const METHODS: usize = 263;
+const METHODS: usize = 262;
 /// The number of fields of `Engine` that are visible outside `core/`. The aim: 0.
 const VISIBLE_FIELDS: usize = 8;
 /// The number of functions outside `core/` that take the engine by reference. The aim: only those that see all of it.

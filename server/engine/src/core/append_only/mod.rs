@@ -1,7 +1,5 @@
-//! The append-only file: its changes, and its reading at the start.
+//! The changes of the append-only file.
 
 mod conductor;
-mod loading;
 
 pub(super) use conductor::{append_streamed, log_synced, synced};
-pub(super) use loading::reload;

@@ -37,6 +37,7 @@ impl Engine {
             outbound: &mut self.outbound,
             stream_bytes: &self.memory.stream,
             is_joined: self.member.is_joined(),
+            is_loading: self.loading.is_some(),
             effects: Vec::new(),
         };
         let done = change(&mut control);
@@ -61,7 +62,7 @@ impl Engine {
                 ReplicationEffect::AudienceChanged => self.note_audience(),
                 ReplicationEffect::RulesChanged { may_forbid } => {
                     self.hooks.set(Hook::Replication, may_forbid);
-                    self.keyspace.pause_expiry(self.hooks.has(Hook::Pause) || self.following.is_some());
+                    self.keyspace.pause_expiry(self.hooks.keep_keys() || self.following.is_some());
                 }
                 ReplicationEffect::Promoted { host, port, id, offset } => {
                     self.member.ask(TopologyRequest::Promoted(Promotion { host, port, id, offset }));

@@ -1,6 +1,7 @@
 //! Replication in the engine: access to both sides, and the effects of their changes.
 
 mod conductor;
+mod disk;
 mod requests;
 mod role;
 mod rules;

@@ -2,6 +2,7 @@
 
 use super::super::append_only::append_streamed;
 use super::super::engine::Engine;
+use super::disk;
 use crate::clients::Slot;
 use crate::finally::finally;
 use crate::outbound::{OutboundEvent, OutboundId};
@@ -40,6 +41,7 @@ impl Engine {
                     self.change_replication(|control| control.go_on_with_stream());
                 }
                 LinkStep::Load { file, id, offset } => self.take_snapshot(&file, (id, offset)),
+                LinkStep::Run(words) if disk::ends_server(self, &words) => return,
                 LinkStep::Run(words) => self.run_streamed(&words),
                 LinkStep::Down(why) => return self.change_replication(|control| control.link_down(&why)),
             }

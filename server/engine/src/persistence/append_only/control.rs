@@ -249,6 +249,11 @@ impl AppendOnlyControl<'_> {
         self.effects.push(AppendOnlyEffect::RulesChanged);
     }
 
+    /// Pauses before each write of the file, for so many microseconds.
+    pub(crate) fn delay_flushes(&mut self, us: u64) {
+        self.log().into_iter().for_each(|log| log.set_flush_delay(us));
+    }
+
     /// Writes and syncs all that was appended.
     pub(crate) fn sync(&mut self) {
         if let Some(Err(error)) = self.log().map(AppendLog::sync) {

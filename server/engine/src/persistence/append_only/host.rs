@@ -53,6 +53,9 @@ pub trait AppendLog: Send + Sync {
     /// Sets the times at which the file is synced.
     fn set_sync(&self, sync: LogSync);
 
+    /// Sets the pause before each write of what was appended, in microseconds.
+    fn set_flush_delay(&self, us: u64);
+
     /// Writes and syncs all that was appended.
     ///
     /// # Errors

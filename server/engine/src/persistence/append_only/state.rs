@@ -164,6 +164,11 @@ impl AppendOnly {
         self.rewrite.is_some()
     }
 
+    /// Whether there are files that can be read again, even if the file is off.
+    pub(crate) fn has_files(&self) -> bool {
+        self.is_enabled() || (self.is_kept() && !self.manifest.is_empty())
+    }
+
     /// Whether the file was switched on, and its first base is not complete.
     pub(crate) fn lacks_base(&self) -> bool {
         self.stage == Stage::Waiting

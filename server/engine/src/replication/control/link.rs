@@ -106,6 +106,9 @@ impl ReplicationControl<'_> {
 
     /// Begins to connect to the master.
     fn connect_to_master(&mut self) {
+        if self.is_loading {
+            return;
+        }
         let now = self.now();
         let Some(link) = self.link.as_mut() else { return };
         let (endpoint, parameters) = link.introduction(self.history, self.config);

@@ -45,6 +45,8 @@ pub(crate) struct ReplicationControl<'e> {
     pub(crate) stream_bytes: &'e BufferBytes,
     /// Whether the server is one of several in its process.
     pub(crate) is_joined: bool,
+    /// Whether the data are being loaded, so that no master is followed yet.
+    pub(crate) is_loading: bool,
     /// Whether changes are also appended to a file.
     pub(crate) is_appending: bool,
     /// The number of bytes of the file that are on the disk.

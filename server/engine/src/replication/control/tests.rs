@@ -74,6 +74,7 @@ impl Parts {
             config: &mut self.config,
             outbound: &mut self.outbound,
             stream_bytes: &self.stream_bytes,
+            is_loading: false,
             is_joined: false,
             effects: Vec::new(),
         };

@@ -24,7 +24,12 @@ pub(super) fn named(args: Args<'_>) -> Result<Option<Crash>, CommandError> {
 /// Ends the server, where `enable-debug-command` is an explicit `yes`.
 pub(super) fn crash(config: &Config, crash: Crash) -> Result<DebugEffect, CommandError> {
     match config.enable_debug_command {
-        Permission::Yes => Ok(DebugEffect::Crash(crash)),
+        Permission::Yes => {
+            if crash == Crash::Abort {
+                tracing::error!("Guru Meditation: DEBUG requested the end of the process");
+            }
+            Ok(DebugEffect::Crash(crash))
+        }
         _ => Err(CommandError::text(REFUSED)),
     }
 }

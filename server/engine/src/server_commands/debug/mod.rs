@@ -8,7 +8,7 @@ mod protocol;
 mod reload;
 mod switches;
 
-use crate::core::{DebugControl, DebugEffect, Handler, ServerHandler};
+use crate::core::{DebugControl, DebugEffect, Handler, LOADING, ServerHandler};
 use crate::spec::{Args, CommandError, CommandTable, Flags, Row, errors, help, quotable};
 use lockwheel_resp::{Reply, number};
 use lockwheel_store::values::Value;
@@ -17,13 +17,13 @@ const REFUSED: &str = "ERR DEBUG command not allowed. If the enable-debug-comman
                        you can run it from a local connection, otherwise you need to set this option in the \
                        configuration file, and then restart the server.";
 
-const SYNTAX: &str = "(ASSERT | CHANGE-REPL-ID | CONFIG-REWRITE-FORCE-ALL | CRASH-AND-RECOVER [milliseconds] | \
-    DICT-RESIZING enabled | DIGEST | DIGEST-VALUE [key:string ...] | ERROR message | HTSTATS db | \
-    HTSTATS-KEY key:string | LOADAOF | LOG message | OBJECT key:string | OOM | PANIC | PAUSE-CRON \
-    enabled | POPULATE count [prefix [size]] | PROTOCOL type | QUICKLIST-PACKED-THRESHOLD size | RELOAD \
-    [option ...] | RESTART [milliseconds] | REPLYBUFFER (PEAK-RESET-TIME milliseconds | RESIZING \
-    enabled) | SDSLEN key:string | SEGFAULT | SET-ACTIVE-EXPIRE enabled | SET-DISABLE-DENY-SCRIPTS \
-    enabled | SLEEP seconds | HELP)";
+const SYNTAX: &str = "(AOF-FLUSH-SLEEP microseconds | ASSERT | CHANGE-REPL-ID | CONFIG-REWRITE-FORCE-ALL | \
+    CRASH-AND-RECOVER [milliseconds] | DICT-RESIZING enabled | DIGEST | DIGEST-VALUE [key:string ...] | \
+    ERROR message | HTSTATS db | HTSTATS-KEY key:string | LOADAOF | LOG message | OBJECT key:string | OOM | PANIC | \
+    PAUSE-CRON enabled | POPULATE count [prefix [size]] | PROTOCOL type | QUICKLIST-PACKED-THRESHOLD size | \
+    RELOAD [option ...] | RESTART [milliseconds] | REPLYBUFFER (PEAK-RESET-TIME milliseconds | RESIZING \
+    enabled) | SDSLEN key:string | SEGFAULT | SET-ACTIVE-EXPIRE enabled | SET-DISABLE-DENY-SCRIPTS enabled | \
+    SLEEP seconds | HELP)";
 
 /// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[Row::new(
@@ -37,6 +37,8 @@ pub(super) const ROWS: &[Row<Handler>] = &[Row::new(
 .internal()
 .syntax(SYNTAX)
 .help(&[
+    "AOF-FLUSH-SLEEP <microsec>",
+    "    Pause before each flush of the append-only file. 0, the default: no pause.",
     "ASSERT",
     "    Crash by an assertion that does not hold; if 'enable-debug-command' is 'yes'.",
     "CHANGE-REPL-ID",
@@ -59,7 +61,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[Row::new(
     "HTSTATS-KEY <key>",
     "    How many elements there are in the hash table that <key> holds.",
     "LOADAOF",
-    "    The same as RELOAD.",
+    "    Read the append-only files in place of the data. Without such files, the same as RELOAD.",
     "LOG <message>",
     "    Write <message> to the server log.",
     "OBJECT <key>",
@@ -112,6 +114,7 @@ fn debug(
         return crash::crash(control.config, crash);
     }
     match (&*args[1].to_ascii_lowercase(), args.len()) {
+        (b"loadaof" | b"reload" | b"populate", _) if control.is_loading => return Err(LOADING),
         (b"help", 2) => write_help(control.commands, args, reply),
         (b"sleep", 3) => return Ok(sleep(args)),
         (b"error", 3) => reply.error(&args[2]),
@@ -125,6 +128,7 @@ fn debug(
         (b"populate", 3..=5) => populate::populate(control.tx(), args, reply)?,
         (b"config-rewrite-force-all", 2) => return Ok(DebugEffect::RewriteConfig),
         (b"protocol", 3) => protocol::protocol(args, reply)?,
+        (b"aof-flush-sleep", 3) => return Ok(DebugEffect::DelayFlushes { us: microseconds(&args[2]) }),
         (b"loadaof", 2) if control.has_append_only => return Ok(DebugEffect::LoadAppendOnly),
         (b"loadaof", 2) => return reload::in_place(control.tx()),
         (b"reload", _) => return reload::reload(control, args, reply),
@@ -149,6 +153,11 @@ fn sleep(args: Args<'_>) -> DebugEffect {
     let seconds = number::parse_f64(&args[2]).filter(|seconds| *seconds > 0.0).unwrap_or(0.0);
     // A cast from a float saturates at the range of the integer.
     DebugEffect::Sleep { us: (seconds * 1e6) as u64 }
+}
+
+/// Returns a number of microseconds, parsed like C's `atoi`: text that is not a number is 0.
+fn microseconds(text: &[u8]) -> u64 {
+    number::parse_i64(text).and_then(|us| u64::try_from(us).ok()).unwrap_or(0)
 }
 
 /// Reads the value of a key without counting an access.

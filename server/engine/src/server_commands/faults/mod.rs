@@ -14,8 +14,7 @@ pub(super) use rules::{ROWS as RULE_ROWS, no_such_rule, removed_rule};
 use crate::core::{FaultHandler, Handler, PartHandler};
 use crate::spec::{Flags, Row};
 
-const FLAGS: Flags =
-    Flags::of(&[Flags::CONTROL, Flags::NOSCRIPT, Flags::NO_MULTI, Flags::LOADING, Flags::STALE]);
+const FLAGS: Flags = Flags::of(&[Flags::CONTROL, Flags::NOSCRIPT, Flags::NO_MULTI, Flags::STALE]);
 
 const fn row(name: &'static str, arity: i32, handler: FaultHandler) -> Row<Handler> {
     Row::new(name, arity, Handler::Part(PartHandler::Faults(handler)))

@@ -65,7 +65,7 @@ const SECTIONS: &[Section] = &[
     Section::new("persistence", "Persistence", |view, lines| {
         state::persistence(
             view.persistence,
-            &view.memory.append_only,
+            (&view.memory.append_only, view.loading),
             view.clients.keyspace,
             view.clock,
             lines,

@@ -6,7 +6,7 @@ use crate::clients::Session;
 use crate::clock::EngineClock;
 use crate::config::Config;
 use crate::core::AppendOnlyView;
-use crate::persistence::Persistence;
+use crate::persistence::{LoadProgress, Persistence};
 use crate::statistics::Identity;
 use crate::tracking::Tracker;
 use crate::waits::StateView;
@@ -93,15 +93,18 @@ pub(super) fn clients(clients: ClientList<'_>, state: StateView<'_>, maxclients:
 /// Writes the figures of persistence.
 pub(super) fn persistence(
     files: &Persistence,
-    append_only: &AppendOnlyView<'_>,
+    (append_only, loading): (&AppendOnlyView<'_>, Option<&LoadProgress>),
     keyspace: &Keyspace,
     clock: &EngineClock,
     lines: &mut Lines,
 ) {
-    lines.zeros(&["loading", "async_loading"]);
+    lines.field("loading", u8::from(loading.is_some()));
+    lines.zeros(&["async_loading"]);
     lines.zeros(&["current_cow_peak", "current_cow_size", "current_cow_size_age"]);
     saves(files, keyspace, clock, lines);
     append_only_file(append_only, clock, lines);
+    let fields = loading.map(|loading| loading.fields(clock.system().wall_second()));
+    fields.into_iter().flatten().for_each(|(name, value)| lines.field(name, value));
 }
 
 /// Writes the state of the append-only file.

@@ -15,7 +15,7 @@ pub(super) struct StagedKey<'f> {
     pub(super) key: Cow<'f, [u8]>,
     pub(super) value: Value,
     pub(super) deadline_ms: Option<i64>,
-    access: Access,
+    pub(super) access: Access,
 }
 
 impl StagedKey<'_> {
@@ -43,8 +43,6 @@ pub(super) struct Staged<'f> {
     pub(super) selected: Option<usize>,
     /// A number that no grant of a lock has exceeded.
     pub(super) last_grant: Option<u64>,
-    /// The number of bytes that were read. An append-only file may continue with requests.
-    pub(super) len: usize,
 }
 
 /// The parameters for reading a file.
@@ -77,11 +75,7 @@ impl<'f> Staged<'f> {
                 }
                 Part::Library(text) => staged.libraries.push(text),
                 Part::Key { db, .. } if db >= reading.databases => {
-                    return Err(reader.fail(format!(
-                        "FATAL: Data file was created with a Redis server configured to handle more than {} \
-                         databases. Exiting",
-                        reading.databases
-                    )));
+                    return Err(too_many_databases(&reader, reading.databases));
                 }
                 Part::Key { deadline_ms: Some(deadline_ms), .. } if deadline_ms < reading.now_ms => {
                     staged.loaded.expired += 1;
@@ -91,7 +85,6 @@ impl<'f> Staged<'f> {
                 }
             }
         }
-        staged.len = reader.offset();
         staged.loaded.keys = staged.keys.len() as u64;
         match staged.repeated(reading.encodings.seed) {
             Some((db, key)) if !reading.may_repeat => {
@@ -107,6 +100,14 @@ impl<'f> Staged<'f> {
         let mut seen = HashSet::with_capacity_and_hasher(self.keys.len(), FixedState::with_seed(seed));
         self.keys.iter().map(|key| (key.db, &*key.key)).find(|key| !seen.insert(*key))
     }
+}
+
+/// Returns the error of a file with more databases than the server has.
+pub(super) fn too_many_databases(reader: &FileReader<'_>, databases: usize) -> FileError {
+    reader.fail(format!(
+        "FATAL: Data file was created with a Redis server configured to handle more than {databases} databases. \
+         Exiting"
+    ))
 }
 
 /// Logs the metadata of a file.
