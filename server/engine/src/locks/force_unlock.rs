@@ -23,7 +23,6 @@ const MAX_REASON_BYTES: usize = 4096;
 
 const REASON_TOO_LONG: CommandError = CommandError::text("ERR REASON is longer than 4096 bytes");
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.forceunlock", -2, force_unlock as DataHandler)
     .flags(&[Flags::WRITE])
     .categories(&["lock"])

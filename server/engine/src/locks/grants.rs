@@ -27,12 +27,10 @@ impl<'e> Grants<'e> {
         self.keyspace.numbers_go_on_after(last);
     }
 
-    /// Restarts the numbers of grants.
     pub(crate) fn restart_numbers(&mut self) {
         self.keyspace.restart_numbers();
     }
 
-    /// Takes over the holds that other servers granted in these keys.
     pub(crate) fn inherit_holds(&mut self, history: &MergedHistory) {
         inherit_holds(self.keyspace, history, self.now);
     }

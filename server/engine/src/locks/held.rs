@@ -5,7 +5,6 @@ use super::redisson::WRITE_SUFFIX;
 /// An owner's hold, and the field that stores it.
 pub(super) struct Held<'a> {
     pub(super) field: &'a [u8],
-    /// The hold count.
     pub(super) holds: i64,
     /// Whether the lock has a mode: a read-write lock of Redisson's is in the key, alone or beside a plain hold.
     pub(super) has_mode: bool,

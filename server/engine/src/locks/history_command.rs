@@ -21,7 +21,6 @@ const HISTORY: &CommandGrammar =
 
 symbols!(HISTORY: KEY, OWNER, SINCE, COUNT, JSON, EDN);
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<HistoryHandler>] = &[Row::new("lock.history", -1, history as HistoryHandler)
     .flags(&[FLAGS])
     .categories(&["lock", "control"])
@@ -55,7 +54,6 @@ pub(super) const ROWS: &[Row<HistoryHandler>] = &[Row::new("lock.history", -1, h
         "ERR the history of locks is off: *",
     ])];
 
-/// The format of the history in the reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Format {
     Map,
@@ -63,7 +61,6 @@ enum Format {
     Edn,
 }
 
-/// The options of a request.
 #[derive(Debug)]
 struct Options {
     filter: Filter,
@@ -175,10 +172,7 @@ impl Reading for Listing {
     }
 }
 
-/// Checks the options of a `LOCK.HISTORY` request.
-///
-/// # Errors
-/// Returns a syntax error if an option or its value is wrong.
+/// Fails if an option of a `LOCK.HISTORY` request or its value is wrong.
 pub(crate) fn check_request(args: Args<'_>) -> Result<(), CommandError> {
     Options::of(args).map(drop)
 }
@@ -208,7 +202,6 @@ mod tests {
     use super::*;
     use lockwheel_store::time::Now;
 
-    /// Returns a history of `entries` entries with keys of `bytes` bytes.
     fn history(entries: usize, bytes: usize) -> History {
         let mut history = History::new(1 << 16, 7);
         for at in 0..entries {

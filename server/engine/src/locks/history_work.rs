@@ -20,7 +20,6 @@ pub(crate) type HistoryHandler =
 
 /// A reading of the history that is done in pieces.
 pub(crate) trait HistoryWork: Debug + Send {
-    /// Does a piece. Returns whether it was the last.
     fn go_on(&mut self) -> bool;
 
     /// Writes the reply, after the last piece.
@@ -42,7 +41,6 @@ pub(super) trait Reading: Debug + Send + 'static {
     fn memory(&self) -> usize;
 }
 
-/// A reading with its copy of the history.
 #[derive(Debug)]
 struct Copied<R> {
     ring: Ring,

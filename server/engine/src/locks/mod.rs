@@ -88,7 +88,6 @@ pub(crate) use verify::check_request as check_verify_request;
 pub(crate) use wait_queue::{LOCK_LINE, SEVERAL, can_be_held_back, noted_mode, shares};
 pub(crate) use warnings::watch_leases;
 
-/// The rows of the commands that never wait, one slice per file.
 pub(crate) const ROWS: &[&[Row<DataHandler>]] = &[
     info::ROWS,
     release::ROWS,
@@ -107,15 +106,12 @@ pub(crate) const ROWS: &[&[Row<DataHandler>]] = &[
     declared::ROWS,
 ];
 
-/// The rows of the commands that read the history.
 pub(crate) const HISTORY_ROWS: &[&[Row<HistoryHandler>]] =
     &[history_command::ROWS, verify::ROWS, statistics::ROWS];
 
-/// The rows of the commands that see subscriptions.
 pub(crate) const LISTENING_ROWS: &[&[Row<ListeningHandler>]] =
     &[info::LISTENING_ROWS, scan::LISTENING_ROWS, graph::LISTENING_ROWS, semaphores::LISTENING_ROWS];
 
-/// The rows of the commands that may wait.
 pub(crate) const BLOCKING_ROWS: &[&[Row<BlockingHandler>]] = &[
     acquire::ROWS,
     acquire::SEVERAL_ROWS,
@@ -142,7 +138,6 @@ pub(crate) fn key_timer_fired(tx: &mut Tx<'_>, key: &[u8], timer: KeyTimer) {
     }
 }
 
-/// Returns the handler of a command that reads the history.
 pub(crate) fn history_handler(name: &str) -> Option<HistoryHandler> {
     let mut rows = HISTORY_ROWS.iter().copied().flatten();
     rows.find(|row| row.spec.name == name).and_then(|row| row.handler)

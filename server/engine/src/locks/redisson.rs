@@ -1,6 +1,4 @@
-//! Redisson's names: the fields of its locks, their further keys, its channels and messages.
-//!
-//! No other file spells these names.
+//! Redisson's names: the fields of its locks, their further keys, its channels and messages. No other file spells them.
 
 use super::snapshot::{LockLayout, LockMode};
 use lockwheel_store::keyspace::is_thread;
@@ -142,8 +140,7 @@ pub(super) fn kind(value: &Value) -> (LockMode, LockLayout) {
     }
 }
 
-/// Returns a key's name as it appears in the names of related keys and channels: in braces, unless it has braces of its
-/// own.
+/// Returns a key's name in the names of related keys and channels: in braces, unless it has some of its own.
 fn braced(key: &[u8]) -> Vec<u8> {
     of_key(b"", key)
 }
@@ -153,17 +150,14 @@ fn of_key(prefix: &[u8], key: &[u8]) -> Vec<u8> {
     if key.contains(&b'{') { [prefix, key].concat() } else { [prefix, b"{", key, b"}"].concat() }
 }
 
-/// Returns the channel of waiters for a plain lock.
 pub(super) fn lock_channel(key: &[u8]) -> Vec<u8> {
     of_key(CHANNEL, key)
 }
 
-/// Returns the channel of waiters for a read-write lock.
 pub(super) fn read_write_channel(key: &[u8]) -> Vec<u8> {
     of_key(READ_WRITE_CHANNEL, key)
 }
 
-/// Returns the channel of waiters for a semaphore.
 pub(super) fn semaphore_channel(key: &[u8]) -> Vec<u8> {
     of_key(SEMAPHORE_CHANNEL, key)
 }
@@ -173,7 +167,6 @@ pub(super) fn latch_channel(key: &[u8]) -> Vec<u8> {
     [LATCH_CHANNEL, key, b"}"].concat()
 }
 
-/// Returns the field of an owner's write lock.
 pub(super) fn write_field(owner: &[u8]) -> Vec<u8> {
     [owner, WRITE_SUFFIX].concat()
 }
@@ -204,14 +197,12 @@ pub(super) fn names_channel_of(keys: &[&[u8]], semaphore: &[u8]) -> bool {
     channels.into_iter().any(|name| unbraced(name) == semaphore)
 }
 
-/// Returns the key of the permits of a rate that are left. The key is this client's own if each client has permits of
-/// its own.
+/// Returns the key of a rate's remaining permits: this client's own if each has its own.
 pub(super) fn rate_value_key(key: &[u8], client: Option<&[u8]>) -> Vec<u8> {
     of_client(suffixed(key, b"value"), client)
 }
 
-/// Returns the key of the permits of a rate that were given out. The key is this client's own if each client has
-/// permits of its own.
+/// Returns the key of a rate's permits that were given out: this client's own if each has its own.
 pub(super) fn rate_permits_key(key: &[u8], client: Option<&[u8]>) -> Vec<u8> {
     of_client(suffixed(key, b"permits"), client)
 }
@@ -232,7 +223,6 @@ pub(super) fn queue_timeouts_key(key: &[u8]) -> Vec<u8> {
     of_key(QUEUE_TIMEOUTS, key)
 }
 
-/// Returns the channel of one waiter for a fair lock.
 pub(super) fn waiter_channel(key: &[u8], owner: &[u8]) -> Vec<u8> {
     [&*lock_channel(key), b":", owner].concat()
 }
@@ -242,8 +232,7 @@ pub(super) fn lock_of_queue(key: &[u8]) -> Option<&[u8]> {
     key.strip_prefix(QUEUE).map(unbraced)
 }
 
-/// Returns the name by which users know a key. For the queue of a fair lock, the remaining permits of a rate or a
-/// reader's lease, that is the name of the whole. Any other key has its own name.
+/// Returns the name by which users know a key: that of the whole for a fair queue, a rate's permits or a read lease.
 pub(crate) fn known_name(key: &[u8]) -> &[u8] {
     let whole = || {
         let end = key.windows(2).position(|two| two == b"}:")?;
@@ -311,7 +300,6 @@ pub(crate) struct Channels {
 }
 
 impl Channels {
-    /// Returns the channels of a key.
     pub(crate) fn of(key: &[u8]) -> Self {
         let lock = lock_channel(key);
         let fair = [&*lock, b":"].concat();

@@ -1,5 +1,4 @@
-//! Refused requests. An attempt at a lock that others hold leaves no trace in keys, nor does a release or renewal of a
-//! lost hold. The history learns of these from the reply.
+//! Refused requests: a refused attempt, release or renewal leaves no trace in keys; the reply shows it to the history.
 
 use super::history::{Cause, Event, Happening};
 use super::records::{self, LockRecords};
@@ -10,7 +9,6 @@ use lockwheel_resp::number;
 use lockwheel_store::keyspace::{Keyspace, Tx};
 use lockwheel_store::values::Value;
 
-/// The reply to a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer<'a> {
     Null,
@@ -21,7 +19,6 @@ pub(crate) enum Answer<'a> {
 }
 
 impl<'a> Answer<'a> {
-    /// Parses the beginning of a reply.
     pub(crate) fn read(reply: &'a [u8]) -> Option<Self> {
         let (kind, rest) = reply.split_first()?;
         let line = rest.split(|&byte| byte == b'\r').next()?;
@@ -45,8 +42,7 @@ pub(crate) fn has_script_acted(keyspace: &Keyspace, db: usize, args: Args<'_>, r
     history.is_some_and(|history| history.is_of_script() && history.has_recorded(db, key))
 }
 
-/// Records the refusal in the reply to a client's request that has ended. `source` is the text of the script that has
-/// run, if it is known.
+/// Records the refusal in the reply to a request that has ended. `source`: the text of its script, if known.
 pub(crate) fn call_ended(
     tx: &mut Tx<'_>,
     command: &str,
@@ -105,8 +101,7 @@ pub(crate) fn call_ended(
     }
 }
 
-/// Whether a script seems to read a text and to delete the key if the text is the expected one. Only its words are
-/// checked.
+/// Whether a script seems to delete a key if its text is the expected one. Only its words are checked.
 fn deletes_by_comparison(source: &[u8]) -> bool {
     let has = |word: &[u8]| source.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word));
     has(b"get") && (has(b"del") || has(b"unlink")) && (has(b"==") || has(b"~="))
@@ -151,8 +146,7 @@ fn several(args: Args<'_>) -> Option<(&[&[u8]], &[u8])> {
     Some((args.all().get(2..2 + count)?, args.get(2 + count)?))
 }
 
-/// Records the refusal of several locks, which are taken all or none. The locks that others hold are refused, or the
-/// first lock if no other holder is seen.
+/// Records the refusal of several locks, of those that others hold or else of the first.
 fn several_acquire(tx: &mut Tx<'_>, args: Args<'_>, answer: Answer<'_>) {
     let Some((keys, owner)) = several(args) else { return };
     let is_others =
@@ -197,8 +191,7 @@ fn native_renewal(tx: &mut Tx<'_>, args: Args<'_>, answer: Answer<'_>) {
     }
 }
 
-/// Records the refusal of a script whose first key is the lock. A script that renews several locks answers 1 or 0 for
-/// each of its keys.
+/// Records the refusal of a script for its first key, or for each if it renews several: it answers 1 or 0.
 fn script(tx: &mut Tx<'_>, args: Args<'_>, answer: Answer<'_>) {
     let of_one = !matches!(answer, Answer::Other(_));
     // Most scripts have changed something. To see that takes no more than the first key, if there is one.
@@ -261,8 +254,7 @@ fn flags(reply: &[u8], count: usize) -> Option<Vec<bool>> {
     lines.take(count).map(flag).collect()
 }
 
-/// Returns the owner that a script names among its arguments: an owner as Redisson names it, or one that has lost this
-/// lock.
+/// Returns the owner among a script's arguments: one as Redisson names it, or one that has lost this lock.
 fn owner_of_script(tx: &Tx<'_>, key: &[u8], arguments: &[&[u8]]) -> Option<Box<[u8]>> {
     if tx.marked(key).is_none() && tx.peek(key).is_some() {
         return None;
@@ -279,8 +271,7 @@ fn compared(tx: &mut Tx<'_>, event: Event, key: &[u8], owner: &[u8]) {
     }
 }
 
-/// Records the refusal of a request that sets several keys to texts, all or none. The keys that others hold are
-/// refused.
+/// Records the refusal of a request that sets several texts or none, for the keys that others hold.
 fn several_texts(tx: &mut Tx<'_>, args: Args<'_>) {
     let Ok(count) = args.count(1) else { return };
     let Some(words) = count.checked_mul(2).and_then(|words| args.all().get(2..)?.get(..words)) else {
@@ -301,7 +292,6 @@ fn refused(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) {
     }
 }
 
-/// Whether an owner holds a lock.
 fn holds(tx: &Tx<'_>, key: &[u8], owner: &[u8]) -> bool {
     match tx.peek(key) {
         Some(Value::Hash(hash)) => owner != MODE_FIELD && hash.contains(owner),

@@ -24,7 +24,6 @@ const RELEASE: &CommandGrammar = grammar!("key owner [mode: SHARED | EXCLUSIVE] 
 
 symbols!(RELEASE: SHARED, EXCLUSIVE, ALL, TOKEN);
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.release", -3, release as DataHandler)
     .flags(&[Flags::WRITE, Flags::FAST])
     .categories(&["lock"])
@@ -85,9 +84,8 @@ fn release(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     Ok(())
 }
 
-/// Gives back holds of an owner by the client of this request, so that the owner keeps `left`. If the client has leased
-/// one of them, that one goes. The remaining holds are leased as long as before. Returns the number of remaining holds:
-/// none for a reader whose other leases have ended.
+/// Gives back holds of an owner by this client, so that the owner keeps `left`. If the client has leased one, that one
+/// goes. Returns the number of remaining holds: none for a reader whose other leases have ended.
 pub(super) fn give_back_one(
     tx: &mut Tx<'_>,
     key: &[u8],
@@ -145,8 +143,7 @@ pub(super) fn held<'a>(
     held_as(tx, key, owner, writer, None)
 }
 
-/// Returns the hold of an owner of a lock in this mode. Without a mode, returns the hold in the only mode that the
-/// owner has.
+/// Returns the hold of an owner in this mode; without one, in the only mode that the owner has.
 fn held_as<'a>(
     tx: &mut Tx<'_>,
     key: &[u8],

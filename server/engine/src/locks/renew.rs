@@ -22,7 +22,6 @@ const OWNER: Symbol = RENEW.symbol("owner");
 
 symbols!(RENEW: EX, PX, GT, TOKEN);
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.renew", -6, renew as DataHandler)
     .flags(&[Flags::WRITE, Flags::FAST, Flags::MOVABLEKEYS])
     .categories(&["lock"])

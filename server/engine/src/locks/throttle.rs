@@ -1,6 +1,5 @@
-//! `CL.THROTTLE`: redis-cell's rate limiter, the generic cell rate algorithm.
-//!
-//! The key holds the theoretical arrival time of the next cell in nanoseconds since the epoch, and ends with it.
+//! `CL.THROTTLE`: redis-cell's rate limiter, the generic cell rate algorithm. The key holds the theoretical arrival
+//! time of the next cell in nanoseconds since the epoch, and ends with it.
 
 use crate::spec::{
     Args, CommandError, CommandGrammar, DataHandler, Flags, KeyFlags, KeySpec, Outcome, ParsedArgs, Row,
@@ -24,7 +23,6 @@ const ARRIVAL: CommandError =
     CommandError::text("ERR the value of the key is not an arrival time of CL.THROTTLE");
 const TOO_LONG: CommandError = CommandError::text("ERR max-burst or quantity is too large for this rate");
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<DataHandler>] = &[
     Row::new("cl.throttle", -5, throttle as DataHandler)
         .flags(&[Flags::WRITE, Flags::DENYOOM, Flags::FAST])

@@ -21,7 +21,6 @@ const TRANSFER: &CommandGrammar = grammar!("key from to [PX milliseconds:1..] [T
 
 symbols!(TRANSFER: PX, TOKEN);
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.transfer", -4, transfer as DataHandler)
     .flags(&[Flags::WRITE, Flags::DENYOOM, Flags::FAST])
     .categories(&["lock"])

@@ -76,8 +76,7 @@ pub(super) enum Precedence {
 }
 
 /// Returns the precedence over a newcomer of this rank and class. A request for several locks keeps its place while it
-/// waits for the others. A newcomer that wants to share the lock passes such requests if they want to share, too, but
-/// no writer. O(log n), n the waiters.
+/// waits for the others. A sharing newcomer passes such requests if they share, but no writer. O(log n), n the waiters.
 #[inline]
 pub(super) fn precedence(tx: &Tx<'_>, key: &[u8], rank: i64, class: &str) -> Precedence {
     if tx.keys_waited_for() == 0 {
@@ -94,8 +93,7 @@ pub(super) fn precedence(tx: &Tx<'_>, key: &[u8], rank: i64, class: &str) -> Pre
     if is_behind { Precedence::WhileFree } else { Precedence::Newcomer }
 }
 
-/// Whether a waiter before a newcomer of this rank is held back, although the lock is free. A fair lock has an order of
-/// its own.
+/// Whether a waiter before this rank is held back though the lock is free. A fair lock has its own order.
 fn is_held_back(tx: &Tx<'_>, key: &[u8], rank: i64) -> bool {
     tx.is_held_back(key) && tx.first_in_line(key, LOCK_LINE).is_some_and(|(place, _)| place.rank <= rank)
 }

@@ -17,7 +17,6 @@ use lockwheel_store::keyspace::Tx;
 /// A grant, as reported to the owner.
 #[derive(Debug)]
 pub(in crate::locks) struct Granted {
-    /// The fencing token.
     pub(in crate::locks) token: u64,
     pub(in crate::locks) holds: i64,
     /// The time that the hold lasts, in milliseconds.
@@ -26,11 +25,9 @@ pub(in crate::locks) struct Granted {
     pub(in crate::locks) predecessor: Option<ReleaseCause>,
 }
 
-/// Gives an owner the lock that it asks for, or one hold more. Returns `None` while others hold the lock. A free lock
-/// is not given either if the request `yields` to others that are to be served before.
-///
-/// # Errors
-/// Returns an error if the owner may not have the lock, or if the key holds something else. Nothing has changed then.
+/// Gives an owner the lock that it asks for, or one hold more. `None`: others hold the lock, or it is free and the
+/// request `yields` to others that are to be served before. Fails, without a change, if the owner may not have the
+/// lock, or if the key holds something else.
 pub(in crate::locks) fn grant(
     tx: &mut Tx<'_>,
     key: &[u8],
@@ -83,8 +80,7 @@ pub(in crate::locks) fn grant(
     Ok(Some(Granted { token, holds, ttl_ms, predecessor }))
 }
 
-/// Returns the source of the token of an owner that now has `holds` holds. A further hold keeps the token of the
-/// earlier ones.
+/// Returns the source of the token of an owner with `holds` holds. A further hold keeps the token of the earlier ones.
 fn token_source(tx: &Tx<'_>, (key, field): (&[u8], &[u8]), holds: i64, options: &Options) -> TokenSource {
     let is_counted = if holds > 1 { records::is_fenced(tx, key, field) } else { options.fenced };
     if is_counted { TokenSource::Counter((tx.db(), key.into())) } else { TokenSource::Sequence }
@@ -110,8 +106,7 @@ pub(super) fn check_fence(
     Fences::check(tx, resource, sources)
 }
 
-/// Returns the lease of a hold that was there before. A connection may lease the hold for longer, and the lease of a
-/// writer is never made shorter.
+/// Returns the lease of an earlier hold. A connection may lease it for longer; a writer's lease never gets shorter.
 fn ttl_again(tx: &Tx<'_>, key: &[u8], grant: u64, options: &Options) -> i64 {
     let of_session = sessions::longest_ms(tx, grant);
     let of_lock = tx.deadline(key).filter(|_| options.layout == Layout::Exclusive);

@@ -30,7 +30,6 @@ pub(super) use wait_classes::conversion;
 /// The uses that a request makes of the keys of the locks that it takes.
 const ACQUIRED: &[KeyFlags] = &[KeyFlags::RW, KeyFlags::ACCESS, KeyFlags::UPDATE, KeyFlags::VARIABLE_FLAGS];
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("lock.acquire", -3, acquire as BlockingHandler)
     .flags(&[Flags::WRITE, Flags::DENYOOM, Flags::FAST, Flags::BLOCKING])
     .categories(&["lock"])
@@ -126,7 +125,6 @@ fn acquire(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOu
     Ok(wait.into())
 }
 
-/// A request for a lock by its owner.
 #[derive(Debug)]
 struct Acquire {
     options: Options,

@@ -28,7 +28,6 @@ const OWNER: Symbol = MACQUIRE_IN_ANY_MODE.symbol("owner");
 /// The error for `FAIR`: Redisson has a list of waiters for each key, and no place in several lists at once.
 const FAIR: CommandError = CommandError::text("ERR LOCK.MACQUIRE does not accept FAIR: use LOCK.ACQUIRE");
 
-/// The rows of this file.
 pub(in crate::locks) const ROWS: &[Row<BlockingHandler>] =
     &[Row::new("lock.macquire", -4, acquire as BlockingHandler)
         .flags(&[Flags::WRITE, Flags::DENYOOM, Flags::BLOCKING, Flags::MOVABLEKEYS])
@@ -121,7 +120,6 @@ fn acquire(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOu
     Ok(wait.into())
 }
 
-/// A request for several locks by their owner.
 #[derive(Debug)]
 struct AcquireSeveral {
     count: usize,
@@ -131,8 +129,7 @@ struct AcquireSeveral {
 }
 
 impl AcquireSeveral {
-    /// Whether the owner can have this lock. The owner holds it already, or it is free and no waiter is ahead in the
-    /// queue. A newcomer that shares the lock passes other waiters that share it.
+    /// Whether the owner can have this lock: free and first in the queue, held already, or shared with other sharers.
     fn is_next(&self, tx: &mut Tx<'_>, key: &[u8], owner: &[u8], waits: bool) -> Result<bool, CommandError> {
         match self.options.layout.standing(tx, key, owner)? {
             Standing::Others => return Ok(false),

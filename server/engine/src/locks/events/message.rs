@@ -2,7 +2,6 @@
 
 use lockwheel_store::keyspace::{Effect, EventValue, Tx};
 
-/// The fields of an event.
 pub(in crate::locks) type Fields<'f> = &'f [(&'static str, EventValue)];
 
 /// Notifies listeners of an event. Without a listener it costs only the test, since callers build the fields lazily.

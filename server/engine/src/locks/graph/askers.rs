@@ -25,9 +25,8 @@ impl Askers {
     }
 
     /// Returns the owner whose instance is assumed to have made a new subscription. It is the last refused owner whose
-    /// instance does not listen yet, among the last 64. If all of these listen, it is the last refused one. `None`: no
-    /// owner was refused. If two instances ask at once, their subscriptions may be swapped, which does not matter. O(1)
-    /// calls of `listens`.
+    /// instance does not listen yet, among the last 64, or else the last refused one. If two instances ask at once,
+    /// their subscriptions may be swapped, which does not matter. O(1) calls of `listens`.
     pub(super) fn subscriber(&self, listens: impl Fn(Name) -> bool) -> Option<Name> {
         let mut last = self.owners.iter().rev().take(MAX_CANDIDATES).copied();
         last.find(|owner| !listens(*owner)).or_else(|| self.owners.last().copied())

@@ -38,7 +38,6 @@ pub(super) fn find(locks: &[LockWaits], room: &mut Room) -> Vec<Cycle> {
     found
 }
 
-/// A cycle by numbers: each owner and the lock that it waits for.
 type NumberedCycle = Vec<(usize, usize)>;
 
 /// One lock of a graph. Owners that do not wait are in no cycle and are left out.
@@ -235,8 +234,7 @@ mod tests {
         Box::from([b'a' + owner])
     }
 
-    /// Returns a lock with these holders, owners ahead and waiters. A waiter is an owner, whether it waits for the
-    /// holders, and the number of owners ahead that it waits for.
+    /// Returns a lock. A waiter: its owner, whether it waits for the holders, and how many owners ahead it waits for.
     fn lock(
         key: usize,
         holders: &BTreeSet<u8>,
@@ -256,7 +254,6 @@ mod tests {
         }
     }
 
-    /// The waiters, with the locks and the owners that they wait for.
     type Pairs = BTreeSet<(Box<[u8]>, Box<[u8]>, Box<[u8]>)>;
 
     fn edges(locks: &[LockWaits]) -> Pairs {
@@ -272,7 +269,6 @@ mod tests {
         edges
     }
 
-    /// Returns the number of edges from an owner back to itself, found by examining all pairs repeatedly.
     fn shortest(edges: &Pairs, owner: &[u8]) -> Option<usize> {
         let mut reached: BTreeSet<&[u8]> = BTreeSet::from([owner]);
         for length in 1..=edges.len() {

@@ -1,5 +1,4 @@
-//! A repeated count of the clients that wait for a lock by subscriptions, while the history grows. Each entry is read
-//! once.
+//! A repeated count of the clients that wait for a lock by subscriptions. Each entry of the history is read once.
 
 use super::super::channel_waiters::{ChannelWaiter, channel_waiters};
 use super::super::history::{Entry, Event, Name, Names, Ring, shown};
@@ -24,7 +23,7 @@ pub(crate) struct ListenerCount {
 #[derive(Debug)]
 struct Known {
     reader: Reader,
-    /// The names of this copy, since the history reuses the numbers of names whose entries it has dropped.
+    /// A copy of the names, since the history reuses the numbers of names whose entries it has dropped.
     names: Names,
     lock: Name,
     /// The number of this history among all that have begun.
@@ -37,7 +36,6 @@ struct Known {
 }
 
 impl Known {
-    /// Returns the initial state, in which nothing has been read.
     fn new(ring: &Ring, history: u64, (db, key): (usize, &[u8])) -> Self {
         let mut names = ring.names().none_of_these();
         let lock = names.intern(db, &shown(key));
@@ -89,8 +87,7 @@ impl Known {
         self.reader.take_in(&self.names, &entry, is_wanted);
     }
 
-    /// Whether a client that listens to a channel of the lock waits for the lock. O(log n), plus the threads of its
-    /// instance.
+    /// Whether a client that listens to the lock's channel waits. O(log n), plus the threads of its instance.
     fn waits(&self, waiter: &ChannelWaiter) -> bool {
         let is_refused = |owner: &[u8]| {
             self.reader.refused.get(owner_of(owner)).is_some_and(|refusals| refusals.key == self.lock)
@@ -129,7 +126,6 @@ impl ListenerCount {
         waiters.iter().filter(|waiter| known.waits(waiter)).count()
     }
 
-    /// Returns the number of entries that have been read.
     #[cfg(test)]
     pub(crate) fn looks(&self) -> u64 {
         self.looks

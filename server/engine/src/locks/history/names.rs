@@ -38,7 +38,6 @@ fn cut(text: &[u8]) -> Vec<u8> {
 pub(in crate::locks) struct Name(u32);
 
 impl Name {
-    /// No name.
     pub(in crate::locks) const NONE: Self = Name(0);
 }
 
@@ -210,8 +209,7 @@ impl Names {
     }
 }
 
-/// Makes room for more names. The capacity does not double, since this list is most of the memory of a name besides its
-/// text.
+/// Makes room for more names. The capacity does not double, since this list is most of the memory of a name.
 fn make_room(known: &mut Vec<Known>) {
     if known.len() == known.capacity() {
         known.reserve_exact((known.len() / ROOM).max(MIN_GROWTH));

@@ -7,16 +7,13 @@ use std::collections::BTreeMap;
 /// The way in which a latch ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LatchEnd {
-    /// The count had reached zero.
     Zero,
     /// The latch was deleted, moved away, flushed or evicted.
     Deleted,
-    /// The time of the latch ran out.
     Expired,
 }
 
 impl LatchEnd {
-    /// Returns the name that replies use.
     pub(super) fn name(self) -> &'static str {
         match self {
             LatchEnd::Zero => "zero",

@@ -28,9 +28,8 @@ const SEVERAL: u64 = 1;
 const LEASE: u64 = 1 << 47;
 
 impl Marked {
-    /// Decodes a mark. The lowest bit stands for a native hold, the highest one for a lease; the number takes 46 bits.
-    /// That is enough for two years of a million grants a second. The lowest bit alone stands for several owners, since
-    /// numbers begin at 1.
+    /// Decodes a mark: the lowest bit stands for a native hold, the highest for a lease. The number takes 46 bits,
+    /// enough for two years of a million grants a second, and begins at 1: the lowest bit alone means several owners.
     #[inline]
     pub(in crate::locks) fn read(mark: Mark) -> Self {
         let [a, b, c, d, e, f] = mark;
@@ -44,7 +43,6 @@ impl Marked {
         }
     }
 
-    /// Encodes a mark.
     #[inline]
     pub(in crate::locks) fn mark(self) -> Mark {
         let bits = match self {

@@ -6,7 +6,6 @@ use super::release::ReleaseCause;
 use lockwheel_store::keyspace::{Change, Context, EntryId};
 use lockwheel_store::time::Now;
 
-/// A hold that has begun.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::locks) struct BegunHold<'a> {
     /// The database, the key and its entry.
@@ -19,10 +18,8 @@ pub(in crate::locks) struct BegunHold<'a> {
     pub(in crate::locks) now: Now,
 }
 
-/// A hold that has ended.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::locks) struct EndedHold<'a> {
-    /// The field of the owner.
     pub(in crate::locks) owner: &'a [u8],
     pub(in crate::locks) grant: Grant,
     pub(in crate::locks) cause: ReleaseCause,

@@ -4,7 +4,6 @@ use lockwheel_store::keyspace::DbKey;
 use lockwheel_store::memory::{block, of_trees};
 use std::collections::{BTreeMap, VecDeque};
 
-/// An owner in a queue.
 pub(super) type Owner = Box<[u8]>;
 
 /// The queues as they were when they last changed, by the keys of their lists.
@@ -25,7 +24,6 @@ impl FairQueues {
         trees + self.names + self.owners * size_of::<Owner>()
     }
 
-    /// Exchanges the queues of two databases.
     pub(super) fn swap(&mut self, one: usize, other: usize) {
         for ((db, key), queue) in std::mem::take(&mut self.by_key) {
             let db = match db {
@@ -62,8 +60,7 @@ impl FairQueues {
     }
 }
 
-/// Returns the owners that have left a queue and those that have joined it, between two looks. An owner that has
-/// changed places has done both. O(n).
+/// Returns the owners that have left a queue and those that have joined it; a changed place is both. O(n).
 pub(super) fn difference(before: &VecDeque<Owner>, after: &VecDeque<Owner>) -> (Vec<Owner>, Vec<Owner>) {
     let (mut left, mut kept) = (Vec::new(), 0);
     for owner in before {

@@ -8,14 +8,12 @@ use super::plain_sets::PlainSets;
 use super::semaphores::Semaphores;
 use lockwheel_store::keyspace::Keyspace;
 
-/// The parameters that concern the records of locks.
 #[derive(Clone, Debug)]
 pub(crate) struct LedgerSettings {
     /// `lock-ledger`: whether the server observes holds that no native command has taken.
     pub(crate) observes: bool,
     /// `lock-history-max`, if `lock-history` is yes.
     pub(crate) history: Option<usize>,
-    /// The limits of LOCK.VERIFY.
     pub(crate) limits: VerifyLimits,
     /// `lock-jeopardy`, in milliseconds.
     pub(crate) jeopardy_ms: i64,
@@ -56,7 +54,6 @@ impl LockRecords {
         }
     }
 
-    /// Returns the history, while it is on.
     #[inline]
     pub(in crate::locks) fn history(&self) -> Option<&History> {
         self.subscribers.history.as_deref()
@@ -67,7 +64,6 @@ impl LockRecords {
         std::mem::replace(&mut self.subscribers.history, other)
     }
 
-    /// Returns the history, while it is on, for adding entries.
     #[inline]
     pub(in crate::locks) fn history_mut(&mut self) -> Option<&mut History> {
         self.subscribers.history.as_deref_mut()

@@ -12,7 +12,6 @@ pub(super) type Place = (Box<[u8]>, u64);
 /// The end of a hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Lease {
-    /// The end of the hold, in wall milliseconds.
     pub(super) deadline_ms: i64,
     /// The order of this deadline among all deadlines.
     pub(super) order: Order,
@@ -31,14 +30,12 @@ impl Lease {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Hold {
     pub(super) permits: i64,
-    /// The number of the grant.
     pub(super) token: u64,
     /// The end of the hold. Permits with an id have their end in the keyspace.
     pub(super) lease: Option<Lease>,
     pub(super) id: Option<Id>,
 }
 
-/// The holds of a semaphore.
 #[derive(Debug, Default)]
 pub(super) struct Holds {
     all: BTreeMap<Place, Hold>,
@@ -187,7 +184,6 @@ impl Holds {
         }
     }
 
-    /// Returns the number of permits with ids.
     pub(super) fn ids(&self) -> usize {
         self.ids.len()
     }

@@ -13,7 +13,6 @@ const STATS: &CommandGrammar = grammar!("[KEY pattern] [RESET]");
 
 symbols!(STATS: KEY, RESET);
 
-/// The rows of this file.
 pub(in crate::locks) const ROWS: &[Row<HistoryHandler>] =
     &[Row::new("lock.stats", -1, stats as HistoryHandler)
         .flags(&[FLAGS])

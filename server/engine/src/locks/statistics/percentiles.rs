@@ -2,7 +2,6 @@
 
 use lockwheel_store::memory::of_vec;
 
-/// Durations, in milliseconds.
 #[derive(Debug, Default)]
 pub(super) struct Durations {
     ms: Vec<i64>,
@@ -18,8 +17,7 @@ impl Durations {
         self.ms.push(ms);
     }
 
-    /// Returns the smallest duration that `percent` percent of all durations do not exceed; `None` if there is none.
-    /// O(n).
+    /// Returns the smallest duration that `percent` percent of all do not exceed; `None` if there is none. O(n).
     pub(super) fn percentile(&mut self, percent: usize) -> Option<i64> {
         let rank = (self.ms.len() * percent).div_ceil(100);
         let at = rank.checked_sub(1)?;

@@ -16,7 +16,6 @@ const VERIFY: &CommandGrammar = grammar!("[KEY pattern] [LEVEL (VIOLATION | SUSP
 
 symbols!(VERIFY: KEY, VIOLATION, SUSPECT);
 
-/// The rows of this file.
 pub(in crate::locks) const ROWS: &[Row<HistoryHandler>] =
     &[Row::new("lock.verify", -1, verify as HistoryHandler)
         .flags(&[FLAGS])
@@ -59,7 +58,6 @@ impl Wanted {
     }
 }
 
-/// A verification in progress.
 #[derive(Debug)]
 struct Verifying {
     verification: Verification,
@@ -86,10 +84,7 @@ impl Reading for Verifying {
     }
 }
 
-/// Checks the options of a `LOCK.VERIFY` request.
-///
-/// # Errors
-/// Returns a syntax error if an option or its value is wrong.
+/// Fails if an option of a `LOCK.VERIFY` request or its value is wrong.
 pub(crate) fn check_request(args: Args<'_>) -> Result<(), CommandError> {
     Wanted::of(args).map(drop)
 }

@@ -15,7 +15,6 @@ use lockwheel_store::time::Now;
 use std::collections::{BTreeMap, BTreeSet};
 use std::task::Poll;
 
-/// A cycle that was found.
 #[derive(Clone, Debug)]
 struct Found {
     level: Level,
@@ -47,8 +46,7 @@ pub(super) struct Deadlocks {
     waits: Waits,
     /// The entry whose effect is examined before the next entry. Until then the locks have not taken it in.
     last: Option<u64>,
-    /// The cycle because of which the request of the next entry was refused. `None` until the search for it has
-    /// finished.
+    /// The cycle for which the next entry's request was refused. `None` until the search has finished.
     of_refused: Option<Option<Cycle>>,
     /// The index in `found` of each cycle, by its owners and locks in the order of their names.
     places: BTreeMap<Names, usize>,
@@ -61,11 +59,9 @@ pub(super) struct Deadlocks {
 
 /// The maximum number of cycles that are tracked at once. Further cycles are only counted.
 const MAX_CYCLES: usize = 64;
-/// The maximum number of owners of a cycle that is tracked until it opens, and the maximum number of steps that a text
-/// names.
+/// The maximum number of owners of a cycle that is tracked until it opens, and of steps that a text names.
 const MAX_STEPS: usize = 32;
 
-/// Returns the text of a cycle for a finding.
 fn cycle_text(ring: &Ring, cycle: &Cycle) -> String {
     let steps = cycle.steps.iter().take(MAX_STEPS);
     let names = steps.flat_map(|step| [step.owner, step.key]).map(|name| words(ring, name));
@@ -76,8 +72,7 @@ fn cycle_text(ring: &Ring, cycle: &Cycle) -> String {
 }
 
 impl Deadlocks {
-    /// Checks whether an entry that the locks have taken in has opened or closed a cycle. Returns whether the check has
-    /// finished.
+    /// Checks whether the last entry has opened or closed a cycle. Returns whether the check has finished.
     fn look(&mut self, view: View<'_>, seq: u64, steps: &mut u64, findings: &mut Findings) -> bool {
         let Some(entry) = view.ring.get(seq) else { return true };
         if !self.closed.is_empty() && !self.waits.is_searching() {
@@ -161,8 +156,7 @@ impl Deadlocks {
         }
     }
 
-    /// Returns an index for another cycle. If `found` is full, reports the open cycle that was closed first and reuses
-    /// its index.
+    /// Returns an index for another cycle. If `found` is full, the oldest closed cycle is reported and replaced.
     fn free_place(&mut self, ring: &Ring, findings: &mut Findings) -> Option<usize> {
         if self.found.len() < MAX_CYCLES {
             return Some(self.found.len());
@@ -216,7 +210,6 @@ impl Deadlocks {
     }
 }
 
-/// The way in which a cycle was opened.
 #[derive(Clone, Copy, Debug)]
 enum Opened {
     /// This owner gave up its wait or its hold by itself.

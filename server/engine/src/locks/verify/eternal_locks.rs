@@ -96,8 +96,7 @@ fn without_lease(view: View<'_>, seq: u64, entry: &Entry) -> Finding {
     finding(Level::Violation, seq, entry, text)
 }
 
-/// Returns the finding for a string key that was set with NX and without a lease. It is certainly a lock if LOCK
-/// commands use it; otherwise it is a suspect.
+/// Returns the finding for a string key set with NX and without a lease: a lock if LOCK commands use it, or a suspect.
 fn of_text(view: View<'_>, seq: u64, entry: &Entry) -> Finding {
     if entry.native() == Some(true) {
         return without_lease(view, seq, entry);

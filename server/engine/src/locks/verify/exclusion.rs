@@ -1,5 +1,4 @@
-//! `mutual-exclusion`: two owners never hold an exclusive lock at the same time, and are never in one declared section
-//! at the same time.
+//! `mutual-exclusion`: two owners never hold an exclusive lock, or are in one declared section, at the same time.
 
 use super::super::history::{Entry, Event, Mode, Name, Ring};
 use super::finding::{Finding, Level, words};

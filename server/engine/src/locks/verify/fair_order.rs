@@ -1,5 +1,4 @@
-//! `fair-order`: a fair lock is granted to the head of its queue. Also `queue-leak`: an entry in that queue whose
-//! client is gone.
+//! `fair-order`: a fair lock goes to the head of its queue. `queue-leak`: an entry in it whose client is gone.
 
 use super::super::history::{Cause, Entry, Event, Mode, Name};
 use super::finding::{Finding, Level, words};
@@ -11,8 +10,7 @@ use lockwheel_store::memory::of_map;
 use lockwheel_store::time::Now;
 use std::collections::BTreeMap;
 
-/// The state of both checks: the owner that left each fair queue last, the listeners to owners' channels, and the lock
-/// just transferred.
+/// The owner that left each fair queue last, the listeners to owners' channels, and the lock just transferred.
 #[derive(Debug, Default)]
 pub(super) struct FairOrder {
     left: BTreeMap<Name, Name>,
@@ -78,9 +76,8 @@ impl FairOrder {
         {
             return;
         }
-        // While a native waiter is not in the fair queue, the server's own queue orders the native requests: by
-        // priority, then by arrival. The head may stand in that queue behind a request for several locks, even though
-        // this lock is free.
+        // While a native waiter is not in the fair queue, native requests are served by priority, then by arrival. The
+        // head may stand behind a request for several locks there, even though this lock is free.
         if entry.native() == Some(true) && waiting.has_plain_native() {
             return;
         }

@@ -16,7 +16,6 @@ pub(super) enum Level {
 impl Level {
     pub(super) const ALL: [Self; 3] = [Level::Lint, Level::Suspect, Level::Violation];
 
-    /// Returns the name of the level in replies.
     pub(super) fn name(self) -> &'static str {
         match self {
             Level::Lint => "lint",

@@ -19,7 +19,6 @@ pub(super) const MAX_OF_ENTRY: usize = 8;
 pub(super) struct Wanted {
     /// The pattern that the key must match.
     pub(super) key: Option<Box<[u8]>>,
-    /// The lowest level.
     pub(super) level: Level,
 }
 
@@ -39,7 +38,6 @@ struct OfLevel {
     left_out: u64,
 }
 
-/// The findings of a history.
 #[derive(Debug)]
 pub(super) struct Findings {
     wanted: Wanted,
@@ -53,7 +51,6 @@ impl Findings {
         Findings { wanted, by_level: Default::default(), shown: 0 }
     }
 
-    /// Returns the filter.
     pub(super) fn wanted(&self) -> Wanted {
         self.wanted.clone()
     }

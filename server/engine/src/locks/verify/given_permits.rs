@@ -54,7 +54,6 @@ struct Semaphore {
 }
 
 impl Semaphore {
-    /// Removes the permits whose leases have ended.
     fn end_leases(&mut self, wall_ms: i64) {
         self.by_server.values_mut().for_each(|of_server| of_server.end_leases(wall_ms));
         self.by_server.retain(|_, of_server| !of_server.out.is_empty());
@@ -102,7 +101,6 @@ impl Semaphore {
     }
 }
 
-/// The semaphores of several servers.
 #[derive(Debug, Default)]
 pub(super) struct GivenPermits {
     by_key: BTreeMap<Name, Semaphore>,

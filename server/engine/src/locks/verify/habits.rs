@@ -17,8 +17,7 @@ pub(super) struct Habits {
     listed: Vec<(u64, Name)>,
     /// The comparison of the patterns with the locks, once it has begun.
     listings: Option<Listings>,
-    /// The locks that were taken by a SET without NX, and whether the SET overwrote another owner's value. Each pair is
-    /// reported once.
+    /// The locks taken by a SET without NX, and whether it overwrote another's value. Each pair is reported once.
     plain: BTreeSet<(Name, bool)>,
 }
 

@@ -10,7 +10,6 @@ pub(super) fn after(name: Option<Name>) -> Bound<Name> {
     name.map_or(Unbounded, Excluded)
 }
 
-/// A hold.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Hold {
     /// The entry of the grant, and the number of the grant.
@@ -19,9 +18,7 @@ pub(super) struct Hold {
     pub(super) mode: Mode,
     /// The server that has granted it.
     pub(super) granted_at: usize,
-    /// The client that took it.
     pub(super) client: u64,
-    /// The name of that client.
     pub(super) client_name: Name,
     /// The lease in milliseconds, and its deadline on the wall clock.
     pub(super) ttl_ms: Option<i64>,
@@ -33,8 +30,7 @@ pub(super) struct Hold {
 }
 
 impl Hold {
-    /// Whether an expiry ended only one server's copy of the hold. That server did not know of a later lease that
-    /// another server has set.
+    /// Whether an expiry ended only one server's copy of the hold: it did not know of another's later lease.
     pub(super) fn outlives(&self, ring: &Ring, seq: u64, entry: &Entry) -> bool {
         let is_later = self.deadline_ms.is_none_or(|deadline_ms| deadline_ms > ring.when(seq, entry).wall_ms);
         entry.cause == Cause::Expired && self.place != ring.place_number(seq) && is_later
@@ -91,8 +87,7 @@ impl Holds {
         modes.into_iter().all(|count| count.is_some_and(|((mode, _), _)| *mode == Mode::Shared))
     }
 
-    /// Returns the field that follows `field` in the order of the numbers of names, or the first field if there is
-    /// none. O(log n).
+    /// Returns the field after `field` in the order of the numbers of names, or the first if there is none. O(log n).
     pub(super) fn field_after(&self, field: Option<Name>) -> Option<Name> {
         self.by_field.range((after(field), Unbounded)).next().map(|(field, _)| *field)
     }
@@ -137,8 +132,7 @@ impl Holds {
             .map(|(_, field)| *field)
     }
 
-    /// Returns the holds with these modes at these servers. If `over_ms` is given, the leases must end after it.
-    /// O(log n) for the first hold.
+    /// Returns the holds with these modes at these servers, ending after `over_ms` if given. O(log n) for the first.
     pub(super) fn of_modes<'a>(
         &'a self,
         is_meant: impl Fn(Mode, usize) -> bool + 'a,
@@ -153,8 +147,7 @@ impl Holds {
         fields.filter_map(|field| Some((field, self.by_field.get(&field)?)))
     }
 
-    /// Returns the number of holds that [`Self::of_modes`] returns. It is exact without `over_ms`, and a lower bound
-    /// with it. O(log n).
+    /// Returns the number of holds of [`Self::of_modes`]; with `over_ms` a lower bound. O(log n).
     pub(super) fn count_of_modes(
         &self,
         is_meant: impl Fn(Mode, usize) -> bool,

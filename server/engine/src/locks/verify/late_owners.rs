@@ -1,6 +1,5 @@
-//! `mutual-exclusion` as a suspect, and `renew-after-loss`: an owner renews or releases a lock after it has lost the
-//! lock. Until then the owner may have believed that it held the lock. This matters if another owner had the lock
-//! meanwhile.
+//! `mutual-exclusion` as a suspect, and `renew-after-loss`: an owner renews or releases a lock that it has lost. It may
+//! have believed until then that it held the lock, which matters if another had it meanwhile.
 
 use super::super::history::{Entry, Event};
 use super::exclusion;

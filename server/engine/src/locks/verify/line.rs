@@ -4,7 +4,6 @@ use super::super::history::Name;
 use lockwheel_store::memory::{of_map, of_set};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A wait.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Waiting {
     /// The entry at which the wait began.
@@ -21,9 +20,8 @@ pub(super) struct Waiting {
     pub(super) since_ms: i64,
 }
 
-/// The key by which a wait is removed. Its parts: whether it is fair, whether it is native, its owner, its client,
-/// whether it wants several locks, and its entry. A place in a fair queue belongs to the owner, so its client is 0
-/// here.
+/// The key by which a wait is removed: whether it is fair, whether it is native, its owner, its client (0 in a fair
+/// queue, where only the owner counts), whether it wants several locks, and its entry.
 type ByOwner = (bool, bool, Name, u64, bool, u64);
 
 /// The waits for a lock in the order of their entries.
@@ -136,8 +134,7 @@ impl Line {
         first.filter(|one| (one.0, one.1, one.2, one.3, one.4) == of).map(|one| one.5)
     }
 
-    /// Removes the first wait of an owner. If it is not fair, it must be of the client. A wait for this lock alone is
-    /// removed first. O(log n).
+    /// Removes an owner's first wait, of this client unless fair. A wait for this lock alone goes first. O(log n).
     pub(super) fn remove_first(&mut self, is_fair: bool, owner: Name, client: u64) -> Option<Waiting> {
         let place = |wants_several| {
             let of = |is_native| self.first((is_fair, is_native), (owner, client), wants_several);
@@ -147,8 +144,7 @@ impl Line {
         self.remove(first)
     }
 
-    /// Removes all waits of an owner by a client that are not fair, and are native or not as `is_native` says. O(log n)
-    /// for each.
+    /// Removes an owner's waits by a client that are not fair, and native as `is_native` says. O(log n) each.
     pub(super) fn remove_all(&mut self, is_native: bool, owner: Name, client: u64, wants_several: bool) {
         while let Some(first) = self.first((false, is_native), (owner, client), wants_several) {
             self.remove(first);

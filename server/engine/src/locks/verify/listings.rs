@@ -10,7 +10,6 @@ use lockwheel_store::memory::of_vec;
 /// The maximum number of comparisons of a pattern with a lock.
 const MAX_COMPARISONS: u64 = 4_000_000;
 
-/// The comparison of KEYS patterns with the locks.
 #[derive(Debug)]
 pub(super) struct Listings {
     /// The entries with their patterns, in order.
@@ -19,8 +18,7 @@ pub(super) struct Listings {
     locks: Vec<Name>,
     /// The number of patterns that have been compared.
     compared: usize,
-    /// The index of the lock that the current pattern is compared with next. `None`: the pattern has not been compared
-    /// yet.
+    /// The index of the lock to compare the current pattern with next. `None`: it has not been compared yet.
     next: Option<usize>,
     comparisons: u64,
 }

@@ -8,20 +8,17 @@ use super::sections::OpenSections;
 use lockwheel_store::memory::{of_map, of_set, of_vec};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A lock.
 #[derive(Debug, Default)]
 pub(super) struct Lock {
     pub(super) holds: Holds,
     pub(super) waiting: Line,
     /// All grants so far.
     grants: Vec<(u64, Name)>,
-    /// The entry and event that ended the last hold of each owner, until its next hold. The key is the first field of
-    /// the owner.
+    /// The entry and event that ended each owner's last hold, until its next one, by the owner's first field.
     ends: BTreeMap<Name, (u64, Event)>,
     /// The entry of the last end of a hold.
     pub(super) last_end: Option<u64>,
-    /// The time on the monotonic clock since which the lock can be granted. After a `DELAY` the time lies in the
-    /// future.
+    /// When the lock can be granted, on the monotonic clock: after a `DELAY` in the future.
     pub(super) free_since_ms: Option<i64>,
     /// The time at which the last waiter for several locks left without this lock.
     pub(super) several_left_ms: Option<i64>,
@@ -202,7 +199,6 @@ impl Lock {
         }
     }
 
-    /// Records a new hold.
     fn granted(&mut self, ring: &Ring, seq: u64, entry: &Entry) {
         let place = ring.place_number(seq);
         let hold = Hold {
@@ -220,7 +216,6 @@ impl Lock {
         self.holds.insert(entry.owner, hold);
     }
 
-    /// Records a new wait.
     fn queued(&mut self, ring: &Ring, seq: u64, entry: &Entry) {
         self.waiting.push(Waiting {
             seq,
@@ -234,7 +229,6 @@ impl Lock {
         });
     }
 
-    /// Records the end of a wait.
     fn left(&mut self, ring: &Ring, seq: u64, entry: &Entry) {
         let (owner, is_fair) = (entry.owner, entry.mode == Mode::Fair);
         // If a connection waits with two requests, the request for this lock alone is assumed to leave first.

@@ -46,8 +46,7 @@ impl MissedWakeups {
         }
     }
 
-    /// Whether a client really waits. An interrupted thread, too, stands in a fair lock's queue. A thread that waits
-    /// there listens to a channel of its own.
+    /// Whether a client really waits: unlike an interrupted thread in a fair queue, it listens to its own channel.
     fn is_kept(&self, view: View<'_>, key: Name, waiting: &Waiting) -> bool {
         waiting.is_native || self.waits.listener_waits(view, key, waiting.client, waiting.owner)
     }

@@ -64,8 +64,7 @@ impl OwnChannels {
         self.gone.contains(&client)
     }
 
-    /// Whether an owner's place in the queue of a fair lock is abandoned: its client is gone, and no client listens for
-    /// the owner. O(log n).
+    /// Whether a place in a fair queue is abandoned: its client is gone, and none listens for the owner. O(log n).
     pub(super) fn is_left(&self, key: Name, owner: Name, client: u64) -> bool {
         self.has_lost(client) && !self.listeners.contains_key(&(key, owner))
     }

@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Fields([Name; 2]);
 
-/// The owners by their fields.
 #[derive(Debug, Default)]
 pub(in crate::locks) struct Owners {
     /// The number of the owner of a field.

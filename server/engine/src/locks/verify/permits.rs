@@ -1,5 +1,4 @@
-//! `permits-bound`: the available and the held permits of a semaphore add up to its total, and no client takes permits
-//! that are not available.
+//! `permits-bound`: a semaphore's available and held permits add up to its total, and no client takes unavailable ones.
 
 use super::super::history::{Cause, Entry, Event, Name};
 use super::finding::{Finding, Level, words};

@@ -1,9 +1,8 @@
 //! `release-by-holder`: a client that does not hold a lock does not delete or overwrite it with a bare command. The
 //! holder's own bare command is a habit.
 //!
-//! A process has several connections, so a command on another connection than the one that took the lock proves
-//! nothing. A command is another process's if the clients' names differ. It is also another's if the connection's own
-//! hold of this lock was taken from it.
+//! A process has several connections, so a command on another connection than the acquisition proves nothing. It is
+//! another process's if the clients' names differ, or if the connection's own hold of this lock was taken from it.
 
 use super::super::history::{Cause, Entry, Event, Name};
 use super::finding::{Finding, Level, words};

@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 /// The size in bytes of a vector with one entry.
 const FIRST_BYTES: usize = 4 * size_of::<u64>();
 
-/// The open sections by their owners, as the entries that entered them.
 #[derive(Debug, Default)]
 pub(super) struct OpenSections {
     by_owner: BTreeMap<Name, Vec<u64>>,

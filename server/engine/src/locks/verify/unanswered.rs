@@ -1,6 +1,5 @@
-//! `unanswered-acquire`: an owner whose request for a lock was granted, but not answered, does not know that it holds
-//! the lock. It must release all of its holds before it continues. If it only tries again, it re-enters the lock, and
-//! one release is too few.
+//! `unanswered-acquire`: an owner whose granted request was not answered does not know that it holds the lock. It must
+//! release all of its holds before it continues: if it only tries again, one release is too few.
 
 use super::super::history::{Cause, Entry, Event, Name, Ring};
 use super::finding::{Finding, Level, words};
@@ -11,8 +10,7 @@ use lockwheel_store::memory::{of_map, of_vec};
 use lockwheel_store::time::Now;
 use std::collections::BTreeMap;
 
-/// The text of a fault for an answer that a frozen or partitioned connection does not carry yet, and the faults that
-/// end this.
+/// The texts of the faults that hold an answer on a frozen or partitioned connection, and that end this.
 const UNSENT: &[u8] = b"unsent";
 const OVER: [&[u8]; 2] = [b"FAULT.HEAL", b"FAULT.THAWCLIENT"];
 
@@ -23,10 +21,8 @@ const NAMELESS: [&[u8]; 6] = [b"expire", b"pexpire", b"expireat", b"pexpireat", 
 #[derive(Clone, Copy, Debug)]
 struct Unanswered {
     acquired: u64,
-    /// The client that asked.
     client: u64,
     fault: u64,
-    /// The text of the fault.
     text: Name,
     /// The entry at which the owner first took the lock again.
     again: Option<u64>,

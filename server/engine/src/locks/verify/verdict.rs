@@ -15,7 +15,6 @@ use super::{
 use lockwheel_store::time::Now;
 use std::borrow::Cow;
 
-/// The verdict on the invariants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// All invariants held.
@@ -29,7 +28,6 @@ pub(super) enum Verdict {
 }
 
 impl Verdict {
-    /// Returns the name of the verdict in the reply.
     pub(super) fn name(self) -> &'static str {
         match self {
             Verdict::Ok => "ok",
@@ -72,7 +70,6 @@ pub(super) fn reason(ring: &Ring) -> Option<Cow<'static, str>> {
 /// The steps that searches may take for each entry of a piece.
 const STEPS_PER_ENTRY: u64 = 16;
 
-/// A verification that reads a history in pieces.
 #[derive(Debug)]
 pub(super) struct Verification {
     invariants: Vec<Box<dyn Invariant>>,
@@ -114,9 +111,8 @@ impl Verification {
         known + self.locks.memory() + self.findings.memory()
     }
 
-    /// Examines `count` more entries. After the last entry, it examines the final locks, where each invariant counts as
-    /// one. Returns whether the verification is complete. Long searches continue in the next piece. O(n log n), n the
-    /// entries of the history.
+    /// Examines `count` more entries, then the final locks, where each invariant counts as one. Returns whether all is
+    /// done. Long searches continue in the next piece. O(n log n), n the entries of the history.
     pub(super) fn go_on(&mut self, ring: &Ring, now: Now, count: usize) -> bool {
         let mut steps = (count as u64).saturating_mul(STEPS_PER_ENTRY);
         let mut left = count;

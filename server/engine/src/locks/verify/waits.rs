@@ -1,9 +1,8 @@
 //! The waits of owners for locks, and the cycles among them.
 //!
 //! The wait of a native request, or of an owner in a fair lock's queue, is certain. Other Redisson waits are inferred,
-//! as `graph::listeners` says. The instance must listen to the lock's channel, and the thread must have asked twice and
-//! done nothing else since. A thread asks again once it has subscribed. A thread that does not want to wait asks only
-//! once.
+//! as `graph::listeners` says: the instance must listen to the lock's channel, and the thread must have asked twice,
+//! since it asks again once it has subscribed, and done nothing else since.
 
 use super::super::graph::Asked;
 use super::super::history::{Cause, Entry, Event, Mode, Name, Ring};
@@ -19,11 +18,9 @@ use std::task::Poll;
 /// The steps that all searches for cycles may take: an initial number, and more for each entry.
 const FIRST_STEPS: u64 = 4_000_000;
 const STEPS_PER_ENTRY: u64 = 256;
-/// The maximum number of held locks that are checked for waiters. An owner that holds more locks is searched for in any
-/// case.
+/// The maximum number of held locks that are checked for waiters. An owner of more is always searched for.
 const MAX_HELD: usize = 64;
-/// The maximum number of waits that a search begins with. For an owner with more waits, it begins with the newest wait
-/// alone.
+/// The maximum number of waits that a search begins with. With more waits, it begins with the newest alone.
 const MAX_WAITS: usize = 64;
 
 /// A step of a cycle: an owner waits for a lock that the owner of the next step holds.
@@ -37,8 +34,7 @@ pub(super) struct Step {
     pub(super) holds: u64,
 }
 
-/// Owners that wait for each other. The owner of each next step holds the step's lock, and the first owner holds the
-/// last lock.
+/// Owners that wait for each other: each next step's owner holds the step's lock, and the first the last lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Cycle {
     pub(super) steps: Vec<Step>,
@@ -47,7 +43,6 @@ pub(super) struct Cycle {
 /// A certain wait: its lock, whether it is a place in a fair queue, its client, and its entry.
 type Wait = (Name, bool, u64, u64);
 
-/// The last refusals in a row of an owner that does not wait natively: the lock, their number, and the first entry.
 #[derive(Clone, Copy, Debug)]
 struct Refusals {
     key: Name,
@@ -123,12 +118,10 @@ enum Walk {
     Fields(Vec<Name>),
     /// All holders of the lock.
     Holders { key: Name, last: Option<Name> },
-    /// The fields of all owners with certain waits, then of those with inferred waits. `fields` are the remaining ones
-    /// of the owner `last`.
+    /// The fields of owners with certain waits, then with inferred ones; `fields` are left of the owner `last`.
     Waiting { is_inferred: bool, last: Option<Name>, fields: Vec<Name> },
 }
 
-/// The state of a search for the cycle that an owner is in.
 #[derive(Debug)]
 struct Search {
     owner: Name,
@@ -163,7 +156,6 @@ impl Search {
         search
     }
 
-    /// Returns the approximate memory in bytes. O(1).
     fn memory(&self) -> usize {
         of_vec(&self.reached) + of_set(&self.seen) + of_set(&self.followed) + of_map(&self.walked)
     }
@@ -185,7 +177,6 @@ impl Walk {
 }
 
 impl Waits {
-    /// Returns the approximate memory in bytes. O(1).
     pub(super) fn memory(&self) -> usize {
         let certain = of_trees(self.certain.len(), self.certain_count, size_of::<Wait>());
         let sets = of_set(&self.waited_for) + of_set(&self.by_client);
@@ -385,8 +376,7 @@ impl Waits {
         self.owners.get(&view.locks.owners.first_field(owner)).copied().unwrap_or(owner)
     }
 
-    /// Returns the locks that an owner waits for, each with the entry of the wait. With `wanted`, returns only its
-    /// waits for that lock.
+    /// Returns the locks that an owner waits for, and the entries of the waits; with `wanted`, only that lock.
     fn of<'a>(
         &'a self,
         ring: &'a Ring,
@@ -436,9 +426,8 @@ impl Waits {
         })
     }
 
-    /// Continues the search for the shortest cycle that an owner is in. If the owner has many waits, only its wait for
-    /// this lock counts. Takes at most `steps` steps. After `Pending`, the caller must ask again before anything
-    /// changes.
+    /// Continues the search for the shortest cycle that an owner is in; of many waits only that for this lock counts.
+    /// Takes at most `steps` steps. After `Pending`, the caller must ask again before anything changes.
     pub(super) fn cycle(
         &mut self,
         view: View<'_>,
@@ -480,10 +469,8 @@ impl Waits {
         self.running.is_some()
     }
 
-    /// Continues a search until it ends or has taken all of `steps`.
-    ///
-    /// O(n log n), n the owners and locks that can be reached. A search also ends once all searches have taken too many
-    /// steps.
+    /// Continues a search until it ends, has taken `steps`, or all searches have taken too many. O(n log n), n the
+    /// owners and locks that can be reached.
     fn search_on(&mut self, view: View<'_>, mut search: Search, steps: &mut u64) -> Poll<Option<Cycle>> {
         loop {
             if self.steps == 0 {
@@ -572,8 +559,7 @@ impl Waits {
         }
     }
 
-    /// Examines a field of the last lock. If the field holds the lock, adds the waits of its owner. Returns the number
-    /// of steps, at least one.
+    /// Examines a field of the last lock; if it holds the lock, adds its owner's waits. Returns the steps, at least 1.
     fn follow(&mut self, view: View<'_>, search: &mut Search, field: Name) -> u64 {
         let at = search.looked_at - 1;
         let Step { owner: waiter, key, .. } = search.reached[at].step;
@@ -603,7 +589,6 @@ fn passes_holders(ring: &Ring, lock: &Lock, step: Step) -> bool {
         && !lock.waiting.has_alone_before(step.waits)
 }
 
-/// Whether the name of an owner has the form of Redisson's threads.
 fn is_thread(ring: &Ring, owner: Name) -> bool {
     instance_of(ring.text(owner)).is_some()
 }

@@ -17,7 +17,6 @@ use std::fmt::Write;
 pub(in crate::locks) struct Operations {
     steps: Steps,
     processes: Processes,
-    /// The number of operations that have been written.
     written: usize,
 }
 
@@ -28,14 +27,12 @@ impl Operations {
         self.processes.next = self.processes.next.max(entry.client + 1);
     }
 
-    /// Returns the memory in bytes. O(1).
     pub(in crate::locks) fn memory(&self) -> usize {
         let processes = self.processes.by_client.len() + self.processes.apart.len();
         self.steps.memory() + of_trees(2, processes, size_of::<(u64, u64)>())
     }
 
-    /// Writes up to `count` more operations, after the last entry, until the text has `full` bytes. Returns whether
-    /// they were the last.
+    /// Writes up to `count` more operations, until the text has `full` bytes. Returns whether they were the last.
     pub(in crate::locks) fn write_some(
         &mut self,
         ring: &Ring,
@@ -61,9 +58,8 @@ impl Operations {
     }
 }
 
-/// The process of each client. At first it has the client's number, until the outcome of one of its operations is
-/// unknown. Such a process does nothing more, and the client continues as another process. A process does one operation
-/// at a time, so parallel operations of a client have processes of their own.
+/// The process of each client: its number, until the outcome of one of its operations is unknown. Then the client
+/// continues as another process. A process does one operation at a time; parallel ones have processes of their own.
 #[derive(Debug, Default)]
 struct Processes {
     by_client: BTreeMap<u64, u64>,

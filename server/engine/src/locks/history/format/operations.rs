@@ -9,7 +9,6 @@ use super::super::ring::Ring;
 use lockwheel_store::memory::{of_trees, of_vec};
 use std::collections::{BTreeMap, VecDeque};
 
-/// The state of an operation in a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
     Invoke,
@@ -70,8 +69,7 @@ fn asked(entry: &Entry) -> Option<(&'static str, Phase)> {
     })
 }
 
-/// Whether a waiting client has asked for a lock or for permits. Operations do not cover latches and rates. A
-/// conversion waits for another hold, so it is an acquisition.
+/// Whether a waiting client has asked for a lock, for permits, or to convert a hold. Latches and rates do not count.
 fn is_acquisition(ring: &Ring, entry: &Entry) -> bool {
     let by = ring.text(entry.by);
     by.starts_with(b"lock.") || by.starts_with(b"sem.")
@@ -80,7 +78,6 @@ fn is_acquisition(ring: &Ring, entry: &Entry) -> bool {
 /// The identity of an operation: its client, its lock, and its ticket.
 type Operation = (u64, Name, Option<i64>);
 
-/// The conversion of entries into steps.
 #[derive(Debug, Default)]
 pub(super) struct Steps {
     /// The steps in order. A fault may still change those that are answers.
@@ -110,7 +107,6 @@ impl Steps {
         of_vec(&self.all) + open + of_trees(2, others, size_of::<(u64, usize)>())
     }
 
-    /// Takes an entry in. O(log n).
     pub(super) fn take_in(&mut self, ring: &Ring, seq: u64, entry: &Entry) {
         let at_ms = ring.when(seq, entry).monotonic_ms;
         self.now_ms = at_ms;
@@ -150,8 +146,7 @@ impl Steps {
         self.all.push(Step { phase, function, entry: seq, at: seq, at_ms, ..invoked });
     }
 
-    /// Adds the invocation of an operation. It has a process of its own if its client already waits for an answer, or
-    /// continues while it waits.
+    /// Adds an invocation, as a process of its own if its client waits for another answer, or continues while it waits.
     fn invoke(&mut self, function: &'static str, seq: u64, entry: &Entry) -> Step {
         let asks = self.asking.get(&entry.client).is_some_and(|asking| *asking > 0);
         let is_apart = entry.ticket().is_some() || asks;
