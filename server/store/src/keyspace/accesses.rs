@@ -43,7 +43,6 @@ pub struct Accesses {
     counts: bool,
     /// The clock of a key that is made now.
     fresh: AccessClock,
-    /// The wall clock, in whole seconds.
     second: i64,
     rules: AccessRules,
     rng: Rng,
@@ -91,13 +90,11 @@ impl Accesses {
         std::mem::replace(&mut self.ignored, ignored)
     }
 
-    /// The clock of a key that is made now.
     #[inline]
     pub(super) fn fresh(&self) -> AccessClock {
         self.fresh
     }
 
-    /// Notes an access of a key.
     #[inline(always)]
     pub(super) fn note(&mut self, clock: &Cell<AccessClock>) {
         if self.ignored | self.counts {

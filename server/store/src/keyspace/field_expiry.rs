@@ -13,8 +13,7 @@ use crate::time::{ExpiryRule, Now};
 use crate::values::Value;
 
 impl Keyspace {
-    /// The earliest deadline of a field, in wall milliseconds, and the order in which it was made. O(databases that
-    /// have had one).
+    /// The earliest deadline of a field, in wall milliseconds, and its order. O(databases that have had one).
     #[inline]
     pub fn next_field_expiry(&mut self) -> Option<(i64, Order)> {
         self.first_field_to_expire().map(|(first, _)| first)
@@ -44,9 +43,8 @@ impl Keyspace {
         self.databases[db].with_timed_fields()
     }
 
-    /// Removes up to `most` fields that are due at `now` from the hash with the earliest deadline, with their event.
-    /// Calls `see` with the key before; returns the number of fields. O(log fields) each, O(fields) for all fields of a
-    /// hash.
+    /// Removes up to `most` fields due at `now` from the hash with the earliest deadline, with their event. Calls `see`
+    /// with the key before; returns their number. O(log fields) each, O(fields) for all of a hash.
     pub fn expire_next_fields(
         &mut self,
         now: Now,

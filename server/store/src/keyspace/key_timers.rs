@@ -97,7 +97,6 @@ impl KeyTimers {
         }
     }
 
-    /// The number of timers.
     pub(super) fn len(&self) -> usize {
         self.places.len()
     }

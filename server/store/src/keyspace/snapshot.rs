@@ -1,8 +1,7 @@
 //! A snapshot: all databases as they were at one instant, written into a file piece by piece while they change.
 //!
-//! A walk in SCAN's order writes the keys. A key that is changed before the walk has reached it is written first, out
-//! of turn, and the walk skips it. So the file has each key as it was when the snapshot began, and no client waits for
-//! longer than a piece takes.
+//! A walk in SCAN's order writes the keys. A key that is about to change before that is written out of turn, and the
+//! walk skips it. So no client waits for longer than a piece takes.
 
 use super::access_clock::AccessClock;
 use super::accesses::Accesses;
@@ -17,8 +16,7 @@ use std::fmt::Debug;
 
 /// The destination of a snapshot.
 pub trait KeyWriter: Debug + Send {
-    /// Begins a database with `keys` keys, of which `with_deadline` have a deadline. Most of the keys that follow
-    /// belong to it.
+    /// Begins a database with `keys` keys, `with_deadline` of them with a deadline. Most of its keys follow.
     fn database(&mut self, db: usize, keys: usize, with_deadline: usize);
 
     /// Writes a key of a database, with its deadline in wall milliseconds and its access clock.
@@ -69,12 +67,10 @@ pub struct SnapshotProgress {
     pub total: u64,
 }
 
-/// A snapshot in progress.
 #[derive(Debug)]
 pub(super) struct Snapshot {
     pub(super) file: Box<dyn KeyWriter>,
-    /// The database that the walk has reached. Earlier databases are written, and so is the part of this one before the
-    /// cursor.
+    /// The database that the walk has reached; those before are written, as is this one before the cursor.
     db: usize,
     cursor: u64,
     /// The number of keys that the walk has passed.
@@ -142,8 +138,7 @@ impl Snapshot {
         true
     }
 
-    /// All keys of these databases are about to be written. They are written first, unless they are flushed and are to
-    /// be left out.
+    /// Writes all keys of these databases, which are about to be written, unless they are flushed and left out.
     pub(super) fn before_all(&mut self, view: &View<'_>, databases: &[usize], are_flushed: bool) {
         if are_flushed && self.flushed == FlushedKeys::LeftOut {
             databases.iter().for_each(|db| self.leave_out(*db));

@@ -1,6 +1,5 @@
-//! Tickets: waits that a client has left behind. The client goes on, and is notified when one of these waits is served.
-//!
-//! Each such waiter has a ticket, and a number of its own among the numbers of clients.
+//! Tickets: waits that a client has left behind, to be notified when one is served. Such a waiter has a ticket, and a
+//! number of its own among the numbers of clients.
 
 use crate::memory::of_trees;
 use std::collections::{BTreeMap, BTreeSet};

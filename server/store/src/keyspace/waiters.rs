@@ -94,7 +94,6 @@ pub struct Waiters {
     unchecked: UncheckedLabels,
 }
 
-/// The waiters on one kind of server state.
 #[derive(Debug, Default)]
 struct Unkeyed {
     ids: BTreeSet<WaiterId>,
@@ -113,7 +112,6 @@ struct Queue {
     label_bytes: usize,
 }
 
-/// The waiters of one class.
 #[derive(Debug)]
 struct Class {
     name: &'static str,
@@ -150,8 +148,7 @@ impl Queue {
         removed.map(|waiter| waiter.label).filter(|label| !label.is_empty())
     }
 
-    /// Bytes of memory of the queue. The nodes of its trees are estimated, as if each labelled waiter had a label of
-    /// its own. O(classes).
+    /// Bytes of the queue; tree nodes are estimated as if labelled waiters shared no label. O(classes).
     fn memory(&self) -> usize {
         let class = |class: &Class| of_trees(1, class.waiters.len(), size_of::<(Place, Waiter)>());
         let labels = self.labelled.len();
@@ -171,7 +168,6 @@ impl Queue {
         heads.map(|(&place, waiter)| (place, waiter)).min_by_key(|(place, _)| *place)
     }
 
-    /// All waiters, in order.
     fn iter(&self) -> impl Iterator<Item = (Place, &Waiter)> {
         let mut last = Place::FRONT;
         std::iter::from_fn(move || {
@@ -307,7 +303,6 @@ impl Waiters {
         first.any(|waiter| waiter.of_absent)
     }
 
-    /// Whether the key has waiters.
     pub(super) fn waits_for(&self, db: usize, key: &[u8]) -> bool {
         !self.queues.is_empty() && self.queues.contains_key(&DbKeyRef(db, key))
     }
@@ -362,7 +357,6 @@ impl Waiters {
             .map(|(place, waiter)| (*place, waiter))
     }
 
-    /// The keys that have waiters, by label.
     pub(super) fn by_label(&self) -> &WaitsByLabel {
         &self.by_label
     }

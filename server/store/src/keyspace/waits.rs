@@ -46,8 +46,7 @@ impl WaitsByLabel {
         }
     }
 
-    /// The keys of a database that are waited for under a label, in order. O(log n), and the label's keys in other
-    /// databases.
+    /// The keys that are waited for under a label, in order. O(log n), and its keys in other databases.
     pub(super) fn of(&self, db: usize, label: &[u8]) -> impl Iterator<Item = &[u8]> {
         let keys = self.labels.get(label).into_iter().flatten();
         keys.filter(move |((of, _), _)| *of == db).map(|((_, key), _)| &**key)

@@ -32,7 +32,6 @@ impl Watches {
         self.watchers += usize::from(is_new);
     }
 
-    /// Ends the watch of a key.
     pub(super) fn remove(&mut self, db: usize, key: &[u8], watcher: u64) {
         if let Some(watchers) = self.by_key.get_mut(&DbKeyRef(db, key)) {
             self.watchers -= usize::from(watchers.remove(&watcher));
@@ -59,7 +58,6 @@ impl Watches {
         }
     }
 
-    /// The watched keys of a database.
     pub(super) fn keys(&self, db: usize) -> Vec<Box<[u8]>> {
         self.by_key.keys().filter(|(of, _)| *of == db).map(|(_, key)| key.clone()).collect()
     }

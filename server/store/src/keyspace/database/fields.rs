@@ -106,8 +106,7 @@ impl Database {
         self.fields.wheel.peek()
     }
 
-    /// Takes the entry with the earliest deadline of a field, if that is due at `until_ms`. Its timer is gone; the
-    /// caller sets it again, or removes the key.
+    /// Takes the entry with the earliest deadline of a field, if due at `until_ms`, without its timer.
     pub(in crate::keyspace) fn first_with_due_field(&mut self, until_ms: i64) -> Option<u32> {
         self.set_field_timers();
         let fired = self.fields.wheel.pop_due(until_ms)?;
@@ -127,14 +126,12 @@ impl Database {
         timed(&self.entries.get(id).value)?.first_over(until_ms).map(|_| id)
     }
 
-    /// Whether the whole content of an entry is over at `until_ms`: a hash whose fields all have deadlines that have
-    /// passed.
+    /// Whether a hash is over at `until_ms`: all its fields have deadlines that have passed.
     pub(super) fn is_over(entry: &Entry, until_ms: i64) -> bool {
         timed(&entry.value).is_some_and(|hash| hash.is_over(until_ms))
     }
 
-    /// The number of hashes that are over at `until` while their keys are not due. O(keys), O(1) while no field has a
-    /// deadline.
+    /// The number of hashes that are over at `until` while their keys are not due. O(keys); O(1) without timed fields.
     pub(in crate::keyspace) fn count_over(&self, until: Option<i64>) -> usize {
         let Some(until_ms) = until else { return 0 };
         if self.fields.wheel.is_empty() {
