@@ -24,7 +24,6 @@ impl World {
         self.request(&line.split(' ').map(str::as_bytes).collect::<Vec<_>>())
     }
 
-    /// Runs a request.
     pub(super) fn request(&mut self, request: &[&[u8]]) -> String {
         let args = Args::new(request);
         let row = ROWS

@@ -8,7 +8,6 @@ use lockwheel_store::values::{Str, Text, Value};
 
 const ONE_SOURCE: &str = "ERR BITOP NOT must be called with a single source key.";
 
-/// The row of this file.
 pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[Row::new("bitop", -4, bitop as DataHandler)
     .flags(&[Flags::WRITE, Flags::DENYOOM])
     .categories(&["bitmap"])
@@ -21,7 +20,6 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[Row::new("bitop", -4
     .syntax("(operation: AND | OR | XOR | NOT) destkey key [key ...]")
     .errors(&["ERR syntax error", ONE_SOURCE])];
 
-/// The operation. `None` for NOT.
 fn operation(args: Args<'_>) -> Result<Option<BitOperation>, CommandError> {
     let known = [("and", BitOperation::And), ("or", BitOperation::Or), ("xor", BitOperation::Xor)];
     match known.iter().find(|(word, _)| args.is(1, word)) {

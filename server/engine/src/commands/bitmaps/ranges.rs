@@ -11,7 +11,6 @@ const NOT_AN_INTEGER: &str = "ERR value is not an integer or out of range";
 const SYNTAX: &str = "ERR syntax error";
 const NOT_A_BIT: &str = "ERR The bit argument must be 1 or 0.";
 
-/// The rows of this file.
 pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
     bitcount_row(bitcount)
         .history(&[("7.0.0", "Added the `BYTE|BIT` option.")])

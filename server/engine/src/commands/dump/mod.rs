@@ -36,7 +36,6 @@ const RESTORE_ERRORS: &[&str] = &[
     BAD_FORMAT,
 ];
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<DataHandler>] = &[
     Row::new("dump", 2, dump as DataHandler)
         .flags(&[Flags::READONLY])
@@ -165,7 +164,6 @@ fn propagate_restored(tx: &mut Tx<'_>, args: Args<'_>, options: RestoreOptions, 
     tx.propagate_parts(&[&[&args[0], &args[1], &at], args.from(3), &[b"ABSTTL"]]);
 }
 
-/// Reads the value of a payload.
 fn read(tx: &Tx<'_>, bytes: &[u8]) -> Result<Value, CommandError> {
     let body = payload::open(bytes).map_err(|_| CommandError::text(WRONG_FOOTER))?;
     // Bytes behind the value are ignored, as in Redis.

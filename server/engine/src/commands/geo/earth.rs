@@ -7,17 +7,14 @@ pub(super) const RADIUS_M: f64 = 6_372_797.560856;
 /// Radians in a degree.
 const DEGREE: f64 = PI / 180.0;
 
-/// Converts degrees to radians.
 pub(super) fn radians(degrees: f64) -> f64 {
     degrees * DEGREE
 }
 
-/// Converts radians to degrees.
 pub(super) fn degrees(radians: f64) -> f64 {
     radians / DEGREE
 }
 
-/// A point, in degrees.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Point {
     /// The longitude, from -180 to 180.
@@ -35,7 +32,6 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// Prepares a point.
     pub(super) fn new(point: Point) -> Self {
         let latitude = radians(point.latitude);
         Place { longitude: radians(point.longitude), latitude, cosine: latitude.cos() }

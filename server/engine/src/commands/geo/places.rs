@@ -13,7 +13,6 @@ use lockwheel_store::values::ZSet;
 
 const READS: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RO, KeyFlags::ACCESS])];
 
-/// The rows of this file.
 pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
     Row::new("geoadd", -5, geoadd as DataHandler)
         .flags(&[Flags::WRITE, Flags::DENYOOM])
@@ -93,7 +92,6 @@ fn propagate_places(tx: &mut Tx<'_>, args: Args<'_>, at: usize, places: &[(f64, 
     tx.propagate_parts(&[&[b"zadd"], before, &allocation::collect(pairs)]);
 }
 
-/// The cell of a member.
 fn place(set: Option<&ZSet>, member: &[u8]) -> Option<Cell> {
     set?.score(member).map(Cell::of_score)
 }

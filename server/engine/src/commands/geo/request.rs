@@ -7,7 +7,6 @@ use crate::spec::{Args, CommandError, errors};
 use lockwheel_resp::number;
 use lockwheel_store::values::ZSet;
 
-/// A search command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Search {
     /// GEORADIUS, whose center is a point. The `_RO` variant does not store.
@@ -33,7 +32,6 @@ pub(super) struct Told {
     pub(super) coordinates: bool,
 }
 
-/// The destination of stored results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Store<'a> {
     pub(super) key: &'a [u8],
@@ -71,10 +69,7 @@ impl Search {
     }
 }
 
-/// Argument `at` and the next as a point.
-///
-/// # Errors
-/// Returns an error if the arguments are no numbers, or beyond the world.
+/// Argument `at` and the next as a point. Fails if they are no numbers, or beyond the world.
 pub(super) fn point(args: Args<'_>, at: usize) -> Result<Point, CommandError> {
     let point = Point { longitude: args.float(at)?, latitude: args.float(at + 1)? };
     if MERCATOR.contains(point) {
@@ -123,19 +118,15 @@ struct Parser<'a, 's> {
     args: Args<'a>,
     search: Search,
     set: Option<&'s ZSet>,
-    /// Whether the center was given by FROMMEMBER, and by FROMLONLAT. `by`: whether the shape was given by BYRADIUS,
-    /// and by BYBOX.
+    /// Whether FROMMEMBER and FROMLONLAT gave the center. `by`: whether BYRADIUS and BYBOX gave the shape.
     from: [bool; 2],
     by: [bool; 2],
     request: Request<'a>,
 }
 
 impl<'a> Request<'a> {
-    /// Reads the arguments of a search in this set, in Redis' order. For example, a missing member is reported before a
-    /// wrong option.
-    ///
-    /// # Errors
-    /// Returns the first error.
+    /// Reads the arguments of a search in this set. The first error in Redis' order is returned: a missing member comes
+    /// before a wrong option.
     pub(super) fn parse(args: Args<'a>, search: Search, set: Option<&ZSet>) -> Result<Self, CommandError> {
         let request = Request::default();
         let mut parser = Parser { args, search, set, from: [false; 2], by: [false; 2], request };

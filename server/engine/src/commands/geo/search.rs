@@ -33,7 +33,6 @@ const OF_AREA: &str = "O(N+log(M)) where N is the number of elements in the grid
 const OF_RADIUS: &str = "O(N+log(M)) where N is the number of elements inside the bounding box of the circular area \
                          delimited by center and radius and M is the number of items inside the index.";
 
-/// The rows of this file.
 pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
     reads("geosearch", -7, geosearch)
         .about("geo", "6.2.0", OF_AREA)
@@ -206,7 +205,6 @@ const fn stores(
     row(name, arity, handler).flags(&[Flags::WRITE, Flags::DENYOOM, Flags::MOVABLEKEYS]).keys(keys)
 }
 
-/// A found member.
 #[derive(Clone, Copy, Debug)]
 struct Found<'a> {
     member: &'a [u8],

@@ -3,7 +3,6 @@
 use super::earth::{Place, Point, RADIUS_M, degrees, radians};
 use std::f64::consts::FRAC_PI_2;
 
-/// A circle or a box around a center.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Shape {
     pub(super) form: Form,
@@ -59,23 +58,19 @@ impl Shape {
     }
 }
 
-/// The margins, relative and in radians, beyond which rounding cannot matter: a point that exceeds a limit by more is
-/// outside.
+/// The margins, relative and in radians, beyond which rounding cannot matter.
 const MARGIN: (f64, f64) = (1.0 + 1e-9, 1e-12);
 
-/// A shape around its center, prepared for checks of points.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Area {
     center: Place,
     /// The form, in meters.
     form: Form,
-    /// The greatest distances, in radians, of the meridian and the parallel of a point in the area from those of the
-    /// center.
+    /// The greatest distances, in radians, of a point's meridian and parallel from the center's.
     offset: (f64, f64),
 }
 
 impl Area {
-    /// The area of a shape around a center.
     pub(super) fn new(center: Point, shape: Shape) -> Self {
         let unit = shape.unit;
         let form = match shape.form {
@@ -87,9 +82,8 @@ impl Area {
         Area { center: Place::new(center), form, offset: (wide(meridians), wide(parallels)) }
     }
 
-    /// The distance of a point from the center, in meters. `None` if the point is outside of the area.
-    ///
-    /// A cheap check excludes most points outside. The other points are checked by the computation of Redis.
+    /// The distance of a point from the center, in meters; `None` outside of the area. A cheap check excludes most
+    /// points; the others are computed as in Redis.
     pub(super) fn distance(&self, point: Point) -> Option<f64> {
         let (meridians, parallels) = self.center.offset(point);
         if parallels > self.offset.1 || meridians > self.offset.0 {
@@ -120,8 +114,7 @@ fn extent(form: Form, latitude: f64) -> (f64, f64) {
     let meridians = if farthest >= FRAC_PI_2 {
         f64::INFINITY
     } else {
-        // The extent of a circle is that of its tangent from the pole. The width of a box counts on its shortest
-        // parallel.
+        // A circle's extent is that of its tangent from the pole. A box's width counts on its shortest parallel.
         let sine = match form {
             Form::Circle { .. } => half_width.min(FRAC_PI_2).sin() / latitude.cos(),
             Form::Box { .. } => (half_width / 2.0).min(FRAC_PI_2).sin() / farthest.cos(),

@@ -9,7 +9,6 @@ use lockwheel_resp::Reply;
 use lockwheel_store::keyspace::{Tx, events};
 use lockwheel_store::values::Hash;
 
-/// The rows of this file.
 pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
     Row::new("hgetex", -5, hgetex as DataHandler)
         .flags(&[Flags::WRITE, Flags::FAST])
@@ -117,7 +116,6 @@ struct SetConditions {
 }
 
 impl SetConditions {
-    /// Reads one word. Returns whether it is a condition.
     fn read(&mut self, args: Args<'_>, at: usize) -> Result<bool, CommandError> {
         let words = [("nx", true, false), ("xx", true, true), ("fnx", false, false), ("fxx", false, true)];
         let Some((_, of_key, there)) = words.into_iter().find(|(word, ..)| args.is(at, word)) else {

@@ -26,7 +26,6 @@ macro_rules! expire_errors {
     };
 }
 
-/// The rows of this file.
 pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
     expire_row("hexpire", hexpire)
         .summary("Gives fields of a hash a deadline, in seconds from now.")
@@ -235,8 +234,7 @@ fn left(deadline_ms: i64, now_ms: i64) -> i64 {
     deadline_ms.saturating_sub(now_ms).max(0)
 }
 
-/// Replies, for each field, the result of `of` for the field's deadline and the present instant, both in wall
-/// milliseconds.
+/// Replies, for each field, the result of `of` for its deadline and the present instant, in wall milliseconds.
 fn tell(tx: &mut Tx<'_>, args: Args<'_>, of: impl Fn(i64, i64) -> i64, reply: &mut dyn Reply) -> Outcome {
     let fields = Fields::alone(args, errors::SYNTAX)?;
     let now_ms = tx.now().wall_ms();

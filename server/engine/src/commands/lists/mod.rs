@@ -21,7 +21,6 @@ fn end(args: Args<'_>, index: usize) -> Result<End, CommandError> {
     }
 }
 
-/// The event of adding elements at an end.
 const fn push_event(end: End) -> Event {
     match end {
         End::Left => events::LPUSH,
@@ -29,7 +28,6 @@ const fn push_event(end: End) -> Event {
     }
 }
 
-/// The event of removing elements at an end.
 const fn pop_event(end: End) -> Event {
     match end {
         End::Left => events::LPOP,

@@ -38,7 +38,6 @@ const STORED: KeySpec = KeySpec {
 };
 const ERRORS: &[&str] = &["ERR syntax error", "ERR value is not an integer or out of range", NOT_A_DOUBLE];
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<ReadingAnyKeyHandler>] = &[
     Row::new("sort", -2, sort as ReadingAnyKeyHandler)
         .flags(&[Flags::WRITE, Flags::DENYOOM, Flags::MOVABLEKEYS])
@@ -66,12 +65,10 @@ pub(super) const ROWS: &[Row<ReadingAnyKeyHandler>] = &[
         .errors(ERRORS),
 ];
 
-/// The key that is sorted.
 fn find_sorted(args: Args<'_>) -> Vec<Key> {
     args.get(1).map(|_| (1, SORTED.flags)).into_iter().collect()
 }
 
-/// The key that is sorted, and the key of the last STORE.
 fn find_keys(args: Args<'_>) -> Vec<Key> {
     let (mut keys, mut stored, mut at) = (find_sorted(args), None, 2);
     while at < args.len() {
@@ -126,8 +123,7 @@ fn sorted(
     let (kind, len) = (source.kind(), source.len());
     let shown = options.shown(len);
     allocation::check(len.saturating_mul(ELEMENT_BYTES))?;
-    // The members of a set have no order of their own. In a script or a stored list the result must be the same every
-    // time.
+    // A set's members have no order of their own, but a script or a stored list needs the same result each time.
     let must_be_same = options.store.is_some() || is_script(tx);
     let order = match options.order() {
         None if kind == elements::Kind::Set && must_be_same => Some(Order::TEXT),

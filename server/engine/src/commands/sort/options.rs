@@ -13,7 +13,6 @@ const GET_DENIED: CommandError =
 const BY_IN_CLUSTER: CommandError = CommandError::text("ERR BY option of SORT denied in Cluster mode.");
 const GET_IN_CLUSTER: CommandError = CommandError::text("ERR GET option of SORT denied in Cluster mode.");
 
-/// The rule for keys that the elements name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OtherKeys {
     /// The keys may be read.
@@ -24,14 +23,11 @@ pub(super) enum OtherKeys {
     InCluster,
 }
 
-/// The options of a request of SORT.
 #[derive(Debug, Default)]
 pub(super) struct Options<'a> {
     /// The value by which the elements are ordered.
     by: By<'a>,
-    /// Whether the elements are compared as texts.
     alpha: bool,
-    /// Whether the order is reversed.
     pub(super) descending: bool,
     /// The first wanted element, and the number of wanted ones. Negative: all.
     limit: Option<(i64, i64)>,
@@ -42,8 +38,7 @@ pub(super) struct Options<'a> {
 }
 
 impl<'a> Options<'a> {
-    /// Reads the options of a request, with STORE if `may_store` is true. If an option is repeated the last one counts,
-    /// except for GET.
+    /// Reads the options of a request, with STORE if `may_store`. The last of a repeated option counts, except of GET.
     pub(super) fn parse(args: Args<'a>, may_store: bool, others: OtherKeys) -> Result<Self, CommandError> {
         let (mut options, mut at) = (Options::default(), 2);
         while at < args.len() {

@@ -9,7 +9,6 @@ use lockwheel_store::keyspace::Tx;
 use std::cmp::Ordering;
 use std::ops::Range;
 
-/// The option BY.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum By<'a> {
     /// No BY: the elements themselves are compared.
@@ -30,7 +29,6 @@ impl<'a> By<'a> {
     }
 }
 
-/// The order of elements.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Order<'a> {
     by: Option<Pattern<'a>>,
@@ -65,7 +63,6 @@ impl<'a> Order<'a> {
         Some(Order { by, alpha, ..Order::TEXT })
     }
 
-    /// Whether the order is reversed.
     pub(super) fn reversed(self, descending: bool) -> Self {
         Order { descending, ..self }
     }
@@ -76,10 +73,8 @@ impl<'a> Order<'a> {
         Order { bytewise: true, unordered, ..self }
     }
 
-    /// Sorts elements, at least the shown ones. O(n log n); O(n) if few elements are shown.
-    ///
-    /// # Errors
-    /// Returns an error if a value that is compared as a number is no number.
+    /// Sorts elements, at least the shown ones. O(n log n); O(n) if few are shown. Fails if a value compared as a
+    /// number is none.
     pub(super) fn sort(
         self,
         tx: &mut Tx<'_>,
@@ -155,7 +150,6 @@ impl<'a> Order<'a> {
     }
 }
 
-/// The values by which the elements are compared, by index.
 enum Weights {
     Elements,
     Numbers(Vec<f64>),

@@ -11,7 +11,6 @@ use lockwheel_store::values::{Encoding, ZSet};
 const READS: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RO, KeyFlags::ACCESS])];
 const FAST: Flags = Flags::of(&[Flags::READONLY, Flags::FAST]);
 
-/// The rows of this file.
 pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
     Row::new("zcard", 2, zcard as DataHandler)
         .flags(&[FAST])

@@ -14,7 +14,6 @@ const UPDATES: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::UPDATE])
     .notes("UPDATE instead of INSERT because of the optional trimming feature")];
 const DELETES: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::DELETE])];
 
-/// The rows of this file.
 pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
     Row::new("xadd", -5, xadd as DataHandler)
         .flags(&[Flags::WRITE, Flags::DENYOOM, Flags::FAST])
@@ -168,8 +167,7 @@ fn propagate_with<'w>(
     tx.propagate(&words);
 }
 
-/// Returns the threshold by which exact trimming leaves the entries that the stream has now. `None`: the trimming was
-/// exact, or there was none.
+/// Returns the threshold at which exact trimming leaves the present entries. `None`: it was exact, or there was none.
 fn exact_trimming(
     tx: &mut Tx<'_>,
     args: Args<'_>,

@@ -1,12 +1,10 @@
-//! The propagation of deliveries: XREADGROUP, XCLAIM and XAUTOCLAIM are propagated as XCLAIM for each entry, with the
-//! result of the delivery.
+//! The propagation of deliveries: XREADGROUP, XCLAIM and XAUTOCLAIM become an XCLAIM of each result.
 
 use crate::spec::Args;
 use lockwheel_resp::{allocation, number};
 use lockwheel_store::keyspace::Tx;
 use lockwheel_store::values::stream::{Group, StreamId};
 
-/// The state of a pending entry after its delivery.
 #[derive(Debug)]
 pub(super) struct Delivery {
     id: StreamId,

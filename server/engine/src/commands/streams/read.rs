@@ -23,7 +23,6 @@ const ERRORS: &[&str] = &[
     "ERR syntax error",
 ];
 
-/// The rows of this file.
 pub(in crate::commands) const ROWS: &[Row<BlockingHandler>] = &[
     Row::new("xread", -4, xread as BlockingHandler)
         .flags(&[Flags::READONLY, Flags::BLOCKING, Flags::MOVABLEKEYS])
@@ -77,8 +76,7 @@ const fn streams(from: i32) -> KeySpec {
 /// The options that may stand before the streams, with the number of their arguments.
 const OPTIONS: [(&str, usize); 4] = [("block", 1), ("count", 1), ("group", 2), ("noack", 0)];
 
-/// The streams of a request, as Redis finds them for their slots. Empty if there are not as many ids, or behind a word
-/// that is no option.
+/// The streams of a request, as Redis finds them for their slots. Empty: too few ids, or an unknown option before.
 fn find_streams(request: Args<'_>) -> Vec<Key> {
     let mut at = 1;
     while at < request.len() && !request.is(at, "streams") {

@@ -17,7 +17,6 @@ pub(super) enum After {
     LastDelivered,
 }
 
-/// The reading consumer, by the indices of the arguments that name it and its group.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reader {
     pub(super) group: usize,

@@ -36,7 +36,6 @@ const OF_INTERSECTION: &str = "O(N*K)+O(M*log(M)) worst case with N being the sm
 const OF_DIFFERENCE: &str = "O(L + (N-K)log(N)) worst case where L is the total number of elements in all the sets, N \
                              is the size of the first set, and K is the size of the result set.";
 
-/// The rows of this file.
 pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
     reads("zunion", zunion)
         .about("sorted-set", "6.2.0", OF_UNION)
@@ -101,7 +100,6 @@ enum Operation {
     Difference,
 }
 
-/// A command: its operation, its name, and the place of its `numkeys`.
 #[derive(Clone, Copy, Debug)]
 struct Asked {
     operation: Operation,
@@ -119,12 +117,11 @@ impl Asked {
         }
     }
 
-    /// Returns the members that the request asks for, in order, and its options.
     fn run<'s>(self, tx: &'s mut Tx<'_>, args: Args<'_>) -> Result<(Vec<Pair<'s>>, Options), CommandError> {
         allocation::contain(|| self.combine(tx, args))?
     }
 
-    /// Returns the same as [`run`](Self::run). Unwinds if there is no memory for the members.
+    /// As [`run`](Self::run), but unwinds if there is no memory for the members.
     fn combine<'s>(
         self,
         tx: &'s mut Tx<'_>,
@@ -154,7 +151,6 @@ impl Asked {
         Ok((pairs, options))
     }
 
-    /// Replies the members.
     fn answer(self, tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
         let (pairs, options) = self.run(tx, args)?;
         if options.with_scores {
@@ -165,7 +161,6 @@ impl Asked {
         Ok(())
     }
 
-    /// Stores the members in argument 1.
     fn store(self, tx: &mut Tx<'_>, args: Args<'_>, event: Event, reply: &mut dyn Reply) -> Outcome {
         let encodings = tx.encodings().clone();
         let (pairs, _) = self.run(tx, args)?;

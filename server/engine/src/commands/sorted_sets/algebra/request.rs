@@ -4,7 +4,6 @@ use super::combine::Aggregate;
 use crate::spec::{Args, CommandError, errors};
 use lockwheel_resp::number;
 
-/// The options that a command takes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Takes {
     /// WEIGHTS and AGGREGATE.
@@ -13,7 +12,6 @@ pub(super) struct Takes {
     pub(super) limit: bool,
 }
 
-/// The options of a request.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Options {
     /// One weight for each key. Empty: 1 for all.
@@ -24,10 +22,8 @@ pub(super) struct Options {
     pub(super) limit: usize,
 }
 
-/// Reads the keys, as many as argument `at` says. Returns the keys, and the place of the options behind them.
-///
-/// # Errors
-/// Returns an error for no number, for less than one, or for more than the arguments.
+/// Reads the keys, as many as argument `at` says; returns them and the place behind them. Fails if the number is none,
+/// less than one, or more than the arguments.
 pub(super) fn keys<'a>(
     args: Args<'a>,
     at: usize,
@@ -43,10 +39,8 @@ pub(super) fn keys<'a>(
 }
 
 impl Options {
-    /// Reads the options from argument `at` on, of a request with `keys` keys.
-    ///
-    /// # Errors
-    /// Returns an error for an option that the command does not take, or for an option without its values.
+    /// Reads the options from argument `at` on, of a request with `keys` keys. Fails for an option that the command
+    /// does not take, or that lacks its values.
     pub(super) fn parse(
         args: Args<'_>,
         mut at: usize,
