@@ -17,7 +17,6 @@ pub struct Slab<V, const PAGE: usize> {
     free_bytes: usize,
 }
 
-/// The free slots of a page.
 #[derive(Clone, Debug, Default)]
 struct Room {
     /// Slots that have been in use and are free.
@@ -64,8 +63,7 @@ impl<V: Default, const PAGE: usize> Slab<V, PAGE> {
         self.pages.free_bytes(used)
     }
 
-    /// The value at an index, in use or not. A free slot holds a default or stale value. `None` if the index's page
-    /// does not exist.
+    /// The value at an index. A free slot holds a default or stale value. `None`: there is no such page.
     pub fn find(&self, index: u32) -> Option<&V> {
         self.pages.find(index)
     }

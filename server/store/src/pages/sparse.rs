@@ -3,13 +3,11 @@
 use super::{Store, no_page};
 use crate::memory::{block, of_vec};
 
-/// Values in pages of `PAGE`, parallel to a [`Slab`](super::Slab) that provides the indices, for data that only some of
-/// its values have. A page without values takes no memory. Every operation is O(1), except for the allocation of a
-/// page.
+/// Values in pages of `PAGE`, parallel to a [`Slab`](super::Slab) that provides the indices, for data that only some
+/// have. A page without values takes no memory. O(1), except for the allocation of a page.
 #[derive(Clone, Debug)]
 pub struct Sparse<V, const PAGE: usize> {
     pages: Vec<Page<V, PAGE>>,
-    /// The number of pages with values.
     count: usize,
     /// The page that became empty last. It is kept, so that a value that comes and goes does not allocate each time.
     spare: u32,

@@ -1,7 +1,5 @@
 //! RDB, Redis' format of stored values: DUMP replies it, RESTORE reads it, and libraries of functions are stored in it.
-//!
-//! The module knows values only. Input may come from anybody: nothing is trusted, and no allocation depends on a number
-//! that was only announced.
+//! The module knows values only. Nothing of the input is trusted, and no allocation depends on an announced number.
 
 mod crc64;
 pub mod file;

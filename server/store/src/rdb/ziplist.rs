@@ -49,12 +49,10 @@ impl<'a> Ziplist<'a> {
         if is_right { Ok(Self { entries, len }) } else { Err(Corrupt) }
     }
 
-    /// Number of entries.
     pub(super) fn len(self) -> usize {
         self.len
     }
 
-    /// The entries in order.
     pub(super) fn iter(self) -> impl Iterator<Item = Text<'a>> + Clone {
         let mut rest = Reader::new(self.entries);
         std::iter::from_fn(move || read_entry(&mut rest).ok().map(|(_, text)| text))

@@ -11,13 +11,11 @@ pub(super) struct IntSet {
 }
 
 impl IntSet {
-    /// An empty set.
     pub(super) fn new() -> Self {
         Self { bytes: Vec::new(), width: 2 }
     }
 
-    /// A set of integers of `width` bytes each, little endian. Returns `None` unless they ascend and are complete.
-    /// O(n).
+    /// A set of integers of `width` bytes each, little endian; `None` unless they ascend and are complete. O(n).
     pub(super) fn of_ascending(width: usize, bytes: Vec<u8>) -> Option<Self> {
         let is_whole = [2, 4, 8].contains(&width) && bytes.len().is_multiple_of(width);
         let set = Self { bytes, width };
@@ -29,7 +27,6 @@ impl IntSet {
         (self.width, &self.bytes)
     }
 
-    /// Number of integers.
     pub(super) fn len(&self) -> usize {
         self.bytes.len() / self.width
     }

@@ -223,8 +223,7 @@ impl Set {
         })
     }
 
-    /// The member with this index in the order of [`Set::iter`]: a random index picks a random member. O(index) while
-    /// the set is small, else O(1).
+    /// The member with this index in the order of [`Set::iter`]. O(index) while the set is small, else O(1).
     #[must_use]
     pub fn nth(&self, index: usize) -> Option<Text<'_>> {
         match &self.0 {

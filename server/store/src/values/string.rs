@@ -156,10 +156,8 @@ impl Str {
         allocation::append(self.grown(bytes.len()), bytes);
     }
 
-    /// Overwrites bytes from `offset` on, after padding with zero bytes up to it. The encoding becomes `raw`.
-    ///
-    /// The caller must have checked that the resulting length is allowed. For empty `bytes`, the caller must not call
-    /// this.
+    /// Overwrites bytes from `offset` on, after padding with zero bytes up to it. The encoding becomes `raw`. The
+    /// caller must have checked that the resulting length is allowed, and that `bytes` are not empty.
     pub fn set_range(&mut self, offset: usize, bytes: &[u8]) {
         let end = offset + bytes.len();
         let missing = end.saturating_sub(self.len());
@@ -171,10 +169,8 @@ impl Str {
         whole[offset..end].copy_from_slice(bytes);
     }
 
-    /// The bytes, at least `len` of them, to be changed in place. Zero bytes are added as necessary. The encoding
-    /// becomes `raw`.
-    ///
-    /// The caller must have checked that the length is allowed.
+    /// The bytes, at least `len` of them by added zeros, to be changed in place. The encoding becomes `raw`. The caller
+    /// must have checked that the length is allowed.
     #[inline]
     pub fn bytes_mut(&mut self, len: usize) -> &mut [u8] {
         match &self.0 {

@@ -139,8 +139,7 @@ impl<'a> FileReader<'a> {
         }
     }
 
-    /// The error of a key whose value has a form that is not supported: a module's (in Redis' words), or an unknown
-    /// one. The key itself has been read.
+    /// The error of a key, just read, whose value has an unsupported form: a module's, or an unknown one.
     #[cold]
     fn refuse_form(&mut self, form: u8, offset: usize) -> FileError {
         if !types::OF_MODULES.contains(&form) {

@@ -30,8 +30,7 @@ pub struct FileWriter {
     summed: usize,
 }
 
-/// The number of bytes that are added to the checksum at once. So no client waits for all of it at the end of a large
-/// file.
+/// The number of bytes summed at once, so that no client waits for the sum of a large file.
 const SUMMED_AT_ONCE: usize = 64 << 10;
 
 impl FileWriter {

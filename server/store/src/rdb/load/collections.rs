@@ -9,9 +9,8 @@ use crate::values::{Encodings, Hash, Set, parse_integer};
 use std::borrow::Cow;
 use std::ops::Deref;
 
-/// Reads `count` strings, which the caller bounds to the size of a small value.
-///
-/// The memory is in proportion to the limits, or to the bytes that exist.
+/// Reads `count` strings, bounded by the caller to the size of a small value. The memory is in proportion to the
+/// limits, or to the bytes that exist.
 fn read_strings<'a>(reader: &mut Reader<'a>, count: usize) -> Result<Vec<Cow<'a, [u8]>>, Corrupt> {
     (0..count).map(|_| reader.string()).collect()
 }
@@ -22,8 +21,7 @@ fn are_short<T: Deref<Target = [u8]>>(elements: &[T], longest: usize) -> bool {
     bytes < MAX_SMALL_BYTES && elements.iter().all(|element| element.len() <= longest)
 }
 
-/// Reads a set that is stored string by string. A few integers become a set of integers. A few short members become a
-/// small set, in their order.
+/// Reads a set, stored string by string: of a few integers, of a few short members in order, or large.
 pub(super) fn read_set(reader: &mut Reader<'_>, enc: &Encodings) -> Result<Set, Corrupt> {
     let count = read_count(reader)?;
     if count > enc.set_max_intset_entries.max(enc.set_max_listpack_entries) {
@@ -148,8 +146,7 @@ pub(super) fn read_small_hash(form: u8, bytes: &[u8], enc: &Encodings) -> Result
     }
 }
 
-/// A hash of `count` fields and values in turn. It is small if `may_be_small` and the fields are few, regardless of
-/// their lengths.
+/// A hash of `count` fields and values in turn, small if `may_be_small` and they are few, whatever their lengths.
 fn hash_of<T: Deref<Target = [u8]>>(
     count: usize,
     words: impl Iterator<Item = T>,

@@ -23,9 +23,7 @@ impl Due {
     }
 }
 
-/// A binary heap of deadlines, the earliest on top, with the index of each field's deadline in the heap.
-///
-/// 16 bytes a deadline, and 4 bytes a field up to the last field that has had a deadline.
+/// A binary heap of deadlines, the earliest on top: 16 bytes each, and 4 bytes a field up to the last that had one.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Deadlines {
     heap: Vec<Due>,
@@ -94,8 +92,7 @@ impl Deadlines {
         true
     }
 
-    /// Notes that the field at `position`, whose deadline is cleared, goes, and that the field at `last` takes its
-    /// position.
+    /// Notes that the field at `position`, without a deadline, goes, and that at `last` takes its position.
     pub(super) fn moved(&mut self, last: usize, position: usize) {
         if let Some(place) = self.place(last)
             && last != position

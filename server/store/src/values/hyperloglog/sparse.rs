@@ -82,10 +82,8 @@ impl<'a> Runs<'a> {
         Runs(bytes)
     }
 
-    /// Calls `look` for each run with its first register, as long as the runs are within the registers. O(runs).
-    ///
-    /// # Errors
-    /// Returns [`Corrupted`] if the runs do not add up to all registers.
+    /// Calls `look` for each run with its first register, as long as it is within the registers. O(runs). Fails with
+    /// [`Corrupted`] if the runs do not add up.
     pub(super) fn each(self, mut look: impl FnMut(Run, usize)) -> Result<(), Corrupted> {
         let mut first = 0;
         for run in self {
@@ -125,10 +123,8 @@ pub(super) struct Place {
     pub(super) run: Run,
 }
 
-/// Finds the run of a register. O(bytes), eight bytes at a time if none of them begins a run of two bytes.
-///
-/// # Errors
-/// Returns [`Corrupted`] if the runs end before the register.
+/// Finds the run of a register. O(bytes), eight at a time if none begins a run of two bytes. Fails with [`Corrupted`]
+/// if the runs end before.
 pub(super) fn find(bytes: &[u8], register: usize) -> Result<Place, Corrupted> {
     let (mut before, mut at, mut first) = (None, 0, 0);
     loop {

@@ -89,7 +89,6 @@ impl Consumers {
         ConsumerId(id)
     }
 
-    /// Removes a consumer, and returns it.
     pub(super) fn remove(&mut self, name: &[u8]) -> Option<Consumer> {
         let id = self.names.remove(name)?;
         self.name_bytes -= 2 * block(name.len());

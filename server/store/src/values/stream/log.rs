@@ -210,8 +210,7 @@ impl Log {
         self.find_first();
     }
 
-    /// Whether an entry from `start` on may have been deleted individually, so that the entries after it cannot be
-    /// counted.
+    /// Whether an entry from `start` on may have been deleted by itself: those after it cannot be counted then.
     #[must_use]
     pub fn has_gap_from(&self, start: StreamId) -> bool {
         let has_gap = self.len > 0 && self.max_deleted_id >= self.first_id;

@@ -31,7 +31,6 @@ pub(super) struct Node {
     bytes: Vec<u8>,
     /// The offset of the first entry.
     start: u32,
-    /// The number of entries that are not deleted.
     live: u32,
     deleted: u32,
     /// The bytes of the listpack that Redis would have, without the two counts.
@@ -100,7 +99,6 @@ impl Node {
         &self.bytes[..self.start as usize]
     }
 
-    /// The fields that the entries share.
     pub(super) fn shared_fields(&self) -> Entry<'_> {
         Entry { id: StreamId::MIN, is_deleted: false, fields: Fields::Shared(self.fields(), &[]) }
     }
@@ -112,8 +110,7 @@ impl Node {
             && fields.into_iter().all(|field| *take_text(&mut known) == *field)
     }
 
-    /// Appends an entry. `texts` are its values, or pairs of fields and values if it has its own fields. `first` is the
-    /// node's first id.
+    /// Appends an entry of these values, or pairs if its fields differ. `first` is the node's first id.
     pub(super) fn push<'t>(
         &mut self,
         first: StreamId,
@@ -194,7 +191,6 @@ impl Node {
         Some(Head { id, flags, body: (self.bytes.len() - rest.len(), body_end), end: body_end + backward })
     }
 
-    /// The offset of the first entry.
     pub(super) fn first_place(&self) -> usize {
         self.start as usize
     }

@@ -57,7 +57,6 @@ impl Nodes {
         self.closed.iter().map(|(first, node)| (*first, node)).chain(open)
     }
 
-    /// The last node.
     #[inline]
     pub(super) fn last(&self) -> Option<&Node> {
         self.open.as_ref().map(|(_, node)| node)
@@ -102,7 +101,6 @@ impl Nodes {
         }
     }
 
-    /// The first node.
     pub(super) fn first_mut(&mut self) -> Option<(StreamId, &mut Node)> {
         match self.closed.first_entry() {
             Some(entry) => Some((*entry.key(), entry.into_mut())),

@@ -68,10 +68,8 @@ impl Log {
         });
     }
 
-    /// Counts the entries that [`Log::push_restored`] has added, and sets the counters of all entries ever added.
-    ///
-    /// `first_id` is the recorded id of the first entry, which is not checked. If it is `None`, the first entry is
-    /// searched. A log without entries then gets the greatest id there is, as in Redis.
+    /// Counts the entries that [`Log::push_restored`] has added, and sets the counters of all ever added. `first_id`,
+    /// the recorded first id, is not checked; `None`: it is searched, and the greatest id without entries, as in Redis.
     pub fn finish_restored(
         &mut self,
         first_id: Option<StreamId>,

@@ -64,8 +64,7 @@ impl Log {
     }
 }
 
-/// Deletes entries at the beginning of a node that is not to be removed as a whole, of a log of `len` entries. Returns
-/// their number.
+/// Deletes entries at the beginning of a node that stays, of a log of `len` entries. Returns their number.
 fn cut(node: &mut Node, first: StreamId, keep: Keep, len: usize) -> usize {
     let (mut at, mut deleted) = (node.first_place(), 0);
     while let Some(head) = node.head(first, at) {

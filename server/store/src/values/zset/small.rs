@@ -33,7 +33,6 @@ impl<T: Deref<Target = [u8]>> Deref for Word<T> {
     }
 }
 
-/// A member of a small set.
 #[derive(Clone, Copy)]
 pub(super) struct Found {
     pub(super) place: usize,
@@ -41,7 +40,6 @@ pub(super) struct Found {
     pub(super) score: f64,
 }
 
-/// Finds a member.
 pub(super) fn find(packed: &Packed, member: &[u8]) -> Option<Found> {
     let mut iter = packed.iter();
     for rank in 0.. {

@@ -8,8 +8,7 @@ const LEAF: usize = 64;
 /// The most children of an inner node.
 const INNER: usize = 32;
 
-/// A score, and the position of its member in the table. The tree does not know members: if scores are equal, the
-/// caller's comparison decides.
+/// A score, and the position of its member in the table. If scores are equal, the caller's comparison decides.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Item {
     pub(super) score: f64,
@@ -73,7 +72,6 @@ struct Child {
 }
 
 impl Tree {
-    /// An empty tree.
     pub(super) fn new() -> Self {
         Self { root: Node::Leaf(Vec::new()), len: 0, held: Held::default() }
     }
@@ -99,7 +97,6 @@ impl Tree {
         self.held.0
     }
 
-    /// Number of items.
     pub(super) fn len(&self) -> usize {
         self.len
     }
@@ -140,8 +137,7 @@ impl Tree {
         self.root.change_scores(change);
     }
 
-    /// The number of items that satisfy `below`, which must hold for a beginning of the sequence and for nothing after
-    /// it.
+    /// The number of items that satisfy `below`, which must hold for a beginning and for nothing after it.
     pub(super) fn partition_point(&self, below: &impl Fn(Item) -> bool) -> usize {
         let (mut node, mut rank) = (&self.root, 0);
         loop {
