@@ -168,6 +168,7 @@ pub(super) fn invalid_expire_time(command: &str) -> CommandError {
     CommandError::new(format!("ERR invalid expire time in '{command}' command"))
 }
 
+/// The conditions for setting a deadline. All given conditions must hold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Conditions {
     /// NX: the key has no deadline yet.

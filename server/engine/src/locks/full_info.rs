@@ -16,6 +16,7 @@ pub(super) struct FullHolder {
     pub(super) session: Option<u64>,
 }
 
+/// The further details of a waiter. A client that only listens has none.
 #[derive(Debug, Default)]
 pub(super) struct FullWaiter {
     /// The place among native waiters, from 1.

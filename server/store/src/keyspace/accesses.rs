@@ -43,6 +43,7 @@ pub struct Accesses {
     counts: bool,
     /// The clock of a key that is made now.
     fresh: AccessClock,
+    /// The wall clock, in whole seconds.
     second: i64,
     rules: AccessRules,
     rng: Rng,

@@ -25,6 +25,7 @@ pub trait Store<V> {
     fn heap_bytes(&self) -> usize;
 }
 
+/// Pages of `PAGE` values, each made when an index in it is first used.
 #[derive(Clone, Debug)]
 struct Pages<V, const PAGE: usize> {
     all: Vec<Option<Box<[V; PAGE]>>>,

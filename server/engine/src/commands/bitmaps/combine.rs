@@ -20,6 +20,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[Row::new("bitop", -4
     .syntax("(operation: AND | OR | XOR | NOT) destkey key [key ...]")
     .errors(&["ERR syntax error", ONE_SOURCE])];
 
+/// The operation. `None` for NOT.
 fn operation(args: Args<'_>) -> Result<Option<BitOperation>, CommandError> {
     let known = [("and", BitOperation::And), ("or", BitOperation::Or), ("xor", BitOperation::Xor)];
     match known.iter().find(|(word, _)| args.is(1, word)) {

@@ -176,6 +176,7 @@ fn bitfield_ro(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcom
     read_fields(tx, args, &steps, reply)
 }
 
+/// Replies fields that are only read. The key is not created.
 fn read_fields(tx: &mut Tx<'_>, args: Args<'_>, steps: &[Step], reply: &mut dyn Reply) -> Outcome {
     let value = tx.read::<Str>(&args[1])?;
     let text = value.map(Str::text);

@@ -140,6 +140,7 @@ impl ReadLeases {
         Some(lease)
     }
 
+    /// Returns the lease with this number. O(log n).
     pub(in crate::locks) fn get(&self, number: u64) -> Option<&ReadLease> {
         self.leases.get(&number).map(|(_, lease)| lease)
     }

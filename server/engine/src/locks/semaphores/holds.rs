@@ -12,6 +12,7 @@ pub(super) type Place = (Box<[u8]>, u64);
 /// The end of a hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Lease {
+    /// The end of the hold, in wall milliseconds.
     pub(super) deadline_ms: i64,
     /// The order of this deadline among all deadlines.
     pub(super) order: Order,

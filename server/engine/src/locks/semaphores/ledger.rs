@@ -52,6 +52,7 @@ pub(crate) struct SemaphoreLedger {
 }
 
 impl SemaphoreLedger {
+    /// Returns the account of a semaphore. O(log n).
     pub(super) fn account(&self, db: usize, key: &[u8]) -> Option<&Account> {
         if self.accounts.is_empty() {
             return None;

@@ -2,6 +2,7 @@
 
 use lockwheel_store::memory::of_vec;
 
+/// Durations, in milliseconds.
 #[derive(Debug, Default)]
 pub(super) struct Durations {
     ms: Vec<i64>,

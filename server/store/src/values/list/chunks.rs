@@ -59,6 +59,7 @@ pub(super) struct Spot {
     pub(super) place: usize,
 }
 
+/// Chunks in order, none of them empty.
 #[derive(Debug)]
 pub(super) struct Chunks {
     chunks: VecDeque<Chunk>,

@@ -107,6 +107,7 @@ impl Steps {
         of_vec(&self.all) + open + of_trees(2, others, size_of::<(u64, usize)>())
     }
 
+    /// Takes an entry in. O(log n).
     pub(super) fn take_in(&mut self, ring: &Ring, seq: u64, entry: &Entry) {
         let at_ms = ring.when(seq, entry).monotonic_ms;
         self.now_ms = at_ms;
