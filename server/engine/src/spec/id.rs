@@ -50,7 +50,6 @@ impl<T: Clone> PerCommand<T> {
         block(size_of_val(&*self.0))
     }
 
-    /// All values, in the order of the commands' numbers.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
         self.0.iter()
     }

@@ -59,9 +59,8 @@ pub use wait::{Answer, Argument, Asking, Attempt, Null, OnKeys, OutOfTurn, Wait,
 use lockwheel_resp::Reply;
 use lockwheel_store::keyspace::Tx;
 
-/// The handler of a data command. A handler sees the transaction, its arguments and the reply, and nothing else.
-///
-/// A handler validates before it writes: an `Err` must leave every key as it was.
+/// The handler of a data command: it sees the transaction, its arguments and the reply, and nothing else. It validates
+/// before it writes: an `Err` must leave every key as it was.
 pub type DataHandler = fn(&mut Tx<'_>, Args<'_>, &mut dyn Reply) -> Outcome;
 
 /// The handler of a data command that may wait: as [`DataHandler`], or the handler returns a [`Wait`].

@@ -3,8 +3,7 @@
 use super::id::CommandId;
 use lockwheel_store::memory::{block, of_vec};
 
-/// The most bytes of a name that is held in two words and found by one probe. The few longer names are searched one by
-/// one.
+/// The most bytes of a name that is held in two words and found by one probe; longer names are few.
 const SHORT: usize = 16;
 /// The number of buckets for names, a power of two. At most half of the buckets are taken.
 const BUCKETS: usize = 1 << BUCKET_BITS;
@@ -69,7 +68,6 @@ impl Bucket {
     }
 }
 
-/// The names of commands.
 #[derive(Debug)]
 pub(super) struct Names {
     buckets: Box<[Bucket; BUCKETS]>,

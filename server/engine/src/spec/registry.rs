@@ -61,7 +61,6 @@ impl Command {
 pub struct CommandTable {
     /// All commands and subcommands by number, each container before its subcommands.
     all: Vec<Arc<Command>>,
-    /// The commands without the subcommands.
     commands: Vec<Arc<Command>>,
     names: Names,
     version: Version,
@@ -79,9 +78,7 @@ impl CommandTable {
         &self.all[id.index()]
     }
 
-    /// The command of this name, in any case. O(1).
-    ///
-    /// Inlined, because each request and each call of a script runs this.
+    /// The command of this name, in any case. O(1). Inlined, because each request and each call of a script runs this.
     #[inline(always)]
     pub fn find(&self, name: &[u8]) -> Option<&Arc<Command>> {
         self.names.find(name).map(|id| self.get(id))
@@ -131,8 +128,7 @@ impl CommandTable {
 /// The handler of each command, by the command's number. `None` for a row without a handler.
 type Handlers<H> = PerCommand<Option<H>>;
 
-/// A registry under construction. Commands are numbered in the order in which they are added. `H` is the type of a
-/// handler.
+/// A registry under construction. Commands are numbered as they are added. `H` is the type of a handler.
 #[derive(Debug)]
 pub struct Registration<H> {
     all: Vec<Option<Arc<Command>>>,
@@ -165,7 +161,6 @@ impl<H> Registration<H> {
         std::mem::take(&mut self.newer)
     }
 
-    /// Replaces the handler of a command.
     pub(crate) fn set_handler(&mut self, name: &str, handler: H) {
         if let Some(command) = self.commands.iter().find(|command| command.spec.name == name) {
             self.handlers[command.id.index()] = Some(handler);
@@ -219,13 +214,12 @@ impl<H> Registration<H> {
         command
     }
 
-    /// Returns the registry, and the handler of each command by the command's number. A container has no handler.
+    /// Returns the registry, and each command's handler by its number; a container has none.
     ///
-    /// `renames` are those of the configuration, in their order: the name of a command and its new name. An empty new
-    /// name removes the command.
+    /// `renames` are the configuration's, in order: a name and its new name. An empty new name removes the command.
     ///
     /// # Errors
-    /// Returns the reason, in Redis' words, if one of the renames is impossible.
+    /// Returns the reason, in Redis' words, if a rename is impossible.
     ///
     /// # Panics
     /// Panics if a name occurs twice: a bug that the first test finds.
@@ -251,7 +245,6 @@ impl<H> Registration<H> {
     }
 }
 
-/// Renames or removes a command.
 fn rename(names: &mut Vec<(String, CommandId)>, old: &str, new: String) -> Result<(), &'static str> {
     let found = names.iter().position(|(name, _)| name == old).ok_or("No such command in rename-command")?;
     let (_, id) = names.swap_remove(found);

@@ -1,8 +1,7 @@
 //! The arguments of a command as COMMAND DOCS lists them, derived from its synopsis.
 //!
-//! Conventions, which most of Redis' commands follow, supply the rest. The type of an argument follows from its name.
-//! The name of a token follows from the token, and that of a group from the names in it. The key specifications follow
-//! the order of the keys. Where a command departs from a convention, its synopsis has a note.
+//! Conventions, which most of Redis' commands follow, supply the rest: an argument's name gives its type, a token its
+//! name, the names in a group the group's, and the order of keys the key specifications. Other commands have notes.
 
 use super::{Kind, Syntax, Word};
 use std::borrow::Cow;

@@ -61,7 +61,6 @@ macro_rules! check {
     };
 }
 
-/// A synopsis, and the position up to which it has been read.
 struct Parser<'a> {
     text: &'a [u8],
     at: usize,
@@ -296,7 +295,6 @@ impl Parser<'_> {
     }
 }
 
-/// The parts of a sequence while it is read.
 struct Parts {
     ids: [u8; MAX_SEQUENCE],
     len: usize,
@@ -309,8 +307,7 @@ impl Parts {
     }
 }
 
-/// The length, without notes, of the word from the byte `from` to the byte `to`. A sign at the beginning belongs to the
-/// word.
+/// The length, without notes, of the word between two bytes. A sign at the beginning belongs to the word.
 const fn shown_len(text: &[u8], from: usize, to: usize) -> usize {
     let mut at = from + 1;
     while at < to {
@@ -325,8 +322,7 @@ const fn shown_len(text: &[u8], from: usize, to: usize) -> usize {
     at - from
 }
 
-/// Whether there are lower-case letters from the byte `from` to the byte `to`, and whether there are upper-case
-/// letters.
+/// Whether there are lower-case, and upper-case, letters from the byte `from` to the byte `to`.
 const fn letters(text: &[u8], from: usize, to: usize) -> (bool, bool) {
     let (mut has_lower, mut has_upper, mut at) = (false, false, from);
     while at < to {
