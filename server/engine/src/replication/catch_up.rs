@@ -1,5 +1,4 @@
-//! The part of the stream that a replica lacks when it connects. Replicas that connect at about the same time share
-//! most of it.
+//! The part of the stream that a replica lacks when it connects; replicas of about the same time share most of it.
 
 use super::backlog::Backlog;
 use lockwheel_resp::allocation;
@@ -33,8 +32,7 @@ impl CatchUp {
 pub(super) struct Chunks(BTreeMap<i64, WeakBytes>);
 
 impl Chunks {
-    /// Returns the stream from the byte at this offset, if all of that is kept. Unwinds if there is no memory for it.
-    /// O(bytes).
+    /// Returns the stream from the byte at this offset, if it is kept. Unwinds for lack of memory. O(bytes).
     pub(super) fn catch_up(
         &mut self,
         backlog: &Backlog,

@@ -1,5 +1,4 @@
-//! The delivery of the stream to replicas. A replica that keeps up gets it at once, a slow one after its earlier
-//! output.
+//! The delivery of the stream to replicas: at once if they keep up, behind the earlier output of slow ones.
 
 use super::effect::ReplicationEffect;
 use super::last_heard::LinkClocks;
@@ -31,10 +30,9 @@ enum SendResult {
 }
 
 impl Replication {
-    /// Appends these bytes to the stream, and sends them to each replica that keeps up. A replica becomes slow if too
-    /// much of its output is unread, or if the bytes are many. It lacks the stream from here on until it has read its
-    /// earlier output. The stream is kept once for all slow replicas. Returns the effects on replicas, in order.
-    /// O(replicas that keep up), beside the bytes.
+    /// Appends these bytes to the stream, and sends them to each replica that keeps up. It becomes slow if much of its
+    /// output is unread, or the bytes are many: it lacks the stream from here on until it has read that. The stream is
+    /// kept once for all slow replicas. Returns the effects in order. O(replicas that keep up), beside the bytes.
     pub(crate) fn send(
         &mut self,
         bytes: &[u8],

@@ -12,7 +12,6 @@ pub(crate) struct LinkClocks {
 }
 
 impl LinkClocks {
-    /// Returns the current time.
     pub(crate) fn of(clock: &EngineClock) -> Self {
         LinkClocks { real_ms: clock.system().monotonic_ms(), shared_ms: clock.now().monotonic_ms() }
     }

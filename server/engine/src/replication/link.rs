@@ -5,7 +5,6 @@ use super::transfer::{Arrived, Transfer};
 use lockwheel_resp::{Batch, RequestLimits, RequestParser, allocation, write_request};
 use std::collections::VecDeque;
 
-/// The parameters with which a replica connects to its master.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LinkParameters {
     /// The user. Empty: the default user.
@@ -38,7 +37,6 @@ pub(crate) enum LinkState {
 }
 
 impl LinkState {
-    /// Returns the name in the reply of ROLE.
     pub(crate) fn name(self) -> &'static str {
         match self {
             LinkState::Connecting => "connecting",
@@ -60,7 +58,6 @@ pub(crate) enum LinkEvent {
     Snapshot(Vec<u8>),
     /// A request of the stream. Without words, it only keeps the connection alive.
     Request {
-        /// The words of the request.
         words: Vec<Vec<u8>>,
         /// The bytes of the request in the stream.
         raw: Vec<u8>,
@@ -69,7 +66,6 @@ pub(crate) enum LinkEvent {
     Failed(String),
 }
 
-/// The next expected reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Awaited {
     Ping,
@@ -100,7 +96,6 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    /// Creates a link that waits for its connection.
     pub(crate) fn new(parameters: LinkParameters) -> Self {
         Link {
             parameters,
@@ -116,7 +111,6 @@ impl Link {
         }
     }
 
-    /// Returns the state of the link.
     pub(crate) fn state(&self) -> LinkState {
         self.state
     }
@@ -157,12 +151,10 @@ impl Link {
         }
     }
 
-    /// Takes the next event.
     pub(crate) fn next_event(&mut self) -> Option<LinkEvent> {
         self.events.pop_front()
     }
 
-    /// Takes the pending output.
     pub(crate) fn take_output(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.output)
     }

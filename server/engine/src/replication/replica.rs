@@ -13,8 +13,7 @@ pub(crate) struct Announced {
     pub(crate) reads_marked: bool,
     /// Whether the replica accepts a renamed history (`capa psync2`).
     pub(crate) follows_renamed: bool,
-    /// Whether the replica reads forms that Redis 7.0 lacks, such as hash fields with deadlines (`capa rdb-12`). No
-    /// Redis announces this.
+    /// Whether the replica reads forms that Redis 7.0 lacks (`capa rdb-12`, which no Redis announces).
     pub(crate) reads_newer_forms: bool,
 }
 
@@ -71,7 +70,6 @@ pub(crate) struct Replica {
     /// The acknowledged offsets of the stream: executed, and on disk.
     pub(crate) acknowledged: i64,
     pub(crate) on_disk: i64,
-    /// The time of the last acknowledgement.
     pub(crate) heard: LastHeard,
     /// The number of unsent bytes at the last check.
     pub(crate) unsent: usize,
@@ -84,7 +82,6 @@ pub(crate) struct Replica {
 }
 
 impl Replica {
-    /// Returns the name of the replica for the log.
     pub(crate) fn name(&self) -> String {
         self.announced.name_at(&self.ip)
     }

@@ -16,7 +16,6 @@ const NO_MEMORY: &[u8] = b"OOM ";
 /// The state of a replica's link to its master.
 #[derive(Debug)]
 pub(crate) struct ReplicaLink {
-    /// The host of the master.
     host: String,
     port: u16,
     /// The connection and its protocol state.
@@ -81,12 +80,10 @@ impl ReplicaLink {
         }
     }
 
-    /// Returns the host of the master.
     pub(crate) fn host(&self) -> &str {
         &self.host
     }
 
-    /// Returns the port of the master.
     pub(crate) fn port(&self) -> u16 {
         self.port
     }
@@ -210,7 +207,6 @@ impl ReplicaLink {
         self.link.as_mut().into_iter().for_each(|(_, link)| link.opened());
     }
 
-    /// Handles bytes from the master.
     pub(crate) fn received(&mut self, bytes: &[u8]) {
         self.link.as_mut().into_iter().for_each(|(_, link)| link.received(bytes));
     }
@@ -344,8 +340,7 @@ impl ReplicaLink {
         }
     }
 
-    /// Ends the link, and returns its connection if there is one. An incomplete transaction is dropped; the master
-    /// sends it again.
+    /// Ends the link; returns its connection. The master sends an incomplete transaction again.
     pub(crate) fn end(&mut self) -> Option<OutboundId> {
         self.unapplied.clear();
         self.has_newer_forms = false;

@@ -8,22 +8,19 @@ pub(crate) const NO_MASTER_LINK: &str = "NOMASTERLINK Can't SYNC while not conne
 /// The synchronization that a replica requests.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SyncRequest<'a> {
-    /// The history that the replica knows, and the first offset that it lacks. `None`: the replica uses SYNC, which
-    /// names no history.
+    /// The history that the replica knows, and the first offset that it lacks. `None`: SYNC names none.
     pub(crate) from: Option<(&'a [u8], i64)>,
     /// Whether the server must first become the master (PSYNC with FAILOVER). The client is its master.
     pub(crate) takes_over: bool,
 }
 
-/// The arguments of FAILOVER.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FailoverRequest {
     /// The replica that takes over. `None`: the first one that has the whole stream.
     pub(crate) to: Option<(String, u16)>,
     /// The time limit in milliseconds.
     pub(crate) timeout_ms: Option<i64>,
-    /// Whether the replica takes over with the data that it has when the time is over. Otherwise the master stays the
-    /// master.
+    /// Whether the replica takes over when the time is over, or else the master stays the master.
     pub(crate) is_forced: bool,
 }
 

@@ -9,7 +9,6 @@ pub(crate) const MAX_SNAPSHOTS: usize = 3;
 /// The place of a snapshot in the history, and the kind of replicas that it suits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SnapshotPlace {
-    /// The name of the history.
     pub(crate) id: ReplicationId,
     /// The length of the stream, in bytes.
     pub(crate) offset: i64,

@@ -41,7 +41,6 @@ pub(crate) struct SyncCounts {
 /// The history of a server's data, and the replicas that follow it.
 #[derive(Debug)]
 pub(crate) struct Replication {
-    /// The name of the history.
     pub(super) id: ReplicationId,
     /// The former name of the history. Replicas that know it by that name may continue.
     pub(super) id2: ReplicationId,
@@ -52,19 +51,13 @@ pub(crate) struct Replication {
     /// The offset of the last change of data in the stream. The rest only asks for offsets and the like.
     pub(super) changed_at: i64,
     backlog: Option<Backlog>,
-    /// The chunks of the stream that new replicas share.
     chunks: Chunks,
     /// The facts that clients have announced as replicas, by session.
     pub(super) announced: BTreeMap<u64, Announced>,
-    /// The snapshots that replicas are being sent.
     pub(super) snapshots: Snapshots,
-    /// The clients that wait for a copy of the data.
     pub(super) copies: Copies,
-    /// The snapshot that is being made for replicas.
     pub(super) pending: Option<SnapshotPlace>,
-    /// The replicas, by session.
     pub(super) replicas: BTreeMap<u64, Replica>,
-    /// The part of the stream that slow replicas lack.
     pub(super) slow_replicas: SlowReplicas,
     /// The selected database of the stream. `None`: the stream must select one.
     pub(super) selected: Option<usize>,
@@ -82,7 +75,6 @@ pub(crate) struct Replication {
     pub(super) written: BTreeMap<u64, i64>,
     /// The offset after which replicas were last asked for their offsets.
     pub(super) asked_at: i64,
-    /// The failover in progress, if any.
     pub(super) failover: Option<CoordinatedFailover>,
     /// The time since which there is no replica, in real monotonic milliseconds.
     pub(super) alone_since_ms: Option<i64>,
@@ -91,7 +83,6 @@ pub(crate) struct Replication {
     pub(super) syncs: SyncCounts,
     /// The number of acknowledgements and of new replicas.
     acknowledgements: u64,
-    /// The progress of the append-only file of this server.
     file: FileProgress,
 }
 
@@ -129,7 +120,6 @@ impl Replication {
         }
     }
 
-    /// Returns the name of the history.
     pub(crate) fn id(&self) -> ReplicationId {
         self.id
     }
@@ -154,7 +144,6 @@ impl Replication {
         self.replicas.values()
     }
 
-    /// Returns the numbers of synchronizations.
     pub(crate) fn syncs(&self) -> SyncCounts {
         self.syncs
     }
@@ -184,18 +173,15 @@ impl Replication {
         self.backlog.is_some()
     }
 
-    /// Returns the kept part of the stream.
     pub(crate) fn backlog(&self) -> Option<&Backlog> {
         self.backlog.as_ref()
     }
 
-    /// Returns the bytes of memory that the backlog takes.
     pub(crate) fn backlog_memory(&self) -> usize {
         self.backlog.as_ref().map_or(0, Backlog::memory)
     }
 
-    /// Begins a stream at the current offset, unless there is one. `kept` is the backlog limit in bytes. Returns
-    /// whether it has begun.
+    /// Begins a stream, of at most `kept` bytes of backlog, unless there is one. Returns whether it has begun.
     pub(crate) fn begin_stream(&mut self, kept: usize) -> bool {
         let begins = self.backlog.is_none();
         if begins {
@@ -263,7 +249,6 @@ impl Replication {
         self.file.synced = bytes;
     }
 
-    /// Returns the progress of the file of this server.
     pub(crate) fn file(&self) -> FileProgress {
         self.file
     }
@@ -416,8 +401,7 @@ impl Replication {
         self.replicas.values().filter(|replica| replica.state == ReplicaState::Online)
     }
 
-    /// Returns the number of replicas that have not acknowledged all changes. A replica that never acknowledges does
-    /// not count.
+    /// Returns the number of replicas that have not acknowledged all changes, of those that ever acknowledge.
     pub(crate) fn lagging(&self) -> usize {
         let lags = |replica: &&Replica| {
             replica.state != ReplicaState::Online || replica.acknowledged < self.changed_at
@@ -425,7 +409,6 @@ impl Replication {
         self.replicas.values().filter(|replica| replica.answers).filter(lags).count()
     }
 
-    /// Returns the sessions of the replicas.
     pub(crate) fn replica_sessions(&self) -> impl Iterator<Item = u64> {
         self.replicas.keys().copied()
     }

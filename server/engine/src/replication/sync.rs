@@ -69,7 +69,6 @@ impl SyncAnswer {
         self.snapshot.is_some()
     }
 
-    /// Sends the reply.
     pub(crate) fn push(&self, delivery: &mut Delivery) {
         delivery.push_bytes(&self.head);
         if let Some(snapshot) = &self.snapshot {
@@ -106,11 +105,8 @@ impl Replication {
         announced.name_at(&ip)
     }
 
-    /// Decides how a replica gets the data that it lacks.
-    ///
-    /// # Errors
-    /// Returns `LOADING` if too many snapshots are being sent and none of them suits the replica. The replica retries
-    /// later.
+    /// Decides how a replica gets the data that it lacks. Fails with `LOADING`, so that it retries, if too many
+    /// snapshots are being sent and none suits it.
     pub(crate) fn plan_sync(
         &mut self,
         newcomer: &Newcomer,
@@ -141,10 +137,7 @@ impl Replication {
         Ok(plan)
     }
 
-    /// Checks that another snapshot may be sent.
-    ///
-    /// # Errors
-    /// Returns `LOADING` if too many snapshots are being sent.
+    /// Checks that another snapshot may be sent, or fails with `LOADING`.
     pub(crate) fn check_room_for_snapshot(&mut self) -> Result<(), CommandError> {
         if self.snapshots.has_room() { Ok(()) } else { Err(MANY_SNAPSHOTS) }
     }
@@ -297,8 +290,7 @@ impl Replication {
         (place, snapshot)
     }
 
-    /// Sends a client a copy of a part of the data, then disconnects it. `tells_offset`: the place in the history
-    /// precedes the copy.
+    /// Sends a client a copy of some data, then disconnects it. `tells_offset`: behind the place in the history.
     pub(crate) fn send_part(&mut self, file: Vec<u8>, tells_offset: bool, session: &mut Session) {
         if tells_offset {
             let place = SnapshotPlace { id: self.id, offset: self.offset, for_7_0: false };

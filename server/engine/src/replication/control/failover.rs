@@ -13,8 +13,7 @@ impl ReplicationControl<'_> {
         self.effects.push(ReplicationEffect::PauseWrites(true));
     }
 
-    /// Follows the successor if it has acknowledged the whole stream. Otherwise asks the replicas for an
-    /// acknowledgement.
+    /// Follows the successor if it has acknowledged the whole stream, or else asks the replicas for that.
     pub(crate) fn look_at_heir_or_ask(&mut self) {
         match self.history.look_at_heir(self.clock.timers_mut()) {
             None => self.ask_replicas(),
