@@ -12,8 +12,7 @@ use lockwheel_resp::split_words;
 use std::collections::BTreeMap;
 use std::io;
 
-/// An error in a file: the number of the wrong line, from 1, and the line. The number is 0 if no line describes this
-/// node.
+/// An error in a file: the number of the wrong line, from 1, and the line; 0 if no line describes this node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Broken {
     pub(crate) line: usize,
@@ -29,10 +28,7 @@ pub(crate) fn write(view: &ClusterView) -> Vec<u8> {
     text.into_bytes()
 }
 
-/// Reads a view. Returns `None` if the text is empty. O(length of the text).
-///
-/// # Errors
-/// Returns the first line that is invalid.
+/// Reads a view. Returns `None` for an empty text, or the first invalid line. O(length of the text).
 pub(crate) fn read(text: &[u8], now_ms: i64) -> Result<Option<ClusterView>, Broken> {
     if text.is_empty() {
         return Ok(None);
@@ -55,11 +51,8 @@ pub(crate) fn read(text: &[u8], now_ms: i64) -> Result<Option<ClusterView>, Brok
     reading.finish().map(Some).ok_or(missing)
 }
 
-/// Loads the view from a file, which this server locks for itself from now on. Returns `None` if the file has no view
-/// yet.
-///
-/// # Errors
-/// Returns the reason that the file is refused: lines as Redis logs them, with the invalid line.
+/// Loads the view, if there is one yet, from a file, which this server locks from now on. If the file is refused,
+/// returns the reason: lines as Redis logs them, with the invalid line.
 pub(crate) fn load(
     file: &str,
     claim: impl FnOnce(&str) -> io::Result<()>,
@@ -91,7 +84,6 @@ pub(crate) fn load(
     })
 }
 
-/// The state of reading a file.
 #[derive(Default)]
 struct Reading {
     now_ms: i64,

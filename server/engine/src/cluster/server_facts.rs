@@ -32,8 +32,7 @@ impl Facts {
 }
 
 impl Login {
-    /// Returns the credentials for other nodes: those for a master if they are set, otherwise the password that its own
-    /// clients need.
+    /// Returns the credentials for other nodes: those for a master, or else the password of its own clients.
     fn of(config: &Config) -> Self {
         let replication = &config.replication;
         let has_own = !replication.masterauth.is_empty();

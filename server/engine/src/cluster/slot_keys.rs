@@ -15,7 +15,6 @@ const PIECE: usize = 1000;
 /// The keys of a slot, in order.
 type Keys = BTreeSet<Box<[u8]>>;
 
-/// The keys of an empty slot.
 static NONE: Keys = BTreeSet::new();
 
 /// The keys of each slot, in order.
@@ -29,7 +28,6 @@ pub(crate) struct SlotKeys {
 }
 
 impl SlotKeys {
-    /// Returns an empty index.
     pub(crate) fn new() -> Self {
         let pages = (0..usize::from(SLOTS).div_ceil(PAGE)).map(|_| None).collect();
         SlotKeys { pages, names: 0, keys: 0 }

@@ -30,12 +30,10 @@ impl SlotSet {
         bytes.try_into().ok().map(|bytes| SlotSet(Box::new(bytes)))
     }
 
-    /// Returns the encoded set.
     pub(crate) fn as_bytes(&self) -> &[u8] {
         &self.0[..]
     }
 
-    /// Adds or removes a slot.
     pub(crate) fn set(&mut self, slot: u16, is_in: bool) {
         let (byte, bit) = (usize::from(slot / 8), 1 << (slot % 8));
         match is_in {

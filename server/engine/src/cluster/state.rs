@@ -1,5 +1,4 @@
-//! The state of a server that is a node of a cluster: its view, its messages with other nodes, its connections to them,
-//! and the modes of its clients.
+//! The state of a server that is a node of a cluster: its view, messages, connections, and clients' modes.
 
 use super::gossip::{Effect, Facts, Gossip, TICK_MS};
 use super::node::{Node, NodeId, NodeNumber};
@@ -27,9 +26,7 @@ pub(crate) enum ClusterEffect {
     ViewChanged,
     /// A client of another node has published a message.
     Publish {
-        /// The channel.
         channel: Vec<u8>,
-        /// The message.
         message: Vec<u8>,
         /// Whether the channel is a shard channel.
         is_shard: bool,
@@ -45,9 +42,8 @@ pub(crate) enum ClusterEffect {
     LoseSlots(Vec<u16>),
 }
 
-/// The state of a server that is a node of a cluster.
-///
-/// After a change by [`Cluster::tell`], call [`Cluster::next_effect`] until it returns `None`.
+/// The state of a server that is a node of a cluster. After a change by [`Cluster::tell`], call
+/// [`Cluster::next_effect`] until it returns `None`.
 #[derive(Debug)]
 pub(crate) struct Cluster {
     view: ClusterView,
@@ -78,8 +74,7 @@ impl Cluster {
         }
     }
 
-    /// Returns a node with the view of its file. Without one, it is a new node with a random name that knows no other
-    /// node.
+    /// Returns a node with the view of its file; without one, a new node of a random name that knows no other.
     pub(crate) fn begin(loaded: Option<ClusterView>, rng: &mut Rng) -> Self {
         let view = match loaded {
             Some(view) => {
@@ -95,7 +90,6 @@ impl Cluster {
         Cluster::new(view, rng.next_u64())
     }
 
-    /// Returns the view.
     pub(crate) fn view(&self) -> &ClusterView {
         &self.view
     }
@@ -105,7 +99,6 @@ impl Cluster {
         &mut self.view
     }
 
-    /// Returns the state of the messages between nodes.
     pub(crate) fn gossip(&self) -> &Gossip {
         &self.gossip
     }
@@ -120,8 +113,7 @@ impl Cluster {
         change(&mut self.gossip, &mut self.view)
     }
 
-    /// Carries out the effects on connections and the log until an effect concerns the rest of the engine. Returns that
-    /// effect.
+    /// Carries out the effects on connections and the log. Returns the first that concerns the rest of the engine.
     pub(crate) fn next_effect(&mut self, outbound: &mut Outbound) -> Option<ClusterEffect> {
         loop {
             match self.gossip.next_effect()? {
@@ -191,12 +183,9 @@ impl Cluster {
         self.view.take_abandoned()
     }
 
-    /// Writes the view to the file of this path, if the path is not empty. The view changes with every report on a node
-    /// that may be down. If each change waited for the disk, a busy disk would make this node late, and its neighbours
-    /// would report it.
-    ///
-    /// # Errors
-    /// Returns the error of the operating system.
+    /// Writes the view to the file of this path, if not empty, or returns the system's error. The view changes with
+    /// every report on a node that may be down: to wait for a busy disk would make this node late, and be reported
+    /// itself.
     pub(crate) fn save(&self, path: &str, note: impl FnOnce(&[u8]) -> io::Result<()>) -> io::Result<()> {
         if path.is_empty() { Ok(()) } else { note(&write(&self.view)) }
     }
@@ -214,8 +203,7 @@ impl Cluster {
         self.start = self.view.clone();
     }
 
-    /// Returns to the initial view and forgets all reports of other nodes. `seed` decides its random choices. Returns
-    /// the earlier state.
+    /// Returns to the initial view without any reports, with this `seed`. Returns the earlier state.
     pub(crate) fn begin_anew(&mut self, seed: u64, mut timers: MonotonicTimers<'_>) -> Cluster {
         timers.cancel(self.tick.take());
         std::mem::replace(self, Cluster::new(self.start.clone(), seed))
@@ -226,8 +214,7 @@ impl Cluster {
         (self.asking, self.read_only) = (before.asking, before.read_only);
     }
 
-    /// Gives a master the slots of its keys that have no owner. Slots of its keys that belong to another node are
-    /// imported. O(slots).
+    /// Gives a master the slots of its keys that have no owner, and imports those that have. O(slots).
     pub(crate) fn take_slots_of_keys(&mut self, keys: &SlotKeys) {
         let view = &mut self.view;
         if !view.me().is_master() {
@@ -261,8 +248,7 @@ impl Cluster {
         (0..SLOTS).filter(|slot| self.view.owner(*slot) != me && !keys.of(*slot).is_empty()).collect()
     }
 
-    /// Returns the address of the master that the view names, unless this node already follows it. `None` also if the
-    /// address is not known yet.
+    /// Returns the known address of the master that the view names, unless this node already follows it.
     pub(crate) fn master_to_follow(&self, following: Option<&ReplicaLink>) -> Option<(String, u16)> {
         let view = &self.view;
         let master = view.me().master.filter(|_| view.me().is_replica())?;
@@ -271,7 +257,6 @@ impl Cluster {
         (!is_followed).then(|| (master.ip.clone(), master.port))
     }
 
-    /// Returns the modes of a client.
     pub(crate) fn asker(&self, session: u64) -> Asker {
         let (asking, read_only) = (self.asking.contains(&session), self.read_only.contains(&session));
         Asker { asking, read_only }
@@ -287,8 +272,7 @@ impl Cluster {
         set(&mut self.read_only, session, read_only);
     }
 
-    /// Ends the effect of ASKING after a request has run, unless the request was ASKING itself or a transaction is
-    /// open.
+    /// Ends the effect of ASKING after a request other than ASKING, unless a transaction is open.
     #[cold]
     pub(crate) fn end_asking(&mut self, session: &Session, args: Args<'_>) {
         if !args.is(0, "asking") && session.multi.is_none() {
@@ -296,7 +280,6 @@ impl Cluster {
         }
     }
 
-    /// Forgets a client.
     pub(crate) fn forget_client(&mut self, session: u64) {
         self.set_asking(session, false);
         self.set_read_only(session, false);

@@ -16,9 +16,7 @@ pub(crate) const BUS_PORT_DISTANCE: u16 = 10_000;
 /// Whether the cluster serves requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ClusterState {
-    /// Requests are served.
     Ok,
-    /// Requests are refused.
     Fail,
 }
 
@@ -111,12 +109,10 @@ impl ClusterView {
         }
     }
 
-    /// Returns this node.
     pub(crate) fn me(&self) -> &Node {
         &self.nodes[&self.me]
     }
 
-    /// Returns the number of this node.
     pub(crate) fn my_number(&self) -> NodeNumber {
         self.me
     }
@@ -230,8 +226,7 @@ impl ClusterView {
         }
     }
 
-    /// Whether this node is, or recently was, in a minority. It serves requests some time after it can reach most
-    /// masters.
+    /// Whether this node is, or recently was, in a minority: it serves requests only some time later.
     pub(crate) fn is_in_minority(&self) -> bool {
         self.in_minority_ms.is_some()
     }
@@ -270,7 +265,6 @@ impl ClusterView {
         }
     }
 
-    /// Returns the slots of a node.
     pub(crate) fn claim(&self, number: NodeNumber) -> SlotSet {
         self.claims.get(&number).cloned().unwrap_or_default()
     }

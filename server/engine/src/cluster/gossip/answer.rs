@@ -2,8 +2,7 @@
 
 use lockwheel_resp::{ReplyLimits, Value};
 
-/// The maximum length of a reply in bytes, and its maximum nesting depth. A description of 1,000 nodes is far shorter
-/// and is not nested.
+/// The maximum length and nesting depth of a reply: a flat description of 1,000 nodes is far shorter.
 pub(super) const LIMITS: ReplyLimits = ReplyLimits { max_len: 1 << 20, max_depth: 2 };
 
 /// A reply, reduced to what a node needs from it.

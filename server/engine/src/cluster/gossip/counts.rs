@@ -6,7 +6,6 @@ use super::message::Body;
 const KINDS: [&str; 10] =
     ["ping", "pong", "meet", "fail", "publish", "auth-req", "auth-ack", "update", "mfstart", "publishshard"];
 
-/// The number of messages of each kind.
 pub(crate) type Tally = [u64; KINDS.len()];
 
 /// The numbers of messages sent and received.

@@ -44,10 +44,7 @@ impl Gossip {
         }
     }
 
-    /// Returns the master that a candidate may replace.
-    ///
-    /// # Errors
-    /// Returns the reason if the candidate may replace none.
+    /// Returns the master that a candidate may replace, or the reason if it may replace none.
     fn judge_candidate(
         &self,
         view: &ClusterView,

@@ -6,8 +6,7 @@ use super::super::view::ClusterView;
 use super::message::Body;
 use super::state::{Gossip, quorum};
 
-/// The time, in node timeouts, after which a failed master that is reachable again serves its slots if no replica has
-/// taken over.
+/// The node timeouts after which a failed, reachable master serves its slots again if no replica took over.
 const UNDO_TIMEOUTS: i64 = 2;
 
 impl Gossip {
@@ -63,7 +62,6 @@ impl Gossip {
         self.changed();
     }
 
-    /// Clears the failure of a node that is reachable again.
     pub(super) fn clear_failure(&mut self, view: &mut ClusterView, number: NodeNumber) {
         let (now, patience) = (self.now(), self.facts.node_timeout.saturating_mul(UNDO_TIMEOUTS));
         let Some(failed) = self.peers.get(&number).map(|peer| peer.failed) else { return };

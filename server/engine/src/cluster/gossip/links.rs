@@ -248,8 +248,7 @@ impl Gossip {
             (None, _) => self.close(view, number),
             (Some(refused), Answer::Refused(why)) => {
                 tracing::debug!("Another node refused a message of this node: {why}");
-                // Without its answer, the message is lost. The next connection asks again, as after an error on Redis'
-                // bus.
+                // Without its answer, the message is lost; the next connection asks again, as on Redis' bus.
                 if matches!(refused, Awaited::Message(_)) {
                     self.close(view, number);
                 }

@@ -11,7 +11,6 @@ use super::bytes::{Bytes, put_host, put_id};
 /// The first byte of a message: the version of the format.
 const VERSION: u8 = 1;
 
-/// The address of a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Address {
     /// Empty if the node does not announce one.
@@ -57,7 +56,6 @@ pub(crate) struct Rumour {
     pub(crate) heard_ms_ago: Option<u64>,
 }
 
-/// The body of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Body {
     /// A request for a sign of life.
@@ -80,7 +78,6 @@ pub(crate) enum Body {
     Publish { channel: Vec<u8>, message: Vec<u8>, is_shard: bool },
 }
 
-/// A message between nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Message {
     pub(crate) header: Header,
@@ -92,7 +89,6 @@ const PAUSED: u8 = 1 << 1;
 const FORCED: u8 = 1 << 2;
 
 impl Message {
-    /// Encodes the message.
     pub(crate) fn write(&self) -> Vec<u8> {
         let mut out = vec![VERSION];
         self.header.write(&mut out);

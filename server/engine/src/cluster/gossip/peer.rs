@@ -30,8 +30,7 @@ pub(super) struct Link {
     pub(super) incoming: ReplyStream,
 }
 
-/// Another node. Instants are milliseconds of the monotonic clock, without the leaps of
-/// [`Gossip::leap`](super::Gossip::leap).
+/// Another node. Instants are monotonic milliseconds without the leaps of [`Gossip::leap`](super::Gossip::leap).
 #[derive(Debug)]
 pub(super) struct Peer {
     pub(super) link: Option<Link>,

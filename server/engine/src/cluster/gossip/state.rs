@@ -30,7 +30,6 @@ pub(crate) struct Facts {
     pub(crate) now: i64,
     /// The time on the wall clock, in milliseconds, for display.
     pub(crate) wall_ms: i64,
-    /// The replication offset of its data.
     pub(crate) offset: u64,
     /// Whether the data of a replica are complete.
     pub(crate) is_synced: bool,
@@ -47,7 +46,6 @@ pub(crate) struct Facts {
     pub(crate) ping_period: i64,
     /// Whether a master becomes a replica when its last slot has gone.
     pub(crate) follows_slots: bool,
-    /// Whether a replica never takes over by itself.
     pub(crate) never_takes_over: bool,
 }
 
@@ -56,7 +54,6 @@ pub(crate) struct Facts {
 pub(super) struct Candidacy {
     /// The instant of the request for votes. `None` if it is not scheduled.
     pub(super) at: Option<i64>,
-    /// The epoch of the election.
     pub(super) epoch: u64,
     pub(super) has_asked: bool,
     /// The number of replicas with a higher replication offset.
@@ -82,7 +79,6 @@ pub(super) struct Manual {
 #[derive(Debug)]
 pub(crate) struct Gossip {
     pub(super) peers: BTreeMap<NodeNumber, Peer>,
-    /// The connections to the peers.
     pub(super) links: BTreeMap<LinkId, NodeNumber>,
     pub(super) last_link: LinkId,
     /// The sessions over which other nodes send messages, each with its node and the instant of the first message.
@@ -92,7 +88,6 @@ pub(crate) struct Gossip {
     pub(super) leapt: i64,
     pub(super) ticks: u64,
     pub(super) candidacy: Candidacy,
-    /// The obstacles that this node, as a replica, has met on its way to an election.
     pub(super) obstacles: Obstacles,
     pub(super) manual: Option<Manual>,
     /// The instant at which this node, as a replica, last received data from its master.
@@ -169,8 +164,7 @@ impl Gossip {
         self.facts.now - self.leapt
     }
 
-    /// Leaves a leap of the clock by this many milliseconds out of account, so that no node counts as silent for that
-    /// time.
+    /// Ignores a leap of the clock by this many milliseconds: no node counts as silent for that time.
     pub(crate) fn leap(&mut self, ms: i64) {
         self.leapt = self.leapt.saturating_add(ms);
     }

@@ -18,7 +18,6 @@ const TIMEOUT_MS: i64 = 2000;
 struct Member {
     gossip: Gossip,
     view: ClusterView,
-    /// The replication offset.
     offset: u64,
     is_down: bool,
     is_paused: bool,
@@ -249,7 +248,6 @@ impl World {
     }
 }
 
-/// Returns the messages in the bytes of requests.
 fn messages(bytes: &[u8]) -> Vec<Vec<u8>> {
     let mut batch = Batch::new();
     RequestParser::new().parse(bytes, &RequestLimits::default(), &mut batch).expect("it is right");
