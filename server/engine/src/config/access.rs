@@ -216,8 +216,7 @@ impl Config {
         })
     }
 
-    /// The named parameters, each with the one of its names that was used. All are known and changeable, and no name
-    /// occurs twice.
+    /// The named parameters, each with the name that was used: all known, changeable, and named once.
     fn settable(&self, pairs: &[(&[u8], &[u8])], local: bool) -> Result<Vec<Named>, SetError> {
         let mut named: Vec<Named> = Vec::new();
         for (given, text) in pairs {
@@ -253,7 +252,6 @@ impl Config {
         parameter.read(words, &Context { config: self, parameter, again })
     }
 
-    /// The value of a parameter.
     pub(super) fn value(&self, parameter: &Parameter) -> Value {
         if let Some(field) = parameter.field {
             return (field.get)(self);
@@ -282,8 +280,7 @@ pub(super) fn find(name: &[u8]) -> Option<&'static Parameter> {
     PARAMETERS.iter().find(|parameter| parameter.is_called(name))
 }
 
-/// The words of a value that is given as one word. The value of a parameter that takes several words is split at each
-/// space.
+/// The words of a value given as one word: split at each space if the parameter takes several.
 pub(super) fn split_value<'a>(parameter: &Parameter, text: &'a [u8]) -> Vec<&'a [u8]> {
     if !parameter.takes_several() {
         return vec![text];

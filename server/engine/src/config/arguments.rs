@@ -28,8 +28,7 @@ impl Invocation {
         Self::with_defaults(Config::default(), arguments, files, names)
     }
 
-    /// Reads the arguments as [`from_arguments`](Self::from_arguments) does. Parameters that are not set have the
-    /// values of `defaults`.
+    /// As [`from_arguments`](Self::from_arguments); parameters that are not set have the values of `defaults`.
     pub fn with_defaults(
         defaults: Config,
         arguments: impl IntoIterator<Item = Vec<u8>>,
@@ -71,8 +70,7 @@ impl Config {
         Config { port: SENTINEL_PORT, protected_mode: false, sentinel: Some(Vec::new()), ..self }
     }
 
-    /// Makes these the parameters of a sentinel that watches nothing yet and has no file. Such a sentinel keeps its
-    /// state in memory.
+    /// Makes these the parameters of a sentinel that watches nothing yet and keeps its state in memory.
     #[must_use]
     pub fn into_sentinel(self) -> Self {
         let saves = SaveParameters { load: String::new(), ..self.saves };

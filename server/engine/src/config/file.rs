@@ -123,10 +123,7 @@ impl<'a> Loader<'a> {
         self.files.read(source).map_err(|error| LoadError::unreadable(source.path(), &error))
     }
 
-    /// Returns the configuration, if its lines and the lines of a sentinel are consistent.
-    ///
-    /// # Errors
-    /// Returns the first wrong line of a sentinel, or a conflict between lines.
+    /// Returns the configuration, or the first wrong line of a sentinel, or a conflict between lines.
     pub(super) fn finish(mut self) -> Result<Config, LoadError> {
         if self.seen.contains("compat") && !self.seen.contains("acl-pubsub-default") {
             self.config.acl_pubsub_default = ChannelDefault::of(self.config.compat);
@@ -145,10 +142,7 @@ impl<'a> Loader<'a> {
         Ok(self.config)
     }
 
-    /// Applies each line in order.
-    ///
-    /// # Errors
-    /// Returns the first wrong line, or a file that cannot be read.
+    /// Applies each line in order. Returns the first wrong line, or a file that cannot be read.
     pub(super) fn load(&mut self, text: &[u8]) -> Result<(), LoadError> {
         let depth = self.depth;
         for (index, line) in text.split(|&byte| byte == b'\n').enumerate() {

@@ -121,8 +121,7 @@ pub enum HostPart {
     TlsPort,
     /// The limit of clients.
     Clients,
-    /// The setting of connections over TLS. Setting the same value again counts as a change, because the files are read
-    /// again.
+    /// The setting of connections over TLS. The same value counts as a change: files are read again.
     Tls,
 }
 

@@ -1,5 +1,4 @@
-//! Parameters with a grammar or a rule of their own. The texts of the errors are Redis', as observed, except for values
-//! that Redis accepts and this server refuses.
+//! Parameters with a grammar or a rule of their own. The errors are Redis', except for values that only we refuse.
 
 use super::limits::OutputLimit;
 use super::parameter::{Context, Reason, Value};
@@ -120,8 +119,7 @@ pub(super) fn backlog(words: Words<'_>, _: &Context<'_>) -> Result<Value, Reason
     Ok(Value::Size(bytes.max(MIN_BYTES)))
 }
 
-/// `dir`: a directory. Quotes around it are dropped. The test suites of some clients start a server with quotes, and no
-/// directory has such a name.
+/// `dir`: a directory. Quotes around it, which test suites of some clients use, are dropped.
 pub(super) fn dir(words: Words<'_>, _: &Context<'_>) -> Result<Value, Reason> {
     let path = match words[0] {
         [b'"', path @ .., b'"'] => path,
@@ -219,37 +217,31 @@ pub(super) fn activedefrag(value: &Value) -> Result<(), Reason> {
     ensure(*value == Value::Flag(false), WHY)
 }
 
-/// A rule for `tls-cluster` and `tls-replication`: only `no` is allowed, because links between servers are not
-/// encrypted here.
+/// A rule for `tls-cluster` and `tls-replication`: only `no`, since links between servers are not encrypted.
 pub(super) fn tls_links(value: &Value) -> Result<(), Reason> {
     ensure(*value == Value::Flag(false), "Unable to update TLS configuration. Check server logs.")
 }
 
-/// A rule for `dbfilename`.
 pub(super) fn dbfilename(value: &Value) -> Result<(), Reason> {
     ensure(is_base_name(text(value)), "dbfilename can't be a path, just a filename")
 }
 
-/// A rule for `appendfilename`.
 pub(super) fn appendfilename(value: &Value) -> Result<(), Reason> {
     ensure(!text(value).is_empty(), "appendfilename can't be empty")?;
     ensure(is_base_name(text(value)), "appendfilename can't be a path, just a filename")
 }
 
-/// A rule for `appenddirname`.
 pub(super) fn appenddirname(value: &Value) -> Result<(), Reason> {
     ensure(!text(value).is_empty(), "appenddirname can't be empty")?;
     ensure(is_base_name(text(value)), "appenddirname can't be a path, just a dirname")
 }
 
-/// A rule for `cluster-announce-hostname`.
 pub(super) fn hostname(value: &Value) -> Result<(), Reason> {
     ensure(text(value).len() < 256, "Hostnames must be less than 256 characters")?;
     let fine = text(value).iter().all(|byte| byte.is_ascii_alphanumeric() || b"-.".contains(byte));
     ensure(fine, "Hostnames may only contain alphanumeric characters, hyphens or dots")
 }
 
-/// A rule for `cluster-announce-human-nodename`.
 pub(super) fn nodename(value: &Value) -> Result<(), Reason> {
     let allowed = |byte: &u8| byte.is_ascii_alphanumeric() || !byte.is_ascii() || b"-./:_`".contains(byte);
     let fine = text(value).iter().all(allowed);
@@ -262,8 +254,7 @@ pub(super) fn locale(value: &Value) -> Result<(), Reason> {
     ensure(known.contains(&text(value)), "Invalid locale name")
 }
 
-/// A rule for `proc-title-template`: all variables are known, and the title is not empty if the variables that may be
-/// empty are.
+/// A rule for `proc-title-template`: only known variables, and not empty if those that may be empty are.
 pub(super) fn proc_title(value: &Value) -> Result<(), Reason> {
     const NEVER_EMPTY: &[&[u8]] = &[b"listen-addr", b"port", b"tls-port", b"config-file"];
     const PERHAPS_EMPTY: &[&[u8]] = &[b"title", b"server-mode", b"unixsocket"];

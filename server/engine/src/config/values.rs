@@ -11,10 +11,7 @@ const NOT_A_SIZE_OR_PERCENT: &str = "argument must be a memory or percent value"
 const PERCENT_TOO_HIGH: &str = "percentage argument must be less or equal to 100";
 
 impl Parameter {
-    /// Reads the words as a value of this parameter.
-    ///
-    /// # Errors
-    /// Returns the reason if the words are no value of this parameter.
+    /// Reads the words as a value of this parameter, or returns the reason if they are none.
     pub(super) fn read(&self, words: &[&[u8]], context: &Context<'_>) -> Result<Value, Reason> {
         let value = match (self.kind, words) {
             (Kind::Special(grammar), words) if grammar.several || words.len() == 1 => {
@@ -109,9 +106,8 @@ fn size_or_percent(word: &[u8]) -> Result<Value, Reason> {
     }
 }
 
-/// Reads a number of bytes: digits (without digits: 0) and a unit in either case. `k`, `m`, `g` are powers of 1000;
-/// `kb`, `mb`, `gb` are powers of 1024. A number that is too large becomes the largest number. A product that is too
-/// large wraps around, as in Redis.
+/// Reads a number of bytes: digits (without: 0) and a unit in either case. `k`, `m`, `g` are powers of 1000; `kb`,
+/// `mb`, `gb` of 1024. A number that is too large becomes the largest; a product wraps around, as in Redis.
 pub(crate) fn size(word: &[u8]) -> Option<u64> {
     /// The most digits. A longer number is refused.
     const MAX_DIGITS: usize = 127;
