@@ -32,7 +32,6 @@ pub(crate) struct Agenda {
 /// The first deadline of all kinds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FirstDue {
-    /// The kind of the deadline.
     pub(crate) due: Due,
     /// The milliseconds until the deadline; negative if it is overdue.
     pub(crate) in_ms: i64,

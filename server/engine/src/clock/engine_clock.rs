@@ -20,7 +20,6 @@ const LOOK_MS: i64 = 100;
 pub struct EngineClock {
     /// The two clocks that a test moves.
     clocks: Clock,
-    /// The present instant by these clocks.
     now: Now,
     /// The present instant by the system's clocks.
     system: Now,
@@ -51,7 +50,6 @@ pub struct EngineClock {
     last_caller: u64,
 }
 
-/// Instants and the requests that run at them.
 impl EngineClock {
     /// Returns the clock at an instant of the system's clocks.
     pub(crate) fn new(clocks: Clock, system: Now) -> Self {
@@ -104,12 +102,10 @@ impl EngineClock {
         self.clocks.read(system)
     }
 
-    /// Whether the clocks run by themselves.
     pub(crate) fn runs(&self) -> bool {
         self.mode() == Mode::Real
     }
 
-    /// Returns the mode of the clocks.
     pub(crate) fn mode(&self) -> Mode {
         self.clocks.mode()
     }
@@ -119,13 +115,11 @@ impl EngineClock {
         self.clocks.info(self.system)
     }
 
-    /// Returns the engine's own timers.
     #[inline]
     pub(crate) fn timers(&self) -> &Timers {
         &self.timers
     }
 
-    /// Returns the engine's own timers for a change.
     #[inline]
     pub(crate) fn timers_mut(&mut self) -> &mut Timers {
         &mut self.timers
@@ -168,7 +162,6 @@ impl EngineClock {
         self.last_caller = client;
     }
 
-    /// Returns the number of requests so far, and the client of the last one.
     pub(crate) fn last_request(&self) -> (u64, u64) {
         (self.requests, self.last_caller)
     }
@@ -184,8 +177,7 @@ impl EngineClock {
         self.stopwatch.reading_ns()
     }
 
-    /// Records the reading of the stopwatch at the end of a command that began at `began_ns`. Returns the command's
-    /// duration, in nanoseconds.
+    /// Records the reading at the end of a command that began at `began_ns`. Returns its duration, in nanoseconds.
     #[inline]
     pub(crate) fn lap(&mut self, began_ns: u64, reading_ns: u64) -> u64 {
         self.stopwatch.lap(began_ns, reading_ns)
@@ -212,13 +204,11 @@ impl EngineClock {
         self.renewed_leases += count;
     }
 
-    /// Returns the number of renewed leases of connections.
     pub(crate) fn renewed_leases(&self) -> u64 {
         self.renewed_leases
     }
 }
 
-/// Deadlines.
 impl EngineClock {
     /// Returns the rule by which deadlines expire at the present instant.
     #[inline]
@@ -244,8 +234,7 @@ impl EngineClock {
         self.clocks.room_us(self.system)
     }
 
-    /// Returns the instant at which the first timer in real time fires, in microseconds of the system's monotonic
-    /// clock.
+    /// Returns when the first timer in real time fires, in microseconds of the system's monotonic clock.
     pub(crate) fn next_real_us(&mut self) -> Option<u64> {
         let real = Deadlines { wall_ms: None, monotonic_ms: self.timers.next_deadline(true) };
         self.system.us_until(real, ExpiryRule::Past).map(|us| self.system.monotonic_us.saturating_add(us))
@@ -265,7 +254,6 @@ impl EngineClock {
     }
 }
 
-/// Moving the clocks.
 impl EngineClock {
     /// Returns an advance of both clocks by `ms`, which has not begun.
     ///
@@ -295,10 +283,8 @@ impl EngineClock {
         moves
     }
 
-    /// Changes the clocks. Deadlines that they pass are due, and fire afterwards.
-    ///
-    /// # Errors
-    /// Returns an error if a clock would leave its range. The clocks are then unchanged.
+    /// Changes the clocks. Deadlines that they pass fire afterwards. Fails, without a change, if a clock would leave
+    /// its range.
     pub(crate) fn change(&mut self, change: &ClockChange) -> Result<(), ClockError> {
         change.apply(&mut self.clocks, self.system)?;
         self.stop_advance(None);
@@ -354,17 +340,14 @@ impl EngineClock {
     }
 }
 
-/// Advances that have stopped, and planned ones.
 impl EngineClock {
-    /// Returns the rule of an advance that has stopped amid an instant, if there is one. Only that advance fires the
-    /// rest of the instant.
+    /// Returns the rule of an advance that has stopped amid an instant; only that advance fires the rest.
     #[inline]
     pub(crate) fn amid(&self) -> Option<ExpiryRule> {
         self.amid
     }
 
-    /// Records that an advance has stopped. `amid`: the rule of the instant's remaining deadlines, if it has stopped
-    /// amid one.
+    /// Records that an advance has stopped. `amid`: the rule of the instant's remaining deadlines, if any.
     pub(crate) fn stop_advance(&mut self, amid: Option<ExpiryRule>) {
         self.amid = amid;
         self.look_later();
@@ -374,8 +357,7 @@ impl EngineClock {
         self.look_at_ms = self.system.monotonic_ms().saturating_add(LOOK_MS);
     }
 
-    /// Returns when to check whether an advance that has stopped amid an instant continues, in microseconds of the
-    /// system's monotonic clock.
+    /// Returns when to check whether such an advance continues, in microseconds of the system's monotonic clock.
     pub(crate) fn look_at_us(&self) -> u64 {
         self.look_at_ms.unsigned_abs().saturating_mul(1000)
     }
@@ -443,11 +425,8 @@ impl EngineClock {
         self.waiting.note_killed(client)
     }
 
-    /// Plans an advance for the end of the running script or transaction.
-    ///
-    /// # Errors
-    /// Returns an error if a clock would leave its range after the advances that are planned already, or if there are
-    /// too many of them.
+    /// Plans an advance for the end of the running script or transaction. Fails if a clock would leave its range after
+    /// the advances that are planned already, or if there are too many of them.
     pub(crate) fn plan(&mut self, planned: PlannedAdvance) -> Result<(), CommandError> {
         self.planned.plan(planned, &self.clocks, self.system)
     }
@@ -463,8 +442,7 @@ impl EngineClock {
         self.planned.take()
     }
 
-    /// Returns the advance for a plan. `None` if another client has changed the clock since, so that it would leave its
-    /// range.
+    /// Returns the advance for a plan; `None` if it would leave the range of a clock changed since.
     pub(crate) fn planned_advance(&self, planned: PlannedAdvance) -> Option<ClockAdvance> {
         let advance = match planned {
             PlannedAdvance::Advance { ms, waiters } => {

@@ -49,10 +49,8 @@ pub(crate) struct PlannedAdvances {
 }
 
 impl PlannedAdvances {
-    /// Plans an advance of this clock after those already planned.
-    ///
-    /// # Errors
-    /// Returns an error if the clock would leave its range, or if there are too many advances.
+    /// Plans an advance of this clock after the planned ones. Fails if the clock would leave its range, or for too
+    /// many.
     pub(super) fn plan(
         &mut self,
         planned: PlannedAdvance,
@@ -76,13 +74,11 @@ impl PlannedAdvances {
         Ok(())
     }
 
-    /// Whether no advance is planned.
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.advances.is_empty()
     }
 
-    /// Takes all of them, in order.
     pub(super) fn take(&mut self) -> Vec<PlannedAdvance> {
         std::mem::take(self).advances
     }
