@@ -1,6 +1,5 @@
 //! The actions of rules.
 
-/// The action of a rule, by its target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
     /// An action that precedes or replaces the execution of the request.
@@ -90,7 +89,6 @@ pub(crate) struct Slices {
 /// A reply that is sent in place of another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Substitute {
-    /// Null.
     Null,
     /// The status `OK`.
     Ok,

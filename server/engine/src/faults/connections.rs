@@ -36,7 +36,6 @@ pub(crate) struct Connections {
 }
 
 impl Connections {
-    /// Whether a fault affects any connection.
     #[inline]
     pub(crate) fn has_any(&self) -> bool {
         self.has_any
@@ -83,8 +82,7 @@ impl Connections {
         }
     }
 
-    /// Returns the clients of a group except `caller`. Exempt clients are left out unless the group names one client by
-    /// its id.
+    /// Returns the clients of a group except `caller`, and exempt ones unless the group names one by its id.
     pub(crate) fn members(&self, sessions: &Sessions, group: &Group, caller: u64) -> Vec<u64> {
         let is_one = matches!(group, Group::Id(_));
         let live = sessions.live().filter(|session| session.id != caller);
@@ -123,10 +121,7 @@ impl Connections {
         self.look_anew(step);
     }
 
-    /// Cuts the server off from a group of clients.
-    ///
-    /// # Errors
-    /// Returns an error if there are too many partitions or they take too much memory.
+    /// Cuts the server off from a group of clients. Fails if the partitions are too many or too large.
     pub(crate) fn part(
         &mut self,
         partition: Partition,
@@ -229,7 +224,6 @@ mod tests {
             Room { connections, timers, keyspace: Keyspace::new(1, 7) }
         }
 
-        /// Changes the connections at this point in time; returns the effects.
         fn change(
             &mut self,
             now_ms: i64,

@@ -15,13 +15,9 @@ use crate::spec::{Args, Command, CommandError, CommandId, CommandTable};
 
 /// The parts of the engine that a fault request can access. The engine acts on the changes afterwards.
 pub(crate) struct FaultControl<'e> {
-    /// The faults.
     pub(crate) faults: &'e mut Faults,
-    /// The sessions of all clients.
     pub(crate) sessions: &'e Sessions,
-    /// The script cache.
     pub(crate) scripts: &'e Scripts,
-    /// The table of all commands.
     pub(crate) commands: &'e CommandTable,
     /// The change that the request makes, with its effects.
     pub(crate) step: FaultStep<'e>,
@@ -35,8 +31,7 @@ impl FaultControl<'_> {
         self.faults.cut(self.sessions, is_spared, &mut self.step);
     }
 
-    /// Begins an outage of this number of milliseconds, and ends any current outage before. If the server is alone, a
-    /// timer ends the outage.
+    /// Begins an outage of so many milliseconds, after ending a current one. If the server is alone, a timer ends it.
     pub(crate) fn begin_outage(&mut self, ms: u64, has_kept_history: bool, is_alone: bool) {
         self.end_outage();
         self.faults.outage.begin(ms, has_kept_history, is_alone, &mut self.step);
@@ -147,8 +142,7 @@ pub(crate) enum FaultRequest {
     Done,
     /// The history of locks records the request.
     Steered,
-    /// The rules with these names are removed one by one. The requests and replies of a rule are released while the
-    /// later rules still stand.
+    /// The rules with these names are removed one by one: what a rule holds is released while the later ones stand.
     Remove(Vec<Box<[u8]>>),
     /// Requests and replies that a rule holds are released, the longest held first, up to a limit.
     LetGo {

@@ -10,7 +10,6 @@ use std::collections::{BTreeMap, VecDeque};
 pub(crate) struct Held {
     /// The rule that holds it.
     pub(crate) rule: RuleId,
-    /// The held request or reply.
     pub(crate) part: HeldPart,
 }
 
@@ -28,7 +27,6 @@ pub(crate) enum HeldPart {
 /// A reply that is sent in pieces.
 #[derive(Debug)]
 pub(crate) struct SlicedReply {
-    /// The whole reply.
     bytes: Vec<u8>,
     /// The number of bytes that have been sent.
     sent: usize,
@@ -132,7 +130,6 @@ impl HeldClients {
         }
     }
 
-    /// Whether nothing is held.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.by_rule.is_empty()

@@ -29,7 +29,6 @@ impl<'e> RuleJudge<'e> {
         RuleJudge { faults, sessions, scripts, commands }
     }
 
-    /// Returns the actions of the rules on a request.
     pub(super) fn judge(&mut self, slot: Slot, command: &Command, args: Args<'_>) -> Verdict {
         let subject = subject_of(self.sessions.get(slot), self.scripts, command, args);
         subject.map(|subject| self.faults.rules.judge(&subject)).unwrap_or_default()
@@ -96,8 +95,7 @@ impl<'e> RuleJudge<'e> {
         self.faults.causes.pop();
     }
 
-    /// Removes the clients for which a rule loses a message to this channel from the lists of receivers. Returns the
-    /// rule.
+    /// Removes the clients for which a rule loses a message to this channel from the lists. Returns the rule.
     pub(super) fn lose_message(&mut self, channel: &[u8], mut lists: Vec<&mut Vec<u64>>) -> Option<RuleId> {
         let all: Vec<u64> = lists.iter().flat_map(|ids| ids.iter().copied()).collect();
         let rule = self.loss_of(channel, &all)?;

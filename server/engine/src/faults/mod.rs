@@ -1,7 +1,6 @@
-//! Faults that a test injects: rules with their conditions, actions and random draws.
-//!
-//! [`Faults`] holds the parts, each of which owns its state. A change of them is a [`FaultStep`], whose result is the
-//! list of effects that the engine applies. To a rule, a request is a list of arguments with a few facts.
+//! Faults that a test injects: rules with their conditions, actions and random draws. [`Faults`] holds the parts, each
+//! of which owns its state. A change is a [`FaultStep`], whose effects the engine applies. To a rule, a request is a
+//! list of arguments with a few facts.
 
 mod action;
 mod causes;

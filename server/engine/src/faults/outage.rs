@@ -11,8 +11,7 @@ const FOR_GOOD_MS: i64 = i64::MAX;
 pub(crate) struct Outage {
     /// The end of the outage, on the monotonic clock in milliseconds.
     until_ms: Option<i64>,
-    /// The timer that ends the outage of a server that runs alone. The driver of several servers ends their outages
-    /// itself.
+    /// The timer that ends the outage of a server that runs alone; the driver of several ends theirs itself.
     timer: Option<TimerKey>,
     /// Whether the data after the outage belong to the replication history that the server knows.
     has_kept_history: bool,
@@ -41,8 +40,7 @@ impl Outage {
         self.was_killed() && !self.is_down(now_ms)
     }
 
-    /// Returns the time at which the server comes back, on the monotonic clock in milliseconds. `None` if the outage
-    /// has no set end.
+    /// Returns when the server comes back, in milliseconds of the monotonic clock; `None`: no set end.
     pub(crate) fn comes_up_at(&self) -> Option<i64> {
         self.until_ms.filter(|until_ms| *until_ms != FOR_GOOD_MS)
     }

@@ -15,9 +15,7 @@ const RESULT_OF_REQUEST: CommandError =
     CommandError::text("ERR RESULT needs an action on the reply, such as DROPREPLY");
 const NO_ACTION: CommandError = CommandError::text("ERR a rule must end with DO and an action");
 
-/// Resolves the full name of a command in lower case.
-///
-/// Returns an error if the command does not exist.
+/// Resolves the full name of a command in lower case, or returns an error if it does not exist.
 pub(super) type CommandResolver<'a> = dyn Fn(&[u8]) -> Result<String, CommandError> + 'a;
 
 /// The grammar of `FAULT.ADD`.

@@ -44,7 +44,6 @@ impl Link {
 /// A group of clients from which the server is cut off.
 #[derive(Clone, Debug)]
 pub(crate) struct Partition {
-    /// The clients that are cut off.
     pub(crate) group: Group,
     /// The affected directions.
     pub(crate) link: Link,
@@ -59,7 +58,6 @@ impl Partition {
         if is_cut_off { self.link } else { Link::default() }
     }
 
-    /// Returns the bytes of memory that the partition takes.
     pub(crate) fn memory(&self) -> usize {
         size_of::<Partition>() + self.group.text_len()
     }

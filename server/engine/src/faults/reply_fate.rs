@@ -18,7 +18,6 @@ pub(crate) enum ReplyFate {
     },
     /// The reply, or its rest, is held.
     Held {
-        /// The held part.
         part: HeldPart,
         /// The time until the part is sent, in milliseconds. `None`: until the test releases it.
         delay_ms: Option<u64>,

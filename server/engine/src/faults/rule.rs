@@ -42,18 +42,14 @@ pub(crate) struct Counts {
 /// The suffix that separates the draws of a rule's jitter from those of its probability.
 const JITTER: &[u8] = b" jitter";
 
-/// A rule.
 #[derive(Debug)]
 pub(crate) struct Rule {
-    /// The number of the rule.
     pub(crate) id: RuleId,
-    /// The name of the rule.
     pub(crate) name: Box<[u8]>,
     /// The words of the rule behind its name, as they were given.
     pub(crate) text: Box<[u8]>,
     /// The offset in the text, in bytes, at which the action begins.
     action_at: usize,
-    /// The counters of the rule.
     pub(crate) counts: Counts,
     pub(super) conditions: Conditions,
     pub(super) result: Option<ReplyKind>,
@@ -94,12 +90,10 @@ impl Rule {
         self.times.map(|times| times - self.counts.taken)
     }
 
-    /// Returns the action, as it was given.
     pub(crate) fn action_text(&self) -> &[u8] {
         self.text.get(self.action_at..).unwrap_or_default()
     }
 
-    /// Returns the clients that the rule names.
     pub(crate) fn clients(&self) -> Option<&Group> {
         self.conditions.clients()
     }

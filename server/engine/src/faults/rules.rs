@@ -35,10 +35,8 @@ pub(crate) struct ReplyRule {
     depends: bool,
 }
 
-/// All rules.
 #[derive(Debug)]
 pub(crate) struct Rules {
-    /// The rules, oldest first.
     rules: Vec<Rule>,
     seed: u64,
     last_id: u64,
@@ -54,7 +52,6 @@ impl Rules {
         Rules { rules: Vec::new(), seed, last_id: 0, removals: 0, memory: 0 }
     }
 
-    /// Returns the rules, oldest first.
     pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = &Rule> {
         self.rules.iter()
     }
@@ -73,10 +70,8 @@ impl Rules {
         self.rules.iter_mut().find(|rule| rule.id == id)
     }
 
-    /// Adds a rule, given its name and its words. `resolve` returns the full name of a command in lower case.
-    ///
-    /// # Errors
-    /// Returns an error if the words are not a rule, the name is taken, or there is no room for another rule.
+    /// Adds a rule, given its name and its words; `resolve` returns a command's full name in lower case. Fails if the
+    /// words are not a rule, the name is taken, or there is no room.
     pub(crate) fn add(&mut self, args: Args<'_>, resolve: &CommandResolver<'_>) -> Result<(), CommandError> {
         let name = &args[1];
         let parsed = parse::rule(args, resolve)?;
@@ -105,7 +100,6 @@ impl Rules {
         Some(rule.id)
     }
 
-    /// Returns the number of rules removed so far.
     pub(crate) fn removals(&self) -> u64 {
         self.removals
     }
