@@ -14,7 +14,6 @@ use lockwheel_store::time::Now;
 const FLAGS: Flags = Flags::of(&[Flags::NOSCRIPT, Flags::LOADING, Flags::STALE]);
 const ADMIN: Flags = Flags::of(&[FLAGS, Flags::ADMIN]);
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[Row::container("acl", -2, ACL)
     .about("server", "6.0.0", "Depends on subcommand.")
     .summary("Users, and what they may do.")];

@@ -9,7 +9,6 @@ use crate::core::{ClientHandler, Handler};
 use crate::spec::{Args, CommandError, Flags, Outcome, Row, errors, quotable, unknown_or_arity};
 use lockwheel_resp::Reply;
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[Row::container("client", -2, CLIENT)
     .about("connection", "2.4.0", "Depends on subcommand.")
     .summary("Looks after the connections of clients.")];
@@ -202,7 +201,6 @@ fn id(session: &mut Session, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     Ok(())
 }
 
-/// Parses ON or OFF.
 fn switch(args: Args<'_>) -> Result<bool, CommandError> {
     match (args.is(2, "on"), args.is(2, "off")) {
         (true, _) => Ok(true),

@@ -64,8 +64,7 @@ struct KeyRange {
 }
 
 impl KeyRange {
-    /// Returns the range of a single spec. For several specs, joins adjacent ranges with a step of 1 and leaves others
-    /// out.
+    /// Returns the range of a single spec; of several, joins adjacent ones with a step of 1 and drops others.
     fn of(specs: &[KeySpec]) -> Self {
         if let [spec] = specs
             && let Some((range, _)) = Self::of_one(spec)

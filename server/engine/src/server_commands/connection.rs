@@ -7,7 +7,6 @@ use crate::core::{ClientHandler, Handler};
 use crate::spec::{Args, CommandError, Flags, Outcome, Row, errors, quotable};
 use lockwheel_resp::{Protocol, Reply, number};
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[
     Row::new("auth", -2, Handler::Client(&ClientHandler::Login(auth)))
         .secrets(auth_secrets)

@@ -9,7 +9,6 @@ use std::sync::Arc;
 
 const FLAGS: Flags = Flags::of(&[Flags::ADMIN, Flags::NOSCRIPT, Flags::LOADING, Flags::STALE]);
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[Row::container("latency", -2, LATENCY)
     .about("server", "2.8.13", "Depends on subcommand.")
     .summary("Tells what took long.")];
@@ -122,8 +121,7 @@ fn reset(LatencyView { latency, .. }: LatencyView<'_>, args: Args<'_>, reply: &m
     Ok(())
 }
 
-/// Writes the histograms of the named commands, or of all. A container stands for its subcommands. Commands never
-/// called are left out.
+/// Writes the histograms of the named commands, or of all that were called. A container means its subcommands.
 fn histogram(view: LatencyView<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let commands: Vec<&Arc<Command>> = match args.from(2) {
         [] => view.commands.iter_all().collect(),

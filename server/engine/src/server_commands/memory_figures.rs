@@ -48,7 +48,6 @@ impl Overhead {
 }
 
 impl MemoryFigures {
-    /// Returns the present figures.
     pub(super) fn of(view: &MemoryView<'_>) -> Self {
         let MemoryView { parts, process, .. } = *view;
         let process = (process.usage)();

@@ -15,7 +15,6 @@ const NOT_THERE: &str = "ERR Error unloading module: no such module with that na
 /// The flags of subcommands that load or unload modules.
 const CHANGE: Flags = Flags::of(&[Flags::ADMIN, Flags::NOSCRIPT, Flags::NO_ASYNC_LOADING]);
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[Row::container("module", -2, MODULE)
     .about("server", "4.0.0", "Depends on subcommand.")
     .summary("Modules of the server, of which there are none.")];

@@ -1,6 +1,5 @@
-//! PUBLISH, SUBSCRIBE, PUBSUB and related commands, including those for shard channels.
-//!
-//! A standalone server is its own only shard. Shard channels are still separate from ordinary channels.
+//! PUBLISH, SUBSCRIBE, PUBSUB and related commands, also for shard channels. A standalone server is its own only shard,
+//! but its shard channels are separate.
 
 use crate::clients::{SubscriptionKind, Subscriptions};
 use crate::core::{ClientHandler, Handler};
@@ -35,7 +34,6 @@ const SUNSUBSCRIBE: Handler = Handler::Client(&ClientHandler::Subscriptions(|its
     leave(its, SubscriptionKind::Shard, args, reply)
 }));
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[
     Row::new("publish", 3, Handler::Publish(Audience::Everyone))
         .flags(&[Flags::PUBSUB, Flags::LOADING, Flags::STALE, Flags::FAST, Flags::MAY_REPLICATE])

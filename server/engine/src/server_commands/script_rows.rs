@@ -48,10 +48,7 @@ const fn row(name: &'static str, handler: Handler) -> Row<Handler> {
     Row::new(name, -3, handler).categories(&["scripting"])
 }
 
-/// Returns the keys and arguments after the number of keys.
-///
-/// # Errors
-/// Returns an error if the number is negative or exceeds the number of words.
+/// Returns the keys and arguments after the number of keys, or fails for a wrong number.
 pub(super) fn inputs(args: Args<'_>, keys: i64) -> Result<ScriptInputs<'_>, CommandError> {
     if keys > args.len() as i64 - 3 {
         return Err(CommandError::text(TOO_MANY_KEYS));
@@ -61,10 +58,7 @@ pub(super) fn inputs(args: Args<'_>, keys: i64) -> Result<ScriptInputs<'_>, Comm
     Ok(ScriptInputs::new(keys, arguments))
 }
 
-/// Checks that a cluster node may run a script with these flags.
-///
-/// # Errors
-/// Returns an error if the script declares `no-cluster` and the server is a cluster node.
+/// Checks that a cluster node may run a script with these flags, or fails for `no-cluster`.
 pub(super) fn check_cluster(is_node: bool, flags: lockwheel_scripting::Flags) -> Outcome {
     if flags.no_cluster && is_node { Err(CommandError::text(NO_CLUSTER)) } else { Ok(()) }
 }

@@ -9,7 +9,6 @@ use lockwheel_resp::Reply;
 const COUNT: usize = 10;
 const FLAGS: Flags = Flags::of(&[Flags::ADMIN, Flags::LOADING, Flags::STALE]);
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[Row::container("slowlog", -2, SLOWLOG)
     .about("server", "2.2.12", "Depends on subcommand.")
     .summary("Tells of the calls that took long.")];

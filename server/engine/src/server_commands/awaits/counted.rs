@@ -27,7 +27,6 @@ const CALLS: NumberGrammar = NumberGrammar::of(
     "count",
 );
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[
     row("await.blocked", -2, blocked)
         .keys(&[KeySpec::after("KEY", 2, &[KeyFlags::RO])])
@@ -141,7 +140,6 @@ enum Counted {
 }
 
 impl Counted {
-    /// Returns a name that distinguishes the counts.
     fn name(&self) -> Vec<u8> {
         format!("{self:?}").into_bytes()
     }

@@ -15,7 +15,6 @@ const EVENT: &CommandGrammar = grammar!(
 
 symbols!(EVENT: KEY, OWNER, SINCE, COUNT, LIMIT);
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] =
     &[Row::new("await.event", -2, Handler::Part(PartHandler::State(event)))
         .flags(&[FLAGS])

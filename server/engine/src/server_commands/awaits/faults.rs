@@ -12,7 +12,6 @@ use lockwheel_resp::Reply;
 const COUNT_OF_RULE: NumberGrammar =
     NumberGrammar::of(grammar!("name count:0.. [LIMIT milliseconds:0..]"), "count");
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[
     row("await.fault", -3, fault)
         .about("control", "7.2.0", "O(N), N the rules")

@@ -15,7 +15,6 @@ const KEY: &CommandGrammar = grammar!("key (EXISTS | GONE | TYPE type) [LIMIT mi
 
 symbols!(KEY: GONE, TYPE, LIMIT);
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[Row::new("await.key", -3, Handler::BlockingData(await_key))
     .flags(&[Flags::READONLY, FLAGS])
     .categories(&["control"])

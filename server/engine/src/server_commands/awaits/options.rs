@@ -9,7 +9,6 @@ const DEFAULT_LIMIT_MS: u64 = 5000;
 pub(super) const REACHED: &str =
     "The integer 1 when the condition holds. Null if the LIMIT has passed first.";
 
-/// The options that the commands share, with their meaning.
 pub(super) const LIMIT_TEXTS: OptionTexts =
     &[("LIMIT milliseconds", "The longest wait, in real time: 5000 by default.")];
 pub(super) const COUNT_TEXTS: OptionTexts = &[("count", "The number to wait for: at least so many.")];

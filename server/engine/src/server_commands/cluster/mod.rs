@@ -29,7 +29,6 @@ const GOSSIP: Flags = Flags::of(&[
 ]);
 const SHARD: Flags = Flags::of(&[Flags::LOADING, Flags::STALE]);
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[
     Row::container("cluster", -2, CLUSTER)
         .about("cluster", "3.0.0", "Depends on subcommand.")

@@ -25,7 +25,6 @@ const SYNTAX: &str = "(ASSERT | CHANGE-REPL-ID | CONFIG-REWRITE-FORCE-ALL | CRAS
     enabled) | SDSLEN key:string | SEGFAULT | SET-ACTIVE-EXPIRE enabled | SET-DISABLE-DENY-SCRIPTS \
     enabled | SLEEP seconds | HELP)";
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[Row::new(
     "debug",
     -2,

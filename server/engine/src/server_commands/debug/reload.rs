@@ -47,8 +47,7 @@ pub(super) fn reload(
     }
 }
 
-/// Reads the file. Where it has just been written, what it has is there already: each value is put in the place of
-/// itself, so that holds of locks stay known.
+/// Reads the file. A file that was just written puts each value in its own place, so that locks' holds stay known.
 fn read_file(
     control: &mut DebugControl<'_>,
     args: Args<'_>,

@@ -68,7 +68,6 @@ impl GroupSymbols {
     }
 }
 
-/// The rows of this file.
 pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
     row("fault.freezeclient", -3, freeze)
         .about("control", "7.2.0", "O(N), N the clients")

@@ -13,7 +13,6 @@ const MILLISECONDS: Symbol = DOWN.symbol("milliseconds");
 
 symbols!(DOWN: KEEP);
 
-/// The rows of this file.
 pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
     row("fault.down", -2, down)
         .about("control", "7.2.0", "O(N), N the keys of that server")

@@ -31,7 +31,6 @@ const SEED_NUMBER: Symbol = SEED.symbol("seed");
 symbols!(EXEMPT: OFF);
 symbols!(GO: COUNT);
 
-/// The rows of this file.
 pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
     row("fault.add", -4, add)
         .about("control", "7.2.0", "O(N), N the rules; then every request is compared with them")
@@ -167,7 +166,6 @@ fn exempt(
     Ok(FaultRequest::Done)
 }
 
-/// Returns the error for a rule that does not exist.
 #[cold]
 pub(in crate::server_commands) fn no_such_rule(rules: &Rules, name: &[u8]) -> CommandError {
     let known = rules.iter().filter_map(|rule| std::str::from_utf8(&rule.name).ok());

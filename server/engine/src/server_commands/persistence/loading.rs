@@ -41,7 +41,6 @@ impl Engine {
     }
 }
 
-/// The parts of the engine into which a file is loaded.
 pub(crate) struct DataLoader<'e> {
     keyspace: &'e mut Keyspace,
     scripts: &'e mut Scripts,
@@ -62,11 +61,8 @@ impl<'e> DataLoader<'e> {
         DataLoader { keyspace, scripts, saves, library_host, now }
     }
 
-    /// Loads the saved file of the start. `path`: the path that the server was started with; the file must exist then.
-    /// Returns false if there is no file. O(bytes of the file).
-    ///
-    /// # Errors
-    /// Returns the reason why the file cannot be read, in lines as Redis logs them. The server is empty then.
+    /// Loads the saved file of the start from `path`. Returns false if there is no file. Fails, with an empty server,
+    /// with the reason why it cannot be read, in lines as Redis logs them. O(bytes of the file).
     pub(crate) fn begin_with(
         &mut self,
         read: io::Result<Vec<u8>>,
@@ -87,28 +83,21 @@ impl<'e> DataLoader<'e> {
         Ok(true)
     }
 
-    /// Replaces all data by those of a master's snapshot. Expired keys stay until the master deletes them. Returns the
-    /// database in which the stream continues, if the snapshot names it. O(bytes of the file, and the deleted data).
-    ///
-    /// # Errors
-    /// Returns the reason why the snapshot is refused. Nothing has changed then.
+    /// Replaces all data by a master's snapshot. Expired keys stay until the master deletes them. Returns the database
+    /// of the stream, if the snapshot names it. Fails, without a change, with the reason for a refusal. O(bytes of the
+    /// file, and the deleted data).
     pub(crate) fn replace(&mut self, file: &[u8]) -> Result<Option<usize>, String> {
         self.load_until(file, LoadMode { flush: true, merge: false }, i64::MIN).map(|loaded| loaded.selected)
     }
 
-    /// Replaces all data by those of a base of the append-only file. Expired keys stay until the rest has been read.
-    /// O(bytes of the base).
-    ///
-    /// # Errors
-    /// Returns the reason why the base is refused. Nothing has changed then.
+    /// Replaces all data by a base of the append-only file. Expired keys stay until the rest has been read. Fails,
+    /// without a change, with the reason for a refusal. O(bytes of the base).
     pub(crate) fn replace_by_base(&mut self, file: &[u8]) -> Result<LoadedFile, String> {
         self.load_until(file, LoadMode { flush: true, merge: false }, i64::MIN)
     }
 
-    /// Loads a file. O(bytes of the file, and the deleted data).
-    ///
-    /// # Errors
-    /// Returns the reason why the file is refused. Nothing has changed then.
+    /// Loads a file, or returns, without a change, the reason for a refusal. O(bytes of the file, and the deleted
+    /// data).
     pub(in crate::server_commands) fn load(&mut self, file: &[u8], mode: LoadMode) -> Result<(), String> {
         if mode.flush {
             // A replica that waits for a snapshot gets the former data, since the stream does not have the flush.
