@@ -5,11 +5,8 @@ use super::user::User;
 use super::users::Users;
 use std::collections::BTreeSet;
 
-/// Reads a file of users. If the file does not have the default user, that user has all rights and needs no password.
-/// O(length).
-///
-/// # Errors
-/// Returns the errors of all lines, in Redis' words.
+/// Reads a file of users; the default user has all rights and no password unless it is there. Returns the errors of all
+/// lines, in Redis' words. O(length).
 pub(crate) fn read_users(text: &[u8], path: &str, setting: Setting<'_>) -> Result<Users, Vec<u8>> {
     let mut reader = Reader { path, setting, users: Vec::new(), names: BTreeSet::new(), errors: Vec::new() };
     for (at, line) in text.split(|&byte| byte == b'\n').enumerate() {
@@ -118,10 +115,7 @@ pub struct UserLine {
 }
 
 impl UserLine {
-    /// Reads the words behind `user`.
-    ///
-    /// # Errors
-    /// Returns the first wrong word and the reason, in Redis' words.
+    /// Reads the words behind `user`. Returns the first wrong word and the reason, in Redis' words.
     pub(crate) fn read(words: &[&[u8]], others: &[UserLine], setting: Setting<'_>) -> Result<Self, String> {
         let wrong = |word: &[u8], error: RuleError| {
             format!("Error in user declaration '{}': {}", String::from_utf8_lossy(word), error.text())
@@ -142,8 +136,7 @@ impl UserLine {
     }
 }
 
-/// Returns the users of a configuration: those of its lines, and the default user. If no line has the default user, it
-/// has this password.
+/// Returns the users of a configuration. The default user has this password if no line has that user.
 pub(crate) fn configured_users(lines: &[UserLine], password: &[u8], setting: Setting<'_>) -> Users {
     let made = lines.iter().map(|line| {
         let mut user = User::new(&line.name, setting.all_channels);

@@ -5,22 +5,16 @@ use std::collections::VecDeque;
 
 /// Milliseconds within which an equal refusal is added to the count of an entry.
 const SAME_WITHIN_MS: i64 = 60_000;
-/// The most bytes of the entries' texts, beyond which the oldest entries are dropped. A user may name keys of any
-/// length.
+/// The most bytes of the entries' texts, beyond which the oldest go: users may name keys of any length.
 const MAX_BYTES: usize = 1 << 20;
 /// The number of the latest entries that are searched for an equal refusal.
 const LOOKED_AT: usize = 10;
 
-/// The kind of a refused object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refused {
-    /// A command.
     Command,
-    /// A key.
     Key,
-    /// A channel.
     Channel,
-    /// A login.
     Login,
 }
 
@@ -65,9 +59,7 @@ pub(crate) struct Entry {
     pub(crate) id: u64,
     /// The number of equal refusals.
     pub(crate) count: u64,
-    /// The kind of the refused object.
     pub(crate) refused: Refused,
-    /// The origin of the request.
     pub(crate) context: Context,
     /// The command, key or channel.
     pub(crate) object: Box<[u8]>,
@@ -145,7 +137,6 @@ impl AclLog {
         self.entries.iter()
     }
 
-    /// Removes all entries.
     pub(crate) fn clear(&mut self) {
         self.entries.clear();
         self.bytes = 0;

@@ -6,7 +6,6 @@ use super::user::{Sanitizing, User};
 use crate::spec::{Category, Command, CommandTable};
 use lockwheel_resp::split_words;
 
-/// The setting in which rules are read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Setting<'a> {
     /// The commands that rules may name.
@@ -67,11 +66,8 @@ pub(crate) fn has_spaces(word: &[u8]) -> bool {
     word.iter().any(|&byte| byte == 0 || byte == 0x0b || byte.is_ascii_whitespace())
 }
 
-/// Joins the words of each selector, which stand in parentheses. If a parenthesis is opened before another is closed,
-/// the first selector is dropped, as in Redis.
-///
-/// # Errors
-/// Returns the place of a parenthesis that is not closed.
+/// Joins the words of each selector, which stand in parentheses, or returns the place of one that is not closed. A
+/// selector in which another one is opened is dropped, as in Redis.
 pub(crate) fn merge_words(words: &[&[u8]]) -> Result<Vec<Vec<u8>>, usize> {
     let mut merged: Vec<Vec<u8>> = Vec::new();
     let mut open: Option<(usize, Vec<u8>)> = None;
@@ -94,10 +90,7 @@ pub(crate) fn merge_words(words: &[&[u8]]) -> Result<Vec<Vec<u8>>, usize> {
 }
 
 impl User {
-    /// Applies one rule.
-    ///
-    /// # Errors
-    /// Returns the reason if the rule is refused. Nothing has changed then.
+    /// Applies one rule, or returns, without a change, why it is refused.
     pub(crate) fn follow(&mut self, rule: &[u8], setting: Setting<'_>) -> Result<(), RuleError> {
         match &*rule.to_ascii_lowercase() {
             b"" => {}

@@ -157,8 +157,7 @@ impl Selector {
         self.keys.is_all() || self.keys.patterns().iter().any(allows)
     }
 
-    /// Whether the selector allows a channel. A pattern of channels must be one of the selector's own patterns.
-    /// O(patterns × length).
+    /// Whether the selector allows a channel; a pattern must be one of its own. O(patterns × length).
     pub(super) fn reaches_channel(&self, channel: &[u8], is_pattern: bool) -> bool {
         let allows = |known: &[u8]| {
             if is_pattern { known == channel } else { glob::matches(known, channel, false) }

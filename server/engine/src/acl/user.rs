@@ -7,7 +7,6 @@ use lockwheel_store::memory::{block, of_vec};
 /// A user: the conditions of its login, and its rights.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct User {
-    /// The name.
     pub(crate) name: Box<[u8]>,
     /// Whether clients may log in as this user. Clients that have logged in stay.
     pub(crate) enabled: bool,
@@ -16,7 +15,6 @@ pub(crate) struct User {
     /// Whether payloads of RESTORE are checked in depth. The value is only kept and shown: payloads are always checked.
     pub(super) sanitizing: Sanitizing,
     pub(super) passwords: Vec<PasswordHash>,
-    /// The root selector.
     pub(super) root: Selector,
     /// The other selectors. A request that one of them allows is allowed too.
     pub(super) others: Vec<Selector>,
@@ -86,7 +84,6 @@ impl User {
         std::iter::once(&self.root).chain(&self.others)
     }
 
-    /// The root selector.
     pub(crate) fn root(&self) -> &Selector {
         &self.root
     }
@@ -96,7 +93,6 @@ impl User {
         &self.others
     }
 
-    /// The hashes of the passwords.
     pub(crate) fn passwords(&self) -> &[PasswordHash] {
         &self.passwords
     }

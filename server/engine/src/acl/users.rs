@@ -114,8 +114,7 @@ impl Users {
         self.find(name).filter(|id| self.get(*id).admits(password))
     }
 
-    /// Returns the reason why a client of this login may not make a request. It costs one test of a flag while no user
-    /// is restricted.
+    /// Returns why a client of this login may not make a request: one test of a flag while no user is restricted.
     #[inline(always)]
     pub(crate) fn denied(&self, login: Login, command: &Command, request: Args<'_>) -> Option<Denied> {
         if self.restricted { self.denied_by_rules(login, command, request) } else { None }
@@ -145,7 +144,6 @@ impl Users {
         self.by_name.get(name).copied()
     }
 
-    /// All users, in the order of their names.
     pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = &User> {
         self.by_name.values().map(|id| self.get(*id))
     }

@@ -1,8 +1,6 @@
-//! The gate for a client's output.
-//!
-//! The gate knows the beginning and the end of each reply, and decides whether the reply is sent or dropped, as CLIENT
-//! REPLY asked. Messages and confirmations of subscriptions, which are no replies, are always sent. They follow a reply
-//! that is being written.
+//! The gate for a client's output. It knows the beginning and the end of each reply, and sends or drops it, as CLIENT
+//! REPLY asked. Messages and confirmations of subscriptions are no replies: they are always sent, behind a reply that
+//! is being written.
 
 use super::buffers::ClientBuffers;
 use super::outbox::{Message, Outbox};
@@ -10,7 +8,6 @@ use lockwheel_resp::{Protocol, Reply, Writer, allocation};
 use lockwheel_store::memory::{ClientBytes, SharedBytes};
 use std::sync::Arc;
 
-/// The mode set by CLIENT REPLY.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ReplyMode {
     /// No reply is sent.
@@ -24,12 +21,10 @@ pub(crate) struct ReplyMode {
 }
 
 impl ReplyMode {
-    /// CLIENT REPLY ON. It does not cancel the skip of the next reply.
     pub(crate) fn turn_on(&mut self) {
         (self.off, self.skip) = (false, false);
     }
 
-    /// CLIENT REPLY OFF.
     pub(crate) fn turn_off(&mut self) {
         self.off = true;
     }
@@ -135,7 +130,6 @@ impl OpenReply {
 pub(crate) struct Delivery {
     /// The mode set by CLIENT REPLY.
     pub(crate) mode: ReplyMode,
-    /// Replies and messages that the connection has not taken yet.
     out: Outbox,
     /// Whether a reply is being written or held. Its buffer is taken, and pushes are queued behind the reply.
     replying: bool,
@@ -188,8 +182,7 @@ impl Delivery {
         self.replying
     }
 
-    /// Holds back a whole reply and returns it, for [`Delivery::release`] to send. Later pushes are queued behind the
-    /// reply.
+    /// Holds back a whole reply and returns it for [`Delivery::release`]. Later pushes are queued behind it.
     pub(crate) fn hold(&mut self, mut reply: OpenReply) -> Vec<u8> {
         let held = allocation::copy(reply.bytes()).into_vec();
         reply.buffer.truncate(reply.start);
@@ -292,7 +285,6 @@ impl Delivery {
         self.out.len() + behind + self.buffers.unwritten()
     }
 
-    /// The untaken output.
     #[inline]
     pub(crate) fn out(&self) -> &Outbox {
         &self.out

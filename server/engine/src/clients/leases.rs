@@ -1,5 +1,4 @@
-//! The leases of connections. Timers renew them while their clients are active. They are given back when the clients
-//! disconnect.
+//! The leases of connections: timers renew them while clients are active, and they are given back with the client.
 
 use super::client_timers::ClientTimers;
 use super::slot::Slot;

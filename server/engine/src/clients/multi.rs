@@ -42,7 +42,6 @@ impl Multi {
         self.held.set(bytes + of_vec(&self.queue) - before);
     }
 
-    /// The queued requests, each with its command.
     pub(crate) fn queue(&self) -> &[(CommandId, Request)] {
         &self.queue
     }

@@ -1,8 +1,6 @@
-//! Pending output of a client.
-//!
-//! Replies are written to one buffer, which is all there is while the client reads. Output that stays longer is kept in
-//! pieces of one size. They are filled to the last byte, so that they take little more memory than their bytes. A
-//! message to many clients is kept once for all of them.
+//! Pending output of a client. Replies are written to one buffer, which is all while the client reads. Output that
+//! stays longer is kept in pieces of one size, filled to the last byte, so that they take little more than their bytes.
+//! A message to many clients is kept once.
 
 use lockwheel_resp::allocation::{self, OutOfMemory};
 use lockwheel_resp::{Protocol, Reply, Writer};
@@ -11,8 +9,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::io::IoSlice;
 
-/// The size of a piece, in bytes. The allocator has this size without waste; from 16 KiB on, jemalloc adds a page to
-/// each allocation.
+/// The size of a piece, in bytes. The allocator wastes nothing; from 16 KiB on, jemalloc adds a page.
 const PIECE: usize = 8 * 1024;
 /// The size, in bytes, from which a buffer becomes one piece instead of being copied into several.
 const LARGE: usize = 32 * PIECE;

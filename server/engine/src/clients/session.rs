@@ -80,9 +80,7 @@ pub struct Session {
     pub(crate) is_replica: bool,
     /// Whether the client is this server's master, which sends the stream.
     pub(crate) is_master: bool,
-    /// The options that the client has asked for as a replica.
     pub(crate) replica: ReplicaWishes,
-    /// The instant at which the client connected.
     pub(crate) connected: Now,
     /// The instant at which the client last sent something, or was answered after a wait.
     pub(crate) last_active: Now,
@@ -118,7 +116,6 @@ pub struct Session {
     pub(crate) closing: Option<Closing>,
     /// Whether the connection is reset instead of closed in order.
     pub(crate) resets: bool,
-    /// The output.
     pub(crate) delivery: Delivery,
     /// The instant at which the output passed the soft limit, in real milliseconds.
     pub(crate) over_soft_since: Option<i64>,
@@ -280,9 +277,8 @@ impl Session {
         self.subscribed_memory = memory;
     }
 
-    /// Whether the unread output is so little that any client may have it, authenticated or not. The client is then
-    /// over no limit. For a replica over its soft limit this is false, because the limit may count more than its own
-    /// output.
+    /// Whether the unread output is so little that any client, authenticated or not, may have it: it is over no limit
+    /// then. False for a replica over its soft limit, which may count more than its own output.
     #[inline]
     pub(crate) fn keeps_up(&mut self) -> bool {
         let is_little = self.delivery.pending() <= MAX_UNAUTHENTICATED_BYTES;

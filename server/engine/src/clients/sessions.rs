@@ -65,8 +65,7 @@ impl Sessions {
         self.name_bytes
     }
 
-    /// Marks the connection of a client as gone. With `false` it counts again, while requests that it had sent before
-    /// run.
+    /// Marks a client's connection as gone; with `false`, not while requests that it had sent before run.
     pub(crate) fn set_gone(&mut self, slot: Slot, is_gone: bool) {
         self.changes += 1;
         self.get_mut(slot).closing = is_gone.then_some(Closing::Now);
@@ -184,8 +183,7 @@ impl Sessions {
         std::mem::take(&mut self.leaving)
     }
 
-    /// Bytes of memory of the sessions themselves, without the bytes that [`ClientBuffers`](super::ClientBuffers)
-    /// counts. O(1).
+    /// Bytes of memory of the sessions, without those of [`ClientBuffers`](super::ClientBuffers). O(1).
     pub(crate) fn memory(&self) -> usize {
         self.by_id.len() * Session::OWN_MEMORY
     }

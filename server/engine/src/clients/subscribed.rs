@@ -3,7 +3,6 @@
 use lockwheel_store::memory::{block, of_trees};
 use std::collections::BTreeSet;
 
-/// The channels, the patterns or the shard channels of a client.
 #[derive(Debug, Default)]
 pub(crate) struct Subscribed {
     names: BTreeSet<Box<[u8]>>,

@@ -11,7 +11,6 @@ use std::collections::VecDeque;
 /// The maximum number of samples of an event.
 const MAX_SAMPLES: usize = 160;
 
-/// An event whose duration is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
     /// A command with constant or logarithmic cost.
@@ -48,7 +47,6 @@ pub(crate) struct Sample {
     pub(crate) took_ms: u64,
 }
 
-/// The samples of an event.
 #[derive(Debug)]
 pub(crate) struct Series {
     pub(crate) event: Event,
@@ -90,7 +88,6 @@ impl Series {
     }
 }
 
-/// The latency monitor.
 #[derive(Debug)]
 pub(crate) struct Latency {
     /// The minimum duration of a sample, in milliseconds. 0 turns the monitor off.
@@ -146,8 +143,7 @@ impl Latency {
         self.series.iter().find(|series| series.event.name().as_bytes() == name)
     }
 
-    /// Forgets the samples of these events, named in any case, or of all if no name is given. Returns the number of
-    /// events.
+    /// Forgets the samples of these events, named in any case, or of all without a name. Returns their number.
     pub(crate) fn forget(&mut self, names: &[&[u8]]) -> usize {
         let before = self.series.len();
         let is_named = |series: &Series| {

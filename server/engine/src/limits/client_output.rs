@@ -10,8 +10,7 @@ use lockwheel_store::keyspace::EventValue;
 
 /// The size in bytes from which output is counted as it grows. Smaller output is counted when it is taken.
 const COUNTED: usize = 16 * 1024;
-/// The bytes that a replica may leave unread besides the whole backlog: the reply line before the backlog, and the
-/// stream written meanwhile.
+/// The bytes that a replica may leave unread beside the backlog: the reply line, and the stream written meanwhile.
 const BESIDE_BACKLOG: usize = 64 * 1024;
 
 /// The fate of a client after something has been written for it.
@@ -34,9 +33,7 @@ pub(crate) struct ClientOutput<'e> {
     pub(crate) timers: ClientTimers<'e>,
     /// The injected faults, which may have lost a client's connection.
     pub(crate) faults: &'e Faults,
-    /// The users that clients have logged in as.
     pub(crate) users: &'e Users,
-    /// The parameters in force.
     pub(crate) config: &'e Config,
     /// The replicas, which may lack more than their own output.
     pub(crate) replication: &'e Replication,
@@ -185,8 +182,7 @@ impl ClientOutput<'_> {
     }
 }
 
-/// Whether a client is surely below its limit: it is authenticated, gets only replies, which have no limit, and has few
-/// unread ones.
+/// Whether a client is surely below its limit: authenticated, with only few unread replies, which have no limit.
 #[inline]
 pub(crate) fn has_little_output(session: &Session, users: &Users, config: &Config) -> bool {
     session.is_authenticated(users)

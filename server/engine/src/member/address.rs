@@ -11,8 +11,7 @@ const MAX_ANNOUNCEMENTS: usize = 16;
 pub(crate) struct MemberAddress {
     /// The port that the server listens on.
     pub(crate) port: u16,
-    /// The present and earlier announced addresses, the latest first. An earlier address still leads to the server,
-    /// because a port stays mapped.
+    /// The announced addresses, the latest first. Earlier ones still lead here, because a port stays mapped.
     announcements: VecDeque<Announcement>,
     /// Whether the server is a sentinel, which has no locks.
     pub(crate) is_sentinel: bool,

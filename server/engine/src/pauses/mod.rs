@@ -1,6 +1,5 @@
-//! Pauses of clients: which requests may not run now, and the clients whose requests are parked until they may.
-//!
-//! A pause comes from CLIENT PAUSE, from a master's part that is handed over, or from a server that is about to end.
+//! Pauses of clients: which requests may not run now, and the clients whose requests are parked. A pause comes from
+//! CLIENT PAUSE, from a master's part that is handed over, or from a server that is about to end.
 
 mod kind;
 
@@ -18,9 +17,8 @@ struct ClientPause {
     until_ms: i64,
 }
 
-/// The pauses in force, and the clients that they hold.
-///
-/// A change is followed by [`Pauses::take_change`], which says that the rest of the engine has to follow it.
+/// The pauses in force, and the clients that they hold. A change is followed by [`Pauses::take_change`], which says
+/// that the rest of the engine has to follow it.
 #[derive(Debug, Default)]
 pub(crate) struct Pauses {
     by_client: Option<ClientPause>,

@@ -94,8 +94,7 @@ impl PubSub {
         [&self.channels, &self.shards].iter().any(|all| all.get(channel).is_some_and(|ids| ids.contains(&id)))
     }
 
-    /// The channels with subscribers, shard channels included, whose names have this ending, in order. O(log n) to
-    /// begin.
+    /// The channels with subscribers, shard channels too, whose names have this ending, in order. O(log n) to begin.
     pub(crate) fn with_ending(&self, ending: &[u8]) -> impl Iterator<Item = &[u8]> {
         self.endings.with(ending)
     }
@@ -105,8 +104,7 @@ impl PubSub {
         self.endings.all()
     }
 
-    /// Approximate bytes of memory of the names and their subscribers: a tree of names, and a tree of clients for each
-    /// name. O(1).
+    /// Approximate bytes of the names and subscribers: a tree of names, and one of clients for each. O(1).
     pub(crate) fn memory(&self) -> usize {
         /// The bytes by which an allocator rounds up the size of a name.
         const ROUNDED: usize = 8;

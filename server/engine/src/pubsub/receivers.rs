@@ -28,7 +28,6 @@ pub(crate) struct Receivers {
 }
 
 impl Receivers {
-    /// Returns the lists of receivers, to be shortened.
     pub(crate) fn lists(&mut self) -> Vec<&mut Vec<u64>> {
         std::iter::once(&mut self.direct).chain(self.matching.iter_mut().map(|(_, ids)| ids)).collect()
     }

@@ -3,11 +3,8 @@
 use lockwheel_scripting::{EntryId, EntryKind, Flags};
 use lockwheel_store::keyspace::ScriptInputs;
 
-/// The script or function that a request runs.
 pub(crate) struct ScriptRun<'a> {
-    /// The script or function.
     pub(crate) id: EntryId,
-    /// The keys and arguments.
     pub(crate) inputs: ScriptInputs<'a>,
     /// The permissions of the run.
     pub(crate) rules: ScriptRules,

@@ -34,7 +34,6 @@ impl Sentinel {
         Some((self.shown(address).to_owned(), address.port))
     }
 
-    /// The fields of a master.
     pub(crate) fn describe_master(&self, master: u64) -> Fields {
         self.describe(Who::Master(master))
     }
@@ -46,7 +45,6 @@ impl Sentinel {
         announced.map(|(id, _)| self.describe(Who::Replica(master, *id))).collect()
     }
 
-    /// The fields of the other sentinels of a master.
     pub(crate) fn describe_peers(&self, master: u64) -> Vec<Fields> {
         self.peer_ids(master).into_iter().map(|id| self.describe(Who::Peer(master, id))).collect()
     }

@@ -62,10 +62,7 @@ fn yes_or_no(text: &str, name: &str, noun: &str) -> Result<bool, String> {
 }
 
 impl Sentinel {
-    /// Applies lines of a configuration file.
-    ///
-    /// # Errors
-    /// Returns the first wrong line, and the reason.
+    /// Applies lines of a configuration file. Returns the first wrong one, and the reason.
     pub(crate) fn configure<'a>(
         &mut self,
         lines: &'a [SentinelLine],

@@ -1,5 +1,4 @@
-//! The checks whether servers are down: subjectively, in this sentinel's view, and objectively, in that of enough
-//! sentinels.
+//! The checks whether servers are down: subjectively, in this sentinel's view, and objectively, in that of enough.
 
 use super::effect::Level;
 use super::instance::{Flags, Role};

@@ -223,8 +223,7 @@ impl Sentinel {
         }
     }
 
-    /// Tells a replica to follow an address (`None`: no master), and disconnects its clients. Returns whether the
-    /// commands were sent.
+    /// Tells a replica to follow an address (`None`: no master), and cuts its clients. Whether it was sent.
     pub(super) fn send_slaveof(&mut self, master: u64, id: u64, address: Option<&Address>) -> bool {
         let who = Who::Replica(master, id);
         let (host, port) = match address {

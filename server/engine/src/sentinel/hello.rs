@@ -1,5 +1,4 @@
-//! Hello messages, in which another sentinel tells of itself and of a master. They arrive through a watched server or
-//! by PUBLISH to this sentinel.
+//! Hello messages, in which another sentinel tells of itself and of a master, through a watched server or by PUBLISH.
 
 use super::address::Address;
 use super::effect::Level;
@@ -76,8 +75,7 @@ impl Sentinel {
             let more = format!(" ip {} port {} for {}", hello.ip, hello.port, hello.run_id);
             self.event_with(Level::Notice, "+sentinel-address-switch", Who::Master(master), &more);
         } else if let Some(other) = self.find_peer(master, |peer| peer.at.address.is(&address)) {
-            // Another sentinel uses the address now. The known sentinel cannot be reached until it announces its
-            // address.
+            // Another sentinel uses the address. The known one cannot be reached until it announces its own.
             self.event(Level::Notice, "+sentinel-invalid-addr", Who::Peer(master, other));
             self.invalidate(master, other);
         }

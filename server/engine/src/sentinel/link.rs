@@ -48,7 +48,6 @@ impl Answer {
     }
 }
 
-/// A connection.
 #[derive(Debug)]
 pub(super) struct Connection {
     pub(super) id: LinkId,
@@ -58,7 +57,6 @@ pub(super) struct Connection {
     pub(super) incoming: ReplyStream,
 }
 
-/// The kind of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Channel {
     Commands,

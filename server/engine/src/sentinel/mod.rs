@@ -1,8 +1,6 @@
 //! The state of a sentinel: the watched masters, their replicas and other sentinels. It detects failures, elects a
-//! leader, and carries out failovers.
-//!
-//! The module has no I/O and no clock. Instants, bytes and random numbers come in; requests to connect, send, close,
-//! publish and log come out as [`Effect`]s. The order of checks and events is that of Redis.
+//! leader, and carries out failovers. The module has no I/O and no clock: instants, bytes and random numbers come in;
+//! requests to connect, send, close, publish and log come out as [`Effect`]s. Checks and events have Redis' order.
 
 mod address;
 mod date;

@@ -43,10 +43,7 @@ fn count(word: &[u8]) -> Option<u32> {
 }
 
 impl Sentinel {
-    /// Changes parameters of a master: options and their values, all of them or none.
-    ///
-    /// # Errors
-    /// Returns the error of the first wrong option.
+    /// Changes parameters of a master: options and their values, all of them or none. Returns the first error.
     pub(crate) fn set(&mut self, master: u64, words: &[&[u8]]) -> Result<(), SetError> {
         let mut changes = Vec::new();
         let mut at = 0;
@@ -128,10 +125,7 @@ impl Sentinel {
         }
     }
 
-    /// SENTINEL MONITOR: watches a master from now on.
-    ///
-    /// # Errors
-    /// Returns the reason if the master cannot be watched.
+    /// SENTINEL MONITOR: watches a master from now on, or returns the reason why it cannot.
     pub(crate) fn monitor(&mut self, name: &str, host: &str, port: i64, quorum: i64) -> Result<(), Refusal> {
         if quorum > 0 && self.resolver.ip(host, self.own.resolve_hostnames).is_none() {
             return Err("Invalid IP address or hostname specified");
@@ -142,10 +136,7 @@ impl Sentinel {
         Ok(())
     }
 
-    /// SENTINEL FAILOVER: begins a failover without asking other sentinels.
-    ///
-    /// # Errors
-    /// Returns the reason of a refusal, with the error's code.
+    /// SENTINEL FAILOVER: begins a failover without asking other sentinels, or returns the error with its code.
     pub(crate) fn force_failover(&mut self, master: u64) -> Result<(), &'static str> {
         let Some(of) = self.master(master) else { return Ok(()) };
         if of.at.flags.has(Flags::FAILOVER_IN_PROGRESS) {
@@ -176,8 +167,7 @@ impl Sentinel {
         all.into_iter().filter(|(name, _)| glob::matches(pattern, name.as_bytes(), true)).collect()
     }
 
-    /// Changes one of the sentinel's own parameters. Returns `None` if there is no such parameter, and false if the
-    /// value is wrong.
+    /// Changes one of the sentinel's own parameters. `None`: there is none of this name; false: a wrong value.
     pub(crate) fn set_own(&mut self, name: &[u8], value: &[u8]) -> Option<bool> {
         let flag = match &*value.to_ascii_lowercase() {
             b"yes" => Some(true),

@@ -39,7 +39,6 @@ pub(super) struct Own {
     pub(super) deny_scripts_reconfig: bool,
 }
 
-/// A sentinel.
 #[derive(Debug)]
 pub(crate) struct Sentinel {
     pub(super) own: Own,
@@ -122,7 +121,6 @@ impl Sentinel {
         (self.now, self.wall_ms) = (EPOCH_MS + monotonic_ms, wall_ms);
     }
 
-    /// Takes the next effect.
     pub(crate) fn next_effect(&mut self) -> Option<Effect> {
         self.effects.pop_front()
     }
@@ -263,7 +261,6 @@ impl Sentinel {
         self.effect(Effect::Log { level, text });
     }
 
-    /// Adopts a higher epoch.
     pub(super) fn adopt_epoch(&mut self, epoch: u64) {
         if epoch > self.current_epoch {
             self.current_epoch = epoch;

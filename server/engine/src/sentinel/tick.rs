@@ -25,8 +25,7 @@ impl Sentinel {
         }
     }
 
-    /// Records that the clock was advanced by `ms` milliseconds, past the ticks in between. This is no reason to
-    /// distrust the clock.
+    /// Records that the clock was advanced by `ms` milliseconds, past ticks: no reason to distrust it.
     pub(crate) fn leap(&mut self, ms: i64) {
         self.last_tick = self.last_tick.saturating_add(ms);
     }

@@ -42,8 +42,7 @@ impl Sentinel {
         verdict
     }
 
-    /// Votes for a candidate, unless this sentinel has already voted in this epoch. Returns the sentinel voted for, and
-    /// the epoch of the vote.
+    /// Votes for a candidate, unless this sentinel has voted in this epoch. Returns the vote and its epoch.
     pub(super) fn vote(&mut self, master: u64, epoch: u64, candidate: &str) -> (Option<String>, u64) {
         self.adopt_epoch(epoch);
         let (now, current) = (self.now, self.current_epoch);

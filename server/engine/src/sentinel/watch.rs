@@ -21,10 +21,7 @@ const DUPLICATE: Refusal = "Duplicate master name.";
 const BAD_QUORUM: Refusal = "Quorum must be 1 or greater.";
 
 impl Sentinel {
-    /// Watches a master. Returns its number.
-    ///
-    /// # Errors
-    /// Returns the reason if the master cannot be watched.
+    /// Watches a master, and returns its number, or the reason why it cannot be watched.
     pub(crate) fn add_master(
         &mut self,
         name: &str,

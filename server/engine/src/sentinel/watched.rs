@@ -39,7 +39,6 @@ pub(super) struct Failover {
     pub(super) since: i64,
     /// The instant at which the last failover began or was voted for.
     pub(super) started: i64,
-    /// The epoch of the failover.
     pub(super) epoch: u64,
     /// The replica that becomes the master.
     pub(super) promoted: Option<u64>,
@@ -54,7 +53,6 @@ pub(super) struct Login {
     pub(super) password: Option<Vec<u8>>,
 }
 
-/// A master.
 #[derive(Debug)]
 pub(super) struct Master {
     pub(super) at: Instance,
@@ -118,7 +116,6 @@ impl Master {
     }
 }
 
-/// A replica of a master.
 #[derive(Debug)]
 pub(super) struct Replica {
     pub(super) at: Instance,
@@ -159,7 +156,6 @@ fn bracketed(host: &str) -> String {
     if host.contains(':') { format!("[{host}]") } else { host.to_owned() }
 }
 
-/// Another sentinel.
 #[derive(Debug)]
 pub(super) struct Peer {
     pub(super) at: Instance,

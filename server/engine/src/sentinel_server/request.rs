@@ -9,8 +9,7 @@ pub(crate) type SentinelHandler = fn(&mut Sentinel, Args<'_>, &mut dyn Reply) ->
 /// The end of a command on a sentinel.
 pub(crate) type SentinelOutcome = Result<SentinelRequest, CommandError>;
 
-/// The effect that a command on a sentinel asks for. All but the first are answered after the sentinel's effects have
-/// been carried out.
+/// The effect that a command on a sentinel asks for, carried out before the reply unless answered already.
 #[derive(Debug)]
 pub(crate) enum SentinelRequest {
     /// No effect. The reply is already written.

@@ -19,7 +19,6 @@ pub(crate) enum SentinelEffect {
     Publish {
         /// The name of the event.
         name: &'static str,
-        /// The event.
         text: String,
     },
     /// The server ends, as a test of failures has asked for.
@@ -28,10 +27,8 @@ pub(crate) enum SentinelEffect {
     Save,
 }
 
-/// The state of a server that is a sentinel.
-///
-/// After a change by [`SentinelServer::tell`], the caller calls [`SentinelServer::next_effect`] until there is no
-/// effect left.
+/// The state of a server that is a sentinel. After a change by [`SentinelServer::tell`], the caller calls
+/// [`SentinelServer::next_effect`] until there is no effect left.
 #[derive(Debug)]
 pub struct SentinelServer {
     state: Sentinel,
@@ -45,8 +42,7 @@ pub struct SentinelServer {
 }
 
 impl SentinelServer {
-    /// Returns the sentinel of a configuration, if the configuration is that of a sentinel. `seed` decides its random
-    /// choices.
+    /// Returns the sentinel of a configuration, if it is one's. `seed` decides its random choices.
     pub(crate) fn configured(config: &Config, seed: u64, system: Now) -> Option<Box<Self>> {
         let lines = config.sentinel.as_ref()?;
         let mut rng = Rng::new(seed ^ 0x0073_656e_7469_6e65);
@@ -58,8 +54,7 @@ impl SentinelServer {
         Some(Box::new(SentinelServer { state, is_saved: false, rng, links: BTreeMap::new(), tick: None }))
     }
 
-    /// Restarts at an instant of the monotonic clock, in milliseconds, as a new process would. The sentinel then knows
-    /// only the content of its file.
+    /// Restarts at an instant of the monotonic clock, in milliseconds, as a process that knows only its file.
     pub(crate) fn begin_anew(&mut self, config: &Config, now_ms: i64) {
         let lines = self.state.lines().into_iter().map(|(name, values, _)| {
             let words = std::iter::once(name.as_bytes().to_vec()).chain(values).collect();
@@ -83,12 +78,10 @@ impl SentinelServer {
         self.state.announced()
     }
 
-    /// Returns the state of the sentinel.
     pub(crate) fn state(&self) -> &Sentinel {
         &self.state
     }
 
-    /// Sets the resolver of names.
     pub(crate) fn resolve_by(&mut self, resolve: Box<Resolve>) {
         self.state.set_resolver(resolve);
     }
@@ -193,8 +186,7 @@ impl SentinelServer {
         self.plan_tick(timers);
     }
 
-    /// Moves the scheduled tick behind an advance of the clock by `ms` milliseconds, which the sentinel does not
-    /// notice.
+    /// Moves the scheduled tick behind an advance by `ms` milliseconds, which the sentinel does not notice.
     pub(crate) fn leap(&mut self, ms: u64, timers: MonotonicTimers<'_>) {
         self.state.leap(i64::try_from(ms).unwrap_or(i64::MAX));
         self.plan_tick_after(ms, timers);

@@ -79,13 +79,11 @@ impl Shutdown {
         self.0 = Some(Waiting { ending, timeout, until_ms });
     }
 
-    /// Whether the shutdown waits for replicas.
     pub(crate) fn awaits_replicas(&self) -> bool {
         self.0.as_ref().is_some_and(|waiting| waiting.timeout.is_some())
     }
 
-    /// Returns the milliseconds from `now_ms` until the server ends at the latest, if a shutdown has begun. `now_ms` is
-    /// on the real monotonic clock.
+    /// Returns the milliseconds from `now_ms`, on the real monotonic clock, until a shutdown ends the server.
     pub(crate) fn ends_in_ms(&self, now_ms: i64) -> Option<i64> {
         self.0.as_ref().map(|waiting| (waiting.until_ms - now_ms).max(0))
     }

@@ -20,9 +20,7 @@ pub(crate) struct Entry {
     pub(crate) took_us: u64,
     /// The command and its arguments, shortened.
     pub(crate) arguments: Vec<Box<[u8]>>,
-    /// The client's address.
     pub(crate) addr: String,
-    /// The client's name.
     pub(crate) name: Box<[u8]>,
 }
 
@@ -32,7 +30,6 @@ pub(crate) struct SlowLog {
     /// The entries, latest first.
     entries: VecDeque<Entry>,
     next_id: u64,
-    /// The maximum number of entries.
     max_len: usize,
     /// The minimum duration of a logged call, in nanoseconds.
     threshold_ns: u64,
@@ -80,7 +77,6 @@ impl SlowLog {
         self.entries.truncate(self.max_len);
     }
 
-    /// Returns the number of entries.
     pub(crate) fn len(&self) -> usize {
         self.entries.len()
     }

@@ -11,8 +11,7 @@ const BUCKETS: usize = bucket_of(MAX_NS) + 1;
 /// The numbers of calls of a command, by duration.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Histogram {
-    /// The counts of all buckets, allocated at the first call. The memory is then the same for the same requests,
-    /// independently of their durations.
+    /// The counts of all buckets, allocated at the first call: the memory does not depend on durations.
     counts: Option<Box<[u64; BUCKETS]>>,
 }
 

@@ -23,8 +23,7 @@ pub(crate) struct KeyCalls {
 }
 
 impl KeyCalls {
-    /// Begins to count calls of these commands on keys that match the pattern, unless they are counted already.
-    /// O(patterns).
+    /// Begins to count calls of these commands on keys of the pattern, unless they are counted. O(patterns).
     pub(crate) fn begin(&mut self, commands: &[CommandId], pattern: &[u8]) {
         if self.find(commands, pattern).is_none() {
             if self.counted.len() == MAX_COUNTS {
@@ -59,8 +58,7 @@ impl KeyCalls {
         self.forgotten
     }
 
-    /// Counts a call of a command on these keys. `rises` is called for each count that has risen, with its commands and
-    /// its pattern. O(patterns * keys).
+    /// Counts a call of a command on these keys, and calls `rises` for each count that has risen. O(patterns * keys).
     pub(crate) fn called(
         &mut self,
         command: CommandId,

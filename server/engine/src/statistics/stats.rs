@@ -15,8 +15,7 @@ const MAX_CODE_BYTES: usize = 30;
 /// A counted event of a connection that happens outside of its requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConnectionEvent {
-    /// A client is turned away, because there are too many clients, or because the server is protected and the client
-    /// is on another machine.
+    /// A client is turned away: there are too many, or the server is protected and the client on another machine.
     Refused,
     /// A client is disconnected, because it has more bytes of requests pending than allowed.
     QueryLimit,
@@ -66,13 +65,9 @@ pub(crate) struct Stats {
 /// The numbers of refusals to users, by kind.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct AccessDenied {
-    /// Refused logins.
     pub(crate) logins: u64,
-    /// Refused commands.
     pub(crate) commands: u64,
-    /// Refused keys.
     pub(crate) keys: u64,
-    /// Refused channels.
     pub(crate) channels: u64,
 }
 
@@ -117,9 +112,8 @@ impl Default for Stats {
 }
 
 impl Stats {
-    /// Counts a call of a command, which has ended or has begun to wait.
-    ///
-    /// Inlined, because a call of this function costs about 15 instructions.
+    /// Counts a call of a command, which has ended or has begun to wait. Inlined, since a call of this function costs
+    /// about 15 instructions.
     #[inline(always)]
     pub(crate) fn called(&mut self, command: CommandId, took_ns: u64) {
         let (stats, histogram) = &mut self.commands[command];
@@ -198,7 +192,6 @@ impl Stats {
         *self.errors.entry(code.into()).or_default() += times;
     }
 
-    /// The number of commands that were run.
     pub(crate) fn commands_processed(&self) -> u64 {
         self.commands.iter().map(|(command, _)| command.calls).sum()
     }
@@ -209,7 +202,6 @@ impl Stats {
         all.saturating_sub(self.nested_ns)
     }
 
-    /// The counters of a command.
     pub(crate) fn of(&self, command: CommandId) -> CommandStats {
         self.commands[command].0
     }
@@ -239,7 +231,6 @@ impl Stats {
         self.commands.heap_bytes()
     }
 
-    /// CONFIG RESETSTAT: restarts all counters.
     pub(crate) fn reset(&mut self) {
         let mut key_calls = std::mem::take(&mut self.key_calls);
         key_calls.reset();

@@ -137,8 +137,7 @@ impl Network {
         }
     }
 
-    /// Lets replicas without a link retry their masters, each once. The master must be up and have the data to send.
-    /// Returns whether any replica tried.
+    /// Lets replicas without a link retry their masters, once, if these are up and have the data. Whether any tried.
     pub(super) fn retry_masters(&self, nodes: &mut Nodes<'_, '_>, tried: &mut Vec<usize>) -> bool {
         let before = tried.len();
         for node in nodes.places().filter(|node| nodes.has(*node)).collect::<Vec<_>>() {
@@ -169,8 +168,7 @@ impl Network {
         }
     }
 
-    /// Restarts the servers whose outage is over, and schedules a look at the others. Returns whether any was
-    /// restarted.
+    /// Restarts the servers whose outage is over, and schedules a look at the others. Whether any was restarted.
     pub(super) fn raise_due(nodes: &mut Nodes<'_, '_>) -> bool {
         let mut any = false;
         for (_, node) in nodes.iter_mut() {
@@ -273,8 +271,7 @@ impl Network {
             nodes[replica].unfollow_master();
         }
         if !nodes.has(master) {
-            // The old master must first learn what the replica lacks, because it forgets that when it follows the
-            // replica.
+            // The old master must learn what the replica lacks before it follows it and forgets that.
             self.note_promotions(nodes);
         }
         let address = self.address(replica, &nodes[replica]);

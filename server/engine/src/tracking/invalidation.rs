@@ -21,8 +21,7 @@ impl<'a> Invalidation<'a> {
         key.map_or(Invalidation::All, |key| Invalidation::Keys(vec![key]))
     }
 
-    /// Returns the invalidation of changed keys, except for the keys that the client `except_by` has changed last.
-    /// `None` if there are no others.
+    /// Returns the invalidation of changed keys, except those that the client `except_by` has changed last, if any.
     pub(crate) fn of_changed(keys: &'a ChangedKeys, except_by: Option<u64>) -> Option<Self> {
         let is_news = |by: &Option<u64>| except_by.is_none() || *by != except_by;
         let keys: Vec<&[u8]> = keys.iter().filter(|(_, by)| is_news(by)).map(|(key, _)| &**key).collect();

@@ -18,7 +18,6 @@ bitflags::bitflags! {
     }
 }
 
-/// The setting of CLIENT CACHING for the next request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Caching {
     /// No setting.
@@ -33,15 +32,12 @@ pub(crate) enum Caching {
 pub(crate) struct TrackedClient {
     /// Whether the client tracks keys now.
     pub(crate) is_on: bool,
-    /// The mode in which the client tracks keys.
     pub(crate) mode: TrackingMode,
-    /// The setting of CLIENT CACHING for the client's next request.
     pub(crate) caching: Caching,
     /// The client that is notified instead. 0: none.
     pub(crate) redirect: u64,
     /// Whether that client was gone when it was to be notified.
     pub(crate) is_broken: bool,
-    /// The prefixes of BCAST.
     pub(crate) prefixes: BTreeSet<Box<[u8]>>,
     /// Bytes of the texts of the prefixes.
     pub(super) prefix_bytes: usize,

@@ -19,7 +19,6 @@ pub(super) struct Prefixes {
 }
 
 impl Prefixes {
-    /// The number of different prefixes.
     pub(super) fn len(&self) -> usize {
         self.listeners.len()
     }
@@ -34,8 +33,7 @@ impl Prefixes {
         self.listens += usize::from(clients.insert(client));
     }
 
-    /// Stops a client's listening to a prefix. With the last listener, the changed keys of the prefix are forgotten.
-    /// O(log n).
+    /// Stops a client's listening to a prefix, whose changed keys go with the last listener. O(log n).
     pub(super) fn remove(&mut self, prefix: &[u8], client: u64) {
         let Some(clients) = self.listeners.get_mut(prefix) else { return };
         self.listens -= usize::from(clients.remove(&client));

@@ -41,7 +41,6 @@ impl TrackingTable {
         TrackingTable { keys: Vec::new(), by_name: HashTable::new(), hasher, items: 0, bytes: 0 }
     }
 
-    /// The number of keys.
     pub(super) fn len(&self) -> usize {
         self.keys.len()
     }
@@ -56,9 +55,8 @@ impl TrackingTable {
         self.bytes
     }
 
-    /// Records that a client has read a key. Before the list of a key grows, clients that are not `alive` are dropped,
-    /// so that the list is bounded by the clients that are. O(clients of the key) if the client is new to the key, else
-    /// O(log n).
+    /// Records that a client has read a key. Before its list grows, clients that are not `alive` are dropped, to bound
+    /// it by the living. O(clients of the key) if the client is new to the key, else O(log n).
     pub(super) fn remember(&mut self, name: &[u8], client: u64, alive: impl Fn(u64) -> bool) {
         let index = self.find_or_add(name);
         let key = &mut self.keys[index];
@@ -136,7 +134,6 @@ impl TrackingTable {
         }
     }
 
-    /// Removes all keys.
     pub(super) fn clear(&mut self) {
         *self = TrackingTable { hasher: self.hasher.clone(), ..TrackingTable::new(0) };
     }

@@ -30,11 +30,9 @@ impl Limit {
     }
 }
 
-/// The notifications that a client gets after the reply to its present request: keys that have expired because the
-/// request names them.
+/// A client's notifications after the reply to its present request: keys that it names have expired.
 #[derive(Debug)]
 pub(crate) struct HeldNews {
-    /// The client.
     pub(crate) client: u64,
     /// The keys, in order; `None`: all of them.
     pub(crate) keys: Vec<Option<Box<[u8]>>>,
@@ -95,7 +93,6 @@ impl Tracker {
         self.clients.values().filter(|client| client.is_on).count()
     }
 
-    /// The number of keys in the table.
     pub(crate) fn keys(&self) -> usize {
         self.table.len()
     }
@@ -173,8 +170,7 @@ impl Tracker {
         self.invalidation(&key, &readers, None)
     }
 
-    /// Returns the notification that a key is invalid for its readers. `None` if no reader is to be notified. `by`: the
-    /// client that has changed the key.
+    /// Returns the notification that a key, changed by `by`, is invalid for its readers, if any is notified.
     fn invalidation(&self, key: &[u8], readers: &[u64], by: Option<u64>) -> Option<Effect> {
         let is_told = |id: &u64| {
             let client = self.clients.get(id);
@@ -223,8 +219,7 @@ impl Tracker {
         std::mem::replace(self, rest)
     }
 
-    /// Sets the client whose notifications are held. `None`: no notifications are held. Returns the notifications that
-    /// were held.
+    /// Sets the client whose notifications are held, if any. Returns those that were held.
     pub(crate) fn hold(&mut self, news: Option<HeldNews>) -> Option<HeldNews> {
         std::mem::replace(&mut self.held, news)
     }

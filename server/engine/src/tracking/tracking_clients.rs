@@ -24,8 +24,7 @@ pub(crate) struct Tracking<'a> {
 /// The client that is notified on behalf of a client that tracks keys.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Recipient {
-    /// No client. The client tracks nothing, or has no pushes; or the client that it redirects to has neither pushes
-    /// nor a subscription.
+    /// No client: tracking is off, or there are no pushes, nor a subscription of the target of the redirection.
     Nobody,
     /// The client of this id.
     Receiver(u64),
@@ -53,7 +52,6 @@ impl<'a> Tracking<'a> {
         Tracking { keyspace, sessions, limit, seed }
     }
 
-    /// Returns the session of a client.
     pub(crate) fn session(&self, slot: Slot) -> &'a Session {
         self.sessions.get(slot)
     }
@@ -72,10 +70,7 @@ impl<'a> Tracking<'a> {
         tracked(self.keyspace, client).filter(|client| client.is_on)
     }
 
-    /// Makes a client track keys.
-    ///
-    /// # Errors
-    /// Returns an error if the request contradicts itself, or an earlier one.
+    /// Makes a client track keys. Fails for a request that contradicts itself, or an earlier one.
     pub(crate) fn track(&mut self, slot: Slot, request: TrackingRequest<'_>) -> Result<(), CommandError> {
         let id = self.sessions.get(slot).id;
         check(tracked(self.keyspace, id), &request)?;
@@ -167,8 +162,7 @@ impl<'a> Tracking<'a> {
         self.shrink()
     }
 
-    /// Forgets keys while the table is over its limit, and notifies the clients that have read them. Returns whether
-    /// there is more to forget.
+    /// Forgets keys while the table is over its limit, and notifies their readers. Returns whether there is more.
     pub(crate) fn shrink(&mut self) -> bool {
         let mut forgotten = Vec::new();
         let Some(tracker) = self.tracker() else { return false };
@@ -189,8 +183,7 @@ impl<'a> Tracking<'a> {
         effect.into_iter().for_each(|effect| self.keyspace.push_effect(effect));
     }
 
-    /// Sets the client whose notifications are held. `None`: no notifications are held. Returns the notifications that
-    /// were held.
+    /// Sets the client whose notifications are held, if any. Returns those that were held.
     pub(crate) fn hold(&mut self, news: Option<HeldNews>) -> Option<HeldNews> {
         self.tracker().and_then(|tracker| tracker.hold(news))
     }
