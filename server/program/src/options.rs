@@ -1,9 +1,7 @@
-//! The options of the program beyond Redis' parameters. The help, the shell completions and the man page are made from
-//! this table.
+//! The options of the program beyond Redis' parameters, for the help, shell completions and the man page.
 
 use lockwheel_engine::spec::Version;
 
-/// One option.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ServerOption {
     pub(crate) name: &'static str,

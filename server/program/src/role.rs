@@ -3,7 +3,6 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
-/// The role of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     /// A server. Under the name `redis-server` it accepts only configuration files and options.

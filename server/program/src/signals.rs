@@ -63,7 +63,6 @@ mod system {
     use std::io;
     use tokio::process::Child;
 
-    /// The interrupt of the console.
     #[derive(Clone, Copy)]
     pub(crate) struct Signal;
 

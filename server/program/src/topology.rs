@@ -131,8 +131,7 @@ fn no_shape(kind: &str, shape: &str) -> String {
     )
 }
 
-/// Removes an option of the topology and its value from the options, wherever it stands. If it occurs several times,
-/// the last value counts.
+/// Removes an option of the topology and its value, wherever it stands; the last of several values counts.
 fn take(options: &mut Vec<OsString>, name: &str) -> Option<OsString> {
     let mut found = None;
     while let Some(at) = options.iter().position(|option| option == name) {

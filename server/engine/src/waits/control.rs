@@ -41,7 +41,6 @@ pub(crate) struct WaitControl<'e> {
     pub(crate) lock_waits: LockWaitParameters,
 }
 
-/// The beginnings of waits.
 impl WaitControl<'_> {
     /// Parks a request of a client until one of its keys is ready or its timeout passes. If the client continues
     /// meanwhile, the request waits by a ticket. Returns the id of the waiter.
@@ -111,8 +110,7 @@ impl WaitControl<'_> {
         timeout.into_iter().for_each(|timer| self.clock.timers_mut().cancel(timer));
     }
 
-    /// Lets a client that has waited for the histories of all servers wait further until it has read them. `is_served`:
-    /// it gets the first piece at once.
+    /// Lets a client that has waited for all servers' histories wait until it has read them. `is_served`: from now on.
     pub(crate) fn begin_to_read(&mut self, (client, is_served): (u64, bool)) {
         let Some(blocked) = self.waits.get_mut(client) else { return };
         blocked.retry = Retry::Reading;
@@ -122,7 +120,6 @@ impl WaitControl<'_> {
     }
 }
 
-/// The ends of waits.
 impl WaitControl<'_> {
     /// Removes the waiting request of a client, if there is one, from every queue, and returns it.
     pub(crate) fn take(&mut self, slot: Slot) -> Option<Blocked> {

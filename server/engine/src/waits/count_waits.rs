@@ -1,6 +1,5 @@
-//! Waits for counts that rise by one at a time. Each is woken by the step that reaches its number.
-//!
-//! If a count restarts or is no longer kept, all waits of its kind are woken; see [`StateOf`](super::StateOf).
+//! Waits for counts that rise by one at a time; each is woken by the step that reaches its number. If a count restarts
+//! or is no longer kept, all waits of its kind are woken; see [`StateOf`](super::StateOf).
 
 use crate::faults::RuleId;
 use crate::spec::CommandId;

@@ -7,7 +7,6 @@ use crate::spec::{Asking, OutOfTurn, WaitClass};
 use lockwheel_store::keyspace::{Place, ReadyKey, WaiterId};
 use smallvec::SmallVec;
 
-/// The service of one signalled key.
 #[derive(Debug)]
 pub(crate) struct KeyService {
     ready: ReadyKey,
@@ -49,8 +48,7 @@ impl KeyService {
         }
     }
 
-    /// Records that a waiter of this class was not served. If the class is served in order, no waiter behind it is
-    /// retried.
+    /// Records that a waiter of this class was not served, and, if that is in order, no waiter behind it can be.
     pub(crate) fn was_not_served(
         &mut self,
         (id, class): (WaiterId, &'static WaitClass),

@@ -80,8 +80,7 @@ pub(crate) enum Retry {
     Paused { is_seen: bool },
     /// Never. The request is answered when the server ends or gives up ending.
     Ended,
-    /// Never. The request is answered when all servers of the process have done what the broadcast with this number
-    /// asks.
+    /// Never. It is answered when all servers of the process have done what this broadcast asks.
     Broadcast(u64),
     /// Each millisecond, to read a piece of the history.
     Reading,
@@ -94,7 +93,6 @@ impl Retry {
             || self.is_paused()
     }
 
-    /// Whether the request waits for the end of the pause of clients.
     pub(crate) fn is_paused(&self) -> bool {
         matches!(self, Retry::Paused { .. })
     }
@@ -117,7 +115,6 @@ impl From<OnKeys> for Retry {
     }
 }
 
-/// A waiting request.
 #[derive(Debug)]
 pub(crate) struct Blocked {
     pub(crate) command: CommandId,
@@ -144,8 +141,7 @@ pub(crate) struct Blocked {
 }
 
 impl Blocked {
-    /// Returns a waiting request of a session, without a timeout. Its memory, and `more_bytes`, count among the
-    /// client's.
+    /// Returns a waiting request of a session, without a timeout; it and `more_bytes` count among the client's memory.
     pub(crate) fn new(
         (command, request): (CommandId, Request),
         retry: Retry,
@@ -171,10 +167,7 @@ impl Blocked {
         }
     }
 
-    /// Whether a retry can serve the request, as far as a look at few of its keys tells.
-    ///
-    /// # Errors
-    /// Returns an error that ends the wait.
+    /// Whether a retry can serve the request, by a look at few of its keys, or the error that ends the wait.
     pub(crate) fn may_be_served(&self, keyspace: &mut Keyspace, now: Now) -> Result<bool, CommandError> {
         let Retry::OnKeys(on) = &self.retry else { return Ok(true) };
         on.attempt.may_serve(&mut keyspace.tx(self.db, now), &|at| self.request.argument(at))
@@ -202,7 +195,6 @@ pub(crate) struct Waits {
     recent_requests: RecentRequests,
 }
 
-/// The waiting requests.
 impl Waits {
     /// Adds a request that begins or continues to wait. O(log n).
     pub(crate) fn insert(&mut self, id: WaiterId, blocked: Blocked) {
@@ -291,8 +283,7 @@ impl Waits {
 /// Each kind of state has a version. It changes when any wait of the kind may have to be retried. Counts that rise by
 /// one at a time wake only the waits for the number that is reached; see [`CountWaits`].
 impl Waits {
-    /// Records that a client waits for a state. `is_reached`: the count has risen to its number since the request was
-    /// tried, because the request itself was counted.
+    /// Records that a client waits for a state. `is_reached`: the count has reached its number, by this request itself.
     pub(crate) fn begin_state(
         &mut self,
         keyspace: &mut Keyspace,
@@ -361,8 +352,7 @@ impl Waits {
         self.recent_requests.note(requests, name, sessions.name_bytes(), clock.system().monotonic_ms());
     }
 
-    /// Counts the call of a command that was run or has begun to wait. Wakes the waits for that number of calls, on its
-    /// keys too.
+    /// Counts the call of a command that was run or has begun to wait, and wakes the waits for that number.
     pub(crate) fn count_call(
         &mut self,
         stats: &mut Stats,
@@ -420,8 +410,7 @@ impl StateView<'_> {
         }
     }
 
-    /// Returns the number of clients that wait with a timeout. Observers (AWAIT), whose timeouts run in real time, are
-    /// not counted.
+    /// Returns the number of clients that wait with a timeout, without observers (AWAIT), whose timeouts are real time.
     pub(crate) fn waits_with_timeout(self) -> usize {
         self.clock.timers().count(TimerKind::Wait)
     }

@@ -38,7 +38,6 @@ Usage: redis-cli [options] [command [argument]...]
 
 Without a command, each line of standard input is one. Replies are printed raw.";
 
-/// Sends the commands that the arguments name.
 pub(crate) fn main(arguments: &[OsString]) -> Result<ExitCode, String> {
     match options::read(arguments)? {
         Asked::Help => say(format!("{HELP}\n").as_bytes()),

@@ -28,10 +28,7 @@ pub(super) struct Options {
     pub(super) command: Vec<Vec<u8>>,
 }
 
-/// Parses the arguments. The options end where the command begins.
-///
-/// # Errors
-/// Returns the message of redis-cli about a wrong option.
+/// Parses the arguments, up to the command. Returns redis-cli's message about a wrong option.
 pub(super) fn read(arguments: &[OsString]) -> Result<Asked, String> {
     let mut reading = Reading::default();
     let mut rest = arguments.iter();
@@ -47,7 +44,6 @@ pub(super) fn read(arguments: &[OsString]) -> Result<Asked, String> {
     Ok(Asked::Commands(Box::new(reading.options(command))))
 }
 
-/// The options that have been read so far.
 #[derive(Default)]
 struct Reading {
     options: Options,

@@ -166,8 +166,7 @@ fn check_replica(master: &Process, replica: &Process) {
     assert_eq!(replica.client().ask("DEBUG DIGEST"), client.ask("DEBUG DIGEST"));
 }
 
-/// The address space of a process whose data is copied to replicas, in KiB. It bounds the memory and the time of the
-/// tests.
+/// The address space of a process whose data goes to replicas, in KiB: it bounds the tests' memory and time.
 const SMALL_KIB: &str = "700000";
 /// The number of error codes that a server counts.
 const ERROR_CODES: usize = 128;
@@ -181,8 +180,7 @@ fn fill_small(process: &Process) {
     assert_eq!((0..PIECES).map(&mut fill).find(|outcome| outcome != ":4194305").as_deref(), Some(NO_MEMORY));
 }
 
-/// Commands that combine sets or sorted sets into one collection: the beginning of the command, and the letter of its
-/// keys.
+/// Commands that combine sets or sorted sets into one: the beginning, and the letter of the keys.
 const COMBINING: &[(&str, char)] = &[
     ("ZUNIONSTORE new 8", 'z'),
     ("ZINTERSTORE new 1", 'z'),
