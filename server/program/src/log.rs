@@ -32,7 +32,6 @@ fn stamp(time: &Zoned) -> String {
     time.strftime("%d %b %Y %H:%M:%S.%3f").to_string()
 }
 
-/// Opens the log file, if one is configured.
 pub(crate) fn open(path: &str) -> io::Result<Option<File>> {
     if path.is_empty() { Ok(None) } else { File::options().create(true).append(true).open(path).map(Some) }
 }

@@ -29,7 +29,6 @@ mod system {
             })
         }
 
-        /// Waits for the next signal.
         pub(crate) async fn next(&mut self) -> Signal {
             tokio::select! {
                 _ = self.terminate.recv() => Signal::TERM,

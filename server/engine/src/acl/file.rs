@@ -35,7 +35,6 @@ fn with_default(mut users: Vec<User>, default: User) -> Users {
     Users::new(default, users)
 }
 
-/// Users as the lines of a file.
 pub(crate) fn describe_all(users: &Users, setting: Setting<'_>) -> Vec<Vec<u8>> {
     users.iter().map(|user| [b"user ", &*user.name, b" ", &*user.describe(setting.table)].concat()).collect()
 }

@@ -25,11 +25,9 @@ pub(crate) enum RuleError {
     KeysAfterAll,
     /// A pattern of channels follows the right to all channels.
     ChannelsAfterAll,
-    /// The user has no such password.
     NoSuchPassword,
     /// The hash of a password is malformed.
     InvalidHash,
-    /// The rule names a first argument of a subcommand.
     ArgumentOfSubcommand,
     /// The user has been declared before.
     DuplicateUser,
@@ -240,7 +238,6 @@ fn key_rights(rest: &[u8]) -> Result<(KeyRights, &[u8]), RuleError> {
     if rights.is_empty() { Err(RuleError::Syntax) } else { Ok((rights, b"")) }
 }
 
-/// The command of a full name.
 fn command<'t>(name: &[u8], table: &'t CommandTable) -> Result<&'t Command, RuleError> {
     table.find_full(name).map(|command| &**command).ok_or(RuleError::UnknownCommand)
 }

@@ -15,7 +15,6 @@ bitflags::bitflags! {
     }
 }
 
-/// A pattern of keys, and the rights to these keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct KeyPattern {
     pub(super) rights: KeyRights,

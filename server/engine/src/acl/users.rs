@@ -28,7 +28,6 @@ pub enum Login {
 }
 
 impl Login {
-    /// Whether the client acts as this user.
     pub(crate) fn acts_as(self, user: UserId) -> bool {
         match self {
             Login::None => user == UserId::DEFAULT,
@@ -104,7 +103,6 @@ impl Users {
         }
     }
 
-    /// Returns the name of the user that a client of this login acts as.
     pub(crate) fn name(&self, login: Login) -> &[u8] {
         self.acting(login).map_or(User::DEFAULT, |user| &user.name)
     }

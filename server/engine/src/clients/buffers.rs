@@ -22,7 +22,6 @@ pub struct ClientBuffers {
     query_memory: AtomicUsize,
     /// Bytes of memory of the state that the engine keeps for the client: queued requests, names of channels and keys.
     state_memory: AtomicUsize,
-    /// Bytes in the query buffer.
     query: AtomicUsize,
     /// The number of times that the client has sent a part of a request. The number wraps around.
     partial_reads: AtomicUsize,

@@ -70,7 +70,6 @@ impl ClientTimers<'_> {
         self.timers.insert(Timer { kind, client, order }, deadline_ms)
     }
 
-    /// Cancels the idle timer of a client.
     pub(crate) fn cancel_idle(&mut self, slot: Slot) {
         self.cancel(slot, |session| &mut session.idle_timer);
     }
@@ -170,7 +169,6 @@ impl ClientTimers<'_> {
         self.sessions.get_mut(slot).lease_timer = timer;
     }
 
-    /// Cancels the timers of a client that disconnects.
     pub(crate) fn cancel_all(&mut self, slot: Slot) {
         self.cancel_idle(slot);
         self.cancel(slot, |session| &mut session.output_timer);

@@ -128,7 +128,6 @@ impl OpenReply {
 /// The output of a client, and the mode that decides whether replies are sent.
 #[derive(Debug)]
 pub(crate) struct Delivery {
-    /// The mode set by CLIENT REPLY.
     pub(crate) mode: ReplyMode,
     out: Outbox,
     /// Whether a reply is being written or held. Its buffer is taken, and pushes are queued behind the reply.

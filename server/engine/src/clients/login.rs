@@ -22,7 +22,6 @@ pub(crate) struct ServerFacts<'e> {
     pub(crate) role: Option<&'static str>,
 }
 
-/// The effect that a login asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LoginEffect {
     None,

@@ -86,7 +86,6 @@ pub struct Session {
     pub(crate) last_active: Now,
     /// The timer that closes the connection after too long an idle time.
     pub(crate) idle_timer: Option<TimerKey>,
-    /// The timer that renews the client's leases.
     pub(crate) lease_timer: Option<TimerKey>,
     /// Bytes of unread output at the last idle check.
     pub(crate) unread_when_idle: usize,
@@ -94,7 +93,6 @@ pub struct Session {
     pub(crate) partial_reads_when_idle: usize,
     pub(crate) last_command: Option<CommandId>,
     pub(crate) multi: Option<Multi>,
-    /// The transaction that the client's EXEC is running.
     pub(crate) running: Option<RunningTransaction>,
     /// The watched keys, each with its database.
     pub(crate) watched: Vec<(usize, Box<[u8]>)>,
@@ -139,7 +137,6 @@ pub enum Closing {
 }
 
 impl Session {
-    /// Whether the client accepts pushes.
     pub(crate) fn takes_pushes(&self) -> bool {
         self.protocol == Protocol::Resp3 && self.closing.is_none() && !self.is_replica
     }

@@ -18,7 +18,6 @@ pub struct Sessions {
     generation: u32,
     /// The number of times that a client has connected, disconnected or changed its name.
     changes: u64,
-    /// Bytes of the names of all clients.
     name_bytes: usize,
     /// The clients to be woken: they have output that their own requests did not cause, or their state has changed.
     woken: VecDeque<u64>,
@@ -53,7 +52,6 @@ impl Sessions {
         self.changes
     }
 
-    /// Changes the name of a client.
     pub(crate) fn rename(&mut self, slot: Slot, name: &[u8]) {
         self.changes += 1;
         let before = std::mem::replace(&mut self.get_mut(slot).name, name.into());

@@ -7,7 +7,6 @@ use crate::pubsub::PubSub;
 use lockwheel_store::keyspace::Keyspace;
 use lockwheel_store::time::Now;
 
-/// A kind of subscription.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SubscriptionKind {
     /// A channel.
@@ -19,18 +18,15 @@ pub(crate) enum SubscriptionKind {
 }
 
 pub(crate) struct Subscriptions<'e> {
-    /// The client.
     pub(crate) session: &'e mut Session,
     pub(crate) pubsub: &'e mut PubSub,
     /// The keys, with the history of locks.
     pub(crate) keyspace: &'e mut Keyspace,
-    /// Whether the history is on.
     pub(crate) has_history: bool,
     pub(crate) now: Now,
 }
 
 impl Subscriptions<'_> {
-    /// Returns the names of the subscriptions of this kind.
     pub(crate) fn names(&self, kind: SubscriptionKind) -> Vec<Box<[u8]>> {
         let names = match kind {
             SubscriptionKind::Channel => &self.session.channels,

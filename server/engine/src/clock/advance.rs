@@ -78,7 +78,6 @@ pub(crate) struct Situation {
     pub(crate) amid: Option<ExpiryRule>,
     /// The rule by which deadlines expire at the present instant.
     pub(crate) rule: ExpiryRule,
-    /// The number of resets of the clocks.
     pub(crate) resets: u64,
     /// The wall clock, in milliseconds.
     pub(crate) wall_ms: i64,
@@ -99,7 +98,6 @@ pub(crate) enum Opening {
     Advance,
 }
 
-/// The next step of an advance.
 #[derive(Debug)]
 pub(crate) enum AdvanceStep {
     /// Read the system's monotonic clock.
@@ -332,7 +330,6 @@ impl ClockAdvance {
 }
 
 impl ClockAdvance {
-    /// Returns the next step after this event.
     pub(crate) fn next(&mut self, event: AdvanceEvent) -> AdvanceStep {
         match (self.phase, event) {
             (_, AdvanceEvent::GoOn { is_joint }) => {

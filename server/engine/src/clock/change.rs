@@ -33,7 +33,6 @@ impl ClockChange {
         Ok(())
     }
 
-    /// Returns the rule by which deadlines expire at the end of the change.
     pub(crate) fn rule(&self) -> ExpiryRule {
         match self {
             ClockChange::Freeze | ClockChange::Step(_) | ClockChange::Set(_) => ExpiryRule::Reached,

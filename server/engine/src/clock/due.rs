@@ -10,7 +10,6 @@ pub(crate) enum Due {
     Key,
     /// Fields of a hash expire.
     Fields,
-    /// Another timer of a key.
     KeyTimer,
     /// A timer on the monotonic clock.
     Timer,
@@ -35,7 +34,6 @@ pub(crate) struct FirstDue {
     pub(crate) due: Due,
     /// The milliseconds until the deadline; negative if it is overdue.
     pub(crate) in_ms: i64,
-    /// The deadline on its clock.
     pub(crate) deadlines: Deadlines,
 }
 

@@ -199,7 +199,6 @@ impl EngineClock {
         self.stopwatch.take_stale()
     }
 
-    /// Counts renewed leases of connections.
     pub(crate) fn note_renewed_leases(&mut self, count: u64) {
         self.renewed_leases += count;
     }
@@ -329,12 +328,10 @@ impl EngineClock {
         self.now = self.clocks.read(self.system);
     }
 
-    /// Returns the number of resets of the clocks.
     pub(crate) fn resets(&self) -> u64 {
         self.resets
     }
 
-    /// Sets the number of resets of the shared clocks.
     pub(crate) fn set_resets(&mut self, resets: u64) {
         self.resets = resets;
     }
@@ -437,7 +434,6 @@ impl EngineClock {
         !self.planned.is_empty()
     }
 
-    /// Takes the planned advances, in order.
     pub(crate) fn take_planned(&mut self) -> Vec<PlannedAdvance> {
         self.planned.take()
     }

@@ -10,7 +10,6 @@ use lockwheel_store::time::{ClockError, Info, Mode};
 pub(crate) type ClockHandler =
     fn(&mut EngineClock, from_script: bool, Args<'_>) -> Result<ClockOrder, CommandError>;
 
-/// An order of a clock command.
 #[derive(Debug)]
 pub(crate) enum ClockOrder {
     /// Write the clocks' instants and the next deadline.

@@ -44,7 +44,6 @@ impl PlannedAdvance {
 #[derive(Debug, Default)]
 pub(crate) struct PlannedAdvances {
     advances: Vec<PlannedAdvance>,
-    /// The clocks after the planned advances.
     after: Option<Clock>,
 }
 

@@ -122,7 +122,6 @@ impl Timers {
         Some(timer)
     }
 
-    /// Returns the number of timers of a kind.
     pub(crate) fn count(&self, kind: TimerKind) -> usize {
         self.counts[kind as usize]
     }

@@ -21,7 +21,6 @@ pub(crate) const DISABLED: CommandError =
 pub(crate) struct ClusterReport<'e> {
     pub(crate) cluster: &'e Cluster,
     pub(crate) config: &'e Config,
-    /// The keys of each slot.
     pub(crate) keys: Option<&'e SlotKeys>,
     pub(crate) commands: &'e CommandTable,
     /// The replication offset of the data.
@@ -46,7 +45,6 @@ pub(crate) struct ClusterControl<'e> {
 
 pub(crate) type ClusterOutcome = Result<ClusterRequest, CommandError>;
 
-/// The handler of a command that changes the cluster.
 pub(crate) type ClusterChangeHandler = fn(&mut ClusterControl<'_>, Args<'_>) -> ClusterOutcome;
 pub(crate) type ClusterReportHandler = fn(ClusterReport<'_>, Args<'_>, &mut dyn Reply) -> Outcome;
 

@@ -75,7 +75,6 @@ pub(crate) struct Node {
     pub(crate) config_epoch: u64,
     /// Whether this node has a connection to it.
     pub(crate) is_linked: bool,
-    /// The replication offset, if it is known.
     pub(crate) replication_offset: Option<u64>,
     /// The number of slots that the node owns.
     pub(crate) slots: usize,

@@ -5,7 +5,6 @@ use super::slot::SLOTS;
 /// The size of a set, in bytes.
 const BYTES: usize = SLOTS as usize / 8;
 
-/// A set of slots.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct SlotSet(Box<[u8; BYTES]>);
 

@@ -22,7 +22,6 @@ use std::io;
 /// An effect of the cluster node for the rest of the engine to carry out.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum ClusterEffect {
-    /// The view has changed.
     ViewChanged,
     /// A client of another node has published a message.
     Publish {

@@ -147,7 +147,6 @@ impl ClusterView {
         self.nodes().filter(move |(_, node)| node.is_replica() && node.master == Some(master))
     }
 
-    /// Returns the owner of a slot.
     pub(crate) fn owner(&self, slot: u16) -> Option<NodeNumber> {
         self.owners[usize::from(slot)]
     }
@@ -157,12 +156,10 @@ impl ClusterView {
         &self.owners
     }
 
-    /// Returns the node to which a slot of this node is migrated.
     pub(crate) fn migrating_to(&self, slot: u16) -> Option<NodeNumber> {
         self.migrating.get(&slot).copied()
     }
 
-    /// Returns the node from which this node imports a slot.
     pub(crate) fn importing_from(&self, slot: u16) -> Option<NodeNumber> {
         self.importing.get(&slot).copied()
     }
@@ -410,7 +407,6 @@ impl ClusterView {
     }
 }
 
-/// Returns the default bus port of a node with this port for clients.
 pub(crate) fn default_bus_port(port: u16) -> u16 {
     port.saturating_add(BUS_PORT_DISTANCE)
 }

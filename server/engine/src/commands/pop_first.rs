@@ -32,7 +32,6 @@ pub(super) trait Pop: Typed + Debug + 'static {
 
     fn len(&self) -> usize;
 
-    /// The command that pops elements at an end.
     fn command(end: Self::End) -> &'static [u8];
 
     /// The event of removing elements at an end.
@@ -209,7 +208,6 @@ pub(super) const fn blocking_pop_row(name: &'static str, handler: BlockingHandle
         .errors(TIMEOUT_ERRORS)
 }
 
-/// The errors of a wrong timeout.
 pub(super) const TIMEOUT_ERRORS: &[&str] =
     &["ERR timeout is not a float or out of range", "ERR timeout is negative", "ERR timeout is out of range"];
 

@@ -22,7 +22,6 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("scan", -2, scan as Data
 /// The number of elements that a call visits by default.
 const COUNT_DEFAULT: usize = 10;
 
-/// The options of a scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ScanOptions<'a> {
     /// The least number of elements to visit, at least 1.

@@ -139,7 +139,6 @@ fn time_form(args: Args<'_>, at: usize) -> Option<TimeForm> {
     forms.into_iter().find(|(word, _)| args.is(at, word)).map(|(_, form)| form)
 }
 
-/// The options of SET and GETEX.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SetOptions {
     /// NX, XX or a comparison.

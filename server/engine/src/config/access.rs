@@ -41,7 +41,6 @@ impl fmt::Display for SetError {
 
 impl std::error::Error for SetError {}
 
-/// A parameter, with the one of its names that was used.
 type Named = (&'static str, &'static Parameter);
 
 /// The changes that CONFIG SET makes around the engine.
@@ -259,7 +258,6 @@ impl Config {
         self.kept.get(parameter.name).cloned().unwrap_or_else(|| parameter.default_value())
     }
 
-    /// Stores a value that was read for a parameter.
     pub(super) fn store(&mut self, parameter: &Parameter, value: Value) {
         match parameter.field {
             Some(field) => (field.set)(self, value),

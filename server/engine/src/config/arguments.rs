@@ -60,7 +60,6 @@ impl Invocation {
     }
 }
 
-/// The default port of a sentinel.
 const SENTINEL_PORT: u16 = 26379;
 
 impl Config {
@@ -118,7 +117,6 @@ fn implied(option: &[u8]) -> Option<&'static [u8]> {
     }
 }
 
-/// A parsed command line.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct CommandLine<'a> {
     file: Option<&'a [u8]>,

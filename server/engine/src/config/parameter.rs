@@ -227,7 +227,6 @@ impl Parameter {
         self.names().any(|own| own.as_bytes().eq_ignore_ascii_case(name))
     }
 
-    /// Whether the parameter takes several words, or none.
     pub(super) fn takes_several(&self) -> bool {
         matches!(self.kind, Kind::Special(Grammar { several: true, .. }))
     }

@@ -8,7 +8,6 @@ use lockwheel_store::time::{ClockError, ExpiryRule, Now};
 /// The clock with the parts that follow its moves, as a capability.
 #[derive(Debug)]
 pub(crate) struct ClockMoves<'e> {
-    /// The clock.
     pub(crate) clock: &'e mut EngineClock,
     pub(crate) keyspace: &'e mut Keyspace,
     /// Whether this server's history records moves of the clock: of several on one clock, the first does.

@@ -10,7 +10,6 @@ use lockwheel_store::time::{ExpiryRule, Mode};
 pub(crate) struct KeyDeadlines {
     /// Whether keys expire at their deadlines, and not only when a request names them.
     pub(crate) expire: bool,
-    /// Whether timers of keys fire.
     pub(crate) fire_timers: bool,
 }
 

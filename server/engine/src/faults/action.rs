@@ -45,7 +45,6 @@ pub(crate) enum RequestAction {
     ShiftTimes,
 }
 
-/// An action on a reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ReplyAction {
     /// The reply is lost. All later traffic of its connection, in both directions, is lost with it.

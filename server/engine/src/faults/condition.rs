@@ -31,7 +31,6 @@ pub(crate) struct Script<'a> {
     pub(crate) text: &'a [u8],
 }
 
-/// The kind of a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReplyKind {
     /// Neither an error nor null.
@@ -105,7 +104,6 @@ impl Conditions {
             && holds(&self.argument, |(index, value)| subject.args.get(*index) == Some(&**value))
     }
 
-    /// Returns the clients that the conditions name.
     pub(crate) fn clients(&self) -> Option<&Group> {
         self.client.as_ref()
     }

@@ -31,7 +31,6 @@ pub(crate) struct Connections {
     partitions: Vec<Partition>,
     /// The number of partitions that ended before the `FAULT.HEAL` that will count them.
     healed_ahead: usize,
-    /// Whether a fault affects any connection.
     has_any: bool,
 }
 
@@ -169,7 +168,6 @@ impl Connections {
         self.lost.contains_key(&client)
     }
 
-    /// Forgets a client that has disconnected.
     pub(crate) fn forget(&mut self, client: u64, step: &mut FaultStep<'_>) {
         let frozen = self.frozen.remove(&client);
         let lost = self.lost.remove(&client);

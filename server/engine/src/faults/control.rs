@@ -62,7 +62,6 @@ impl FaultControl<'_> {
         }
     }
 
-    /// Handles a fault timer that has fired.
     pub(crate) fn timer_fired(&mut self, timer: Timer) {
         let FaultControl { faults, sessions, step, .. } = self;
         match timer.kind {
@@ -132,7 +131,6 @@ impl FaultControl<'_> {
     }
 }
 
-/// The result of a fault request.
 pub(crate) type FaultOutcome = Result<FaultRequest, CommandError>;
 
 /// The effect that a fault request asks for, beyond its own changes.
@@ -146,7 +144,6 @@ pub(crate) enum FaultRequest {
     Remove(Vec<Box<[u8]>>),
     /// Requests and replies that a rule holds are released, the longest held first, up to a limit.
     LetGo {
-        /// The rule.
         rule: RuleId,
         /// The maximum number of requests and replies to release.
         most: usize,

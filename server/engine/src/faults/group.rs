@@ -27,7 +27,6 @@ pub(crate) enum Group {
 }
 
 impl Group {
-    /// Whether a client belongs to the group.
     pub(crate) fn has(&self, client: Client<'_>) -> bool {
         match self {
             Group::Id(id) => *id == client.id,

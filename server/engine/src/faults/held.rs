@@ -165,7 +165,6 @@ impl HeldClients {
         self.orphans.remove(&client)
     }
 
-    /// Forgets the orphans.
     pub(super) fn forget_orphans(&mut self) {
         self.orphans.clear();
     }

@@ -16,7 +16,6 @@ pub(crate) enum ReplyFate {
         /// The milliseconds until the connection is cut. `None`: it is not cut.
         cut_after_ms: Option<u64>,
     },
-    /// The reply, or its rest, is held.
     Held {
         part: HeldPart,
         /// The time until the part is sent, in milliseconds. `None`: until the test releases it.

@@ -3,7 +3,6 @@
 use super::node_fault::{DataFate, GrantNumbers};
 use super::outage::Outage;
 
-/// A step of a server restart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum RestartStep {
     /// The server no longer has a master or replicas.

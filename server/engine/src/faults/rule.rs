@@ -9,7 +9,6 @@ use super::group::Group;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct RuleId(pub(super) u64);
 
-/// A parsed rule.
 #[derive(Debug)]
 pub(super) struct Parsed {
     pub(super) conditions: Conditions,
@@ -26,7 +25,6 @@ pub(super) struct Parsed {
     pub(super) action_at: usize,
 }
 
-/// The counters of a rule.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     /// The number of times that all conditions held.

@@ -87,7 +87,6 @@ impl Faults {
         self.held.all().for_each(|client| step.add(FaultEffect::GoOn(client)));
     }
 
-    /// Forgets a client that has disconnected.
     pub(crate) fn forget_client(&mut self, client: u64, step: &mut FaultStep<'_>) {
         self.held.take_orphan(client);
         self.connections.forget(client, step);

@@ -68,7 +68,6 @@ impl<'e> FaultStep<'e> {
         self.timers.set(kind, client, ms)
     }
 
-    /// Cancels a timer, if there is one.
     pub(super) fn cancel(&mut self, timer: Option<TimerKey>) {
         self.timers.cancel(timer);
     }

@@ -66,7 +66,6 @@ impl Series {
         self.samples.iter()
     }
 
-    /// Returns the latest sample.
     pub(crate) fn latest(&self) -> Option<&Sample> {
         self.samples.back()
     }

@@ -29,7 +29,6 @@ pub(crate) enum OutputEnd {
 
 /// The output of clients, with the parts that limit it. The engine follows each [`OutputEnd`].
 pub(crate) struct ClientOutput<'e> {
-    /// The clients and their timers.
     pub(crate) timers: ClientTimers<'e>,
     /// The injected faults, which may have lost a client's connection.
     pub(crate) faults: &'e Faults,

@@ -12,7 +12,6 @@ pub(crate) struct ChannelWaiter {
     pub(crate) owner: Option<Box<[u8]>>,
 }
 
-/// Returns the channels of locks that have subscribers.
 pub(super) fn listened_channels(pubsub: &PubSub) -> impl Iterator<Item = &[u8]> {
     let with_prefix =
         move |prefix: &'static [u8]| pubsub.with_prefix(prefix).chain(pubsub.shards_with_prefix(prefix));
@@ -125,7 +124,6 @@ pub(super) fn channel_waiters_within(
     waiters
 }
 
-/// Returns the clients that wait for a key on a channel that names the owner.
 pub(super) fn named_channel_waiters(pubsub: &PubSub, key: &[u8]) -> BTreeSet<ChannelWaiter> {
     LockChannels::of(pubsub, &Channels::of(key)).named().collect()
 }

@@ -290,7 +290,6 @@ fn left_ms(tx: &Tx<'_>, key: &[u8]) -> i64 {
     tx.deadline(key).map_or(super::options::DEFAULT_LEASE_MS, |deadline| deadline - tx.now().wall_ms())
 }
 
-/// Announces that a hold has changed to this mode, with this grant.
 fn announce_converted(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], grant: u64, mode: &str) {
     let text = |text: &[u8]| EventValue::Text(text.into());
     let number = EventValue::Number(i64::try_from(grant).unwrap_or(i64::MAX));

@@ -12,12 +12,10 @@ pub(crate) struct Grants<'e> {
 }
 
 impl<'e> Grants<'e> {
-    /// Returns the grants in a keyspace.
     pub(crate) fn new(keyspace: &'e mut Keyspace, now: Now) -> Self {
         Grants { keyspace, now }
     }
 
-    /// Returns the number of the last grant.
     pub(crate) fn last_number(&self) -> u64 {
         self.keyspace.last_number()
     }

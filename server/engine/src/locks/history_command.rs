@@ -13,7 +13,6 @@ use lockwheel_store::memory::of_vec;
 pub(crate) const OFF: CommandError =
     CommandError::text("ERR the history of locks is off: CONFIG SET lock-history yes turns it on");
 
-/// The flags of commands that read the history, or add to it.
 pub(super) const FLAGS: Flags = Flags::of(&[Flags::CONTROL, Flags::NOSCRIPT, Flags::NO_MULTI]);
 
 const HISTORY: &CommandGrammar =

@@ -29,7 +29,6 @@ pub(crate) trait HistoryWork: Debug + Send {
     fn memory(&self) -> usize;
 }
 
-/// A reading of a history.
 pub(super) trait Reading: Debug + Send + 'static {
     /// Examines `count` more entries. Returns whether the reading is complete.
     fn go_on(&mut self, ring: &Ring, count: usize) -> bool;

@@ -127,7 +127,6 @@ fn later_owner(hash: &Hash) -> Option<&[u8]> {
     owners(hash).next()
 }
 
-/// Returns the mode and the layout of the lock that a value is.
 pub(super) fn kind(value: &Value) -> (LockMode, LockLayout) {
     match value {
         Value::Hash(hash) => match hash.get(MODE_FIELD) {
@@ -181,7 +180,6 @@ pub(super) fn queue_key(key: &[u8]) -> Vec<u8> {
     of_key(QUEUE, key)
 }
 
-/// Returns the key of the leases of a semaphore's permits.
 pub(super) fn permit_leases_key(key: &[u8]) -> Vec<u8> {
     suffixed(key, b"timeout")
 }
@@ -276,7 +274,6 @@ pub(super) fn read_lease_key(key: &[u8], owner: &[u8], n: i64) -> Vec<u8> {
     [&*braced(key), b":", owner, READ_LEASE, n.to_string().as_bytes()].concat()
 }
 
-/// The prefixes of all channels of locks, including fair and read-write locks.
 pub(super) const LOCK_CHANNELS: [&[u8]; 2] = [CHANNEL, READ_WRITE_CHANNEL];
 
 /// Returns the keys of the locks of these channels, which begin with one of [`LOCK_CHANNELS`]. For each channel these

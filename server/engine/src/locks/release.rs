@@ -202,7 +202,6 @@ fn give_back(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) -> Result<(), CommandErr
     Ok(())
 }
 
-/// Returns the error for an owner that has lost the lock.
 pub(super) fn lost(tx: &Tx<'_>, key: &[u8], owner: &[u8], writer: &[u8]) -> Option<CommandError> {
     let losses = [owner, writer].into_iter().filter_map(|field| records::last_loss(tx, key, field));
     let Release { cause, wall_ms, grant } = losses.max_by_key(|loss| loss.grant)?;

@@ -60,14 +60,12 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.renew", -6, renew 
         "STALE token *",
     ])];
 
-/// The lease that a renewal has to set.
 #[derive(Clone, Copy)]
 enum Lease {
     /// No lease: the owner does not hold the lock.
     None,
     /// The lease of the key.
     Key,
-    /// The leases of a read-write lock.
     ReadWrite(Hands),
 }
 

@@ -90,7 +90,6 @@ impl<'a> Wanted<'a> {
     }
 }
 
-/// Returns a page of the locks that are held.
 fn held(tx: &Tx<'_>, cursor: u64, wanted: &Wanted<'_>) -> Page {
     let mut page = Vec::new();
     let next = tx.scan(cursor, wanted.count, &mut |key, value| {

@@ -6,7 +6,6 @@ use crate::spec::WaitClass;
 use lockwheel_store::keyspace::{Place, Tx};
 use std::ops::Bound::{Excluded, Unbounded};
 
-/// The line of all waiters for locks.
 pub(crate) const LOCK_LINE: &str = "lock";
 
 /// The wait classes of waiters for one lock.
@@ -20,7 +19,6 @@ pub(super) const CONVERSION_NAME: &str = "conversion";
 /// The classes of waiters for several locks: to hold them alone, and to share them.
 pub(crate) const SEVERAL: [&str; 2] = ["locks", "shared locks"];
 
-/// The classes of waiters that want to share a lock.
 const SHARERS: [&str; 2] = [SHARED_NAME, SEVERAL[1]];
 /// The classes of waiters that want to hold a lock alone.
 const ALONE: [&str; 5] = [PLAIN_NAME, FAIR_NAME, EXCLUSIVE_NAME, CONVERSION_NAME, SEVERAL[0]];
@@ -36,7 +34,6 @@ pub(super) fn mode_of(class: &str) -> Option<LockMode> {
     ALONE.contains(&class).then_some(LockMode::Exclusive)
 }
 
-/// Whether waiters of this class want to share the lock.
 pub(crate) fn shares(class: &str) -> bool {
     SHARERS.contains(&class)
 }

@@ -32,7 +32,6 @@ pub(crate) enum Broadcast {
     Clock,
 }
 
-/// The answer to a broadcast.
 #[derive(Debug)]
 pub(crate) enum BroadcastAnswer {
     /// The request has been carried out.

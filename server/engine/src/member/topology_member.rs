@@ -214,7 +214,6 @@ impl TopologyMember {
         self.answer = answer;
     }
 
-    /// Takes the answer to a client.
     pub(crate) fn take_answer(&mut self) -> Option<Result<BroadcastAnswer, CommandError>> {
         self.answer.take()
     }

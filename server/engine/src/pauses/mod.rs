@@ -9,7 +9,6 @@ use crate::clock::{Timer, TimerKey, TimerKind, Timers};
 use lockwheel_store::keyspace::Order;
 use std::collections::BTreeMap;
 
-/// The pause that a client has asked for.
 #[derive(Clone, Copy, Debug)]
 struct ClientPause {
     kind: PauseKind,
@@ -22,7 +21,6 @@ struct ClientPause {
 #[derive(Debug, Default)]
 pub(crate) struct Pauses {
     by_client: Option<ClientPause>,
-    /// The timer that ends the pause of CLIENT PAUSE.
     timer: Option<TimerKey>,
     /// Writes are paused until the master's part is handed over, or is not.
     by_failover: bool,

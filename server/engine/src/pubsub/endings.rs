@@ -11,7 +11,6 @@ pub(crate) type EndingOf = fn(&[u8]) -> Option<&[u8]>;
 pub(super) struct Endings {
     ending_of: EndingOf,
     channels: BTreeMap<Box<[u8]>, BTreeSet<Box<[u8]>>>,
-    /// Bytes of all names and endings.
     bytes: usize,
     count: usize,
 }

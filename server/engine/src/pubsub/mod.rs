@@ -64,7 +64,6 @@ impl PubSub {
         self.shards.len()
     }
 
-    /// The number of subscribers of a shard channel.
     pub(crate) fn shard_subscribers(&self, channel: &[u8]) -> usize {
         self.shards.get(channel).map_or(0, BTreeSet::len)
     }

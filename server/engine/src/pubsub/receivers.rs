@@ -61,7 +61,6 @@ impl PubSub {
 }
 
 impl Audience {
-    /// Writes a message for the subscribers of its channel.
     pub(crate) fn write(self, channel: &[u8], message: &[u8], reply: &mut dyn Reply) {
         reply.push(3);
         reply.bulk(if self == Audience::Shard { b"smessage" } else { b"message" });

@@ -11,7 +11,6 @@ pub(crate) struct LinkParameters {
     pub(crate) user: String,
     /// The password. Empty: no password is sent.
     pub(crate) password: Vec<u8>,
-    /// The port that the replica listens on.
     pub(crate) port: u16,
     /// The announced address. Empty: the address of the connection.
     pub(crate) ip: String,
@@ -23,7 +22,6 @@ pub(crate) struct LinkParameters {
     pub(crate) fails_over: bool,
 }
 
-/// The state of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LinkState {
     /// There is no connection yet.
@@ -47,7 +45,6 @@ impl LinkState {
     }
 }
 
-/// An event on the link to the master.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum LinkEvent {
     /// A snapshot of this history, up to this offset, will follow.

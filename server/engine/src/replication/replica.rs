@@ -27,7 +27,6 @@ impl Announced {
     }
 }
 
-/// The synchronization state of a replica.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReplicaState {
     /// The replica waits for a snapshot to begin; another one is being made.
@@ -56,10 +55,8 @@ impl ReplicaState {
     }
 }
 
-/// A replica.
 #[derive(Clone, Debug)]
 pub(crate) struct Replica {
-    /// The facts that the replica has announced.
     pub(crate) announced: Announced,
     /// The announced address, or else that of the connection.
     pub(crate) ip: String,

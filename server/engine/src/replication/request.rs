@@ -5,7 +5,6 @@ use crate::spec::CommandError;
 /// The refusal of a replica while the server does not follow its own master's changes.
 pub(crate) const NO_MASTER_LINK: &str = "NOMASTERLINK Can't SYNC while not connected with my master";
 
-/// The synchronization that a replica requests.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SyncRequest<'a> {
     /// The history that the replica knows, and the first offset that it lacks. `None`: SYNC names none.
@@ -33,20 +32,23 @@ pub(crate) enum ReplicationRequest<'a> {
     /// No change: the client has its reply.
     Nothing,
     /// The server becomes a replica of the master at this address.
-    Follow { host: String, port: u16 },
+    Follow {
+        host: String,
+        port: u16,
+    },
     /// The server stops being a replica.
     Unfollow,
     /// A failover begins.
     Failover(FailoverRequest),
-    /// The failover is aborted.
     AbortFailover,
     /// The client becomes a replica.
     Sync(SyncRequest<'a>),
     /// The client is sent a copy of the data. `tells_offset`: the place in the history precedes it.
-    Copy { tells_offset: bool },
+    Copy {
+        tells_offset: bool,
+    },
 }
 
-/// The offsets that a replica acknowledges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Acknowledgement {
     /// The offset up to which the replica has executed the stream.

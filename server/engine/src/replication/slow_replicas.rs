@@ -36,7 +36,6 @@ impl SlowReplicas {
         self.replicas.contains_key(&session)
     }
 
-    /// Returns the sessions of the slow replicas.
     pub(crate) fn sessions(&self) -> Vec<u64> {
         self.replicas.keys().copied().collect()
     }

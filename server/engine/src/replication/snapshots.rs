@@ -44,13 +44,11 @@ impl Snapshots {
         found.filter_map(|(place, bytes)| Some((*place, bytes.upgrade()?))).next()
     }
 
-    /// Whether there is room for another snapshot.
     pub(crate) fn has_room(&mut self) -> bool {
         self.all.retain(|(_, bytes)| bytes.upgrade().is_some());
         self.all.len() < MAX_SNAPSHOTS
     }
 
-    /// Adds a snapshot that was made.
     pub(crate) fn add(&mut self, place: SnapshotPlace, bytes: &SharedBytes) {
         self.all.push((place, bytes.downgrade()));
     }

@@ -191,7 +191,6 @@ impl Replication {
         begins
     }
 
-    /// Ends the stream.
     pub(crate) fn end_stream(&mut self) {
         self.backlog = None;
         self.chunks = Chunks::default();
@@ -314,7 +313,6 @@ impl Replication {
         }
     }
 
-    /// Begins another history at this offset.
     pub(crate) fn begin_history(&mut self, id: ReplicationId, offset: i64) {
         (self.id, self.id2, self.second_offset, self.offset) = (id, ReplicationId::NONE, -1, offset);
         (self.newer_until, self.changed_at) = (0, offset);
@@ -445,12 +443,10 @@ impl Replication {
         Some((synced.ip.clone(), synced.announced.port))
     }
 
-    /// Returns the number of replicas that have acknowledged an offset.
     pub(crate) fn acknowledged(&self, offset: i64) -> usize {
         self.online().filter(|replica| replica.acknowledged >= offset).count()
     }
 
-    /// Returns the number of replicas that have an offset on disk.
     pub(crate) fn on_disk(&self, offset: i64) -> usize {
         self.online().filter(|replica| replica.on_disk >= offset).count()
     }

@@ -15,7 +15,6 @@ use lockwheel_store::memory::{BufferBytes, SharedBytes};
 const MANY_SNAPSHOTS: CommandError =
     CommandError::text("LOADING Too many snapshots are being sent to other replicas, ask again later");
 
-/// A snapshot, and its place in the history.
 pub(super) type Snapshot = (SnapshotPlace, SharedBytes);
 
 /// A client that becomes a replica.
@@ -50,7 +49,6 @@ pub(crate) enum SyncPlan {
     Shared(SnapshotPlace, SharedBytes),
     /// The snapshot that is being made.
     Pending,
-    /// A new snapshot.
     NewSnapshot,
 }
 
@@ -64,7 +62,6 @@ pub(crate) struct SyncAnswer {
 }
 
 impl SyncAnswer {
-    /// Whether the reply has a snapshot.
     pub(crate) fn has_snapshot(&self) -> bool {
         self.snapshot.is_some()
     }

@@ -30,7 +30,6 @@ pub(crate) struct Library {
 /// A function, as FCALL finds it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Callable {
-    /// The id by which the function is called.
     pub(crate) id: FunctionId,
     /// The flags: the permissions of the function.
     pub(crate) flags: Flags,

@@ -128,7 +128,6 @@ fn make(
     Err(error)
 }
 
-/// Returns an error with a name in it.
 fn named(before: &str, name: &[u8], after: &str) -> CommandError {
     CommandError::new([before.as_bytes(), name, after.as_bytes()].concat())
 }

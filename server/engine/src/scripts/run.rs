@@ -49,7 +49,6 @@ impl ScriptRules {
     }
 }
 
-/// Writes a message of a script to the log.
 pub(crate) fn log_message(level: u8, message: &[u8]) {
     let message = String::from_utf8_lossy(message);
     match level {

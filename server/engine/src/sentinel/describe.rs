@@ -18,7 +18,6 @@ impl Sentinel {
         self.named(name)
     }
 
-    /// The name of a master.
     pub(crate) fn name_of(&self, master: u64) -> &str {
         self.master(master).map_or("", |of| &of.at.name)
     }
@@ -128,7 +127,6 @@ impl Sentinel {
         all.map(|at| (age(at), at.info.as_deref())).collect()
     }
 
-    /// The lines of INFO.
     pub(crate) fn info_lines(&self) -> Vec<(String, String)> {
         let tilt = self.tilt_since.map_or(-1, |since| (self.now - since) / 1000);
         let failures = u8::from(self.failures.after_election) + 2 * u8::from(self.failures.after_promotion);

@@ -89,7 +89,6 @@ impl Sentinel {
         Some(id)
     }
 
-    /// Invalidates the address of a sentinel, for each master.
     fn invalidate(&mut self, master: u64, id: u64) {
         let run_id = self.peer_mut(master, id).and_then(|peer| peer.at.run_id.clone());
         for (other, peer) in self.known_as(run_id.as_deref()) {
@@ -168,7 +167,6 @@ impl Sentinel {
         }
     }
 
-    /// Publishes the new address of a master.
     pub(super) fn announce_switch(&mut self, master: u64, old: &Address, new: &Address) {
         let Some(of) = self.master(master) else { return };
         let text =

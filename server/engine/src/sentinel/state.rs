@@ -214,12 +214,10 @@ impl Sentinel {
         }
     }
 
-    /// The replicas of a master, by number.
     pub(super) fn replica_ids(&self, master: u64) -> Vec<u64> {
         self.master(master).map(|master| master.replicas.keys().copied().collect()).unwrap_or_default()
     }
 
-    /// The other sentinels of a master, by number.
     pub(super) fn peer_ids(&self, master: u64) -> Vec<u64> {
         self.master(master).map(|master| master.peers.keys().copied().collect()).unwrap_or_default()
     }

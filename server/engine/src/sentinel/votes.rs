@@ -99,7 +99,6 @@ impl Sentinel {
     }
 }
 
-/// Returns the sentinel with the most votes, and their number.
 fn most(votes: &BTreeMap<String, usize>) -> Option<(String, usize)> {
     let mut first: Option<(&String, usize)> = None;
     for (name, count) in votes {

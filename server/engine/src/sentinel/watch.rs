@@ -44,7 +44,6 @@ impl Sentinel {
         Ok(id)
     }
 
-    /// Announces that a master is watched.
     pub(crate) fn announce_master(&mut self, master: u64) {
         let Some(quorum) = self.master(master).map(|of| of.quorum) else { return };
         self.event_with(Level::Warning, "+monitor", Who::Master(master), &format!(" quorum {quorum}"));

@@ -37,7 +37,6 @@ pub struct SentinelServer {
     rng: Rng,
     /// The connections, by the sentinel's ids for them.
     links: BTreeMap<LinkId, OutboundId>,
-    /// The timer of the next tick.
     tick: Option<TimerKey>,
 }
 
@@ -86,7 +85,6 @@ impl SentinelServer {
         self.state.set_resolver(resolve);
     }
 
-    /// Announces the masters that are watched.
     pub(crate) fn announce_masters(&mut self) {
         announce_masters(&mut self.state);
     }

@@ -4,7 +4,6 @@ use crate::acl::{UserId, Users};
 use crate::clients::Session;
 use crate::spec::{Args, CommandError, errors, quotable};
 
-/// The types of clients, as CLIENT LIST TYPE names them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ClientType {
     Normal,

@@ -224,7 +224,6 @@ fn reset(clock: &mut EngineClock, _: bool, _: Args<'_>) -> Ordered {
     change(clock, ClockChange::Reset)
 }
 
-/// The options of an advance of both clocks.
 #[derive(Debug)]
 struct AdvanceOptions {
     waiters: RedissonWaiters,

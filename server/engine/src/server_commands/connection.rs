@@ -178,7 +178,6 @@ fn field(reply: &mut dyn Reply, name: &str, value: &str) {
     reply.bulk(value.as_bytes());
 }
 
-/// The parsed options of HELLO.
 #[derive(Default)]
 struct HelloOptions<'a> {
     auth: Option<(&'a [u8], &'a [u8])>,

@@ -20,7 +20,6 @@ pub(super) struct MemoryFigures {
     pub(super) overhead: u64,
     /// The total at the start.
     pub(super) startup: u64,
-    /// The memory of the process.
     pub(super) process: Usage,
     /// The memory of the process's allocator.
     pub(super) allocator: AllocatorUsage,
@@ -88,7 +87,6 @@ impl MemoryFigures {
         (self.dataset() as f64 * 100.0 / self.since_startup() as f64).min(100.0)
     }
 
-    /// Returns the total as a percentage of the peak.
     pub(super) fn peak_percent(&self) -> f64 {
         self.total as f64 * 100.0 / self.peak.max(1) as f64
     }

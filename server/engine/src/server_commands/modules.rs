@@ -12,7 +12,6 @@ const REFUSED: &str = "ERR MODULE command not allowed. If the enable-module-comm
 const NOT_LOADED: &str = "ERR Error loading the extension. Please check the server logs.";
 const NOT_THERE: &str = "ERR Error unloading module: no such module with that name";
 
-/// The flags of subcommands that load or unload modules.
 const CHANGE: Flags = Flags::of(&[Flags::ADMIN, Flags::NOSCRIPT, Flags::NO_ASYNC_LOADING]);
 
 pub(super) const ROWS: &[Row<Handler>] = &[Row::container("module", -2, MODULE)

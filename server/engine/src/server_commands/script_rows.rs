@@ -27,7 +27,6 @@ const NOTED_KEYS_READ: &[KeySpec] =
 
 /// The error for a number of keys that exceeds the number of words.
 pub(super) const TOO_MANY_KEYS: &str = "ERR Number of keys can't be greater than number of args";
-/// The error for a negative number of keys.
 pub(super) const NEGATIVE_KEYS: &str = "ERR Number of keys can't be negative";
 /// The error for a read-only call of a script that may write.
 pub(super) const WRITES: &str = "ERR Can not execute a script with write flag using *_ro command.";

@@ -29,7 +29,6 @@ pub(super) const ROWS: &[Row<Handler>] =
             "ERR Errors trying to SHUTDOWN. Check logs.",
         ])];
 
-/// The options of SHUTDOWN.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct ShutdownOptions {
     save: bool,

@@ -23,7 +23,6 @@ pub(crate) enum ShutdownEffect {
 /// The shutdown of a server, with the parts of the engine that decide about it.
 pub(crate) struct ShutdownControl<'e> {
     pub(crate) shutdown: &'e mut Shutdown,
-    /// The clocks, and the timer of the shutdown.
     pub(crate) clock: &'e mut EngineClock,
     /// The keyspace, which gives timers their order.
     pub(crate) keyspace: &'e mut Keyspace,

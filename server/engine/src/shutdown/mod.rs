@@ -43,7 +43,6 @@ pub enum EndSignal {
     Interrupt,
 }
 
-/// A request of SHUTDOWN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ShutdownRequest {
     /// The server ends. `without_saving`: the request says NOSAVE, which may end a slow script too.
@@ -67,7 +66,6 @@ struct Waiting {
 pub(crate) struct Shutdown(Option<Waiting>);
 
 impl Shutdown {
-    /// Whether a shutdown has begun and was not aborted.
     pub(crate) fn has_begun(&self) -> bool {
         self.0.is_some()
     }

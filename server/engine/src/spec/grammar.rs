@@ -73,7 +73,6 @@ impl Symbol {
     }
 }
 
-/// A set of symbols of one grammar.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SymbolSet(u64);
 

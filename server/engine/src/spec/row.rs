@@ -312,7 +312,6 @@ impl<H: Copy + 'static> Row<H> {
         self
     }
 
-    /// Returns the row of the command in this version.
     pub(super) fn in_version(&self, version: Version) -> &Self {
         let older = self.older.iter().find(|(since, _)| !version.has(since));
         older.map_or(self, |(_, row)| row)

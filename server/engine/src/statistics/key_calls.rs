@@ -48,7 +48,6 @@ impl KeyCalls {
         self.counted.is_empty()
     }
 
-    /// Whether calls of a command are counted.
     pub(crate) fn wants(&self, command: CommandId) -> bool {
         self.counted.iter().any(|counted| counted.commands.contains(&command))
     }

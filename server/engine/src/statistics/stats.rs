@@ -165,7 +165,6 @@ impl Stats {
         self.commands[command].0.failed += times;
     }
 
-    /// Counts an event of a connection.
     pub(crate) fn count_connection_event(&mut self, event: ConnectionEvent) {
         match event {
             ConnectionEvent::Refused => self.rejected_connections += 1,
@@ -216,7 +215,6 @@ impl Stats {
         self.resets + self.key_calls.forgotten()
     }
 
-    /// The durations of the calls of a command.
     pub(crate) fn durations(&self, command: CommandId) -> &Histogram {
         &self.commands[command].1
     }

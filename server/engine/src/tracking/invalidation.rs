@@ -16,7 +16,6 @@ pub(crate) enum Invalidation<'a> {
 }
 
 impl<'a> Invalidation<'a> {
-    /// Returns the invalidation of one key, or of all.
     pub(crate) fn of(key: Option<&'a [u8]>) -> Self {
         key.map_or(Invalidation::All, |key| Invalidation::Keys(vec![key]))
     }

@@ -39,7 +39,6 @@ pub(crate) struct TrackedClient {
     /// Whether that client was gone when it was to be notified.
     pub(crate) is_broken: bool,
     pub(crate) prefixes: BTreeSet<Box<[u8]>>,
-    /// Bytes of the texts of the prefixes.
     pub(super) prefix_bytes: usize,
 }
 

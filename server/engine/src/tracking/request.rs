@@ -5,7 +5,6 @@ use super::overlap::{Overlap, find_overlap};
 use crate::spec::CommandError;
 use std::collections::BTreeSet;
 
-/// A request of CLIENT TRACKING ON.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TrackingRequest<'a> {
     pub(crate) mode: TrackingMode,

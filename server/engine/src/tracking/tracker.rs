@@ -68,7 +68,6 @@ impl Tracker {
         }
     }
 
-    /// Sets the limit of the table.
     pub(crate) fn set_limit(&mut self, limit: Limit) {
         self.limit = limit;
     }

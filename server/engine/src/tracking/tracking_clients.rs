@@ -35,13 +35,11 @@ pub(crate) enum Recipient {
 /// Changed keys, and the clients that listen. Some of these clients ignore their own changes.
 #[derive(Debug)]
 pub(crate) struct Broadcast {
-    /// The keys.
     pub(crate) keys: ChangedKeys,
     /// The clients, in groups. `Some`: the keys that this client has changed last are left out.
     pub(crate) audiences: Vec<(Vec<u64>, Option<u64>)>,
 }
 
-/// Returns the tracking state of a client, if it tracks or has tracked keys.
 pub(crate) fn tracked(keyspace: &Keyspace, client: u64) -> Option<&TrackedClient> {
     keyspace.subscriber::<Tracker>()?.client(client)
 }
@@ -81,7 +79,6 @@ impl<'a> Tracking<'a> {
         Ok(())
     }
 
-    /// Ends the tracking of a client.
     pub(crate) fn untrack(&mut self, slot: Slot) {
         let id = self.sessions.get(slot).id;
         self.change(slot, |tracker| tracker.turn_off(id));
@@ -177,7 +174,6 @@ impl<'a> Tracking<'a> {
         is_full
     }
 
-    /// Forgets all keys, and notifies the clients that track keys.
     pub(crate) fn forget_keys(&mut self) {
         let effect = self.tracker().and_then(Tracker::forget_all);
         effect.into_iter().for_each(|effect| self.keyspace.push_effect(effect));

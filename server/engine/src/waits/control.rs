@@ -37,7 +37,6 @@ pub(crate) struct WaitControl<'e> {
     pub(crate) batch: u64,
     /// Whether this server is a replica, whose keys belong to its master.
     pub(crate) is_replica: bool,
-    /// The parameters of waits for locks.
     pub(crate) lock_waits: LockWaitParameters,
 }
 

@@ -9,7 +9,6 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A count that rises by one at a time.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum CountOf {
-    /// The calls of these commands.
     Calls(Box<[CommandId]>),
     /// The calls of these commands on keys that match this pattern.
     KeyCalls(Box<[CommandId]>, Box<[u8]>),
@@ -27,7 +26,6 @@ pub(crate) struct CountWaits {
     lists: BTreeMap<CommandId, BTreeSet<Box<[CommandId]>>>,
     /// The number of waits for calls of commands.
     of_calls: usize,
-    /// The number of waits for calls of commands on keys.
     of_key_calls: usize,
     /// The waits whose numbers have been reached since the last call of [`CountWaits::take_reached`].
     reached: Vec<WaiterId>,

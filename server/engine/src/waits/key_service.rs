@@ -20,7 +20,6 @@ pub(crate) struct KeyService {
 }
 
 impl KeyService {
-    /// Begins the service of a key.
     pub(crate) fn new(ready: ReadyKey, control: &mut WaitControl<'_>) -> Self {
         let holds_back = control.holds_back(&ready);
         KeyService { ready, after: Place::FRONT, passed_over: SmallVec::new(), out_of_turn: None, holds_back }

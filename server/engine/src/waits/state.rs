@@ -189,7 +189,6 @@ pub(crate) struct Waits {
     changes: u64,
     /// Counts that several waits share.
     state_counts: StateCounts,
-    /// The waits for rising counts.
     count_waits: CountWaits,
     /// The recent requests of clients, while any client waits for silence.
     recent_requests: RecentRequests,
@@ -332,7 +331,6 @@ impl Waits {
         self.count_waits.take_reached()
     }
 
-    /// Begins the retries of waits for states of one kind.
     pub(crate) fn begin_round(&mut self) {
         self.state_counts.begin();
     }

@@ -63,7 +63,6 @@ impl StateCounts {
         self.known = RefCell::new(Some(BTreeMap::new()));
     }
 
-    /// Ends the retries of all waits for a kind of state.
     pub(crate) fn end(&mut self, of: StateOf) {
         self.known = RefCell::default();
         if of == StateOf::Listeners {

@@ -157,7 +157,6 @@ impl Tx<'_> {
         }
     }
 
-    /// Reports that a command has removed a key of this hash.
     #[inline(always)]
     pub(super) fn removed_by_command(&mut self, hash: u64, key: &[u8], removed: &Removed) {
         if !self.keyspace.take_from_thread((self.db, hash), removed, self.actor) {

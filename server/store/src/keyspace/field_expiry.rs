@@ -132,7 +132,6 @@ impl Keyspace {
         self.report(&Change { db, key, what, actor: &Actor::ENGINE, now });
     }
 
-    /// Propagates the removal of the next due field.
     fn propagate_due_field(&mut self, db: usize, id: u32, key: &[u8], until_ms: i64, now: Now) {
         if !self.interests.any(Interests::PROPAGATION) {
             return;

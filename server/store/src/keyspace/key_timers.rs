@@ -25,7 +25,6 @@ pub(super) struct KeyTimers {
     places: BTreeMap<Name, (i64, u64)>,
     due: BTreeMap<(i64, u64), (Order, Name)>,
     made: u64,
-    /// Bytes of memory of the keys' names.
     name_bytes: usize,
 }
 

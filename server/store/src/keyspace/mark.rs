@@ -13,7 +13,6 @@ pub fn mark_of_thread(number: u64) -> Mark {
     [a, b, c, d, e, f]
 }
 
-/// Whether a mark is a thread's.
 #[inline(always)]
 pub(super) fn is_of_thread(mark: Mark) -> bool {
     let [a, b, c, d, e, f] = mark;

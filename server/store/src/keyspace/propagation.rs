@@ -15,7 +15,6 @@ use crate::values::IntText;
 use lockwheel_resp::{allocation, number};
 
 impl Keyspace {
-    /// Propagates the removal of a key by the engine itself.
     #[inline]
     pub(super) fn propagate_own_removal(&mut self, db: usize, key: &[u8], is_lazy: bool, now: Now) {
         if self.interests.any(Interests::PROPAGATION) {

@@ -108,7 +108,6 @@ struct Queue {
     classes: Vec<Class>,
     /// The places of labelled waiters, by label.
     labelled: BTreeMap<Box<[u8]>, BTreeSet<Place>>,
-    /// Bytes of memory of the labels of all waiters.
     label_bytes: usize,
 }
 

@@ -327,7 +327,6 @@ impl Hash {
     }
 }
 
-/// The places of a field and of its value.
 fn find(packed: &Packed, field: &[u8]) -> Option<(usize, usize)> {
     let mut iter = packed.iter();
     loop {

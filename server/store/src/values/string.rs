@@ -72,7 +72,6 @@ impl Str {
         }
     }
 
-    /// Whether the string is stored in place.
     #[inline]
     pub(super) fn is_in_place(&self) -> bool {
         matches!(self.0, Form::Int(_) | Form::Inline { .. })

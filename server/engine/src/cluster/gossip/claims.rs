@@ -86,7 +86,6 @@ impl Gossip {
         }
     }
 
-    /// Makes this node a replica of another one.
     pub(crate) fn become_replica_of(&mut self, view: &mut ClusterView, master: NodeNumber) {
         view.replicate(master);
         self.end_manual();

@@ -207,7 +207,6 @@ impl Gossip {
         self.broadcast(view, &Body::AskVote, |_, _| true);
     }
 
-    /// Counts the vote of a master for this node.
     pub(super) fn count_vote(&mut self, view: &mut ClusterView, from: NodeNumber, epoch: u64) {
         let is_voter = view.node(from).is_some_and(|node| node.is_master() && node.slots > 0);
         if is_voter && self.candidacy.has_asked && epoch >= self.candidacy.epoch {

@@ -67,15 +67,22 @@ pub(crate) enum Body {
     /// A report that this node has failed, by agreement of most masters.
     Fail(NodeId),
     /// A correction for a receiver that is behind: this node has had these slots since this epoch.
-    Update { id: NodeId, epoch: u64, slots: SlotSet },
+    Update {
+        id: NodeId,
+        epoch: u64,
+        slots: SlotSet,
+    },
     /// The request of a replica for a vote in the epoch of its header.
     AskVote,
     /// A vote for that replica.
     Vote,
     /// The request of a replica to take over from the receiver, which pauses its clients.
     StartFailover,
-    /// A published message for subscribers.
-    Publish { channel: Vec<u8>, message: Vec<u8>, is_shard: bool },
+    Publish {
+        channel: Vec<u8>,
+        message: Vec<u8>,
+        is_shard: bool,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

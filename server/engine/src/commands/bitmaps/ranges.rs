@@ -40,7 +40,6 @@ const fn bitpos_row(handler: DataHandler) -> Row<DataHandler> {
         .errors(&[NOT_AN_INTEGER, SYNTAX, NOT_A_BIT])
 }
 
-/// The unit of the positions of a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Unit {
     Byte,

@@ -12,7 +12,6 @@ const INVALID_FREQ: &str = "ERR Invalid FREQ value, must be >= 0 and <= 255";
 const WRONG_FOOTER: &str = "ERR DUMP payload version or checksum are wrong";
 const BAD_FORMAT: &str = "ERR Bad data format";
 
-/// The time complexity of RESTORE.
 const RESTORE_COMPLEXITY: &str = "O(1) to create the new key and additional O(N*M) to reconstruct the serialized \
     value, where N is the number of Redis objects composing the value and M their average size. For small string \
     values the time complexity is thus O(1)+O(1*M) where M is small, so simply O(1). However for sorted set values \

@@ -45,7 +45,6 @@ pub(super) struct Cell {
 }
 
 impl Cell {
-    /// The cell of a point of this world.
     pub(super) fn of(point: Point, world: World, steps: u32) -> Self {
         let column = |value: f64, (min, max): (f64, f64)| {
             let share = (value - min) / (max - min);

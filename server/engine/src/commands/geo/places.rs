@@ -51,7 +51,6 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .syntax("key [member [member ...]]"),
 ];
 
-/// The error of an unknown unit.
 pub(super) const UNKNOWN_UNIT: &str = "ERR unsupported unit provided. please use M, KM, FT, MI";
 
 const fn read_row(name: &'static str, arity: i32, handler: DataHandler) -> Row<DataHandler> {

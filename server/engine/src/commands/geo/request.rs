@@ -108,7 +108,6 @@ fn rectangle(args: Args<'_>, at: usize) -> Result<Shape, CommandError> {
     Ok(Shape { form: Form::Box { width, height }, unit: unit(args, at + 2)? })
 }
 
-/// The point of a member.
 fn place_of(set: &ZSet, member: &[u8]) -> Result<Point, CommandError> {
     set.score(member).map(|score| Cell::of_score(score).middle()).ok_or(errors::NO_SUCH_PLACE)
 }

@@ -10,7 +10,6 @@ pub(super) struct Shape {
     pub(super) unit: f64,
 }
 
-/// The form of a shape, with its lengths.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Form {
     Circle { radius: f64 },

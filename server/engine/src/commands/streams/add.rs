@@ -144,7 +144,6 @@ fn propagate_added(tx: &mut Tx<'_>, args: Args<'_>, options: &TrimOptions, id: S
     Ok(())
 }
 
-/// Propagates the trimming that was done.
 fn propagate_trimmed(tx: &mut Tx<'_>, args: Args<'_>, options: &TrimOptions) -> Outcome {
     if tx.is_propagated() {
         let trimmed = exact_trimming(tx, args, options)?;

@@ -103,9 +103,7 @@ const XGROUP: &[Row<DataHandler>] = &[
         .summary("Explains the subcommands."),
 ];
 
-/// The most arguments of CREATE.
 const MAX_CREATE_ARGUMENTS: usize = 8;
-/// The most arguments of SETID.
 const MAX_SETID_ARGUMENTS: usize = 7;
 
 #[derive(Debug, Default)]

@@ -106,7 +106,6 @@ impl Listing {
         Ok(Some(Listing { min_idle_ms, start, end, count, consumer }))
     }
 
-    /// The entries of a group.
     fn entries(&self, group: &Group, args: Args<'_>, now_ms: i64) -> Vec<(StreamId, Pending)> {
         if self.start > self.end {
             return Vec::new();

@@ -25,7 +25,6 @@ impl Delivery {
     }
 }
 
-/// Propagates deliveries to consumers of a group.
 pub(super) fn propagate_deliveries(tx: &mut Tx<'_>, key: &[u8], group: &[u8], deliveries: &[Delivery]) {
     for delivery in deliveries {
         let (mut time, mut count) = (Vec::new(), Vec::new());
@@ -52,7 +51,6 @@ pub(super) fn propagate_deliveries(tx: &mut Tx<'_>, key: &[u8], group: &[u8], de
     }
 }
 
-/// Propagates a new consumer of a group.
 pub(super) fn propagate_consumer(tx: &mut Tx<'_>, key: &[u8], group: &[u8], consumer: &[u8]) {
     tx.propagate(&[b"XGROUP", b"CREATECONSUMER", key, group, consumer]);
 }

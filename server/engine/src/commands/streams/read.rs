@@ -89,7 +89,6 @@ fn find_streams(request: Args<'_>) -> Vec<Key> {
     (at + 1..at + 1 + count).map(|position| (position, KeyFlags::empty())).collect()
 }
 
-/// The waiters for entries of a stream.
 static OF_STREAM: WaitClass = WaitClass {
     name: "stream",
     line: "stream",
@@ -310,7 +309,6 @@ impl Reading {
     }
 }
 
-/// Returns the deliveries to a group after an entry.
 fn delivered_since(log: &Log, group: &Group, after: StreamId) -> Vec<Delivery> {
     let Some(start) = after.next() else { return Vec::new() };
     let ids = log.range(start, group.last_id).map(|entry| entry.id());

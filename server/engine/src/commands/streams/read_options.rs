@@ -8,7 +8,6 @@ use lockwheel_store::values::stream::StreamId;
 use smallvec::SmallVec;
 use std::ops::Range;
 
-/// The position from which a stream is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum After {
     /// After this id. For a group: the consumer's unacknowledged entries after this id.

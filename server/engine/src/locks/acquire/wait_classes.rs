@@ -35,7 +35,6 @@ const CONVERSION: WaitClass = class(CONVERSION_NAME);
 const SEVERAL_ALONE: WaitClass = class(SEVERAL[0]);
 const SEVERAL_SHARED: WaitClass = served_besides(SEVERAL[1], several_out_of_turn);
 
-/// Returns the class of waiters for a lock in a layout.
 pub(super) fn class_of(layout: Layout) -> &'static WaitClass {
     match layout {
         Layout::Shared => &SHARED,

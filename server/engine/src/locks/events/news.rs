@@ -103,7 +103,6 @@ impl News {
         self.reason = reason.map(Arc::from);
     }
 
-    /// Notes that a hold has begun.
     pub(in crate::locks) fn begun(&mut self, hold: &HoldNews<'_>, native: bool) {
         if self.is_listening {
             let kind: &[u8] = if native { b"native" } else { b"foreign" };

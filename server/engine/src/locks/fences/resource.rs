@@ -8,7 +8,6 @@ use lockwheel_store::keyspace::DbKey;
 pub(in crate::locks) enum TokenSource {
     /// The server's sequence of grants.
     Sequence,
-    /// The counter of this fenced lock.
     Counter(DbKey),
 }
 

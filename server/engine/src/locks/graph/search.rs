@@ -11,7 +11,6 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Owners and the locks that they wait for, alternating, from the first owner back to itself.
 pub(super) type Cycle = Vec<Box<[u8]>>;
 
-/// An owner, and a lock that it waits for.
 type OwnersWait = (Box<[u8]>, Box<[u8]>);
 
 /// A request that is about to wait.

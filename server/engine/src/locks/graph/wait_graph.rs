@@ -18,7 +18,6 @@ const NATIVE: &str = "native";
 const FOREIGN: &str = "foreign";
 const INFERRED: &str = "inferred";
 
-/// An owner that waits for a lock.
 #[derive(Debug)]
 pub(super) struct LockWait {
     pub(super) owner: Box<[u8]>,
@@ -29,7 +28,6 @@ pub(super) struct LockWait {
     pub(super) ahead: usize,
 }
 
-/// The waits for one lock.
 #[derive(Debug)]
 pub(super) struct LockWaits {
     pub(super) key: Box<[u8]>,

@@ -223,7 +223,6 @@ impl Traits {
 }
 
 impl Entry {
-    /// Returns all names that the entry uses.
     pub(super) fn names(&self) -> [Name; 5] {
         [self.key, self.owner, self.client_name, self.by, self.text]
     }

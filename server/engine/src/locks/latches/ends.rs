@@ -4,7 +4,6 @@ use lockwheel_store::keyspace::{Cause, Change, Context, DbKey, Interests, Remova
 use lockwheel_store::values::Value;
 use std::collections::BTreeMap;
 
-/// The way in which a latch ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LatchEnd {
     Zero,
@@ -38,7 +37,6 @@ pub(crate) struct LatchEnds {
     most: usize,
     /// The bytes of names at which ends without a waiter are dropped.
     most_bytes: usize,
-    /// Bytes of the names of keys.
     name_bytes: usize,
     /// Whether any client has ever waited for a latch. Before that no end is of interest.
     is_awaited: bool,

@@ -86,7 +86,6 @@ impl Layout {
         }
     }
 
-    /// Returns the field that stands for an owner.
     pub(super) fn field<'o>(self, owner: &'o [u8]) -> Cow<'o, [u8]> {
         match self {
             Layout::Exclusive => Cow::Owned(write_field(owner)),

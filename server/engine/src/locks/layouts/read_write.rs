@@ -24,7 +24,6 @@ const CONVERT: CommandError =
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::locks) struct Hands {
-    /// Whether a writer holds the lock.
     pub(in crate::locks) is_written: bool,
     pub(in crate::locks) reads: i64,
     pub(in crate::locks) writes: i64,
@@ -47,7 +46,6 @@ pub(in crate::locks) fn is_read(tx: &Tx<'_>, key: &[u8]) -> bool {
     matches!(tx.peek(key), Some(Value::Hash(hash)) if hash.get(MODE_FIELD) == Some(READ))
 }
 
-/// Whether a lock has this field.
 pub(in crate::locks) fn has(tx: &Tx<'_>, key: &[u8], field: &[u8]) -> bool {
     matches!(tx.peek(key), Some(Value::Hash(hash)) if hash.contains(field))
 }

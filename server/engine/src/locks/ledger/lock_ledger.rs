@@ -15,7 +15,6 @@ use lockwheel_store::values::Value;
 
 #[derive(Debug)]
 pub(in crate::locks) struct LockLedger {
-    /// The owners of locks with several.
     owners: SharedHolders,
     pub(in crate::locks) details: Details,
     pub(in crate::locks) read_leases: ReadLeases,

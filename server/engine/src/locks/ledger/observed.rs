@@ -9,7 +9,6 @@ const MAX_PATTERNS: usize = 1024;
 #[derive(Debug, Default)]
 pub(in crate::locks) struct Observed {
     patterns: Vec<Box<[u8]>>,
-    /// Bytes of the patterns themselves.
     pattern_bytes: usize,
 }
 

@@ -7,7 +7,6 @@ use lockwheel_store::keyspace::DbKey;
 use lockwheel_store::memory::{block, of_trees};
 use std::collections::BTreeMap;
 
-/// The permits of a semaphore.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Permits {
     pub(super) left: i64,

@@ -21,7 +21,6 @@ pub(super) struct Lease {
 }
 
 impl Lease {
-    /// Returns an end with this deadline and order.
     pub(super) fn new(deadline_ms: i64, order: Order) -> Self {
         Lease { deadline_ms, order, number: 0 }
     }

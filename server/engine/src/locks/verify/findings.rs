@@ -29,7 +29,6 @@ impl Wanted {
     }
 }
 
-/// The findings of a level.
 #[derive(Debug, Default)]
 struct OfLevel {
     /// The findings, each with its number among the findings of all levels.

@@ -35,7 +35,6 @@ impl OfServer {
         self.out.insert(of, given);
     }
 
-    /// Removes the permits whose leases have ended.
     fn end_leases(&mut self, wall_ms: i64) {
         while let Some(first) = self.out.first_entry().filter(|first| first.key().0 <= wall_ms) {
             self.permits = self.permits.saturating_sub(first.remove().permits);
@@ -43,7 +42,6 @@ impl OfServer {
     }
 }
 
-/// The permits of a semaphore that are out.
 #[derive(Debug, Default)]
 struct Semaphore {
     by_server: BTreeMap<usize, OfServer>,

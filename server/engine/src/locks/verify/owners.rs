@@ -16,7 +16,6 @@ pub(in crate::locks) struct Owners {
     /// The number of an owner by its bare name.
     by_name: BTreeMap<Box<[u8]>, usize>,
     fields: Vec<Fields>,
-    /// Bytes of memory of the names.
     name_bytes: usize,
 }
 

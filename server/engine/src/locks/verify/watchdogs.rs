@@ -12,7 +12,6 @@ use std::collections::BTreeMap;
 #[derive(Debug, Default)]
 pub(super) struct Watchdogs {
     renewals: BTreeMap<(Name, Name), (u64, Vec<u64>)>,
-    /// Bytes of memory of the entries.
     entry_bytes: usize,
 }
 

@@ -100,7 +100,6 @@ impl ReplicationControl<'_> {
         Some(slot)
     }
 
-    /// Begins to connect to the master.
     fn connect_to_master(&mut self) {
         let now = self.now();
         let Some(link) = self.link.as_mut() else { return };

@@ -60,7 +60,6 @@ impl Parts {
         (parts, slot)
     }
 
-    /// Changes the parts, and returns the effects.
     fn change<T>(&mut self, change: impl FnOnce(&mut ReplicationControl<'_>) -> T) -> Vec<ReplicationEffect> {
         let mut control = ReplicationControl {
             is_appending: false,

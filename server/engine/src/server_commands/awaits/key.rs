@@ -87,7 +87,6 @@ impl State {
     }
 }
 
-/// Returns the error for a word that is not a type.
 fn no_such_type(name: &[u8]) -> CommandError {
     const KNOWN: &str =
         ": the types are string, list, set, zset, hash and stream; without TYPE, use EXISTS or GONE";

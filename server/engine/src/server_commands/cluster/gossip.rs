@@ -4,7 +4,6 @@ use crate::cluster::{ClusterControl, ClusterOutcome, ClusterRequest, Message};
 use crate::spec::{Args, CommandError};
 use std::net::IpAddr;
 
-/// The error for an invalid message.
 const NO_MESSAGE: CommandError = CommandError::text("ERR Invalid message of a node");
 
 pub(super) fn gossip(control: &mut ClusterControl<'_>, args: Args<'_>) -> ClusterOutcome {

@@ -14,7 +14,6 @@ const UNREADABLE: &str = "ERR Error trying to load the RDB dump";
 /// The line of the log after every reload.
 const RELOADED: &str = "DB reloaded by DEBUG RELOAD";
 
-/// The options of DEBUG RELOAD.
 struct ReloadOptions {
     saves: bool,
     mode: LoadMode,

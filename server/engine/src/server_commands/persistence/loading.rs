@@ -45,7 +45,6 @@ pub(crate) struct DataLoader<'e> {
     keyspace: &'e mut Keyspace,
     scripts: &'e mut Scripts,
     saves: &'e mut Persistence,
-    /// The host for the code of libraries.
     library_host: Loader,
     now: Now,
 }

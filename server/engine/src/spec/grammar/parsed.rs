@@ -60,7 +60,6 @@ impl<'a, const N: usize> ParsedArgs<'a, N> {
         self.has(symbol).then(|| self.places[usize::from(symbol.number)] as usize + offset)
     }
 
-    /// A symbol's value.
     #[inline]
     pub(crate) fn value(&self, symbol: Symbol) -> Option<&'a [u8]> {
         self.args.get(self.index(symbol)?)

@@ -60,7 +60,6 @@ impl Syntax<'_> {
         expected.into_iter().filter(|_| reached == at).map(|(text, _)| text).collect()
     }
 
-    /// Whether an argument of this name is a number.
     fn is_number(&self, name: &str) -> bool {
         let mut is_number = false;
         self.visit(&mut |part| {

@@ -191,7 +191,6 @@ impl<'a> FileReader<'a> {
         Ok(Some(Step::Part(Part::Key { db: self.db, key, deadline_ms, access, value })))
     }
 
-    /// Checks the checksum, if there is one.
     fn check(&mut self) -> Result<(), FileError> {
         if self.version < WITH_CHECKSUM {
             return Ok(());

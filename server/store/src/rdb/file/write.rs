@@ -20,7 +20,6 @@ pub enum Access {
 #[derive(Debug)]
 pub struct FileWriter {
     writer: Writer,
-    /// The function that writes a value.
     write_value: fn(&Value, &mut Writer),
     /// The database of the next keys.
     db: Option<usize>,

@@ -86,7 +86,6 @@ pub(super) fn read_intset(bytes: &[u8], enc: &Encodings) -> Result<Set, Corrupt>
     large_set(count, set.iter().map(Ok), enc)
 }
 
-/// Reads a set that is stored as a listpack.
 pub(super) fn read_set_listpack(bytes: &[u8], enc: &Encodings) -> Result<Set, Corrupt> {
     let members = Listpack::parse(bytes)?;
     if members.len() == 0 {

@@ -307,7 +307,6 @@ fn to_key(deadline_ms: i64) -> u64 {
     (deadline_ms as u64) ^ (1 << 63)
 }
 
-/// Converts a key to its deadline.
 #[inline]
 fn to_deadline(key: u64) -> i64 {
     (key ^ (1 << 63)) as i64

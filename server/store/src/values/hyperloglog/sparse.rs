@@ -119,7 +119,6 @@ pub(super) struct Place {
     pub(super) at: usize,
     /// The first register of the run.
     pub(super) first: usize,
-    /// The run.
     pub(super) run: Run,
 }
 

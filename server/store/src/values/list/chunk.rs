@@ -146,7 +146,6 @@ impl Chunk {
         self.shrink();
     }
 
-    /// Adds an element at an end.
     pub(super) fn push(&mut self, end: End, element: &[u8]) {
         match end {
             End::Left => self.push_front(element),
@@ -218,7 +217,6 @@ impl Chunk {
         allocation::try_reserve(&mut self.block, bytes)
     }
 
-    /// Appends all elements of another chunk.
     pub(super) fn append(&mut self, other: &Self) {
         allocation::append(&mut self.block, &other.block[other.head..]);
         self.count += other.count;

@@ -231,7 +231,6 @@ impl Ranked {
         self.tree.run_at(rank)
     }
 
-    /// The score of an item of the tree.
     pub(super) fn score_of(&self, item: Item) -> f64 {
         self.meant(item.score)
     }

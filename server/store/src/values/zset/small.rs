@@ -73,7 +73,6 @@ pub(super) fn stored(score: f64) -> [u8; 8] {
     (if score == 0.0 { 0.0 } else { score }).to_le_bytes()
 }
 
-/// Reads a stored score.
 pub(super) fn read_score(bytes: &[u8]) -> f64 {
     bytes.try_into().map(f64::from_le_bytes).unwrap_or_default()
 }

@@ -108,7 +108,6 @@ struct Asked {
 }
 
 impl Asked {
-    /// The options that the command takes.
     fn takes(self) -> Takes {
         Takes {
             weights: self.operation != Operation::Difference,

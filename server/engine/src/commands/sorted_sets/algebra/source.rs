@@ -78,7 +78,6 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// The score of a member, if the source has it.
     pub(super) fn score(&self, member: &[u8]) -> Option<f64> {
         match self {
             Lookup::Direct(source) => source.score(member),
