@@ -11,7 +11,6 @@ pub(crate) fn jemalloc() -> Allocator {
     Allocator { name: format!("jemalloc-{number}"), usage, report, purge }
 }
 
-/// Returns the allocator's own report.
 fn report() -> String {
     let mut report = Vec::new();
     // Writing to memory does not fail.

@@ -54,7 +54,6 @@ pub(crate) fn program() -> Command {
         .disable_help_subcommand(true)
 }
 
-/// Creates a command in the common layout.
 fn command(name: &'static str, usage: String) -> Command {
     Command::new(name).override_usage(usage).help_template(TEMPLATE)
 }
@@ -204,7 +203,6 @@ fn help_command() -> Command {
         .arg(Arg::new("SUBCOMMAND").value_parser(PossibleValuesParser::new(Subcommand::names())))
 }
 
-/// Prints the help of the program, or of the subcommand that the arguments name.
 pub(crate) fn print_help(started_as: &OsStr, arguments: &[OsString]) -> Result<ExitCode, String> {
     let arguments = match arguments_of(Subcommand::Help, arguments) {
         Ok(arguments) => arguments,

@@ -72,7 +72,6 @@ const fn option(name: &'static str, value: &'static str, help: &'static str) -> 
     ServerOption { name, value, words: &[], help }
 }
 
-/// The examples of the help.
 pub(crate) const EXAMPLES: &[&str] = &[
     "lockwheel (listens on port 6379 of the loopback interface)",
     "lockwheel /etc/redis/6379.conf --loglevel verbose",

@@ -71,7 +71,6 @@ pub(crate) fn is_redis(started_as: &OsStr) -> bool {
     [REDIS_SERVER, REDIS_SENTINEL].iter().any(|name| is_called(started_as, name))
 }
 
-/// Whether the program file by which a program was started has this name.
 pub(crate) fn is_called(started_as: &OsStr, name: &str) -> bool {
     let file = Path::new(started_as).file_name().unwrap_or_default();
     let suffix = std::env::consts::EXE_SUFFIX.as_bytes();

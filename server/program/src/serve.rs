@@ -43,10 +43,8 @@ pub(crate) fn main(
 
 /// The circumstances in which the program was started.
 struct Beginning<'a> {
-    /// The name by which it was started.
     started_as: &'a OsStr,
     has_arguments: bool,
-    /// The directory in which it was started.
     started_in: PathBuf,
 }
 

@@ -17,10 +17,8 @@ use std::time::Duration;
 /// The time for which a shutdown waits for running commands.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// The maximum number of servers of a topology.
 const MAX_SERVERS: usize = 64;
 
-/// The shape of a topology, as the first words name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Shape {
     /// A master and this number of replicas.

@@ -53,7 +53,6 @@ fn no_subcommand(word: &str, reason: &str) -> String {
     )
 }
 
-/// Returns the message for a word in place of the options of a subcommand.
 fn no_option(word: &str, reason: &str) -> String {
     format!("'{word}' is no option, and it cannot be read as a configuration file: {reason}")
 }

@@ -10,7 +10,6 @@ pub(crate) struct AclView<'a> {
     pub(crate) users: &'a Users,
     pub(crate) setting: Setting<'a>,
     pub(crate) login: Login,
-    /// Whether the users have a file.
     pub(crate) has_file: bool,
 }
 

@@ -39,7 +39,6 @@ pub(crate) fn describe_all(users: &Users, setting: Setting<'_>) -> Vec<Vec<u8>> 
     users.iter().map(|user| [b"user ", &*user.name, b" ", &*user.describe(setting.table)].concat()).collect()
 }
 
-/// A file of users that is being read.
 struct Reader<'a> {
     path: &'a str,
     setting: Setting<'a>,

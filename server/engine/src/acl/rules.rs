@@ -8,7 +8,6 @@ use lockwheel_resp::split_words;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Setting<'a> {
-    /// The commands that rules may name.
     pub(crate) table: &'a CommandTable,
     /// Whether new selectors have all channels.
     pub(crate) all_channels: bool,
@@ -17,7 +16,6 @@ pub(crate) struct Setting<'a> {
 /// The reason why a rule is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RuleError {
-    /// The word is no rule.
     Syntax,
     /// The command or category does not exist.
     UnknownCommand,

@@ -5,7 +5,6 @@ use lockwheel_store::keyspace::glob;
 use lockwheel_store::memory::{block, of_vec};
 
 bitflags::bitflags! {
-    /// The rights to the keys that a pattern matches.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub(crate) struct KeyRights: u8 {
         /// The right to read the content of the keys.
@@ -113,7 +112,6 @@ impl Selector {
         self.first_arguments.clear();
     }
 
-    /// Allows or denies a command with its subcommands.
     pub(super) fn put(&mut self, command: &Command, allowed: bool) {
         self.all_commands &= allowed;
         self.commands.put(command.id, allowed);

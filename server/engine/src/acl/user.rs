@@ -63,7 +63,6 @@ impl User {
         2 * block(self.name.len()) + of_vec(&self.passwords) + of_vec(&self.others) + selectors
     }
 
-    /// Whether the user has all rights.
     pub(crate) fn is_unrestricted(&self) -> bool {
         self.root.is_unrestricted()
     }

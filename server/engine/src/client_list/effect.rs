@@ -5,7 +5,6 @@ use crate::clients::Slot;
 use crate::spec::{Args, CommandError};
 use lockwheel_resp::Reply;
 
-/// The effect that a command on clients asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ClientEffect {
     /// The command is answered, and asks for nothing.

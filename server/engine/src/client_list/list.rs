@@ -24,14 +24,12 @@ pub(crate) struct ClientList<'e> {
     pub(crate) following: Option<&'e ReplicaLink>,
     /// The cluster, if this is a node of one.
     pub(crate) cluster: Option<&'e Cluster>,
-    /// The faults, which may spare clients.
     pub(crate) faults: &'e Faults,
     pub(crate) now: Now,
     pub(crate) batch: u64,
 }
 
 impl<'e> ClientList<'e> {
-    /// Returns the clients that are listed, oldest first.
     pub(crate) fn listed(self) -> impl Iterator<Item = &'e Session> {
         self.sessions.live().filter(move |session| !self.is_unheard_master(session))
     }

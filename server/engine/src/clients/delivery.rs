@@ -229,7 +229,6 @@ impl Delivery {
         verdict
     }
 
-    /// Sends a push, which is not the reply of a request.
     pub(crate) fn push(&mut self, protocol: Protocol, write: impl FnOnce(&mut dyn Reply)) {
         self.incoming().reply(protocol, write);
         self.count();
@@ -247,7 +246,6 @@ impl Delivery {
         self.count();
     }
 
-    /// Sends a message.
     pub(crate) fn push_message(&mut self, message: &mut Message<'_>, protocol: Protocol) {
         self.incoming().message(message, protocol);
         self.count();

@@ -5,7 +5,6 @@ use super::slot::Slot;
 use crate::locks::sessions;
 
 impl ClientTimers<'_> {
-    /// Sets the lease timer of a client again after a change of the lease that is due first.
     pub(crate) fn leases_changed(&mut self, client: u64) {
         if let Some(slot) = self.sessions.find(client) {
             let due_ms = sessions::next_renewal(self.keyspace, client, self.now);

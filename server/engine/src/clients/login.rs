@@ -33,8 +33,9 @@ pub(crate) enum LoginEffect {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum LoginError {
     /// There is no such user with this password. The attempt is logged under the name.
-    WrongPassword { name: Box<[u8]> },
-    /// The request is wrong.
+    WrongPassword {
+        name: Box<[u8]>,
+    },
     Request(CommandError),
 }
 

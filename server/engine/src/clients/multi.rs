@@ -20,7 +20,6 @@ pub(crate) struct Multi {
 /// The transaction that EXEC is running, as CLIENT LIST describes it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RunningTransaction {
-    /// The number of commands.
     pub(crate) commands: usize,
     /// Bytes of memory of all commands.
     pub(crate) memory: usize,

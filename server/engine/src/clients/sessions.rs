@@ -197,7 +197,6 @@ impl Sessions {
         self.by_id.get(&id).copied()
     }
 
-    /// All slots, oldest client first.
     pub(crate) fn slots(&self) -> impl Iterator<Item = Slot> {
         self.by_id.values().copied()
     }

@@ -13,7 +13,6 @@ pub(crate) enum SubscriptionKind {
     Channel,
     /// All channels that match a pattern.
     Pattern,
-    /// A shard channel.
     Shard,
 }
 

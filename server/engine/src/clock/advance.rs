@@ -57,7 +57,6 @@ impl Remaining {
     }
 }
 
-/// The reply to the request at the end of an advance.
 #[derive(Debug)]
 enum AdvanceReply {
     /// The instant of the wall clock.
@@ -114,7 +113,6 @@ pub(crate) enum AdvanceStep {
     Exchange,
     /// Move the recurring deadlines on as if this many milliseconds had passed.
     LeapOver(u64),
-    /// Stop here.
     Stop(AdvanceProgress),
 }
 
@@ -193,7 +191,6 @@ pub struct ClockAdvance {
     is_amid: bool,
     /// The wall clock at the last instant, in milliseconds.
     arrived_ms: Option<i64>,
-    /// The number of resets of the clocks when the advance began.
     resets: Option<u64>,
     /// The error if another client has moved the clock so that the advance would leave its range.
     error: Option<ClockError>,
@@ -253,7 +250,6 @@ impl ClockAdvance {
         ClockAdvance { change: Some(change), rule, reply: AdvanceReply::Wall, ..ClockAdvance::default() }
     }
 
-    /// Returns an advance that fires the deadlines left at the present instant, where deadlines expire by this rule.
     pub(crate) fn rest_of_instant(rule: ExpiryRule) -> Self {
         ClockAdvance { rule, ..ClockAdvance::default() }
     }
@@ -511,7 +507,6 @@ impl ClockAdvance {
 }
 
 impl ClockAdvance {
-    /// Returns the rule by which deadlines expire on the way.
     pub(crate) fn rule(&self) -> ExpiryRule {
         self.rule
     }

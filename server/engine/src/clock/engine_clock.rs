@@ -23,7 +23,6 @@ pub struct EngineClock {
     now: Now,
     /// The present instant by the system's clocks.
     system: Now,
-    /// The start, by the system's clocks.
     started: Now,
     timers: Timers,
     /// The advances that the running script or transaction has asked for.
@@ -87,7 +86,6 @@ impl EngineClock {
         self.system
     }
 
-    /// Returns the start by the system's clocks.
     pub(crate) fn started(&self) -> Now {
         self.started
     }
@@ -154,7 +152,6 @@ impl EngineClock {
         self.stopwatch.begin(reading_ns);
     }
 
-    /// Records that a request of this client is about to run.
     #[inline]
     pub(crate) fn note_request(&mut self, client: u64) {
         self.has_run = true;
@@ -209,7 +206,6 @@ impl EngineClock {
 }
 
 impl EngineClock {
-    /// Returns the rule by which deadlines expire at the present instant.
     #[inline]
     pub(crate) fn rule(&self) -> ExpiryRule {
         self.amid.unwrap_or_else(|| self.clocks.expiry_rule())
@@ -368,7 +364,6 @@ impl EngineClock {
         is_due
     }
 
-    /// Records that a client waits for an advance.
     pub(crate) fn await_advance(&mut self, client: u64, advance: Box<ClockAdvance>) {
         self.waiting.begin(client, advance);
     }
@@ -428,7 +423,6 @@ impl EngineClock {
         self.planned.plan(planned, &self.clocks, self.system)
     }
 
-    /// Whether advances are planned.
     #[inline]
     pub(crate) fn has_planned(&self) -> bool {
         !self.planned.is_empty()

@@ -31,7 +31,6 @@ pub(crate) enum Fired<'a> {
     PauseEnd,
     /// The time limit for handing over the master's role ended.
     Failover,
-    /// The delay of a lock's grant ended.
     GrantDelay,
     /// The server let clients in again.
     Restart,

@@ -16,7 +16,6 @@ pub(crate) enum ClockOrder {
     Inform,
     /// Write OK: an advance is planned for the end of the script.
     Planned,
-    /// Advance the clock, and write the result.
     Advance(Box<ClockAdvance>),
 }
 

@@ -9,7 +9,6 @@ const MAX_PLANNED: usize = 1 << 16;
 
 const TOO_MANY: CommandError = CommandError::text("ERR too many advances of the clock in one script");
 
-/// An advance of the clock that a running script has asked for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum PlannedAdvance {
     /// CLOCK.ADVANCE.

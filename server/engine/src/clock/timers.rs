@@ -3,7 +3,6 @@
 use lockwheel_store::keyspace::Order;
 use lockwheel_store::time::{TimerId, Wheel};
 
-/// The purpose of a timer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum TimerKind {
     /// A wait ends, on the monotonic clock.

@@ -52,7 +52,6 @@ pub(crate) type ClusterReportHandler = fn(ClusterReport<'_>, Args<'_>, &mut dyn 
 pub(crate) enum ClusterHandler {
     /// A handler that only reads the state.
     Report(ClusterReportHandler),
-    /// A handler that changes the cluster and may ask for further effects.
     Change(ClusterChangeHandler),
 }
 

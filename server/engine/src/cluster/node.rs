@@ -65,7 +65,6 @@ pub(crate) struct Node {
     /// The fields after the host name, which later releases write. They are kept unchanged.
     pub(crate) extra: String,
     pub(crate) flags: NodeFlags,
-    /// The master of a replica.
     pub(crate) master: Option<NodeNumber>,
     /// The instant of the last request for a sign of life that has no answer, in wall milliseconds; 0 if there is none.
     pub(crate) ping_sent_ms: i64,
@@ -73,7 +72,6 @@ pub(crate) struct Node {
     pub(crate) pong_received_ms: i64,
     /// The epoch of its claim to its slots.
     pub(crate) config_epoch: u64,
-    /// Whether this node has a connection to it.
     pub(crate) is_linked: bool,
     pub(crate) replication_offset: Option<u64>,
     /// The number of slots that the node owns.

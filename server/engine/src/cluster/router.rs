@@ -108,7 +108,6 @@ impl RequestRouter<'_> {
         self.route(session, asks, is_asking)
     }
 
-    /// Routes a transaction by the keys of all its commands.
     fn route_transaction(self, session: &Session, multi: &Multi) -> Result<Option<u16>, Redirect> {
         let mut keys: Vec<Vec<u8>> = Vec::new();
         let mut writes = false;

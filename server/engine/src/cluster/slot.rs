@@ -1,6 +1,5 @@
 //! The slot of a key: the CRC16 of the key or of its tag, the part between braces.
 
-/// The number of slots.
 pub(crate) const SLOTS: u16 = 16384;
 
 /// The polynomial of XMODEM's CRC16.

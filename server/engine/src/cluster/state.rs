@@ -266,7 +266,6 @@ impl Cluster {
         set(&mut self.asking, session, asking);
     }
 
-    /// Records that a client has sent READONLY or READWRITE.
     pub(crate) fn set_read_only(&mut self, session: u64, read_only: bool) {
         set(&mut self.read_only, session, read_only);
     }

@@ -53,7 +53,6 @@ pub(crate) struct Health {
     pub(crate) size: usize,
 }
 
-/// One node's view of its cluster.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ClusterView {
     nodes: BTreeMap<NodeNumber, Node>,
@@ -62,9 +61,7 @@ pub(crate) struct ClusterView {
     owners: Vec<Option<NodeNumber>>,
     /// The slots of each owner. A node without slots is absent.
     claims: BTreeMap<NodeNumber, SlotSet>,
-    /// Slots that this node migrates to others.
     migrating: BTreeMap<u16, NodeNumber>,
-    /// Slots that this node imports from others.
     importing: BTreeMap<u16, NodeNumber>,
     /// The latest epoch that this node knows of.
     pub(crate) current_epoch: u64,
@@ -117,7 +114,6 @@ impl ClusterView {
         self.me
     }
 
-    /// Returns this node for a change.
     pub(crate) fn me_mut(&mut self) -> &mut Node {
         self.nodes.get_mut(&self.me).expect("a view has its own node")
     }
@@ -351,7 +347,6 @@ impl ClusterView {
         true
     }
 
-    /// Makes this node, which has no slots, a replica.
     pub(crate) fn replicate(&mut self, master: NodeNumber) {
         if self.me().is_master() {
             self.close_all_slots();

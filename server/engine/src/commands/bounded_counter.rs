@@ -197,7 +197,6 @@ fn text(number: Extended) -> String {
     number.text().unwrap_or_default()
 }
 
-/// Sets the string of a key, and keeps its deadline.
 fn put(tx: &mut Tx<'_>, key: &[u8], text: Str) {
     tx.set(key, Value::Str(text), true);
 }

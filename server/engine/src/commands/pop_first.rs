@@ -19,7 +19,6 @@ pub(super) trait Pop: Typed + Debug + 'static {
     type End: Copy + Debug + Send + PartialEq;
     /// The words of the ends, in lower case.
     const ENDS: [(&'static str, Self::End); 2];
-    /// The class of waiters for such a value.
     const CLASS: &'static WaitClass;
     /// The number of values in the reply of one element.
     const WIDTH: usize;
@@ -34,7 +33,6 @@ pub(super) trait Pop: Typed + Debug + 'static {
 
     fn command(end: Self::End) -> &'static [u8];
 
-    /// The event of removing elements at an end.
     fn event(end: Self::End) -> Event;
 }
 
@@ -53,7 +51,6 @@ pub(super) fn taken<T: Pop>(tx: &mut Tx<'_>, key: &[u8], end: T::End, empty: boo
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct PopFirst<E> {
-    /// The arguments that are keys.
     keys: Range<usize>,
     end: E,
     /// The most elements, at least 1, replied as an array. `None`: one element, replied without an array.

@@ -121,7 +121,6 @@ fn implied(option: &[u8]) -> Option<&'static [u8]> {
 struct CommandLine<'a> {
     file: Option<&'a [u8]>,
     stdin: bool,
-    /// The options as lines of a configuration file.
     options: Vec<u8>,
 }
 

@@ -97,7 +97,6 @@ pub struct CommandNames {
     pub(crate) read_user: fn(&[&[u8]], &Config) -> Result<UserLine, String>,
 }
 
-/// Reads configuration text into a configuration.
 pub(super) struct Loader<'a> {
     pub(super) config: Config,
     files: &'a mut dyn Files,
@@ -114,7 +113,6 @@ impl<'a> Loader<'a> {
         Loader { config, files, names, seen: BTreeSet::new(), depth: 0, number: 0 }
     }
 
-    /// Records the path of the file that CONFIG REWRITE writes.
     pub(super) fn note_file(&mut self, path: &str) {
         self.config.file = self.files.absolute(path);
     }

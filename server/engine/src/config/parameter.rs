@@ -16,7 +16,6 @@ pub(super) struct Context<'a> {
 }
 
 impl Context<'_> {
-    /// The value in force.
     pub(super) fn current(&self) -> Value {
         self.config.value(self.parameter)
     }
@@ -146,7 +145,6 @@ pub struct Parameter {
     /// The times at which the parameter may change.
     pub change: Change,
     pub(super) check: Option<Rule>,
-    /// Whether the value is a secret.
     pub(super) secret: bool,
     /// Whether CONFIG GET shows the parameter only for its full name, and not for a pattern.
     pub(super) hidden: bool,
@@ -222,7 +220,6 @@ impl Parameter {
         std::iter::once(self.name).chain(self.alias)
     }
 
-    /// Whether this is one of the parameter's names, in either case.
     pub(super) fn is_called(&self, name: &[u8]) -> bool {
         self.names().any(|own| own.as_bytes().eq_ignore_ascii_case(name))
     }

@@ -64,7 +64,6 @@ pub(super) fn choice(word: &[u8], words: &'static [&'static str]) -> Result<&'st
     found.copied().ok_or_else(|| no_choice(words))
 }
 
-/// The error that lists the words of a choice.
 pub(super) fn no_choice(words: &[&str]) -> Reason {
     format!("argument(s) must be one of the following: {}", words.join(", ")).into()
 }

@@ -24,7 +24,6 @@ impl FiringPiece {
         FiringPiece { left: most, is_timed: most <= PIECE, looks: 0 }
     }
 
-    /// The number of deadlines that may still fire.
     #[inline]
     pub(crate) fn left(&self) -> usize {
         self.left

@@ -51,7 +51,6 @@ impl Schedule<'_> {
         Agenda { timer, ..self.of_keys() }.first(now)
     }
 
-    /// Returns the first key deadline of each kind.
     fn of_keys(&mut self) -> Agenda {
         let mut agenda = Agenda::default();
         if self.keys.expire {

@@ -4,7 +4,6 @@
 pub(crate) enum Action {
     /// An action that precedes or replaces the execution of the request.
     OnRequest(RequestAction),
-    /// An action on the reply of an executed request.
     OnReply(ReplyAction),
     /// The messages that a request publishes reach no subscriber.
     LosePublish,
@@ -93,7 +92,6 @@ pub(crate) enum Substitute {
     Ok,
     /// An integer.
     Integer(i64),
-    /// A bulk string.
     Bulk(Box<[u8]>),
     /// Arbitrary bytes, not necessarily a valid reply.
     Raw(Box<[u8]>),

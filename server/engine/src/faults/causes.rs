@@ -32,7 +32,6 @@ impl Causes {
         self.0.pop();
     }
 
-    /// Forgets all causes.
     pub(super) fn clear(&mut self) {
         self.0.clear();
     }

@@ -12,7 +12,6 @@ pub(crate) struct Subject<'a> {
     pub(crate) command: &'a str,
     /// The arguments, the command's name first.
     pub(crate) args: Args<'a>,
-    /// The keys of the request.
     pub(crate) keys: Vec<&'a [u8]>,
     /// The channels that the request names.
     pub(crate) channels: Vec<&'a [u8]>,
@@ -27,7 +26,6 @@ pub(crate) struct Subject<'a> {
 pub(crate) struct Script<'a> {
     /// The digest of the script, in lower case.
     pub(crate) sha: [u8; 40],
-    /// The text of the script.
     pub(crate) text: &'a [u8],
 }
 

@@ -69,7 +69,6 @@ impl Connections {
         self.exempt.contains(&client)
     }
 
-    /// Exempts a client from rules and partitions, or ends its exemption.
     pub(crate) fn set_exempt(&mut self, client: u64, is_exempt: bool, step: &mut FaultStep<'_>) {
         if is_exempt {
             self.exempt.insert(client);
@@ -114,7 +113,6 @@ impl Connections {
         thawed
     }
 
-    /// Thaws a client whose timer has fired.
     pub(crate) fn thaw_due(&mut self, client: u64, step: &mut FaultStep<'_>) {
         self.frozen.remove(&client);
         self.look_anew(step);

@@ -154,7 +154,6 @@ pub(crate) enum FaultRequest {
     Lag(Option<Vec<u8>>),
     /// A replica takes over with the data that it has.
     FailOver(GrantNumbers),
-    /// The server restarts.
     Restart {
         /// The time in which no client is let in, in milliseconds.
         down_ms: u64,

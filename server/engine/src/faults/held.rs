@@ -8,7 +8,6 @@ use std::collections::{BTreeMap, VecDeque};
 /// A request or reply of a client, and the rule that holds it.
 #[derive(Debug)]
 pub(crate) struct Held {
-    /// The rule that holds it.
     pub(crate) rule: RuleId,
     pub(crate) part: HeldPart,
 }
@@ -18,7 +17,6 @@ pub(crate) struct Held {
 pub(crate) enum HeldPart {
     /// A request that has not been executed.
     Request,
-    /// A whole reply.
     Reply(Vec<u8>),
     /// The unsent pieces of a reply.
     Slices(SlicedReply),
@@ -38,7 +36,6 @@ pub(crate) struct SlicedReply {
 enum Piece<'a> {
     /// A piece, and the milliseconds until the next one.
     Next(&'a [u8], u64),
-    /// The last piece.
     Last(&'a [u8]),
 }
 
@@ -140,7 +137,6 @@ impl HeldClients {
         self.by_rule.get(&rule).map_or(0, BTreeMap::len)
     }
 
-    /// Returns the clients of a rule, the longest held first.
     pub(crate) fn of(&self, rule: RuleId) -> Vec<u64> {
         self.by_rule.get(&rule).map_or_else(Vec::new, |clients| clients.values().copied().collect())
     }

@@ -117,7 +117,6 @@ impl<'e> RuleJudge<'e> {
         causes.with_subjects(self.commands, |subjects| rules.judge_message(channel, subjects, &receives))
     }
 
-    /// Whether a client loses a message that this rule affects.
     fn is_lost_for(&self, rule: RuleId, client: u64) -> bool {
         let Some(slot) = self.sessions.find(client) else { return true };
         self.faults.rules.loses_for(rule, Client::of(self.sessions.get(slot)))

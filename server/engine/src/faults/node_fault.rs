@@ -44,6 +44,5 @@ pub(crate) enum Apart {
     Nodes(Vec<usize>),
     /// All other servers.
     Others,
-    /// The clients of the servers.
     Clients,
 }

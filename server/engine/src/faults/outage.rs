@@ -112,7 +112,6 @@ impl Outage {
         self.end(step);
     }
 
-    /// Ends the outage and resets its state.
     pub(super) fn reset(&mut self, step: &mut FaultStep<'_>) {
         self.end(step);
         *self = Outage::default();

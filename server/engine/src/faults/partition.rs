@@ -52,7 +52,6 @@ pub(crate) struct Partition {
 }
 
 impl Partition {
-    /// Returns the effect of the partition on the connection of a client.
     pub(crate) fn link_of(&self, client: Client<'_>) -> Link {
         let is_cut_off = client.id != self.spared && self.group.has(client);
         if is_cut_off { self.link } else { Link::default() }

@@ -7,7 +7,6 @@ use crate::clients::{Closing, OpenReply, Session};
 /// The result of an action on a reply.
 #[derive(Debug)]
 pub(crate) enum ReplyFate {
-    /// The reply is complete.
     Ended,
     /// A reply was written although none may be sent.
     Refused,

@@ -16,7 +16,6 @@ pub(super) struct Parsed {
     pub(super) result: Option<ReplyKind>,
     /// The number of first matches that are let through.
     pub(super) skip: u64,
-    /// The maximum number of times that the rule acts.
     pub(super) times: Option<u64>,
     /// The probability with which the rule acts, from 0 to 1.
     pub(super) chance: Option<f64>,

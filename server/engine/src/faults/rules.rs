@@ -40,7 +40,6 @@ pub(crate) struct Rules {
     rules: Vec<Rule>,
     seed: u64,
     last_id: u64,
-    /// The number of rules removed so far.
     removals: u64,
     /// The bytes of memory that the rules take.
     memory: usize,

@@ -109,7 +109,6 @@ impl Faults {
         slots.map(|slot| sessions.get(slot)).any(|session| self.is_client(session))
     }
 
-    /// Whether everything sent to a session is lost.
     #[inline]
     pub(crate) fn is_lost(&self, session: &Session) -> bool {
         self.connections.has_any() && self.connections.is_lost(session)

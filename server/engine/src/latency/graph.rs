@@ -32,7 +32,6 @@ pub(crate) fn draw(series: &Series, now: i64) -> String {
     graph
 }
 
-/// A sample in the graph.
 struct Column {
     /// The height, in steps.
     step: usize,

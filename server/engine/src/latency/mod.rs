@@ -15,7 +15,6 @@ const MAX_SAMPLES: usize = 160;
 pub(crate) enum Event {
     /// A command with constant or logarithmic cost.
     FastCommand,
-    /// Any other command.
     Command,
     /// A command that is served after a wait.
     CommandUnblocking,
@@ -26,7 +25,6 @@ pub(crate) enum Event {
 }
 
 impl Event {
-    /// Returns the name of the event.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Event::FastCommand => "fast-command",
@@ -61,7 +59,6 @@ impl Series {
         Series { event, samples: VecDeque::new(), longest_ms: 0 }
     }
 
-    /// Iterates over the samples, oldest first.
     pub(crate) fn samples(&self) -> impl ExactSizeIterator<Item = &Sample> + Clone {
         self.samples.iter()
     }

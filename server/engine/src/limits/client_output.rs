@@ -102,7 +102,6 @@ impl ClientOutput<'_> {
         self.end_push(slot)
     }
 
-    /// Pushes a message to a client that takes pushes, and wakes its connection.
     pub(crate) fn push(&mut self, slot: Slot, push: impl FnOnce(&mut Delivery)) -> OutputEnd {
         let session = self.timers.sessions.get_mut(slot);
         if !session.takes_pushes() || self.faults.is_lost(session) {

@@ -58,7 +58,6 @@ impl ClientEviction {
         Some(slot)
     }
 
-    /// Whether the remaining clients take as much as the limit.
     pub(crate) fn is_over(&self) -> bool {
         self.taken >= self.limit
     }

@@ -65,7 +65,6 @@ impl<'a> LockChannels<'a> {
         LockChannels { names, of_owners: of_owners.collect() }
     }
 
-    /// Returns the clients that listen to a channel that names an owner.
     fn named(&self) -> impl Iterator<Item = ChannelWaiter> {
         self.of_owners.iter().flat_map(|(channel, ids)| {
             let owner = Some(Box::from(&channel[self.names.fair.len()..]));

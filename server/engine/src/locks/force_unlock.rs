@@ -112,7 +112,6 @@ fn force_unlock(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outco
     Ok(())
 }
 
-/// Returns the fields of holders, with their hold counts.
 fn holders(hash: &Hash) -> Vec<(Box<[u8]>, i64)> {
     let count = |owner: &[u8]| hash.get(owner).and_then(number::parse_i64).unwrap_or(1);
     redisson::owners(hash).map(|owner| (owner.into(), count(owner))).collect()

@@ -119,7 +119,6 @@ impl MergedHistory {
     }
 }
 
-/// A merge of copies of the histories of several servers.
 #[derive(Debug)]
 pub(crate) struct MergingHistory(Box<Merging<Ring>>);
 

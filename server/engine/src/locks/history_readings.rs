@@ -18,7 +18,6 @@ pub(crate) struct ReadingRequest<'a> {
     pub(crate) args: Args<'a>,
 }
 
-/// The clients that read the history in pieces.
 #[derive(Debug, Default)]
 pub(crate) struct HistoryReadings {
     /// The clients in the order of their requests. Only the first is served.

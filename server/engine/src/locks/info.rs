@@ -121,7 +121,6 @@ fn full(tx: &mut Tx<'_>, key: &[u8], snapshot: &LockSnapshot) -> FullInfo {
     FullInfo { holders: holders.collect(), waiters: waiters.collect(), predecessor }
 }
 
-/// Returns the native waiters, in order of arrival.
 fn native_waiters(tx: &Tx<'_>, key: &[u8]) -> Vec<WaiterId> {
     tx.waiting(key).filter(|waiter| is_shown(waiter)).map(|waiter| waiter.id).collect()
 }

@@ -129,7 +129,6 @@ pub(crate) fn subscribe(keyspace: &mut Keyspace, seed: u64) {
     keyspace.subscribe(Box::new(semaphores::SemaphoreLedger::default()));
 }
 
-/// Runs the action of a key's timer.
 pub(crate) fn key_timer_fired(tx: &mut Tx<'_>, key: &[u8], timer: KeyTimer) {
     match timer {
         KeyTimer::Lease => semaphores::end_lease(tx, key),

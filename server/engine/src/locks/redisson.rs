@@ -10,7 +10,6 @@ pub(super) const MODE_FIELD: &[u8] = b"mode";
 pub(super) const READ: &[u8] = b"read";
 /// The value of [`MODE_FIELD`] while a lock is written.
 pub(super) const WRITE: &[u8] = b"write";
-/// The suffix of the owner's name in the field of its write lock.
 pub(super) const WRITE_SUFFIX: &[u8] = b":write";
 
 /// The field in a lock that nobody gets for a while, which is not an owner.
@@ -70,7 +69,6 @@ pub(super) fn is_held_read_write(value: &Value) -> bool {
     matches!(value, Value::Hash(hash) if hash.contains(MODE_FIELD) && owners(hash).next().is_some())
 }
 
-/// Whether a value names this owner as a holder.
 pub(super) fn is_held_by(value: &Value, owner: &[u8]) -> bool {
     match value {
         Value::Hash(hash) => {
@@ -170,7 +168,6 @@ pub(super) fn write_field(owner: &[u8]) -> Vec<u8> {
     [owner, WRITE_SUFFIX].concat()
 }
 
-/// Returns the key of the counter that gives a fenced lock its tokens.
 pub(super) fn token_key(key: &[u8]) -> Vec<u8> {
     of_key(TOKEN, key)
 }
@@ -225,7 +222,6 @@ pub(super) fn waiter_channel(key: &[u8], owner: &[u8]) -> Vec<u8> {
     [&*lock_channel(key), b":", owner].concat()
 }
 
-/// Returns the lock to which a list of waiters belongs, if the key is one.
 pub(super) fn lock_of_queue(key: &[u8]) -> Option<&[u8]> {
     key.strip_prefix(QUEUE).map(unbraced)
 }

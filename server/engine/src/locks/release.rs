@@ -126,7 +126,6 @@ pub(super) fn leave(tx: &mut Tx<'_>, key: &[u8], held: &Held<'_>, left: i64) -> 
     Ok(())
 }
 
-/// The mode in which a hold is given back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum HoldMode {
     Shared,

@@ -64,7 +64,6 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.renew", -6, renew 
 enum Lease {
     /// No lease: the owner does not hold the lock.
     None,
-    /// The lease of the key.
     Key,
     ReadWrite(Hands),
 }

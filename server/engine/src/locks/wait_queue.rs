@@ -20,7 +20,6 @@ pub(super) const CONVERSION_NAME: &str = "conversion";
 pub(crate) const SEVERAL: [&str; 2] = ["locks", "shared locks"];
 
 const SHARERS: [&str; 2] = [SHARED_NAME, SEVERAL[1]];
-/// The classes of waiters that want to hold a lock alone.
 const ALONE: [&str; 5] = [PLAIN_NAME, FAIR_NAME, EXCLUSIVE_NAME, CONVERSION_NAME, SEVERAL[0]];
 
 /// The rank of conversions, which are served before all others.

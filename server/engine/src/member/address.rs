@@ -45,7 +45,6 @@ impl MemberAddress {
     }
 }
 
-/// An address that a server announces to others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Announcement {
     /// Names and addresses of the server's host, in addition to the loopback interface.

@@ -106,7 +106,6 @@ impl TopologyMember {
         self.cut_from = places;
     }
 
-    /// Whether this server is cut off from the server at a place.
     pub(crate) fn is_cut_from(&self, place: usize) -> bool {
         self.cut_from.contains(&place)
     }

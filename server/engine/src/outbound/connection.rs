@@ -26,7 +26,6 @@ pub enum Outgoing {
 enum State {
     /// The driver has not taken the request to connect yet.
     Wanted(Endpoint),
-    /// The driver connects.
     Connecting,
     Open,
     /// The engine has ended the connection.

@@ -120,7 +120,6 @@ impl Pauses {
         self.parked.remove(&arrival);
     }
 
-    /// Whether requests are parked.
     #[inline]
     pub(crate) fn has_parked(&self) -> bool {
         !self.parked.is_empty()

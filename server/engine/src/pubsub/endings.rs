@@ -51,7 +51,6 @@ impl Endings {
         self.channels.get(ending).into_iter().flatten().map(|channel| &**channel)
     }
 
-    /// The endings, in order.
     pub(super) fn all(&self) -> impl ExactSizeIterator<Item = &[u8]> {
         self.channels.keys().map(|ending| &**ending)
     }

@@ -197,7 +197,6 @@ impl PubSub {
         self.leave(pattern, id, |all| &mut all.patterns);
     }
 
-    /// The patterns that match a channel, in order, each with its subscribers.
     pub(crate) fn matching(&self, channel: &[u8]) -> impl Iterator<Item = (&[u8], &BTreeSet<u64>)> {
         let matching = self.patterns.iter().filter(|(pattern, _)| glob::matches(pattern, channel, false));
         matching.map(|(pattern, ids)| (&**pattern, ids))

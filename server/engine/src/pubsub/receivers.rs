@@ -18,7 +18,6 @@ pub(crate) enum Audience {
     Shard,
 }
 
-/// The receivers of a message.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Receivers {
     /// The subscribers of the channel.

@@ -13,7 +13,6 @@ const CHUNK_BYTES: i64 = 16 * 1024;
 pub(crate) struct CatchUp {
     /// The bytes before the first whole chunk.
     pub(crate) head: Vec<u8>,
-    /// The whole chunks.
     pub(crate) chunks: Vec<SharedBytes>,
     /// The bytes after the last whole chunk.
     pub(crate) tail: Vec<u8>,

@@ -2,7 +2,6 @@
 
 use crate::clock::TimerKey;
 
-/// The progress of a failover.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CoordinatedFailoverState {
     /// No client can write; the successor must still acknowledge the whole stream.
@@ -11,7 +10,6 @@ pub(super) enum CoordinatedFailoverState {
     InProgress,
 }
 
-/// A failover in progress.
 #[derive(Debug)]
 pub(super) struct CoordinatedFailover {
     pub(super) state: CoordinatedFailoverState,

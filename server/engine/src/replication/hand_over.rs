@@ -12,7 +12,6 @@ fn name_of(replica: Option<&(String, u16)>) -> String {
 }
 
 impl Replication {
-    /// Whether a failover is in progress.
     pub(crate) fn fails_over(&self) -> bool {
         self.failover.is_some()
     }

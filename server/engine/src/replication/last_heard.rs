@@ -23,7 +23,6 @@ impl LinkClocks {
     }
 }
 
-/// The time at which the peer of a link was last heard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LastHeard {
     /// The peer was heard at this instant of real time.

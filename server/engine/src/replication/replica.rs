@@ -45,7 +45,6 @@ impl ReplicaState {
         matches!(self, ReplicaState::AwaitsStart | ReplicaState::AwaitsEnd)
     }
 
-    /// Returns the name in the replies of INFO and ROLE.
     pub(crate) fn name(self) -> &'static str {
         match self {
             ReplicaState::AwaitsStart | ReplicaState::AwaitsEnd => "wait_bgsave",
@@ -60,7 +59,6 @@ pub(crate) struct Replica {
     pub(crate) announced: Announced,
     /// The announced address, or else that of the connection.
     pub(crate) ip: String,
-    /// The synchronization state.
     pub(crate) state: ReplicaState,
     /// Whether the replica acknowledges its offset. A replica that has asked with SYNC does not.
     pub(crate) answers: bool,

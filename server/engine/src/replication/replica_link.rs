@@ -13,7 +13,6 @@ use lockwheel_resp::allocation;
 /// The prefix of the error of a command that finds no memory.
 const NO_MEMORY: &[u8] = b"OOM ";
 
-/// The state of a replica's link to its master.
 #[derive(Debug)]
 pub(crate) struct ReplicaLink {
     host: String,

@@ -3,7 +3,6 @@
 use super::state::Replication;
 use lockwheel_resp::Reply;
 
-/// The condition of a client that waits for replicas.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReplicaWait {
     pub(crate) replicas: usize,

@@ -26,7 +26,6 @@ pub(crate) struct FailoverRequest {
 /// The result of a replication request: the change to apply, or its error.
 pub(crate) type Requested<'a> = Result<ReplicationRequest<'a>, CommandError>;
 
-/// A change of replication that a client has requested.
 #[derive(Clone, Debug)]
 pub(crate) enum ReplicationRequest<'a> {
     /// No change: the client has its reply.
@@ -38,7 +37,6 @@ pub(crate) enum ReplicationRequest<'a> {
     },
     /// The server stops being a replica.
     Unfollow,
-    /// A failover begins.
     Failover(FailoverRequest),
     AbortFailover,
     /// The client becomes a replica.

@@ -17,7 +17,6 @@ pub(crate) struct SnapshotPlace {
 }
 
 impl SnapshotPlace {
-    /// Returns the line that announces the place to a replica before the snapshot.
     pub(super) fn announcement(&self) -> String {
         format!("+FULLRESYNC {} {}\r\n", self.id, self.offset)
     }

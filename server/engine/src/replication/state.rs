@@ -27,7 +27,6 @@ pub(super) enum Resync {
     Full,
 }
 
-/// The numbers of synchronizations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SyncCounts {
     /// The number of replicas that got a snapshot.
@@ -52,7 +51,6 @@ pub(crate) struct Replication {
     pub(super) changed_at: i64,
     backlog: Option<Backlog>,
     chunks: Chunks,
-    /// The facts that clients have announced as replicas, by session.
     pub(super) announced: BTreeMap<u64, Announced>,
     pub(super) snapshots: Snapshots,
     pub(super) copies: Copies,
@@ -153,7 +151,6 @@ impl Replication {
         self.announced.get(&session).is_some_and(|announced| announced.reads_marked)
     }
 
-    /// Returns the facts that a client has announced as a replica.
     pub(crate) fn announced_mut(&mut self, session: u64) -> &mut Announced {
         self.announced.entry(session).or_default()
     }
@@ -168,7 +165,6 @@ impl Replication {
         self.id = ReplicationId::random(rng);
     }
 
-    /// Whether there is a stream.
     pub(crate) fn has_stream(&self) -> bool {
         self.backlog.is_some()
     }
@@ -423,7 +419,6 @@ impl Replication {
         }
     }
 
-    /// Returns the replica at this address.
     pub(crate) fn at(&self, host: &str, port: i64) -> Option<&Replica> {
         let is_there = |replica: &&Replica| {
             replica.ip.eq_ignore_ascii_case(host) && i64::from(replica.announced.port) == port
@@ -456,7 +451,6 @@ impl Replication {
         self.online().filter(|replica| replica.lag_seconds(now) <= max_lag).count()
     }
 
-    /// Adds a replica.
     pub(super) fn join(&mut self, session: u64, replica: Replica) {
         self.acknowledgements += 1;
         self.alone_since_ms = None;

@@ -43,7 +43,6 @@ impl Newcomer {
 /// The way in which a replica gets the data that it lacks.
 #[derive(Debug)]
 pub(crate) enum SyncPlan {
-    /// The stream alone.
     Stream,
     /// A snapshot that other replicas are being sent.
     Shared(SnapshotPlace, SharedBytes),
@@ -96,7 +95,6 @@ impl Replication {
         (announced, ip)
     }
 
-    /// Returns the name of a client in the log, as a replica.
     pub(super) fn name_of(&self, session: &Session) -> String {
         let (announced, ip) = self.introduction(session);
         announced.name_at(&ip)
@@ -208,7 +206,6 @@ impl Replication {
         answer
     }
 
-    /// Counts a replica that gets a snapshot.
     fn count_full(&mut self, sync: SyncRequest<'_>) {
         self.syncs.full += 1;
         let knew = sync.from.is_some_and(|(history, _)| history != b"?");

@@ -17,7 +17,6 @@ pub(crate) struct Libraries {
     bytes: usize,
 }
 
-/// A library of functions.
 pub(crate) struct Library {
     pub(crate) name: Box<[u8]>,
     pub(crate) code: Box<[u8]>,
@@ -74,7 +73,6 @@ impl Libraries {
         self.by_name.len()
     }
 
-    /// Returns the number of functions.
     pub(crate) fn function_count(&self) -> usize {
         self.function_count
     }
@@ -84,7 +82,6 @@ impl Libraries {
         self.bytes
     }
 
-    /// Returns all libraries, by name.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Library> {
         self.by_name.values()
     }

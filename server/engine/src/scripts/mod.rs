@@ -25,13 +25,11 @@ pub struct Scripts {
     runtime: Option<Box<Runtime>>,
     control: Arc<ScriptControl>,
     libraries: Libraries,
-    /// The running script or function, once it is slow.
     slow: Option<SlowRun>,
     /// The session whose script or function runs.
     pub(crate) caller: Option<Slot>,
 }
 
-/// A slow running script or function.
 #[derive(Default)]
 struct SlowRun {
     /// Whether the log has a message about the run.
@@ -39,9 +37,7 @@ struct SlowRun {
     function: Option<SlowFunction>,
 }
 
-/// A slow running function, as FUNCTION STATS shows it.
 pub(crate) struct SlowFunction {
-    /// The name of the function.
     pub(crate) name: Vec<u8>,
     /// The request that called it.
     pub(crate) command: Vec<Vec<u8>>,
@@ -103,7 +99,6 @@ impl Scripts {
         self.runtime.take().ok_or_else(|| busy_error(self.control.kind()))
     }
 
-    /// Gives the interpreter back at the end of a script.
     pub(crate) fn put_back(&mut self, runtime: Box<Runtime>) {
         self.runtime = Some(runtime);
         self.slow = None;
@@ -141,7 +136,6 @@ impl Scripts {
         &self.libraries
     }
 
-    /// Returns the running function, once it is slow.
     pub(crate) fn slow_function(&self) -> Option<&SlowFunction> {
         self.slow.as_ref()?.function.as_ref()
     }

@@ -6,12 +6,10 @@ use lockwheel_store::keyspace::ScriptInputs;
 pub(crate) struct ScriptRun<'a> {
     pub(crate) id: EntryId,
     pub(crate) inputs: ScriptInputs<'a>,
-    /// The permissions of the run.
     pub(crate) rules: ScriptRules,
 }
 
 impl ScriptRun<'_> {
-    /// Whether it is a script or a function.
     pub(crate) fn kind(&self) -> EntryKind {
         match self.id {
             EntryId::Script(_) => EntryKind::Script,

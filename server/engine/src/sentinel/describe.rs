@@ -167,7 +167,6 @@ impl Sentinel {
         self.failures = failures;
     }
 
-    /// The periods, for changes.
     pub(crate) fn periods_mut(&mut self) -> &mut super::periods::Periods {
         &mut self.periods
     }

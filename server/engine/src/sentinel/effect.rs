@@ -15,16 +15,30 @@ pub(crate) enum Level {
 /// An action for the environment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Effect {
-    /// Connect to a server.
-    Connect { link: LinkId, ip: Box<str>, port: u16 },
+    Connect {
+        link: LinkId,
+        ip: Box<str>,
+        port: u16,
+    },
     /// Send bytes over a connection, once it is open.
-    Send { link: LinkId, bytes: Vec<u8> },
-    /// Close a connection.
-    Close { link: LinkId },
+    Send {
+        link: LinkId,
+        bytes: Vec<u8>,
+    },
+    Close {
+        link: LinkId,
+    },
     /// Log an event and publish it on the channel of its name.
-    Event { level: Level, name: &'static str, text: String },
+    Event {
+        level: Level,
+        name: &'static str,
+        text: String,
+    },
     /// Log a sentence.
-    Log { level: Level, text: String },
+    Log {
+        level: Level,
+        text: String,
+    },
     /// End the server, as a test of failures has asked for.
     Crash,
 }

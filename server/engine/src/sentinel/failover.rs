@@ -202,7 +202,6 @@ impl Sentinel {
         }
     }
 
-    /// Makes the promoted replica the master.
     pub(super) fn switch_to_promoted(&mut self, master: u64) {
         let Some(of) = self.master(master) else { return };
         let old = of.at.address.clone();

@@ -7,13 +7,11 @@ use super::state::Sentinel;
 use super::watched::{FailoverState, Replica, Who};
 use std::net::IpAddr;
 
-/// The most replicas that are read from one INFO.
 const MAX_REPLICAS: usize = 1000;
 
 /// The most names of replicas that are resolved because of one INFO. The sentinel waits for each.
 const MAX_RESOLVED_NAMES: usize = 16;
 
-/// The lines of an INFO that a sentinel reads.
 #[derive(Debug, Default)]
 struct Report {
     run_id: Option<String>,
@@ -155,7 +153,6 @@ impl Sentinel {
         })
     }
 
-    /// Adds a replica that a master lists.
     fn found_replica(&mut self, master: u64, host: &str, port: u16) {
         let Some(address) = self.address(host, port) else { return };
         if let Some(id) = self.add_replica(master, address) {

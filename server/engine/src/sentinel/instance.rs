@@ -88,7 +88,6 @@ pub(super) struct Instance {
     pub(super) last_publish: i64,
     pub(super) s_down_since: i64,
     pub(super) o_down_since: i64,
-    /// The last INFO.
     pub(super) info: Option<Vec<u8>>,
     pub(super) info_refresh: i64,
     pub(super) role_reported: Role,

@@ -71,7 +71,6 @@ pub(super) struct Link {
     /// Whether a connection is missing.
     pub(super) disconnected: bool,
     pub(super) last_reconnect: i64,
-    /// The instant of the last message over the connection for messages.
     pub(super) last_message: i64,
     /// The instant of the PING that has no answer yet. 0: none.
     pub(super) pending_ping: i64,
@@ -80,7 +79,6 @@ pub(super) struct Link {
     pub(super) last_available: i64,
     /// The instant of the last answer to a PING.
     pub(super) last_pong: i64,
-    /// The local IP of the connection for commands.
     pub(super) local_ip: Option<Box<str>>,
 }
 

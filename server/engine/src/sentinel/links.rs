@@ -137,7 +137,6 @@ impl Sentinel {
         }
     }
 
-    /// Closes both connections of a server.
     pub(super) fn close_both(&mut self, who: Who) {
         self.close(who, Channel::Commands);
         self.close(who, Channel::Messages);

@@ -21,7 +21,6 @@ pub(crate) enum SetError {
     Denied,
 }
 
-/// A change of a master.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Change {
     DownAfter(i64),

@@ -106,7 +106,6 @@ impl Sentinel {
         (String::from_utf8_lossy(ip).into_owned(), self.own.announce_port)
     }
 
-    /// Returns the latest epoch that the sentinel knows of.
     pub(crate) fn current_epoch(&self) -> u64 {
         self.current_epoch
     }
@@ -179,7 +178,6 @@ impl Sentinel {
         self.masters.get_mut(&id)
     }
 
-    /// The master of this name.
     pub(super) fn named(&self, name: &[u8]) -> Option<u64> {
         self.masters.iter().find(|(_, master)| master.at.name.as_bytes() == name).map(|(id, _)| *id)
     }

@@ -4,7 +4,6 @@ use super::address::Address;
 use super::instance::{Instance, Role};
 use std::collections::BTreeMap;
 
-/// The progress of a failover.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum FailoverState {
     None,
@@ -17,7 +16,6 @@ pub(super) enum FailoverState {
 }
 
 impl FailoverState {
-    /// The name of the state in SENTINEL MASTERS.
     pub(super) fn word(self) -> &'static str {
         match self {
             FailoverState::None => "none",
@@ -31,7 +29,6 @@ impl FailoverState {
     }
 }
 
-/// A failover of a master.
 #[derive(Debug)]
 pub(super) struct Failover {
     pub(super) state: FailoverState,

@@ -4,7 +4,6 @@ use crate::sentinel::{Sentinel, Verdict};
 use crate::spec::{Args, CommandError};
 use lockwheel_resp::Reply;
 
-/// The handler of a command that sees the state of a sentinel.
 pub(crate) type SentinelHandler = fn(&mut Sentinel, Args<'_>, &mut dyn Reply) -> SentinelOutcome;
 /// The end of a command on a sentinel.
 pub(crate) type SentinelOutcome = Result<SentinelRequest, CommandError>;

@@ -12,15 +12,10 @@ use std::collections::BTreeMap;
 /// not all sentinels ask for votes at the same time.
 const TICKS_PER_SECOND: u64 = 10;
 
-/// An effect of a change of the sentinel on the rest of the engine.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum SentinelEffect {
     /// An event is published on the channel of its name.
-    Publish {
-        /// The name of the event.
-        name: &'static str,
-        text: String,
-    },
+    Publish { name: &'static str, text: String },
     /// The server ends, as a test of failures has asked for.
     Crash,
     /// The file is written, because the state of the sentinel has changed.

@@ -36,7 +36,6 @@ const WALL: &str = "An integer: the time of the wall clock, in milliseconds sinc
 const WALL_OR_OK: &str =
     "An integer: the time of the wall clock, in milliseconds since 1970. In a script, OK.";
 
-/// The options of an advance.
 const SETTLE_TEXTS: OptionTexts = &[
     ("NOWAKE", "Does not notify the waiters of Redisson when a lock ends on the way."),
     (
@@ -189,7 +188,6 @@ const IN_RANGE: ValidValues = ValidValues::Value("a number that keeps the clocks
 const FORWARD_IN_RANGE: ValidValues =
     ValidValues::Value("an integer from 0 on that keeps the clocks within their range");
 
-/// Plans an advance of the clock for the end of the running script.
 fn plan(clock: &mut EngineClock, planned: PlannedAdvance) -> Ordered {
     let wrong =
         |error: CommandError| if error == OUT_OF_RANGE { error.of_argument(1, IN_RANGE) } else { error };

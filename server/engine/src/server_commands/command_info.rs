@@ -47,7 +47,6 @@ fn write_oldest(command: &Command, told: Flags, reply: &mut dyn Reply) {
     categories.iter().for_each(|category| reply.status(format!("@{category}").as_bytes()));
 }
 
-/// Writes the names of the flags that are shown.
 pub(super) fn write_names<F: Copy>(names: &[(F, &str)], is_told: impl Fn(F) -> bool, reply: &mut dyn Reply) {
     let told = || names.iter().filter(|(flag, _)| is_told(*flag));
     reply.set(told().count());

@@ -162,7 +162,6 @@ fn hello(
     Ok(if protocol == Some(Protocol::Resp2) { LoginEffect::EndTickets } else { LoginEffect::None })
 }
 
-/// Returns the version of the protocol that HELLO asks for, if it names one.
 fn asked_protocol(args: Args<'_>) -> Result<Option<Protocol>, CommandError> {
     let Some(version) = args.get(1) else { return Ok(None) };
     match number::parse_i64(version) {

@@ -14,7 +14,6 @@ pub(super) const ROWS: &[Row<Handler>] = &[Row::container("function", -2, FUNCTI
     .about("scripting", "7.0.0", "Depends on subcommand.")
     .summary("Looks after libraries of functions.")];
 
-/// The flags of subcommands that change libraries.
 const CHANGE: &[Flags] = &[Flags::NOSCRIPT, Flags::WRITE];
 /// The language engine of all libraries.
 const ENGINE: &[u8] = b"LUA";

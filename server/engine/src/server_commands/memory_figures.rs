@@ -14,7 +14,6 @@ pub(super) struct MemoryFigures {
     pub(super) peak: u64,
     /// The unread output of replicas, a part of the clients' memory.
     pub(super) replicas: u64,
-    /// The replication backlog.
     pub(super) backlog: u64,
     /// The part of the total that is not keys and values.
     pub(super) overhead: u64,
@@ -67,7 +66,6 @@ impl MemoryFigures {
         }
     }
 
-    /// Returns the memory of clients other than replicas.
     pub(super) fn normal_clients(&self) -> u64 {
         (self.account.clients as u64).saturating_sub(self.replicas)
     }

@@ -244,7 +244,6 @@ fn shardchannels(pubsub: &PubSub, args: Args<'_>, reply: &mut dyn Reply) -> Outc
     list(pubsub.all_shards(), args, reply)
 }
 
-/// Replies with the channels that match the pattern, or with all.
 fn list<'a>(channels: impl Iterator<Item = &'a [u8]>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     if args.len() > 3 {
         return Err(unknown_or_arity(args));

@@ -4,7 +4,6 @@ use crate::core::Handler;
 use crate::spec::{Args, CommandError, Flags, KeyFlags, KeySpec, Outcome, Row};
 use lockwheel_store::keyspace::ScriptInputs;
 
-/// The flags of the commands that may write.
 pub(super) const RUNS: Flags = Flags::of(&[
     Flags::NOSCRIPT,
     Flags::STALE,
@@ -33,7 +32,6 @@ pub(super) const WRITES: &str = "ERR Can not execute a script with write flag us
 
 const NO_CLUSTER: &str = "ERR Can not run script on cluster, 'no-cluster' flag is set.";
 
-/// Returns the row of a command that may write, without its texts.
 pub(super) const fn writing(name: &'static str, handler: Handler) -> Row<Handler> {
     row(name, handler).flags(&[RUNS]).keys(NOTED_KEYS)
 }

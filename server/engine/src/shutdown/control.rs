@@ -12,7 +12,6 @@ use lockwheel_store::keyspace::Keyspace;
 pub(crate) enum ShutdownEffect {
     /// Pauses the writes of clients, or ends that pause.
     PauseWrites(bool),
-    /// Asks the replicas for their offsets.
     AskReplicas,
     /// Ends the server in this manner. If its keys cannot be saved, the server may go on.
     End(Ending),
@@ -30,7 +29,6 @@ pub(crate) struct ShutdownControl<'e> {
     pub(crate) replication: &'e Replication,
     /// Whether the server is one of several in its process.
     pub(crate) is_joined: bool,
-    /// The effects, in order.
     pub(crate) effects: Vec<ShutdownEffect>,
 }
 

@@ -18,7 +18,6 @@ pub(crate) const NONE_IN_PROGRESS: CommandError = CommandError::text("ERR No shu
 /// The manner in which a server ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Ending {
-    /// Whether the keys are saved.
     pub(crate) saves: bool,
     /// Whether the server ends even if the keys could not be saved.
     pub(crate) is_forced: bool,

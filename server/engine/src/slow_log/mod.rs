@@ -9,7 +9,6 @@ const MAX_NAME_BYTES: usize = 1024;
 /// The maximum length of an argument in an entry, in bytes. The rest is replaced by its length.
 const MAX_ARGUMENT_BYTES: usize = 128;
 
-/// A slow call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
     /// The number of the entry, counted from 0. SLOWLOG RESET does not restart the count.
@@ -81,7 +80,6 @@ impl SlowLog {
         self.entries.len()
     }
 
-    /// Iterates over the entries, latest first.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Entry> {
         self.entries.iter()
     }

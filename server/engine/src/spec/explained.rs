@@ -45,7 +45,6 @@ pub(crate) fn unknown_word<'a>(
     CommandError::new(format!("ERR {what} '{}'{behind}{stop}{found}", Shown(word)))
 }
 
-/// The error for an argument that names a command which does not exist.
 #[cold]
 pub(crate) fn no_such_command(table: &CommandTable, name: &[u8]) -> CommandError {
     let known = table.iter_all().filter(|command| has_its_name(table, command));

@@ -60,7 +60,6 @@ pub(crate) struct Symbol {
     offset: u8,
     /// The token. Empty for an argument.
     option: &'static str,
-    /// The name of the argument.
     name: &'static str,
     /// The least and the greatest valid integer.
     range: (i64, i64),

@@ -28,7 +28,6 @@ impl CommandId {
     }
 }
 
-/// A value for each command.
 pub(crate) struct PerCommand<T>(Box<[T; CommandId::MAX]>);
 
 impl<T: Clone> PerCommand<T> {

@@ -41,7 +41,6 @@ fn first_bucket([first, last]: [u64; 2]) -> usize {
     (hash >> (u64::BITS - BUCKET_BITS)) as usize
 }
 
-/// One bucket of the table of short names.
 #[derive(Clone, Copy, Debug, Default)]
 struct Bucket {
     words: [u64; 2],

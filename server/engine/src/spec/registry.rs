@@ -33,7 +33,6 @@ pub struct Command {
 }
 
 impl Command {
-    /// The subcommand of this name, in any case.
     #[inline(never)]
     fn subcommand(&self, name: &[u8]) -> Option<&Arc<Self>> {
         self.subcommands.iter().find(|sub| name.eq_ignore_ascii_case(sub.spec.name.as_bytes()))

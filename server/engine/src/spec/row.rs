@@ -199,7 +199,6 @@ impl<H: Copy + 'static> Row<H> {
         self
     }
 
-    /// Sets the word that makes a request read its keys.
     pub(crate) const fn reads_keys_with(mut self, word: &'static str) -> Self {
         self.spec.reading_word = Some(word);
         self

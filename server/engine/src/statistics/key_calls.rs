@@ -6,7 +6,6 @@ use lockwheel_store::keyspace::glob;
 /// The most counts. A further one replaces the oldest.
 const MAX_COUNTS: usize = 256;
 
-/// The count of calls of some commands on keys that match a pattern.
 #[derive(Debug)]
 struct Counted {
     commands: Vec<CommandId>,
@@ -43,7 +42,6 @@ impl KeyCalls {
         self.counted.iter().find(|counted| *counted.pattern == *pattern && counted.commands == commands)
     }
 
-    /// Whether no calls are counted.
     pub(crate) fn is_empty(&self) -> bool {
         self.counted.is_empty()
     }

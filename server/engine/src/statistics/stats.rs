@@ -42,7 +42,6 @@ pub(crate) struct Stats {
     pub(crate) exceeded_us: u64,
     /// Blocked clients woken by keys, for the count of wake-ups per hand-off.
     pub(crate) unblocked_clients: u64,
-    /// The number of retries of waiting requests.
     pub(crate) retried_requests: u64,
     /// Nanoseconds of commands that were run by scripts and transactions.
     pub(crate) nested_ns: u64,
@@ -52,7 +51,6 @@ pub(crate) struct Stats {
     pub(crate) tracks_latency: bool,
     /// The counters and the durations of calls of each command, by [`CommandId`].
     commands: PerCommand<(CommandStats, Histogram)>,
-    /// Bytes of heap that the histograms of commands take.
     pub(crate) histogram_bytes: usize,
     /// The number of error replies by code.
     errors: BTreeMap<Box<[u8]>, u64>,
@@ -71,7 +69,6 @@ pub(crate) struct AccessDenied {
     pub(crate) channels: u64,
 }
 
-/// The counters of one command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CommandStats {
     /// The number of calls of the handler.
@@ -205,7 +202,6 @@ impl Stats {
         self.commands[command].0
     }
 
-    /// The number of calls of these commands together.
     pub(crate) fn calls_of(&self, commands: &[CommandId]) -> u64 {
         commands.iter().map(|&command| self.of(command).calls).sum()
     }

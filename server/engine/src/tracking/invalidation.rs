@@ -11,7 +11,6 @@ const CHANNEL: &[u8] = b"__redis__:invalidate";
 pub(crate) enum Invalidation<'a> {
     /// Every key.
     All,
-    /// Named keys.
     Keys(Vec<&'a [u8]>),
 }
 

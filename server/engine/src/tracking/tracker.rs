@@ -41,7 +41,6 @@ pub(crate) struct HeldNews {
 /// The clients that track keys, the keys that they have read, and the notifications still to be sent.
 #[derive(Debug)]
 pub(crate) struct Tracker {
-    /// The clients that are connected and have tracked keys, by number.
     clients: BTreeMap<u64, TrackedClient>,
     table: TrackingTable,
     prefixes: Prefixes,
@@ -190,7 +189,6 @@ impl Tracker {
         (!sessions.is_empty()).then_some(Effect::Invalidate { sessions, key: None })
     }
 
-    /// Takes the changed keys of each prefix, with the clients that listen to the prefix.
     pub(crate) fn take_changed(&mut self) -> Vec<(ChangedKeys, Vec<u64>)> {
         self.prefixes.take_changed()
     }

@@ -21,12 +21,10 @@ pub(crate) struct Tracking<'a> {
     seed: u64,
 }
 
-/// The client that is notified on behalf of a client that tracks keys.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Recipient {
     /// No client: tracking is off, or there are no pushes, nor a subscription of the target of the redirection.
     Nobody,
-    /// The client of this id.
     Receiver(u64),
     /// The client itself, which learns that its redirection to this id is broken.
     Broken(u64),
@@ -63,7 +61,6 @@ impl<'a> Tracking<'a> {
         self.sessions.find(client).is_some()
     }
 
-    /// Returns the tracking state of a client, if it tracks keys now.
     pub(crate) fn active(&self, client: u64) -> Option<&TrackedClient> {
         tracked(self.keyspace, client).filter(|client| client.is_on)
     }

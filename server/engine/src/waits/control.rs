@@ -103,7 +103,6 @@ impl WaitControl<'_> {
         earlier.into_iter().for_each(|timer| self.clock.timers_mut().cancel(timer));
     }
 
-    /// Cancels the timeout of a client whose wait is about to end for another reason.
     pub(crate) fn cancel_timeout(&mut self, client: u64) {
         let timeout = self.waits.get_mut(client).and_then(|blocked| blocked.timeout.take());
         timeout.into_iter().for_each(|timer| self.clock.timers_mut().cancel(timer));

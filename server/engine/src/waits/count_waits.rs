@@ -24,7 +24,6 @@ pub(crate) struct CountWaits {
     waits: BTreeMap<CountOf, BTreeMap<u64, BTreeSet<WaiterId>>>,
     /// The lists of commands whose calls are awaited, under each of their commands. They are forgotten together.
     lists: BTreeMap<CommandId, BTreeSet<Box<[CommandId]>>>,
-    /// The number of waits for calls of commands.
     of_calls: usize,
     of_key_calls: usize,
     /// The waits whose numbers have been reached since the last call of [`CountWaits::take_reached`].
@@ -63,12 +62,10 @@ impl CountWaits {
         }
     }
 
-    /// Whether any client waits for calls of commands.
     pub(crate) fn await_calls(&self) -> bool {
         self.of_calls > 0
     }
 
-    /// Whether any client waits for calls of commands on keys.
     pub(crate) fn await_key_calls(&self) -> bool {
         self.of_key_calls > 0
     }
@@ -90,7 +87,6 @@ impl CountWaits {
         self.reached.push(id);
     }
 
-    /// Takes the waits whose numbers have been reached.
     pub(crate) fn take_reached(&mut self) -> Vec<WaiterId> {
         std::mem::take(&mut self.reached)
     }

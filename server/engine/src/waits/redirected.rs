@@ -5,7 +5,6 @@ use crate::cluster::RequestRouter;
 use crate::spec::{Args, CommandError};
 
 impl Waits {
-    /// Returns the requests that wait for a key of a lost slot, each with the error that redirects its client.
     pub(crate) fn redirected(&self, router: RequestRouter<'_>) -> Vec<(u64, CommandError)> {
         let redirect = |(id, blocked): (u64, &Blocked)| {
             let Retry::OnKeys(on) = &blocked.retry else { return None };

@@ -227,7 +227,6 @@ impl Waits {
         self.requests.get_mut(&id)
     }
 
-    /// Records that the timer of a request's timeout has fired.
     pub(crate) fn timer_fired(&mut self, id: WaiterId) {
         if let Some(blocked) = self.get_mut(id) {
             blocked.timeout = None;
@@ -302,7 +301,6 @@ impl Waits {
         }
     }
 
-    /// Records that a client no longer waits for a state.
     pub(crate) fn end_state(&mut self, keyspace: &mut Keyspace, state: &dyn StateAttempt, id: WaiterId) {
         let kind = state.watches();
         keyspace.waiters.remove_unkeyed(kind as usize, id);
@@ -316,7 +314,6 @@ impl Waits {
         }
     }
 
-    /// Whether any client waits for calls of commands.
     pub(crate) fn await_calls(&self) -> bool {
         self.count_waits.await_calls()
     }
@@ -326,7 +323,6 @@ impl Waits {
         self.count_waits.rises(of, number);
     }
 
-    /// Takes the waits whose counts have reached their numbers.
     pub(crate) fn take_reached(&mut self) -> Vec<WaiterId> {
         self.count_waits.take_reached()
     }

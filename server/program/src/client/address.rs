@@ -109,7 +109,6 @@ fn decoded(text: &str) -> Result<Vec<u8>, String> {
     Ok(out)
 }
 
-/// Encodes a text as a part of a URL.
 pub(crate) fn encoded(text: &[u8]) -> String {
     text.iter().fold(String::new(), |url, &byte| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {

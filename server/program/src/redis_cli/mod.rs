@@ -114,7 +114,6 @@ impl Session {
         }
     }
 
-    /// Sends each line of standard input as a command.
     fn send_lines(&mut self) -> Result<ExitCode, String> {
         for line in io::stdin().lock().split(b'\n') {
             let line = line.map_err(|error| system_reason(&error))?;

@@ -22,7 +22,6 @@ pub(super) struct Options {
     pub(super) error_is_failure: bool,
     /// `-x`: the last argument comes from standard input.
     pub(super) last_from_stdin: bool,
-    /// Whether to warn of a password on the command line.
     pub(super) warns_of_password: bool,
     /// The command. If it is empty, commands come from standard input.
     pub(super) command: Vec<Vec<u8>>,

@@ -22,7 +22,6 @@ fn fill(write: impl Fn(usize) -> String) {
     assert_eq!(refused.as_deref(), Some(NO_MEMORY));
 }
 
-/// Returns the words of a request.
 fn words<'a>(line: &'a str, large: &'a [u8]) -> Vec<&'a [u8]> {
     line.split(' ').map(|word| if word == "V" { large } else { word.as_bytes() }).collect()
 }
@@ -168,7 +167,6 @@ fn check_replica(master: &Process, replica: &Process) {
 
 /// The address space of a process whose data goes to replicas, in KiB: it bounds the tests' memory and time.
 const SMALL_KIB: &str = "700000";
-/// The number of error codes that a server counts.
 const ERROR_CODES: usize = 128;
 /// The largest number of pieces that fill the memory.
 const PIECES: usize = 300;

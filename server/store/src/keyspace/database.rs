@@ -77,7 +77,6 @@ pub(super) struct Database {
     /// Bytes of heap of keys and values outside the pages; an edited value counts with its size before the edit.
     outside: usize,
     edited: Edited,
-    /// Bytes of heap that the tables hold.
     table_bytes: usize,
 }
 
@@ -86,7 +85,6 @@ impl Database {
         self.len
     }
 
-    /// The position of a key of this hash in the order of SCAN.
     pub(super) fn position(hash: u64) -> u64 {
         position(hash)
     }
@@ -228,7 +226,6 @@ impl Database {
         self.edit(id)
     }
 
-    /// Whether a number, in use or not, is that of the entry of this key.
     #[inline]
     pub(super) fn is_entry_of(&self, id: u32, key: &[u8]) -> bool {
         !key.is_empty() && self.entries.find(id).is_some_and(|entry| entry.key() == key)

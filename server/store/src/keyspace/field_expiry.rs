@@ -118,7 +118,6 @@ impl Keyspace {
         most
     }
 
-    /// Reports the next due field of a marked hash to subscribers.
     fn report_due_field(&mut self, db: usize, id: u32, key: &[u8], until_ms: i64, now: Now) {
         let entry = self.databases[db].entry(id);
         let Value::Hash(hash) = &entry.value else { return };
@@ -198,7 +197,6 @@ impl Tx<'_> {
         removed
     }
 
-    /// Notes that the fields of an entry may have deadlines now.
     pub(super) fn note_fields(&mut self, at: EntryId) {
         let Keyspace { databases, fields_timed, overdue, .. } = &mut *self.keyspace;
         let first = match &databases[self.db].entry(at.0).value {

@@ -114,7 +114,6 @@ pub struct Keyspace {
     pub(super) keeper: Option<Box<Keeper>>,
     pub(super) key_timers: KeyTimers,
     pub(super) eviction: Eviction,
-    /// The rule by which deadlines expire at the present instant.
     rule: ExpiryRule,
     /// The latest deadline that an advance of the clock has ended, in wall milliseconds.
     reached_ms: i64,

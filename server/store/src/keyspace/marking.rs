@@ -14,7 +14,6 @@ pub(super) struct Marking {
     /// Whether both hold, so that the keyspace handles marks by itself.
     pub(super) by_itself: bool,
     pub(super) last: u64,
-    /// Keys that were given back.
     pub(super) given_back: GivenBack,
 }
 

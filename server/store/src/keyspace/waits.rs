@@ -4,7 +4,6 @@ use super::db_key::DbKey;
 use crate::memory::{block, of_trees};
 use std::collections::BTreeMap;
 
-/// The keys that are waited for under each label, with the number of waits for each key.
 #[derive(Debug, Default)]
 pub(super) struct WaitsByLabel {
     labels: BTreeMap<Box<[u8]>, BTreeMap<DbKey, u32>>,

@@ -14,7 +14,6 @@ const MAX_COPY_BYTES: usize = 264;
 const MAX_DISTANCE: usize = 1 << 13;
 /// The most bytes of a compressed copy.
 const COPY_BYTES: usize = 3;
-/// The number of hashes.
 const HASHES: usize = 1 << 16;
 
 /// The most bytes that `compressed` bytes can expand to.

@@ -37,11 +37,8 @@ mod marks {
     pub(super) const LZF: u8 = 0xc3;
 }
 
-/// Flags of a stream's entry.
 mod stream_flags {
-    /// The entry is deleted.
     pub(super) const DELETED: i64 = 1;
-    /// The entry shares the fields of its node.
     pub(super) const SHARED_FIELDS: i64 = 2;
 }
 

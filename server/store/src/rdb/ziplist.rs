@@ -96,7 +96,6 @@ fn read_data<'a>(reader: &mut Reader<'a>) -> Result<Text<'a>, Corrupt> {
 mod tests {
     use super::*;
 
-    /// A ziplist of entries given as their data.
     fn ziplist(entries: &[&[u8]]) -> Vec<u8> {
         let (mut body, mut before, mut tail) = (Vec::new(), 0_usize, 0);
         for data in entries {

@@ -89,7 +89,6 @@ impl Packed {
         Self(block.into_boxed_slice())
     }
 
-    /// Appends elements.
     pub(super) fn push(&mut self, elements: &[&[u8]]) {
         match self.0.len() {
             _ if elements.is_empty() => {}

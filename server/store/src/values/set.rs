@@ -344,7 +344,6 @@ impl Set {
     }
 }
 
-/// Whether a member is short enough for a small set.
 fn fits(member: &[u8], enc: &Encodings) -> bool {
     member.len() <= enc.set_max_listpack_value
 }

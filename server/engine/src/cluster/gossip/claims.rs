@@ -34,7 +34,6 @@ impl Gossip {
         self.send(view, to, body);
     }
 
-    /// Handles the message of a node that this node's view is behind.
     pub(super) fn hear_update(&mut self, view: &mut ClusterView, id: NodeId, epoch: u64, slots: &SlotSet) {
         let found = view.find(id.as_bytes()).filter(|number| *number != view.my_number());
         let Some(number) = found else { return };

@@ -6,18 +6,30 @@ pub(crate) type LinkId = u64;
 /// An effect to carry out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Effect {
-    /// Connect to another node.
-    Connect { link: LinkId, ip: String, port: u16 },
+    Connect {
+        link: LinkId,
+        ip: String,
+        port: u16,
+    },
     /// Send bytes over a connection, once it is open.
-    Send { link: LinkId, bytes: Vec<u8> },
-    /// Close a connection.
-    Close { link: LinkId },
-    /// The view has changed.
+    Send {
+        link: LinkId,
+        bytes: Vec<u8>,
+    },
+    Close {
+        link: LinkId,
+    },
     Changed,
     /// Deliver a message that a client of another node has published.
-    Publish { channel: Vec<u8>, message: Vec<u8>, is_shard: bool },
+    Publish {
+        channel: Vec<u8>,
+        message: Vec<u8>,
+        is_shard: bool,
+    },
     /// Pause the clients' writes for this many milliseconds, because a replica takes over.
-    PauseWrites { ms: i64 },
+    PauseWrites {
+        ms: i64,
+    },
     /// Let the clients write again.
     Unpause,
     /// Delete the keys of these slots, which now belong to another node.

@@ -22,7 +22,6 @@ impl Gossip {
         self.mark_failed_if_agreed(view, number);
     }
 
-    /// Marks an unreachable node as failed if most masters report it.
     pub(super) fn mark_failed_if_agreed(&mut self, view: &mut ClusterView, number: NodeNumber) {
         let Some(node) = view.node(number) else { return };
         if !node.flags.contains(NodeFlags::MAY_HAVE_FAILED) || node.has_failed() {
@@ -41,7 +40,6 @@ impl Gossip {
         }
     }
 
-    /// Handles the message of a node that another one has failed.
     pub(super) fn hear_fail(&mut self, view: &mut ClusterView, sender: NodeId, id: NodeId) {
         let found = view.find(id.as_bytes()).filter(|number| *number != view.my_number());
         let is_new = |number: &NodeNumber| view.node(*number).is_some_and(|node| !node.has_failed());

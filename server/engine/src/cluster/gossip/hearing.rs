@@ -136,7 +136,6 @@ impl Gossip {
         }
     }
 
-    /// Handles the answer of a node on this node's connection to it.
     pub(super) fn hear_answer(&mut self, view: &mut ClusterView, number: NodeNumber, message: Message) {
         let Message { header, body } = message;
         self.counts.note_received(&body);

@@ -198,7 +198,6 @@ impl Gossip {
         }
     }
 
-    /// Closes the connection to a node, if there is one.
     pub(super) fn close(&mut self, view: &mut ClusterView, number: NodeNumber) {
         let link = self.peers.get_mut(&number).and_then(|peer| peer.link.take());
         let Some(link) = link else { return };

@@ -74,7 +74,6 @@ pub(crate) enum Body {
     },
     /// The request of a replica for a vote in the epoch of its header.
     AskVote,
-    /// A vote for that replica.
     Vote,
     /// The request of a replica to take over from the receiver, which pauses its clients.
     StartFailover,

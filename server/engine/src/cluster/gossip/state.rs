@@ -118,7 +118,6 @@ impl Gossip {
         }
     }
 
-    /// Sets the facts that hold from now on.
     pub(crate) fn set_facts(&mut self, facts: Facts) {
         self.facts = facts;
         if self.facts.hears_master {
@@ -135,7 +134,6 @@ impl Gossip {
         all.truncate(most);
     }
 
-    /// Takes the next effect to carry out.
     pub(crate) fn next_effect(&mut self) -> Option<Effect> {
         self.effects.pop_front()
     }

@@ -155,7 +155,6 @@ fn restore(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     Ok(())
 }
 
-/// Propagates a restored key whose deadline was relative, with the absolute one.
 fn propagate_restored(tx: &mut Tx<'_>, args: Args<'_>, options: RestoreOptions, deadline_ms: Option<i64>) {
     let Some(deadline_ms) = deadline_ms.filter(|_| !options.absolute && tx.is_propagated()) else { return };
     let mut at = Vec::new();

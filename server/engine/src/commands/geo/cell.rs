@@ -68,7 +68,6 @@ impl Cell {
         self.bits as f64
     }
 
-    /// The lowest score of a member in this cell, and the lowest score above the cell.
     pub(super) fn scores(self) -> (f64, f64) {
         let finer = 2 * (MAX_STEPS - self.steps);
         ((self.bits << finer) as f64, ((self.bits + 1) << finer) as f64)

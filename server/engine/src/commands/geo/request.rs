@@ -112,7 +112,6 @@ fn place_of(set: &ZSet, member: &[u8]) -> Result<Point, CommandError> {
     set.score(member).map(|score| Cell::of_score(score).middle()).ok_or(errors::NO_SUCH_PLACE)
 }
 
-/// Reads a request's arguments one after the other.
 struct Parser<'a, 's> {
     args: Args<'a>,
     search: Search,

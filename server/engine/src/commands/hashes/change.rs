@@ -129,7 +129,6 @@ fn hdel(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     Ok(())
 }
 
-/// Removes fields from a hash that a subscriber has marked, reporting each.
 #[cold]
 fn remove_marked(tx: &mut Tx<'_>, args: Args<'_>) -> Result<usize, CommandError> {
     let mut removed = 0;

@@ -175,7 +175,6 @@ fn give_deadline(
     Ok(DONE)
 }
 
-/// Propagates a deadline of fields, with its conditions.
 fn propagate_conditional(
     tx: &mut Tx<'_>,
     key: &[u8],
@@ -200,7 +199,6 @@ pub(super) fn propagate_removed(tx: &mut Tx<'_>, key: &[u8], fields: &[&[u8]]) {
     tx.propagate_parts(&[&[b"HDEL", key], fields]);
 }
 
-/// Propagates that fields have no deadline any longer.
 pub(super) fn propagate_persistence(tx: &mut Tx<'_>, key: &[u8], fields: &[&[u8]]) {
     if tx.is_propagated() {
         let count = fields.len().to_string();

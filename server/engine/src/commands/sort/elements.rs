@@ -65,7 +65,6 @@ pub(super) enum Kind {
     ZSet,
 }
 
-/// A value whose elements can be sorted.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Source<'a> {
     None,

@@ -33,7 +33,6 @@ impl<'a> By<'a> {
 pub(super) struct Order<'a> {
     by: Option<Pattern<'a>>,
     alpha: bool,
-    /// Whether the order is reversed.
     descending: bool,
     /// Whether texts are compared byte by byte, for stored results.
     bytewise: bool,

@@ -5,7 +5,6 @@ use lockwheel_resp::number;
 use lockwheel_store::values::ZSet;
 use std::ops::{Bound, Range};
 
-/// The scores between two bounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Scores {
     min: Bound<f64>,
@@ -19,7 +18,6 @@ impl Scores {
         Ok(Scores { min: bound(min)?, max: bound(max)? })
     }
 
-    /// The ranks of the members with scores in this range.
     pub(super) fn ranks(self, set: &ZSet) -> Range<usize> {
         set.ranks_by_score(self.min, self.max)
     }

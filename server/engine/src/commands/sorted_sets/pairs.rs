@@ -58,7 +58,6 @@ pub(super) fn write_nested<M: AsRef<[u8]>>(
     }
 }
 
-/// Replies a member and its score as two values of an array that has begun.
 pub(super) fn write_pair<M: AsRef<[u8]>>((member, score): (M, f64), reply: &mut dyn Reply) {
     reply.bulk(member.as_ref());
     reply.double(score);

@@ -168,7 +168,6 @@ impl<'a> Query<'a> {
         Ok(Query { wanted, reverse, with_scores, limit })
     }
 
-    /// The ranks of the requested members, in a set.
     fn ranks(&self, set: &ZSet) -> Range<usize> {
         let len = set.len();
         let found = match self.wanted {

@@ -129,7 +129,6 @@ fn xadd(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     propagate_added(tx, args, &options, id)
 }
 
-/// Propagates an appended entry with its id, and the trimming that was done.
 fn propagate_added(tx: &mut Tx<'_>, args: Args<'_>, options: &TrimOptions, id: StreamId) -> Outcome {
     if !tx.is_propagated() {
         return Ok(());
@@ -182,7 +181,6 @@ fn exact_trimming(
     }))
 }
 
-/// The id of an entry to be appended now.
 fn new_id(log: &Log, id: NewId, now_ms: u64) -> Result<StreamId, CommandError> {
     let last = log.last_id();
     if last == StreamId::MAX {

@@ -116,7 +116,6 @@ impl ReadOptions {
     }
 }
 
-/// The error of a stream or group that XREADGROUP does not find.
 pub(super) fn no_group(key: &[u8], group: &[u8]) -> CommandError {
     let parts: [&[u8]; 5] = [
         b"NOGROUP No such key '",

@@ -25,7 +25,6 @@ pub(super) struct TrimOptions {
     pub(super) fields: usize,
 }
 
-/// The command that is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Command {
     Add,

@@ -29,7 +29,6 @@ const MAX_FOLLOWERS: usize = 64;
 /// The news to send at the end of the present step, and the connections to notify of losses.
 #[derive(Debug, Default)]
 pub(in crate::locks) struct News {
-    /// Whether any client listens to events.
     is_listening: bool,
     /// The RESP3 connections for which locks are held, by grant and connection.
     connections: BTreeMap<(u64, u64), HolderConnection>,

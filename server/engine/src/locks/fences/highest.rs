@@ -144,7 +144,6 @@ fn bytes_of(name: &[u8], resource: &Resource) -> usize {
     ENTRY_BYTES + block(name.len()) + block(resource.source_bytes())
 }
 
-/// Checks that a resource of these names is not too large.
 fn check_size(name: &[u8], resource: &Resource) -> Result<(), CommandError> {
     if bytes_of(name, resource) <= MAX_BYTES { Ok(()) } else { Err(TOO_LARGE) }
 }

@@ -8,7 +8,6 @@ use super::search::Cycle;
 use super::wait_graph::{LockWait, LockWaits};
 use std::collections::BTreeMap;
 
-/// The maximum number of searches for a shortest cycle.
 const MAX_SEARCHES: usize = 256;
 
 /// Returns one cycle for each group of owners that wait for each other: the shortest cycle of its first owner. Cycles
@@ -183,7 +182,6 @@ impl<'g> Graph<'g> {
         None
     }
 
-    /// Returns the names of a cycle, as replies show them.
     fn names(&self, cycle: &NumberedCycle) -> Vec<&'g [u8]> {
         let steps = cycle.iter().flat_map(|(owner, lock)| [self.owners[*owner], self.locks[*lock].key]);
         let first = cycle.iter().take(1).map(|(owner, _)| self.owners[*owner]);

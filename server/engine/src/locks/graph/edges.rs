@@ -134,7 +134,6 @@ impl Wait {
 /// The parties that keep a lock from a waiter.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Kept {
-    /// Whether its holders keep it.
     pub(super) by_holders: bool,
     /// The place up to which requests for several locks keep it. `None`: all of them do.
     pub(super) by_those_before: Option<Place>,

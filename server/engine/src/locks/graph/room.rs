@@ -50,7 +50,6 @@ impl Room {
         fits
     }
 
-    /// Counts names that are left out.
     pub(super) fn leave_out(&mut self, names: usize) {
         self.left_out += names;
     }

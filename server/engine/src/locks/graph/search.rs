@@ -21,7 +21,6 @@ pub(in crate::locks) struct Newcomer<'r> {
     pub(in crate::locks) keys: &'r [&'r [u8]],
     /// The rank in the queues of these locks.
     pub(in crate::locks) rank: i64,
-    /// Whether the request wants to share the locks.
     pub(in crate::locks) shares: bool,
     /// Whether the request wants the locks together: each is then kept from waiters behind it while others lack.
     pub(in crate::locks) together: bool,
@@ -191,7 +190,6 @@ impl<'s, 'k> Search<'s, 'k> {
         comes_first && self.steps[at].from.is_none() && !self.waiting.keys.is_empty()
     }
 
-    /// Adds the present waits of an owner.
     fn come_upon_own_waits(&mut self, owner: &[u8]) {
         let tx = self.tx;
         for key in tx.waited_for_as(owner).filter(|key| !edges::has(tx, key, owner)) {

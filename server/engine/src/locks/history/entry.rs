@@ -26,7 +26,6 @@ macro_rules! words {
 }
 
 words! { listed
-    /// The kind of an entry.
     Event {
         /// An owner has come to hold a lock.
         Acquired = "acquired",
@@ -60,9 +59,7 @@ words! { listed
         Habit = "habit",
         /// A test has moved a clock.
         Clock = "clock",
-        /// A fault has acted.
         Fault = "fault",
-        /// A client has connected.
         Connect = "connect",
         /// A client is gone.
         Disconnect = "disconnect",
@@ -72,7 +69,6 @@ words! { listed
 }
 
 words! {
-    /// The cause of an event.
     Cause {
         None = "",
         Released = "released",
@@ -134,7 +130,6 @@ pub(crate) enum Mode {
     /// A hold that excludes all others.
     Exclusive,
     Shared,
-    /// The writer in a read-write lock.
     Write,
     /// The queue of a fair lock.
     Fair,
@@ -190,7 +185,6 @@ pub(in crate::locks) struct Entry {
 
 const _: () = assert!(size_of::<Entry>() <= 72, "a ring of 65,536 takes 4.5 MiB");
 
-/// The flags of an entry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Traits(u8);
 

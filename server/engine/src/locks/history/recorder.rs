@@ -70,7 +70,6 @@ pub(crate) enum By<'a> {
     Command(CommandId, &'static str),
     /// A script by its SHA-1, or a function by its name.
     Script(&'a [u8]),
-    /// A script by its text.
     Text(&'a [u8]),
 }
 

@@ -190,7 +190,6 @@ impl Ring {
         before.filter(move |(seq, _)| self.place(*seq) == self.place(fault)).take(count)
     }
 
-    /// Returns the number of an entry's client at its server.
     pub(in crate::locks) fn client_of(&self, entry: &Entry) -> u64 {
         if self.is_of_several() { own_number(entry.client) } else { entry.client }
     }

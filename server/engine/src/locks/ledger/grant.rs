@@ -11,7 +11,6 @@ pub(in crate::locks) struct Grant {
     pub(in crate::locks) native: bool,
 }
 
-/// The content of a lock's mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::locks) enum Marked {
     /// The only owner holds the lock by this grant.

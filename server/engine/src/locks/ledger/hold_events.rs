@@ -10,7 +10,6 @@ use lockwheel_store::time::Now;
 pub(in crate::locks) struct BegunHold<'a> {
     /// The database, the key and its entry.
     pub(in crate::locks) place: (usize, &'a [u8], EntryId),
-    /// The field of the owner.
     pub(in crate::locks) owner: &'a [u8],
     pub(in crate::locks) grant: Grant,
     /// The cause that the present command declares for the holds that it ends, if it declares one.

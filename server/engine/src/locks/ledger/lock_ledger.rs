@@ -49,7 +49,6 @@ impl LockLedger {
         self.declared = cause;
     }
 
-    /// Returns the declared cause of the holds that end at present.
     pub(in crate::locks) fn declared(&self) -> Option<ReleaseCause> {
         self.declared
     }

@@ -4,7 +4,6 @@ use super::super::redisson::WRITE_SUFFIX;
 use lockwheel_store::keyspace::{Actor, CalledBy, Cause, Watched};
 use lockwheel_store::values::has_digest;
 
-/// The cause for which a hold on a lock ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::locks) enum ReleaseCause {
     /// The owner released the hold, natively or by Redisson's script: the command named its owner.
@@ -117,7 +116,6 @@ fn is_writer(name: &[u8], owner: &[u8]) -> bool {
     owner.strip_suffix(WRITE_SUFFIX) == Some(name)
 }
 
-/// The end of a key's last hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::locks) struct LastEnd {
     pub(in crate::locks) cause: ReleaseCause,

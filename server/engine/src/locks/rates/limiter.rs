@@ -10,7 +10,6 @@ const NOT_SET: CommandError = CommandError::text("ERR the rate is not set: use R
 const NO_CLIENT: CommandError =
     CommandError::text("ERR CLIENT is missing: this rate applies to each client separately");
 
-/// The type of a limiter that counts each client by itself.
 pub(super) const PER_CLIENT: i64 = 1;
 
 /// A rate, and the keys in which its permits are counted.

@@ -64,7 +64,6 @@ pub(in crate::locks) fn converted(tx: &mut Tx<'_>, at: EntryId, key: &[u8], from
     records.ledger.convert((db, key, at), (from, to), &mut context, &mut records.subscribers);
 }
 
-/// Records a conversion that is complete, including the lease.
 pub(in crate::locks) fn record_conversion(tx: &mut Tx<'_>, key: &[u8], to: &[u8]) {
     let (db, now) = (tx.db(), tx.now());
     let (records, context) = LockRecords::of_mut(tx);
@@ -356,7 +355,6 @@ pub(in crate::locks) fn inherit_permits(tx: &mut Tx<'_>, key: &[u8], total: (i64
     }
 }
 
-/// Records that MIGRATE has brought a lock that is held by this grant.
 pub(in crate::locks) fn record_arrival(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], grant: Grant) {
     let (db, now) = (tx.db(), tx.now());
     let (records, context) = LockRecords::of_mut(tx);

@@ -338,7 +338,6 @@ impl LockRecords {
         history.record(now, with(what));
     }
 
-    /// Records the end of all semaphores of a database.
     pub(super) fn semaphores_flushed(&mut self, change: &Change<'_>) {
         for key in self.semaphores.of_database(change.db) {
             self.semaphore_ended(change, &key, Gone::Command);

@@ -30,7 +30,6 @@ pub(super) fn recorded(cause: ReleaseCause) -> Cause {
     }
 }
 
-/// Returns the mode in which the owner of a field holds the lock of this value.
 fn mode(value: &Value, field: &[u8]) -> Mode {
     match value {
         _ if field.ends_with(WRITE_SUFFIX) => Mode::Write,

@@ -21,7 +21,6 @@ pub(crate) struct LedgerSettings {
     pub(crate) stamps: Option<StampSource>,
 }
 
-/// Applies parameters to the records of a keyspace, if it has any.
 pub(crate) fn configure(keyspace: &mut Keyspace, settings: LedgerSettings) {
     if let Some(records) = LockRecords::in_keyspace_mut(keyspace) {
         records.configure(settings);

@@ -9,7 +9,6 @@ pub(super) type Id = [u8; 16];
 /// An owner, and the number of its hold among all holds of the semaphore.
 pub(super) type Place = (Box<[u8]>, u64);
 
-/// The end of a hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Lease {
     /// The end of the hold, in wall milliseconds.
@@ -133,7 +132,6 @@ impl Holds {
         is_renewed
     }
 
-    /// Returns the holds of an owner, the oldest first.
     pub(super) fn of(&self, owner: &[u8]) -> impl Iterator<Item = (&Place, &Hold)> {
         self.all.range((owner.into(), 0)..=(owner.into(), u64::MAX))
     }

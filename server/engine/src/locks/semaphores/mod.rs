@@ -43,7 +43,6 @@ fn owner<'a>(args: crate::spec::Args<'a>, at: usize) -> Result<&'a [u8], Command
     })
 }
 
-/// Whether a native command is known to have used a key as a semaphore.
 pub(super) fn is_known(tx: &Tx<'_>, key: &[u8]) -> bool {
     account(tx, key, |_| ()).is_some()
 }

@@ -48,7 +48,6 @@ pub(in crate::locks) const ROWS: &[Row<HistoryHandler>] =
             "ERR the history of locks is off: *",
         ])];
 
-/// Statistics while they are counted from the history.
 #[derive(Debug)]
 struct Counting {
     filter: Filter,

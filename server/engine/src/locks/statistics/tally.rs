@@ -15,9 +15,7 @@ type Wait = (Owner, Option<(u64, Option<i64>)>);
 /// The use of locks.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
-    /// Holds that have begun.
     pub(super) holds: u64,
-    /// Waits that have begun.
     pub(super) waits: u64,
     /// Waits that have ended with the lock or the permits.
     pub(super) hand_offs: u64,

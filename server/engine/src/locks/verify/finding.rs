@@ -9,7 +9,6 @@ pub(super) enum Level {
     Lint,
     /// The invariant may have been violated.
     Suspect,
-    /// The invariant was violated.
     Violation,
 }
 

@@ -11,7 +11,6 @@ const MAX_FINDINGS: usize = 500;
 const MAX_BYTES: usize = 2 << 20;
 /// The maximum number of entries and owners that a finding shows.
 pub(super) const MAX_SHOWN: usize = 64;
-/// The maximum number of findings of one invariant at one entry.
 pub(super) const MAX_OF_ENTRY: usize = 8;
 
 /// The filter that a request sets for findings.

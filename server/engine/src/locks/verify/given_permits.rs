@@ -102,7 +102,6 @@ impl Semaphore {
 #[derive(Debug, Default)]
 pub(super) struct GivenPermits {
     by_key: BTreeMap<Name, Semaphore>,
-    /// Bytes of memory that the semaphores own.
     owned_bytes: usize,
 }
 

@@ -30,7 +30,6 @@ struct Herd {
     /// The refused owners, each with the hand-off after which it was refused first.
     refused: BTreeMap<Name, u64>,
     now: HandOff,
-    /// The hand-off with the highest cost.
     worst: HandOff,
     hand_offs: u64,
     /// The cost of all hand-offs.

@@ -16,7 +16,6 @@ pub(super) struct Hold {
     pub(super) seq: u64,
     pub(super) grant: u64,
     pub(super) mode: Mode,
-    /// The server that has granted it.
     pub(super) granted_at: usize,
     pub(super) client: u64,
     pub(super) client_name: Name,
@@ -47,7 +46,6 @@ pub(super) struct Holds {
     by_grant: BTreeSet<(u64, Name)>,
     /// The fields by mode, by the server of the grant, and by the end of the lease in wall milliseconds.
     by_mode: BTreeSet<(Mode, usize, i64, Name)>,
-    /// The number of holds by mode and server.
     counts: BTreeMap<(Mode, usize), usize>,
 }
 

@@ -16,7 +16,6 @@ pub(super) struct Lock {
     grants: Vec<(u64, Name)>,
     /// The entry and event that ended each owner's last hold, until its next one, by the owner's first field.
     ends: BTreeMap<Name, (u64, Event)>,
-    /// The entry of the last end of a hold.
     pub(super) last_end: Option<u64>,
     /// When the lock can be granted, on the monotonic clock: after a `DELAY` in the future.
     pub(super) free_since_ms: Option<i64>,
@@ -49,11 +48,9 @@ pub(super) struct Locks {
     pub(super) by_key: BTreeMap<Name, Lock>,
     /// The first fields of owners with the locks that they hold.
     held: BTreeSet<(Name, Name)>,
-    /// The open sections by their keys.
     pub(super) sections: BTreeMap<Name, OpenSections>,
     /// The holds that move to another database or server, by their grants, until they have arrived.
     moving: BTreeMap<u64, Hold>,
-    /// Bytes of memory that the locks and the open sections own.
     owned_bytes: usize,
 }
 
@@ -65,7 +62,6 @@ pub(super) struct View<'a> {
 }
 
 impl View<'_> {
-    /// Returns the lock of a key, if it has been seen.
     pub(super) fn lock(&self, key: Name) -> Option<&Lock> {
         self.locks.by_key.get(&key)
     }
@@ -145,7 +141,6 @@ impl Locks {
     }
 }
 
-/// Whether an entry was made by a request for several locks at once.
 pub(super) fn wants_several(ring: &Ring, entry: &Entry) -> bool {
     ring.text(entry.by) == b"lock.macquire"
 }

@@ -21,7 +21,6 @@ pub(super) enum Verdict {
     Ok,
     /// An invariant may have been violated.
     Suspect,
-    /// An invariant was violated.
     Violated,
     /// The history is off or incomplete.
     Inconclusive,

@@ -73,7 +73,6 @@ pub(super) struct Waits {
     /// The clients with the locks whose channels they listen to.
     by_client: BTreeSet<(u64, Name)>,
     channels: OwnChannels,
-    /// The unfinished search.
     running: Option<Search>,
     /// The steps that searches may still take.
     steps: u64,
@@ -116,10 +115,16 @@ struct Reached {
 enum Walk {
     /// A list of fields, with the next one at the end.
     Fields(Vec<Name>),
-    /// All holders of the lock.
-    Holders { key: Name, last: Option<Name> },
+    Holders {
+        key: Name,
+        last: Option<Name>,
+    },
     /// The fields of owners with certain waits, then with inferred ones; `fields` are left of the owner `last`.
-    Waiting { is_inferred: bool, last: Option<Name>, fields: Vec<Name> },
+    Waiting {
+        is_inferred: bool,
+        last: Option<Name>,
+        fields: Vec<Name>,
+    },
 }
 
 #[derive(Debug)]

@@ -199,7 +199,6 @@ impl ReplicationControl<'_> {
         }
     }
 
-    /// Continues the stream where it was left.
     pub(crate) fn go_on_with_stream(&mut self) {
         tracing::info!("MASTER <-> REPLICA sync: Master accepted a Partial Resynchronization.");
         self.come_up();

@@ -167,7 +167,6 @@ impl ReplicationControl<'_> {
         }
     }
 
-    /// Sends replicas a PING if one is due.
     pub(super) fn ping_replicas(&mut self) {
         let due = (self.now().real_ms, self.config.replication.ping_period);
         let effects = self.history.ping_replicas(due, self.sessions, self.stream_bytes);

@@ -120,7 +120,6 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         ]),
 ];
 
-/// A condition on a count.
 #[derive(Debug)]
 struct Number {
     comparison: Comparison,

@@ -104,7 +104,6 @@ impl StateAttempt for Wanted {
     }
 }
 
-/// Returns the error for a word that is not an event of the history.
 fn no_such_event(name: &[u8]) -> CommandError {
     let known: Vec<&str> = HistoryEvent::ALL.iter().map(|event| event.name()).collect();
     unknown_word("no such event", name, &format!(": the events are {}", known.join(", ")), known)

@@ -48,7 +48,6 @@ pub(super) struct Options<'a> {
     pub(super) limit_ms: u64,
 }
 
-/// The grammar of a command that waits for a number.
 #[derive(Debug)]
 pub(super) struct NumberGrammar {
     pub(super) grammar: &'static CommandGrammar,
@@ -74,7 +73,6 @@ impl NumberGrammar {
         }
     }
 
-    /// Parses a request.
     pub(super) fn parse<'a>(&self, args: Args<'a>) -> Result<Options<'a>, CommandError> {
         let parsed: ParsedArgs<'_> = self.grammar.parse(args)?;
         let has = |symbol: Option<Symbol>| symbol.is_some_and(|symbol| parsed.has(symbol));

@@ -74,9 +74,7 @@ fn servers(member: &TopologyMember, list: &[u8]) -> Result<Vec<usize>, CommandEr
 pub(super) enum PartitionFrom<'a> {
     /// All servers that are not named.
     Others,
-    /// The servers of this list.
     Servers(&'a [u8]),
-    /// The clients of the servers.
     Clients,
 }
 

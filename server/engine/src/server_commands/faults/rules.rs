@@ -172,7 +172,6 @@ pub(in crate::server_commands) fn no_such_rule(rules: &Rules, name: &[u8]) -> Co
     unknown_word("there is no rule", name, "", known)
 }
 
-/// Returns the error for a wait whose rule has been removed.
 #[cold]
 pub(in crate::server_commands) fn removed_rule(name: &[u8]) -> CommandError {
     unknown_word("there is no rule", name, "", [])

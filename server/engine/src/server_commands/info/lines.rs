@@ -54,7 +54,6 @@ pub(super) fn human(bytes: u64) -> String {
     }
 }
 
-/// Returns the value of a parameter, as CONFIG GET shows it.
 pub(super) fn parameter(config: &Config, name: &str) -> String {
     let value = config.get(&[name.as_bytes()]).pop().map(|(_, value)| value).unwrap_or_default();
     String::from_utf8_lossy(&value).into_owned()

@@ -12,7 +12,6 @@ const NO_SCRIPT: &str = "ERR Notification script seems non existing or non execu
 const NO_CLIENT_SCRIPT: &str = "ERR Client reconfiguration script seems non existing or non executable";
 const CONFIG_FORM: &str = "ERR Only SENTINEL CONFIG GET <option> / SET <option> <value> are supported.";
 
-/// Returns an error that quotes words of the request.
 fn quoting(parts: &[&[u8]]) -> CommandError {
     CommandError::new(parts.concat())
 }

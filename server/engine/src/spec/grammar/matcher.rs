@@ -7,7 +7,6 @@ use super::compile::{NO_NUMBER, Part};
 use super::mismatch::{Expected, Mismatch};
 use lockwheel_resp::number;
 
-/// The state of a match.
 pub(super) struct Matcher<'a> {
     grammar: &'static CommandGrammar,
     args: Args<'a>,
@@ -15,7 +14,6 @@ pub(super) struct Matcher<'a> {
     at: usize,
     /// The place of each symbol that is given, by its number.
     places: &'a mut [u32],
-    /// The symbols that are given.
     given: u64,
     /// The expected words, while a mistake is explained.
     expected: Option<&'a mut Expected>,

@@ -44,7 +44,6 @@ impl<'a, const N: usize> ParsedArgs<'a, N> {
         self.given != 0
     }
 
-    /// Whether a symbol outside this set is given.
     #[inline]
     pub(crate) fn has_others(&self, symbols: SymbolSet) -> bool {
         self.given & !symbols.0 != 0
@@ -127,7 +126,6 @@ impl<'a, const N: usize> ParsedArgs<'a, N> {
         Ok(self.integer(symbol)?.map(i64::unsigned_abs))
     }
 
-    /// The error for a symbol's value outside its range.
     #[cold]
     pub(crate) fn out_of_range(&self, symbol: Symbol, error: &CommandError) -> CommandError {
         let (min, max) = symbol.range;

@@ -62,7 +62,6 @@ const KINDS: &[(Kind, &str)] = &[
 const SIGNS: &[(&str, &str)] =
     &[("=", "equal"), ("~", "approximately"), ("*", "auto_id"), ("$", "new_id"), ("\"\"", "empty_string")];
 
-/// The type of an argument.
 pub(super) fn kind_of(word: &Word<'_>) -> Kind {
     let is_named = |(_, names): &&(Kind, &str)| names.split(' ').any(|name| name == word.text);
     let by_name = || KINDS.iter().find(is_named).map(|(kind, _)| *kind);
@@ -106,7 +105,6 @@ impl<'a> Argument<'a> {
     }
 }
 
-/// Reads arguments from left to right.
 struct Reader {
     /// The number of keys among the arguments so far. Each key belongs to the next key specification.
     keys: usize,
@@ -182,7 +180,6 @@ impl Reader {
     }
 }
 
-/// Whether a token in front of this part belongs to it.
 fn takes_token(part: &Syntax<'_>) -> bool {
     match part {
         Syntax::Argument(_) | Syntax::OneOf(_) | Syntax::Named(..) => true,

@@ -144,7 +144,6 @@ impl<'a> Request<'a> {
         places
     }
 
-    /// The places behind any number of these parts, zero included.
     fn behind_any(&self, parts: &[Syntax<'_>], from: &Places) -> Places {
         let mut all = from.clone();
         let mut last = from.clone();

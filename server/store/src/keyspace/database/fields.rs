@@ -11,7 +11,6 @@ use crate::values::{Hash, Value};
 /// The number of entries that may be changed before their timers are set again.
 const MAX_EDITED: usize = 64;
 
-/// A timer for each hash whose fields have deadlines.
 #[derive(Debug, Default)]
 pub(super) struct FieldTimers {
     wheel: IndexedWheel<Order>,

@@ -7,7 +7,6 @@ use crate::pages::Store;
 use crate::values::Value;
 
 impl Database {
-    /// The number of a key's entry, if it is marked.
     pub(in crate::keyspace) fn find_marked(&self, hash: u64, key: &[u8]) -> Option<u32> {
         self.id(hash, key).filter(|&id| self.entries.get(id).is_marked())
     }

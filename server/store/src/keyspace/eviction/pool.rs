@@ -34,7 +34,6 @@ impl Pool {
         self.0.insert(at, new);
     }
 
-    /// Takes the candidate that goes first.
     pub(super) fn take_best(&mut self) -> Option<Candidate> {
         self.0.pop()
     }

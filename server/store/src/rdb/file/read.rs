@@ -60,7 +60,6 @@ pub enum Part<'a> {
     },
 }
 
-/// The attributes that were read for the next key.
 #[derive(Clone, Copy, Debug)]
 struct Next {
     deadline_ms: Option<i64>,

@@ -15,7 +15,6 @@ fn read_strings<'a>(reader: &mut Reader<'a>, count: usize) -> Result<Vec<Cow<'a,
     (0..count).map(|_| reader.string()).collect()
 }
 
-/// Whether elements are short enough for a small value.
 fn are_short<T: Deref<Target = [u8]>>(elements: &[T], longest: usize) -> bool {
     let bytes: usize = elements.iter().map(|element| element.len()).sum();
     bytes < MAX_SMALL_BYTES && elements.iter().all(|element| element.len() <= longest)
@@ -110,7 +109,6 @@ pub(super) fn read_hash(reader: &mut Reader<'_>, enc: &Encodings) -> Result<Hash
     large_hash(count, words.into_iter().map(Ok), enc)
 }
 
-/// A large hash of fields and values in turn.
 fn large_hash<T: Deref<Target = [u8]>>(
     count: usize,
     mut words: impl Iterator<Item = Result<T, Corrupt>>,
@@ -126,7 +124,6 @@ fn large_hash<T: Deref<Target = [u8]>>(
     Ok(hash)
 }
 
-/// Reads a hash that is stored in one block of memory, in this form.
 pub(super) fn read_small_hash(form: u8, bytes: &[u8], enc: &Encodings) -> Result<Hash, Corrupt> {
     match form {
         types::HASH_ZIPMAP => {

@@ -46,7 +46,6 @@ fn id_bytes(id: StreamId) -> [u8; 16] {
     id.to_be_bytes()
 }
 
-/// Writes an id as two numbers.
 fn write_id(id: StreamId, writer: &mut Writer) {
     writer.number(id.ms);
     writer.number(id.seq);

@@ -61,7 +61,6 @@ pub struct Wheel<T, S = Slab<Node<T>, PAGE>> {
     /// The first ring holds only the root slot, and stays once it exists.
     rings: Slab<Ring, 8>,
     len: usize,
-    /// The sum of all keys.
     sum: u128,
     /// The earliest timer, by key and id. `None` if it is unknown.
     earliest: Option<(u64, u32)>,

@@ -227,7 +227,6 @@ fn pop_all(wheel: &mut Wheel<u32>, now: i64) -> Vec<(i64, u32)> {
     std::iter::from_fn(|| wheel.pop_due(now)).map(|fired| (fired.deadline_ms, fired.payload)).collect()
 }
 
-/// Adds a timer for each payload, all with one deadline.
 fn insert_all(wheel: &mut Wheel<u32>, deadline: i64, payloads: Range<u32>) {
     for payload in payloads {
         wheel.insert(deadline, payload);

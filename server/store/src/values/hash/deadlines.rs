@@ -6,7 +6,6 @@ use lockwheel_resp::allocation;
 /// The mark of a field without a deadline.
 const NONE: u32 = u32::MAX;
 
-/// The deadline of a field.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Due {
     /// The instant of the deadline, in milliseconds.
@@ -54,7 +53,6 @@ impl Deadlines {
         self.heap.iter().all(|due| due.at_ms <= until_ms)
     }
 
-    /// The position of the field with the earliest deadline.
     pub(super) fn first_position(&self) -> Option<usize> {
         self.heap.first().map(|due| due.position as usize)
     }

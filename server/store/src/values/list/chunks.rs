@@ -134,7 +134,6 @@ impl Chunks {
         self.chunks.get(index)
     }
 
-    /// Adds an element at an end, in a new chunk if the outermost one has no room.
     pub(super) fn push(&mut self, end: End, element: &[u8], limit: Limit) {
         let outer = match end {
             End::Left => 0,

@@ -43,7 +43,6 @@ impl Consumer {
 pub(super) struct Consumers {
     /// The consumers by number. `None` if a number is free.
     slots: Vec<Option<Consumer>>,
-    /// The free numbers.
     free: Vec<u32>,
     names: BTreeMap<Box<[u8]>, ConsumerId>,
     /// Bytes of heap of the names. Each name is held twice.

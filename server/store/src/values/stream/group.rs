@@ -137,7 +137,6 @@ impl Group {
 pub struct Groups {
     /// Boxed, because a node of the tree has room for eleven groups, and most streams have few.
     groups: BTreeMap<Box<[u8]>, Box<Group>>,
-    /// Bytes of heap of the groups and their names.
     bytes: usize,
 }
 
@@ -150,7 +149,6 @@ impl Clone for Groups {
     }
 }
 
-/// Bytes of heap of a group and its name, outside the tree.
 fn bytes_of(name: &[u8], group: &Group) -> usize {
     block(name.len()) + block(size_of::<Group>()) + group.heap_bytes()
 }

@@ -13,7 +13,6 @@ use crate::memory::of_vec;
 use crate::values::packed::write_length;
 use lockwheel_resp::allocation;
 
-/// The entry is deleted.
 const DELETED: u8 = 1;
 /// The entry has fields of its own.
 const OWN_FIELDS: u8 = 1 << 1;

@@ -13,7 +13,6 @@ pub(super) struct Nodes {
     closed: BTreeMap<StreamId, Node>,
     /// The last node, if there is any.
     open: Option<(StreamId, Node)>,
-    /// Bytes of heap of the blocks of all nodes.
     bytes: usize,
     /// The nodes of the radix tree that Redis would have, without its root.
     radix: usize,

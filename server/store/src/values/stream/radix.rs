@@ -4,10 +4,8 @@
 
 use super::id::StreamId;
 
-/// Bytes of a key.
 const KEY: u32 = 16;
 
-/// Keys in order.
 pub(super) trait Keys {
     /// The first key that is not below `id`.
     fn at_or_after(&self, id: StreamId) -> Option<StreamId>;

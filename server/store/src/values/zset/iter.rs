@@ -10,7 +10,6 @@ use std::ops::Range;
 /// The members and scores of a [`ZSet`](super::ZSet), from both ends.
 #[derive(Clone, Debug)]
 pub struct Iter<'a> {
-    /// The ranks that remain.
     ranks: Range<usize>,
     form: Form<'a>,
 }

@@ -7,7 +7,6 @@ use crate::values::table::{Keyed, Table};
 use lockwheel_resp::allocation::{self, SmallBlocks};
 use std::cmp::Ordering;
 
-/// A member and its score.
 #[derive(Clone, Debug)]
 pub(super) struct Scored {
     member: Box<[u8]>,

@@ -53,7 +53,6 @@ pub(super) fn find(packed: &Packed, member: &[u8]) -> Option<Found> {
     None
 }
 
-/// Inserts a new member at its place.
 pub(super) fn insert_sorted(packed: &mut Packed, member: &[u8], score: f64) {
     let bytes = stored(score);
     let mut iter = packed.iter();

@@ -6,7 +6,6 @@ use lockwheel_resp::number;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Takes {
-    /// WEIGHTS and AGGREGATE.
     pub(super) weights: bool,
     pub(super) with_scores: bool,
     pub(super) limit: bool,

@@ -60,7 +60,6 @@ impl<'a> Source<'a> {
     }
 }
 
-/// A source in which members are looked up.
 #[derive(Debug)]
 pub(super) enum Lookup<'a> {
     Direct(Source<'a>),
