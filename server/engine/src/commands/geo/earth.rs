@@ -25,26 +25,26 @@ pub(super) struct Point {
 
 /// A point prepared for distances: in radians, with the cosine of the latitude, which is expensive to compute.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct PreparedPoint {
     longitude: f64,
     latitude: f64,
     cosine: f64,
 }
 
-impl Place {
+impl PreparedPoint {
     pub(super) fn new(point: Point) -> Self {
         let latitude = radians(point.latitude);
-        Place { longitude: radians(point.longitude), latitude, cosine: latitude.cos() }
+        PreparedPoint { longitude: radians(point.longitude), latitude, cosine: latitude.cos() }
     }
 
     /// The place on this place's meridian and on the other's parallel.
-    pub(super) fn at_latitude_of(self, other: Place) -> Place {
-        Place { longitude: self.longitude, ..other }
+    pub(super) fn at_latitude_of(self, other: PreparedPoint) -> PreparedPoint {
+        PreparedPoint { longitude: self.longitude, ..other }
     }
 
     /// The distance along a great circle, in meters, by the haversine formula. The steps and their order are those of
     /// Redis, because stored distances show the last digits.
-    pub(super) fn distance(self, other: Place) -> f64 {
+    pub(super) fn distance(self, other: PreparedPoint) -> f64 {
         if self.longitude == other.longitude {
             return self.between_parallels(other);
         }
@@ -56,7 +56,7 @@ impl Place {
     }
 
     /// The distance between the two places' parallels, in meters.
-    pub(super) fn between_parallels(self, other: Place) -> f64 {
+    pub(super) fn between_parallels(self, other: PreparedPoint) -> f64 {
         RADIUS_M * (other.latitude - self.latitude).abs()
     }
 
@@ -72,8 +72,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn place(longitude: f64, latitude: f64) -> Place {
-        Place::new(Point { longitude, latitude })
+    fn place(longitude: f64, latitude: f64) -> PreparedPoint {
+        PreparedPoint::new(Point { longitude, latitude })
     }
 
     #[test]
@@ -101,7 +101,7 @@ mod tests {
             to in (-180.0..180.0_f64, -85.0..85.0_f64),
         ) {
             let point = Point { longitude: to.0, latitude: to.1 };
-            let (from, to) = (place(from.0, from.1), Place::new(point));
+            let (from, to) = (place(from.0, from.1), PreparedPoint::new(point));
             let distance = from.distance(to);
             prop_assert_eq!(distance, to.distance(from));
             let (_, parallels) = from.offset(point);

@@ -1,7 +1,7 @@
 //! The commands on single places, which add, locate and measure them.
 
 use super::cell::{Cell, MAX_STEPS, MERCATOR};
-use super::earth::{Place, Point};
+use super::earth::{Point, PreparedPoint};
 use super::request::{point, unit};
 use super::units_before_7;
 use crate::commands::sorted_sets::change::add;
@@ -105,7 +105,7 @@ fn geodist(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let [one, other] = [2, 3].map(|at| place(set, &args[at]));
     match one.zip(other) {
         Some((one, other)) => {
-            let distance = Place::new(one.middle()).distance(Place::new(other.middle()));
+            let distance = PreparedPoint::new(one.middle()).distance(PreparedPoint::new(other.middle()));
             write_distance(distance / meters, reply);
         }
         None => reply.null(),

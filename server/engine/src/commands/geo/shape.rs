@@ -1,6 +1,6 @@
 //! The shape of the searched area. The module knows no command.
 
-use super::earth::{Place, Point, RADIUS_M, degrees, radians};
+use super::earth::{Point, PreparedPoint, RADIUS_M, degrees, radians};
 use std::f64::consts::FRAC_PI_2;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -62,7 +62,7 @@ const MARGIN: (f64, f64) = (1.0 + 1e-9, 1e-12);
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Area {
-    center: Place,
+    center: PreparedPoint,
     /// The form, in meters.
     form: Form,
     /// The greatest distances, in radians, of a point's meridian and parallel from the center's.
@@ -78,7 +78,7 @@ impl Area {
         };
         let (meridians, parallels) = extent(form, radians(center.latitude));
         let wide = |limit: f64| limit * MARGIN.0 + MARGIN.1;
-        Area { center: Place::new(center), form, offset: (wide(meridians), wide(parallels)) }
+        Area { center: PreparedPoint::new(center), form, offset: (wide(meridians), wide(parallels)) }
     }
 
     /// The distance of a point from the center, in meters; `None` outside of the area. A cheap check excludes most
@@ -88,7 +88,7 @@ impl Area {
         if parallels > self.offset.1 || meridians > self.offset.0 {
             return None;
         }
-        let place = Place::new(point);
+        let place = PreparedPoint::new(point);
         match self.form {
             Form::Circle { radius } => {
                 Some(self.center.distance(place)).filter(|distance| *distance <= radius)
@@ -143,7 +143,7 @@ mod tests {
     }
 
     fn naive(center: Point, shape: Shape, point: Point) -> Option<f64> {
-        let to = |from: Point, point: Point| Place::new(from).distance(Place::new(point));
+        let to = |from: Point, point: Point| PreparedPoint::new(from).distance(PreparedPoint::new(point));
         let unit = shape.unit;
         let is_within = match shape.form {
             Form::Circle { radius } => to(center, point) <= radius * unit,
@@ -166,7 +166,7 @@ mod tests {
             prop_assert_eq!(Area::new(center, shape).distance(other), naive(center, shape, other));
             let next = Point { longitude: center.longitude * (1.0 - near), latitude: center.latitude };
             prop_assert_eq!(Area::new(center, shape).distance(next), naive(center, shape, next));
-            let radius = Place::new(center).distance(Place::new(other));
+            let radius = PreparedPoint::new(center).distance(PreparedPoint::new(other));
             let exact = Shape { form: Form::Circle { radius }, unit: 1.0 };
             prop_assert!(Area::new(center, exact).distance(other).is_some());
             prop_assert!(Area::new(center, shape).distance(center) == Some(0.0));
