@@ -1,6 +1,6 @@
 //! The permits that an owner gives back: the holds concerned, and their permits.
 
-use super::holds::{Id, Place};
+use super::holds::{HoldKey, Id};
 use super::{account, ids};
 use crate::spec::CommandError;
 use lockwheel_store::keyspace::Tx;
@@ -10,9 +10,9 @@ const NOT_HELD: CommandError = CommandError::text("NOTHELD this owner does not h
 #[derive(Debug, Default)]
 pub(super) struct GiveBack {
     /// Holds that end.
-    pub(super) whole: Vec<Place>,
+    pub(super) whole: Vec<HoldKey>,
     /// A hold that stays with fewer permits, and the number that it loses.
-    pub(super) part: Option<(Place, i64)>,
+    pub(super) part: Option<(HoldKey, i64)>,
     pub(super) ids: Vec<Id>,
     pub(super) permits: i64,
     /// The number of these permits that nobody held.
