@@ -24,26 +24,26 @@ pub(super) enum Expected {
 
 /// A reply, with the parts that a sentinel reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Answer {
+pub(super) enum SentinelReply {
     Text(Vec<u8>),
     Error(Vec<u8>),
     Bulk(Vec<u8>),
     Integer(i64),
-    Array(Vec<Answer>),
+    Array(Vec<SentinelReply>),
     Other,
 }
 
-impl Answer {
+impl SentinelReply {
     pub(super) fn of(value: Value<'_>) -> Self {
         match value {
-            Value::Simple(text) => Answer::Text(text.to_vec()),
-            Value::Error(text) | Value::BlobError(text) => Answer::Error(text.to_vec()),
-            Value::Bulk(text) | Value::Verbatim(_, text) => Answer::Bulk(text.to_vec()),
-            Value::Integer(number) => Answer::Integer(number),
+            Value::Simple(text) => SentinelReply::Text(text.to_vec()),
+            Value::Error(text) | Value::BlobError(text) => SentinelReply::Error(text.to_vec()),
+            Value::Bulk(text) | Value::Verbatim(_, text) => SentinelReply::Bulk(text.to_vec()),
+            Value::Integer(number) => SentinelReply::Integer(number),
             Value::Array(elements) | Value::Push(elements) => {
-                Answer::Array(elements.map(Answer::of).collect())
+                SentinelReply::Array(elements.map(SentinelReply::of).collect())
             }
-            _ => Answer::Other,
+            _ => SentinelReply::Other,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::effect::{Level, LinkId};
 use super::instance::Flags;
-use super::link::{Answer, Channel, Expected, LIMITS};
+use super::link::{Channel, Expected, LIMITS, SentinelReply};
 use super::links::HELLO;
 use super::state::Sentinel;
 use super::watched::Who;
@@ -13,7 +13,7 @@ impl Sentinel {
         let Some((who, channel)) = self.links.get(&link).copied() else { return };
         let Some(at) = self.instance_mut(who) else { return };
         let Some(connection) = at.link.connection(channel) else { return };
-        let (answers, readable) = connection.incoming.receive(bytes, &LIMITS, Answer::of);
+        let (answers, readable) = connection.incoming.receive(bytes, &LIMITS, SentinelReply::of);
         for answer in answers {
             match channel {
                 Channel::Commands => self.command_answered(who, link, answer),
@@ -29,18 +29,18 @@ impl Sentinel {
         }
     }
 
-    fn command_answered(&mut self, who: Who, link: LinkId, answer: Answer) {
+    fn command_answered(&mut self, who: Who, link: LinkId, answer: SentinelReply) {
         let Some(at) = self.instance_mut(who) else { return };
         let Some(connection) = at.link.commands.as_mut().filter(|one| one.id == link) else { return };
         match connection.expected.pop_front() {
             Some(Expected::Ping) => self.ponged(who, &answer),
             Some(Expected::Info) => {
-                if let Answer::Bulk(text) = answer {
+                if let SentinelReply::Bulk(text) = answer {
                     self.refresh(who, text);
                 }
             }
             Some(Expected::Publish) => {
-                if !matches!(answer, Answer::Error(_)) {
+                if !matches!(answer, SentinelReply::Error(_)) {
                     let now = self.now;
                     self.instance_mut(who).into_iter().for_each(|at| at.last_publish = now);
                 }
@@ -50,10 +50,10 @@ impl Sentinel {
         }
     }
 
-    fn ponged(&mut self, who: Who, answer: &Answer) {
+    fn ponged(&mut self, who: Who, answer: &SentinelReply) {
         let now = self.now;
         let Some(at) = self.instance_mut(who) else { return };
-        let (Answer::Text(text) | Answer::Error(text)) = answer else { return };
+        let (SentinelReply::Text(text) | SentinelReply::Error(text)) = answer else { return };
         let says = |word: &str| text.starts_with(word.as_bytes());
         at.link.last_pong = now;
         if says("PONG") || says("LOADING") || says("MASTERDOWN") {
@@ -70,13 +70,16 @@ impl Sentinel {
     }
 
     /// Processes a message from the connection for messages.
-    fn message(&mut self, who: Who, answer: Answer) {
-        let Answer::Array(words) = answer else { return };
+    fn message(&mut self, who: Who, answer: SentinelReply) {
+        let SentinelReply::Array(words) = answer else { return };
         let now = self.now;
         if let Some(at) = self.instance_mut(who) {
             at.link.last_message = now;
         }
-        let [Answer::Bulk(kind), Answer::Bulk(channel), Answer::Bulk(text)] = &*words else { return };
+        let [SentinelReply::Bulk(kind), SentinelReply::Bulk(channel), SentinelReply::Bulk(text)] = &*words
+        else {
+            return;
+        };
         let is_own = text.windows(self.own.id.len()).any(|part| part == self.own.id.as_bytes());
         if kind == b"message" && channel == HELLO.as_bytes() && !is_own {
             self.hear(text);
@@ -84,9 +87,13 @@ impl Sentinel {
     }
 
     /// Processes the answer of a sentinel: whether it sees a master down, and its vote.
-    fn told_whether_down(&mut self, who: Who, answer: Answer) {
-        let Answer::Array(words) = answer else { return };
-        let [Answer::Integer(down), Answer::Bulk(leader), Answer::Integer(epoch)] = &*words else { return };
+    fn told_whether_down(&mut self, who: Who, answer: SentinelReply) {
+        let SentinelReply::Array(words) = answer else { return };
+        let [SentinelReply::Integer(down), SentinelReply::Bulk(leader), SentinelReply::Integer(epoch)] =
+            &*words
+        else {
+            return;
+        };
         let (Who::Peer(master, id), now) = (who, self.now) else { return };
         let Some(peer) = self.peer_mut(master, id) else { return };
         peer.last_reply = now;
