@@ -82,7 +82,7 @@ pub(crate) use listening::ListeningHandler;
 pub(crate) use past::{bytes_apart_from_keys, fence_bytes, forget_past, past_bytes};
 pub(crate) use records::{LedgerSettings, VerifyLimits, configure as configure_ledger};
 pub(crate) use redisson::{known_name, lock_of_channel, waiter_of_channel};
-pub(crate) use refusals::{Answer, call_ended, has_script_acted};
+pub(crate) use refusals::{ReplySummary, call_ended, has_script_acted};
 pub use snapshot::{LockHolder, LockLayout, LockMode, LockSnapshot, LockWaiter};
 pub(crate) use verify::check_request as check_verify_request;
 pub(crate) use wait_queue::{LOCK_LINE, SEVERAL, can_be_held_back, noted_mode, shares};

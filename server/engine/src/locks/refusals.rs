@@ -10,7 +10,7 @@ use lockwheel_store::keyspace::{Keyspace, Tx};
 use lockwheel_store::values::Value;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Answer<'a> {
+pub(crate) enum ReplySummary<'a> {
     Null,
     Integer(i64),
     Error(&'a [u8]),
@@ -18,16 +18,16 @@ pub(crate) enum Answer<'a> {
     Other(&'a [u8]),
 }
 
-impl<'a> Answer<'a> {
+impl<'a> ReplySummary<'a> {
     pub(crate) fn read(reply: &'a [u8]) -> Option<Self> {
         let (kind, rest) = reply.split_first()?;
         let line = rest.split(|&byte| byte == b'\r').next()?;
         Some(match kind {
-            b'_' => Answer::Null,
-            b'$' | b'*' if line == b"-1" => Answer::Null,
-            b':' => Answer::Integer(number::parse_i64(line)?),
-            b'-' => Answer::Error(line),
-            _ => Answer::Other(reply),
+            b'_' => ReplySummary::Null,
+            b'$' | b'*' if line == b"-1" => ReplySummary::Null,
+            b':' => ReplySummary::Integer(number::parse_i64(line)?),
+            b'-' => ReplySummary::Error(line),
+            _ => ReplySummary::Other(reply),
         })
     }
 }
@@ -47,7 +47,7 @@ pub(crate) fn call_ended(
     tx: &mut Tx<'_>,
     command: &str,
     args: Args<'_>,
-    (answer, source): (Answer<'_>, Option<&[u8]>),
+    (answer, source): (ReplySummary<'_>, Option<&[u8]>),
 ) {
     if is_for_another(answer) {
         return;
@@ -60,7 +60,7 @@ pub(crate) fn call_ended(
         "lock.release" => native_release(tx, args, answer),
         "lock.renew" => native_renewal(tx, args, answer),
         "eval" | "evalsha" | "fcall" => {
-            if matches!(answer, Answer::Integer(0) | Answer::Null)
+            if matches!(answer, ReplySummary::Integer(0) | ReplySummary::Null)
                 && source.is_some_and(deletes_by_comparison)
                 && let Some(key) = args.get(3).filter(|_| args.count(2).is_ok_and(|count| count > 0))
             {
@@ -69,30 +69,32 @@ pub(crate) fn call_ended(
             script(tx, args, answer);
         }
         "set"
-            if answer == Answer::Null
+            if answer == ReplySummary::Null
                 && args.all().iter().skip(3).any(|word| word.eq_ignore_ascii_case(b"nx")) =>
         {
             refused(tx, &args[1], &args[2]);
         }
-        "set" if answer == Answer::Null && args.all().iter().skip(3).any(|word| is_comparison(word)) => {
+        "set"
+            if answer == ReplySummary::Null && args.all().iter().skip(3).any(|word| is_comparison(word)) =>
+        {
             compared(tx, Event::RenewalRefused, &args[1], &args[2]);
         }
-        "setnx" if answer == Answer::Integer(0) => refused(tx, &args[1], &args[2]),
-        "msetnx" if answer == Answer::Integer(0) => {
+        "setnx" if answer == ReplySummary::Integer(0) => refused(tx, &args[1], &args[2]),
+        "msetnx" if answer == ReplySummary::Integer(0) => {
             for [key, owner] in args.from(1).as_chunks::<2>().0 {
                 refused(tx, key, owner);
             }
         }
-        "delifeq" if answer == Answer::Integer(0) => {
+        "delifeq" if answer == ReplySummary::Integer(0) => {
             records::note_comparison(tx, &args[1]);
             compared(tx, Event::ReleaseRefused, &args[1], &args[2]);
         }
         // A digest does not tell the owner that asks.
-        "delex" if answer == Answer::Integer(0) && args.is(2, "ifeq") && args.len() == 4 => {
+        "delex" if answer == ReplySummary::Integer(0) && args.is(2, "ifeq") && args.len() == 4 => {
             records::note_comparison(tx, &args[1]);
             compared(tx, Event::ReleaseRefused, &args[1], &args[3]);
         }
-        "msetex" if answer == Answer::Integer(0) => several_texts(tx, args),
+        "msetex" if answer == ReplySummary::Integer(0) => several_texts(tx, args),
         "keys" => {
             let what = Happening { cause: Cause::Keys, ..Happening::new(Event::Habit, &args[1], b"") };
             records::record(tx, what);
@@ -113,17 +115,17 @@ fn is_comparison(word: &[u8]) -> bool {
 }
 
 /// Whether a node of a cluster or a replica has not run the request. Then another server decides about the lock.
-fn is_for_another(answer: Answer<'_>) -> bool {
+fn is_for_another(answer: ReplySummary<'_>) -> bool {
     const WORDS: [&[u8]; 6] =
         [b"MOVED ", b"ASK ", b"TRYAGAIN ", b"CLUSTERDOWN ", b"CROSSSLOT ", b"READONLY "];
-    matches!(answer, Answer::Error(text) if WORDS.iter().any(|word| text.starts_with(word)))
+    matches!(answer, ReplySummary::Error(text) if WORDS.iter().any(|word| text.starts_with(word)))
 }
 
 /// Records a refusal for an owner that has asked for these keys.
-fn native_acquire(tx: &mut Tx<'_>, keys: &[&[u8]], owner: &[u8], answer: Answer<'_>) {
+fn native_acquire(tx: &mut Tx<'_>, keys: &[&[u8]], owner: &[u8], answer: ReplySummary<'_>) {
     let (cause, text) = match answer {
-        Answer::Null => (Cause::None, &b""[..]),
-        Answer::Error(text) => match text.strip_prefix(b"DEADLOCK ") {
+        ReplySummary::Null => (Cause::None, &b""[..]),
+        ReplySummary::Error(text) => match text.strip_prefix(b"DEADLOCK ") {
             Some(cycle) => (Cause::Deadlock, cycle),
             None if text.starts_with(b"ERR") => return,
             None => (Cause::Error, &b""[..]),
@@ -147,7 +149,7 @@ fn several(args: Args<'_>) -> Option<(&[&[u8]], &[u8])> {
 }
 
 /// Records the refusal of several locks, of those that others hold or else of the first.
-fn several_acquire(tx: &mut Tx<'_>, args: Args<'_>, answer: Answer<'_>) {
+fn several_acquire(tx: &mut Tx<'_>, args: Args<'_>, answer: ReplySummary<'_>) {
     let Some((keys, owner)) = several(args) else { return };
     let is_others =
         |key: &&&[u8]| tx.marked(key).is_some_and(|(value, _)| !redisson::is_held_by(value, owner));
@@ -156,9 +158,9 @@ fn several_acquire(tx: &mut Tx<'_>, args: Args<'_>, answer: Answer<'_>) {
     native_acquire(tx, refused, owner, answer);
 }
 
-fn several_release(tx: &mut Tx<'_>, args: Args<'_>, answer: Answer<'_>) {
+fn several_release(tx: &mut Tx<'_>, args: Args<'_>, answer: ReplySummary<'_>) {
     if let Some((keys, owner)) = several(args)
-        && matches!(answer, Answer::Error(text) if !text.starts_with(b"ERR"))
+        && matches!(answer, ReplySummary::Error(text) if !text.starts_with(b"ERR"))
     {
         let is_lost = |key: &&&[u8]| !tx.peek(key).is_some_and(|value| redisson::is_held_by(value, owner));
         let lost: Vec<&[u8]> = keys.iter().filter(is_lost).copied().collect();
@@ -166,22 +168,22 @@ fn several_release(tx: &mut Tx<'_>, args: Args<'_>, answer: Answer<'_>) {
     }
 }
 
-fn native_release(tx: &mut Tx<'_>, args: Args<'_>, answer: Answer<'_>) {
-    if matches!(answer, Answer::Error(text) if !text.starts_with(b"ERR")) {
+fn native_release(tx: &mut Tx<'_>, args: Args<'_>, answer: ReplySummary<'_>) {
+    if matches!(answer, ReplySummary::Error(text) if !text.starts_with(b"ERR")) {
         note(tx, Event::ReleaseRefused, &args[1], &args[2]);
     }
 }
 
 /// Records the renewals that were refused. The reply is an array with 1 or 0 for each key.
-fn native_renewal(tx: &mut Tx<'_>, args: Args<'_>, answer: Answer<'_>) {
+fn native_renewal(tx: &mut Tx<'_>, args: Args<'_>, answer: ReplySummary<'_>) {
     let Ok(count) = args.count(1) else { return };
     let Some(owner) = args.get(2 + count) else { return };
     let keys = &args.from(2)[..count];
     match answer {
-        Answer::Error(text) if !text.starts_with(b"ERR") => {
+        ReplySummary::Error(text) if !text.starts_with(b"ERR") => {
             keys.iter().for_each(|key| note(tx, Event::RenewalRefused, key, owner));
         }
-        Answer::Other(reply) => {
+        ReplySummary::Other(reply) => {
             let renewed = flags(reply, count).unwrap_or_default();
             for (key, _) in keys.iter().zip(renewed).filter(|(_, renewed)| !renewed) {
                 note(tx, Event::RenewalRefused, key, owner);
@@ -192,8 +194,8 @@ fn native_renewal(tx: &mut Tx<'_>, args: Args<'_>, answer: Answer<'_>) {
 }
 
 /// Records the refusal of a script for its first key, or for each if it renews several: it answers 1 or 0.
-fn script(tx: &mut Tx<'_>, args: Args<'_>, answer: Answer<'_>) {
-    let of_one = !matches!(answer, Answer::Other(_));
+fn script(tx: &mut Tx<'_>, args: Args<'_>, answer: ReplySummary<'_>) {
+    let of_one = !matches!(answer, ReplySummary::Other(_));
     // Most scripts have changed something. To see that takes no more than the first key, if there is one.
     if of_one && args.get(3).is_none_or(|key| has_recorded(tx, key)) {
         return;
@@ -204,7 +206,7 @@ fn script(tx: &mut Tx<'_>, args: Args<'_>, answer: Answer<'_>) {
     if of_one && keys.is_empty() {
         return;
     }
-    if let Answer::Other(reply) = answer
+    if let ReplySummary::Other(reply) = answer
         && let Some(renewed) = flags(reply, count)
     {
         let lost = keys.iter().zip(renewed).filter(|(_, renewed)| !renewed);
@@ -220,12 +222,12 @@ fn script(tx: &mut Tx<'_>, args: Args<'_>, answer: Answer<'_>) {
     let is_unlock = keys.iter().any(|other| Channels::of(key).all.iter().any(|channel| **channel == **other));
     let renews = arguments.iter().any(|word| number::parse_i64(word).is_some_and(|number| number > 0));
     match answer {
-        Answer::Error(_) => {}
-        Answer::Null => note_script(tx, Event::ReleaseRefused, key, &owner),
+        ReplySummary::Error(_) => {}
+        ReplySummary::Null => note_script(tx, Event::ReleaseRefused, key, &owner),
         _ if is_unlock => note_script(tx, Event::ReleaseRefused, key, &owner),
-        Answer::Integer(0) if is_in_vain(tx, keys) => refused(tx, key, &owner),
-        Answer::Integer(0) if renews => note_script(tx, Event::RenewalRefused, key, &owner),
-        Answer::Integer(0) => note_script(tx, Event::ReleaseRefused, key, &owner),
+        ReplySummary::Integer(0) if is_in_vain(tx, keys) => refused(tx, key, &owner),
+        ReplySummary::Integer(0) if renews => note_script(tx, Event::RenewalRefused, key, &owner),
+        ReplySummary::Integer(0) => note_script(tx, Event::ReleaseRefused, key, &owner),
         _ => refused(tx, key, &owner),
     }
 }
