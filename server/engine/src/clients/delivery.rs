@@ -46,18 +46,18 @@ impl ReplyMode {
 
     /// Whether the reply to the present request is sent.
     #[inline]
-    pub(crate) fn verdict(self) -> Verdict {
+    pub(crate) fn verdict(self) -> ReplyDecision {
         match self.of_replica {
-            _ if self.off || self.skip => Verdict::Drop,
-            true => Verdict::Refuse,
-            false => Verdict::Send,
+            _ if self.off || self.skip => ReplyDecision::Drop,
+            true => ReplyDecision::Refuse,
+            false => ReplyDecision::Send,
         }
     }
 }
 
 /// Whether a reply is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum ReplyDecision {
     /// The reply is sent.
     Send,
     /// The reply is dropped.
@@ -72,7 +72,7 @@ pub(crate) struct OpenReply {
     buffer: Vec<u8>,
     /// The offset of the reply in the buffer.
     start: usize,
-    verdict: Verdict,
+    verdict: ReplyDecision,
 }
 
 impl OpenReply {
@@ -89,7 +89,7 @@ impl OpenReply {
     #[inline(always)]
     pub(crate) fn writer(&mut self, protocol: Protocol) -> Writer<'_> {
         let mut writer = Writer::new(&mut self.buffer, protocol);
-        if self.verdict == Verdict::Drop {
+        if self.verdict == ReplyDecision::Drop {
             writer.mute(true);
         }
         writer
@@ -102,7 +102,7 @@ impl OpenReply {
 
     /// Appends bytes unchanged.
     pub(crate) fn append(&mut self, bytes: &[u8]) {
-        if self.verdict != Verdict::Drop {
+        if self.verdict != ReplyDecision::Drop {
             allocation::append(&mut self.buffer, bytes);
         }
     }
@@ -110,7 +110,7 @@ impl OpenReply {
     /// Whether bytes were written although no reply may be sent.
     #[inline]
     pub(crate) fn is_refused(&self) -> bool {
-        self.verdict == Verdict::Refuse && self.len() > 0
+        self.verdict == ReplyDecision::Refuse && self.len() > 0
     }
 
     /// Drops all but the first `len` bytes of the reply.
@@ -220,10 +220,10 @@ impl Delivery {
     }
 
     /// Answers a request that was left open with a whole reply. Returns whether the reply is sent.
-    pub(crate) fn answer(&mut self, protocol: Protocol, write: impl FnOnce(&mut dyn Reply)) -> Verdict {
+    pub(crate) fn answer(&mut self, protocol: Protocol, write: impl FnOnce(&mut dyn Reply)) -> ReplyDecision {
         let verdict = self.mode.verdict();
         self.next_request();
-        if verdict == Verdict::Send {
+        if verdict == ReplyDecision::Send {
             self.push(protocol, write);
         }
         verdict
@@ -337,9 +337,9 @@ mod tests {
         delivery.mode.turn_off();
         status(&mut delivery, b"off");
         delivery.push(Protocol::Resp2, |push| push.status(b"message"));
-        assert_eq!(delivery.answer(Protocol::Resp2, |reply| reply.status(b"later")), Verdict::Drop);
+        assert_eq!(delivery.answer(Protocol::Resp2, |reply| reply.status(b"later")), ReplyDecision::Drop);
         delivery.mode.turn_on();
-        assert_eq!(delivery.answer(Protocol::Resp2, |reply| reply.status(b"three")), Verdict::Send);
+        assert_eq!(delivery.answer(Protocol::Resp2, |reply| reply.status(b"three")), ReplyDecision::Send);
         assert_eq!(sent(&mut delivery), "+one\r\n+two\r\n+message\r\n+three\r\n");
     }
 
@@ -350,7 +350,7 @@ mod tests {
         status(&mut delivery, b"one");
         let open = delivery.begin();
         delivery.end(open, true);
-        assert_eq!(delivery.answer(Protocol::Resp2, |reply| reply.status(b"skipped")), Verdict::Drop);
+        assert_eq!(delivery.answer(Protocol::Resp2, |reply| reply.status(b"skipped")), ReplyDecision::Drop);
         status(&mut delivery, b"two");
         assert_eq!(sent(&mut delivery), "+one\r\n+two\r\n");
     }

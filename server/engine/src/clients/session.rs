@@ -1,7 +1,7 @@
 //! The session of a client: the engine's state for one connection.
 
 use super::buffers::ClientBuffers;
-use super::delivery::{Delivery, Verdict};
+use super::delivery::{Delivery, ReplyDecision};
 use super::multi::{Multi, RunningTransaction};
 use super::slot::Slot;
 use super::subscribed::Subscribed;
@@ -312,7 +312,7 @@ impl Session {
 
     /// Whether the client has asked for no reply to the present request.
     pub fn is_muted(&self) -> bool {
-        self.delivery.mode.verdict() == Verdict::Drop
+        self.delivery.mode.verdict() == ReplyDecision::Drop
     }
 
     /// Returns the way in which the connection is to be closed now, if any. A connection that closes after its output

@@ -1,7 +1,7 @@
 //! Output of clients beside the replies to their own requests, and the limits of what they leave unread.
 
 use crate::acl::Users;
-use crate::clients::{ClientTimers, Closing, Delivery, Message, OpenReply, Session, Slot, Verdict};
+use crate::clients::{ClientTimers, Closing, Delivery, Message, OpenReply, ReplyDecision, Session, Slot};
 use crate::config::{Config, OutputLimit};
 use crate::faults::Faults;
 use crate::replication::Replication;
@@ -46,12 +46,12 @@ impl ClientOutput<'_> {
         let Some(session) = self.receiver(slot) else { return OutputEnd::Fine };
         let protocol = session.protocol;
         match allocation::contain(|| session.delivery.answer(protocol, write)) {
-            Ok(Verdict::Send) => self.end_push(slot),
-            Ok(Verdict::Drop) => {
+            Ok(ReplyDecision::Send) => self.end_push(slot),
+            Ok(ReplyDecision::Drop) => {
                 self.timers.sessions.wake(slot);
                 OutputEnd::Fine
             }
-            Ok(Verdict::Refuse) => OutputEnd::Refused,
+            Ok(ReplyDecision::Refuse) => OutputEnd::Refused,
             // A part of the reply may be lost, and the client that is running a command is a different one.
             Err(_) => OutputEnd::CutOff,
         }
