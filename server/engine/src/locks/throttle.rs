@@ -72,7 +72,7 @@ struct Quota {
 
 /// The decision about a request.
 #[derive(Debug, PartialEq, Eq)]
-struct Verdict {
+struct ThrottleDecision {
     is_limited: bool,
     remaining: i128,
     /// The time until a retry. `None`: the request is allowed, or never will be.
@@ -84,7 +84,7 @@ struct Verdict {
 
 impl Quota {
     /// Decides whether `quantity` cells may come now, if the next cell was to arrive at `arrival_ns`.
-    fn judge(&self, arrival_ns: Option<i128>, now_ns: i128, quantity: i128) -> Verdict {
+    fn judge(&self, arrival_ns: Option<i128>, now_ns: i128, quantity: i128) -> ThrottleDecision {
         let tolerance = self.emission_ns * self.limit;
         let increment = self.emission_ns * quantity;
         let arrival = arrival_ns.unwrap_or(now_ns).max(now_ns);
@@ -93,7 +93,7 @@ impl Quota {
         let is_limited = missing > 0;
         let arrival_ns = if is_limited { arrival } else { next };
         let reset_after_ns = arrival_ns - now_ns;
-        Verdict {
+        ThrottleDecision {
             is_limited,
             remaining: ((tolerance - reset_after_ns) / self.emission_ns).max(0),
             retry_after_ns: (is_limited && increment <= tolerance).then_some(missing),
