@@ -6,7 +6,7 @@ use super::super::view::ClusterView;
 use super::answer::{Answer, LIMITS};
 use super::effect::{Effect, LinkId};
 use super::message::{Body, Message};
-use super::peer::{Awaited, Link, MAX_UNANSWERED_BYTES, Peer};
+use super::peer::{Awaited, MAX_UNANSWERED_BYTES, Peer, PeerLink};
 use super::state::{Candidacy, Gossip};
 use crate::outbound::OutboundEvent;
 use lockwheel_resp::{ReplyStream, write_request};
@@ -52,7 +52,7 @@ impl Gossip {
         let (asked_before, meets) = (peer.ping_sent, peer.meets);
         self.last_link += 1;
         let id = self.last_link;
-        let mut link = Link {
+        let mut link = PeerLink {
             id,
             is_open: false,
             since: self.now(),

@@ -19,7 +19,7 @@ pub(super) enum Awaited {
 
 /// A connection to another node.
 #[derive(Debug)]
-pub(super) struct Link {
+pub(super) struct PeerLink {
     pub(super) id: LinkId,
     pub(super) is_open: bool,
     /// The instant at which the connection was started.
@@ -33,7 +33,7 @@ pub(super) struct Link {
 /// Another node. Instants are monotonic milliseconds without the leaps of [`Gossip::leap`](super::Gossip::leap).
 #[derive(Debug)]
 pub(super) struct Peer {
-    pub(super) link: Option<Link>,
+    pub(super) link: Option<PeerLink>,
     /// The instant at which the node became known.
     pub(super) since: i64,
     /// Whether to greet the node with MEET in place of PING.
