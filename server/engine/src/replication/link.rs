@@ -78,7 +78,7 @@ const MAX_LINE: usize = 4096;
 
 /// A link to a master, from its connection on.
 #[derive(Debug)]
-pub(crate) struct Link {
+pub(crate) struct MasterLink {
     parameters: LinkParameters,
     state: LinkState,
     awaited: VecDeque<Awaited>,
@@ -92,9 +92,9 @@ pub(crate) struct Link {
     was_refused: bool,
 }
 
-impl Link {
+impl MasterLink {
     pub(crate) fn new(parameters: LinkParameters) -> Self {
-        Link {
+        MasterLink {
             parameters,
             state: LinkState::Connecting,
             awaited: VecDeque::new(),

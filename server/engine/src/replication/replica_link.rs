@@ -1,7 +1,7 @@
 //! The replica's side of replication: the link to its master, and the data received over it.
 
 use super::last_heard::{LastHeard, LinkClocks};
-use super::link::{Link, LinkEvent, LinkParameters, LinkState};
+use super::link::{LinkEvent, LinkParameters, LinkState, MasterLink};
 use super::replid::ReplicationId;
 use super::state::Replication;
 use crate::clients::Slot;
@@ -18,7 +18,7 @@ pub(crate) struct ReplicaLink {
     host: String,
     port: u16,
     /// The connection and its protocol state.
-    link: Option<(OutboundId, Link)>,
+    link: Option<(OutboundId, MasterLink)>,
     /// The session that runs the master's requests.
     slot: Slot,
     /// Whether the data belong to a history, perhaps the server's own, that a master may continue.
@@ -181,7 +181,7 @@ impl ReplicaLink {
 
     /// Starts to wait for a connection.
     pub(crate) fn connect(&mut self, id: OutboundId, parameters: LinkParameters, now: LinkClocks) {
-        self.link = Some((id, Link::new(parameters)));
+        self.link = Some((id, MasterLink::new(parameters)));
         self.heard = LastHeard::first(self.heard.is_in_process(), now);
     }
 
