@@ -1,6 +1,6 @@
 //! The checks whether servers are down: subjectively, in this sentinel's view, and objectively, in that of enough.
 
-use super::effect::Level;
+use super::effect::EventLevel;
 use super::instance::{Flags, Role};
 use super::link::{Channel, Expected};
 use super::periods::Period;
@@ -32,7 +32,7 @@ impl Sentinel {
         if is_down == was_down {
             return;
         }
-        self.event(Level::Warning, if is_down { "+sdown" } else { "-sdown" }, who);
+        self.event(EventLevel::Warning, if is_down { "+sdown" } else { "-sdown" }, who);
         let Some(at) = self.instance_mut(who) else { return };
         if is_down {
             at.s_down_since = now;
@@ -80,9 +80,9 @@ impl Sentinel {
         }
         let who = Who::Master(master);
         if is_down {
-            self.event_with(Level::Warning, "+odown", who, &format!(" #quorum {votes}/{quorum}"));
+            self.event_with(EventLevel::Warning, "+odown", who, &format!(" #quorum {votes}/{quorum}"));
         } else {
-            self.event(Level::Warning, "-odown", who);
+            self.event(EventLevel::Warning, "-odown", who);
         }
         let Some(at) = self.instance_mut(who) else { return };
         if is_down {

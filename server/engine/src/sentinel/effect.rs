@@ -5,7 +5,7 @@ pub(crate) type LinkId = u64;
 
 /// The log level of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Level {
+pub(crate) enum EventLevel {
     Debug,
     Verbose,
     Notice,
@@ -30,13 +30,13 @@ pub(crate) enum Effect {
     },
     /// Log an event and publish it on the channel of its name.
     Event {
-        level: Level,
+        level: EventLevel,
         name: &'static str,
         text: String,
     },
     /// Log a sentence.
     Log {
-        level: Level,
+        level: EventLevel,
         text: String,
     },
     /// End the server, as a test of failures has asked for.

@@ -2,7 +2,7 @@
 
 use super::address::Address;
 use super::date::date_of;
-use super::effect::{Effect, Level};
+use super::effect::{Effect, EventLevel};
 use super::instance::Flags;
 use super::link::{Channel, Expected};
 use super::periods::Period;
@@ -23,7 +23,7 @@ impl Sentinel {
                 of.failover.delay_logged = of.failover.started;
                 let date = date_of(self.wall_ms.saturating_add(next - now));
                 let text = format!("Next failover delay: I will not start a failover before {date}");
-                self.log(Level::Warning, text);
+                self.log(EventLevel::Warning, text);
             }
             return false;
         }
@@ -64,30 +64,30 @@ impl Sentinel {
             self.leader(master, epoch).is_some_and(|leader| leader.eq_ignore_ascii_case(&self.own.id));
         if !leads && !forced {
             if self.now - started > timeout {
-                self.event(Level::Warning, "-failover-abort-not-elected", Who::Master(master));
+                self.event(EventLevel::Warning, "-failover-abort-not-elected", Who::Master(master));
                 self.abort_failover(master);
             }
             return;
         }
-        self.event(Level::Warning, "+elected-leader", Who::Master(master));
+        self.event(EventLevel::Warning, "+elected-leader", Who::Master(master));
         if self.failures.after_election {
             self.crash();
         }
         self.enter(master, FailoverState::SelectSlave);
-        self.event(Level::Warning, "+failover-state-select-slave", Who::Master(master));
+        self.event(EventLevel::Warning, "+failover-state-select-slave", Who::Master(master));
     }
 
     fn select_replica(&mut self, master: u64) {
         let Some(id) = self.best_replica(master) else {
-            self.event(Level::Warning, "-failover-abort-no-good-slave", Who::Master(master));
+            self.event(EventLevel::Warning, "-failover-abort-no-good-slave", Who::Master(master));
             return self.abort_failover(master);
         };
         let who = Who::Replica(master, id);
-        self.event(Level::Warning, "+selected-slave", who);
+        self.event(EventLevel::Warning, "+selected-slave", who);
         self.change_flags(master, id, Flags::default(), Flags::PROMOTED);
         self.master_mut(master).into_iter().for_each(|of| of.failover.promoted = Some(id));
         self.enter(master, FailoverState::SendSlaveofNoOne);
-        self.event(Level::Notice, "+failover-state-send-slaveof-noone", who);
+        self.event(EventLevel::Notice, "+failover-state-send-slaveof-noone", who);
     }
 
     fn has_timed_out(&self, master: u64) -> bool {
@@ -99,13 +99,13 @@ impl Sentinel {
         let is_disconnected = self.replica(master, id).is_none_or(|replica| replica.at.link.disconnected);
         if is_disconnected {
             if self.has_timed_out(master) {
-                self.event(Level::Warning, "-failover-abort-slave-timeout", Who::Master(master));
+                self.event(EventLevel::Warning, "-failover-abort-slave-timeout", Who::Master(master));
                 self.abort_failover(master);
             }
             return;
         }
         if self.send_slaveof(master, id, None) {
-            self.event(Level::Notice, "+failover-state-wait-promotion", Who::Replica(master, id));
+            self.event(EventLevel::Notice, "+failover-state-wait-promotion", Who::Replica(master, id));
             self.enter(master, FailoverState::WaitPromotion);
         }
     }
@@ -113,7 +113,7 @@ impl Sentinel {
     /// Waits for the promotion, which the replica's INFO shows, or aborts the failover after the timeout.
     fn wait_promotion(&mut self, master: u64) {
         if self.has_timed_out(master) {
-            self.event(Level::Warning, "-failover-abort-slave-timeout", Who::Master(master));
+            self.event(EventLevel::Warning, "-failover-abort-slave-timeout", Who::Master(master));
             self.abort_failover(master);
         }
     }
@@ -148,7 +148,7 @@ impl Sentinel {
             return false;
         }
         if flags.has(Flags::RECONF_SENT) && now - sent_at > timeout {
-            self.event(Level::Notice, "-slave-reconf-sent-timeout", who);
+            self.event(EventLevel::Notice, "-slave-reconf-sent-timeout", who);
             self.change_flags(master, id, Flags::RECONF_SENT, Flags::RECONF_DONE);
             return false;
         }
@@ -159,7 +159,7 @@ impl Sentinel {
         if sent {
             self.change_flags(master, id, Flags::default(), Flags::RECONF_SENT);
             self.replica_mut(master, id).into_iter().for_each(|replica| replica.reconf_sent_at = now);
-            self.event(Level::Notice, "+slave-reconf-sent", who);
+            self.event(EventLevel::Notice, "+slave-reconf-sent", who);
         }
         sent
     }
@@ -176,12 +176,12 @@ impl Sentinel {
         let is_anyone_left = of.replicas.values().any(|replica| is_left(&replica));
         let timed_out = self.has_timed_out(master);
         if timed_out {
-            self.event(Level::Warning, "+failover-end-for-timeout", Who::Master(master));
+            self.event(EventLevel::Warning, "+failover-end-for-timeout", Who::Master(master));
         }
         if is_anyone_left && !timed_out {
             return;
         }
-        self.event(Level::Warning, "+failover-end", Who::Master(master));
+        self.event(EventLevel::Warning, "+failover-end", Who::Master(master));
         self.enter(master, FailoverState::UpdateConfig);
         if timed_out {
             self.reconfigure_rest(master, address);
@@ -196,7 +196,7 @@ impl Sentinel {
                 .replica(master, id)
                 .is_none_or(|replica| replica.at.flags.has(told) || replica.at.link.disconnected);
             if !skipped && self.send_slaveof(master, id, Some(address)) {
-                self.event(Level::Notice, "+slave-reconf-sent-be", Who::Replica(master, id));
+                self.event(EventLevel::Notice, "+slave-reconf-sent-be", Who::Replica(master, id));
                 self.change_flags(master, id, Flags::default(), Flags::RECONF_SENT);
             }
         }
@@ -243,7 +243,7 @@ impl Sentinel {
     }
 
     pub(super) fn crash(&mut self) {
-        self.log(Level::Warning, "Sentinel CRASH because of SENTINEL simulate-failure".to_owned());
+        self.log(EventLevel::Warning, "Sentinel CRASH because of SENTINEL simulate-failure".to_owned());
         self.effect(Effect::Crash);
     }
 }

@@ -1,7 +1,7 @@
 //! Hello messages, in which another sentinel tells of itself and of a master, through a watched server or by PUBLISH.
 
 use super::address::Address;
-use super::effect::Level;
+use super::effect::EventLevel;
 use super::state::Sentinel;
 use super::watched::{FailoverState, Master, Peer, Who};
 
@@ -73,15 +73,15 @@ impl Sentinel {
         if let Some(id) = same {
             self.remove_peer(master, id);
             let more = format!(" ip {} port {} for {}", hello.ip, hello.port, hello.run_id);
-            self.event_with(Level::Notice, "+sentinel-address-switch", Who::Master(master), &more);
+            self.event_with(EventLevel::Notice, "+sentinel-address-switch", Who::Master(master), &more);
         } else if let Some(other) = self.find_peer(master, |peer| peer.at.address.is(&address)) {
             // Another sentinel uses the address. The known one cannot be reached until it announces its own.
-            self.event(Level::Notice, "+sentinel-invalid-addr", Who::Peer(master, other));
+            self.event(EventLevel::Notice, "+sentinel-invalid-addr", Who::Peer(master, other));
             self.invalidate(master, other);
         }
         let id = self.add_peer(master, hello.run_id, address.clone())?;
         if same.is_none() {
-            self.event(Level::Notice, "+sentinel", Who::Peer(master, id));
+            self.event(EventLevel::Notice, "+sentinel", Who::Peer(master, id));
         } else {
             self.moved(master, hello.run_id, &address);
         }
@@ -103,7 +103,7 @@ impl Sentinel {
             if other != master {
                 self.peer_mut(other, peer).into_iter().for_each(|peer| peer.at.address = address.clone());
                 self.close_both(Who::Peer(other, peer));
-                self.event(Level::Notice, "+sentinel-address-update", Who::Peer(other, peer));
+                self.event(EventLevel::Notice, "+sentinel-address-update", Who::Peer(other, peer));
             }
         }
     }
@@ -129,7 +129,7 @@ impl Sentinel {
             return;
         }
         let Some(new) = self.address(hello.master_host, hello.master_port) else { return };
-        self.event(Level::Warning, "+config-update-from", Who::Peer(master, peer));
+        self.event(EventLevel::Warning, "+config-update-from", Who::Peer(master, peer));
         self.announce_switch(master, &old, &new);
         self.move_master(master, new);
     }
@@ -171,6 +171,6 @@ impl Sentinel {
         let Some(of) = self.master(master) else { return };
         let text =
             format!("{} {} {} {} {}", of.at.name, self.shown(old), old.port, self.shown(new), new.port);
-        self.plain_event(Level::Warning, "+switch-master", text);
+        self.plain_event(EventLevel::Warning, "+switch-master", text);
     }
 }

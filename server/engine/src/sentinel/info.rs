@@ -1,6 +1,6 @@
 //! The reading of the INFO of a master or a replica, and the reactions to it.
 
-use super::effect::Level;
+use super::effect::EventLevel;
 use super::instance::{Flags, Role};
 use super::periods::Period;
 use super::state::Sentinel;
@@ -139,7 +139,7 @@ impl Sentinel {
                 at.flags.set(Flags::MASTER_REBOOT);
                 at.rebooted_at = now;
             }
-            self.event(Level::Notice, "+reboot", who);
+            self.event(EventLevel::Notice, "+reboot", who);
         }
         if let Some(at) = self.instance_mut(who) {
             at.run_id = Some(run_id.clone());
@@ -156,7 +156,7 @@ impl Sentinel {
     fn found_replica(&mut self, master: u64, host: &str, port: u16) {
         let Some(address) = self.address(host, port) else { return };
         if let Some(id) = self.add_replica(master, address) {
-            self.event(Level::Notice, "+slave", Who::Replica(master, id));
+            self.event(EventLevel::Notice, "+slave", Who::Replica(master, id));
             self.unsaved = true;
         }
     }
@@ -177,7 +177,7 @@ impl Sentinel {
         let is_as_expected =
             matches!((who, role), (Who::Master(_), Role::Master) | (Who::Replica(..), Role::Replica));
         let name = if is_as_expected { "+role-change" } else { "-role-change" };
-        self.event_with(Level::Verbose, name, who, &format!(" new reported role is {}", role.word()));
+        self.event_with(EventLevel::Verbose, name, who, &format!(" new reported role is {}", role.word()));
     }
 
     /// Reacts to a replica that says that it is a master: it was promoted, or it is a former master that has come back.
@@ -198,7 +198,7 @@ impl Sentinel {
         {
             let address = of.at.address.clone();
             if self.send_slaveof(master, id, Some(&address)) {
-                self.event(Level::Notice, "+convert-to-slave", Who::Replica(master, id));
+                self.event(EventLevel::Notice, "+convert-to-slave", Who::Replica(master, id));
             }
         }
     }
@@ -211,11 +211,11 @@ impl Sentinel {
         of.failover.state = FailoverState::ReconfSlaves;
         of.failover.since = now;
         self.unsaved = true;
-        self.event(Level::Warning, "+promoted-slave", Who::Replica(master, id));
+        self.event(EventLevel::Warning, "+promoted-slave", Who::Replica(master, id));
         if self.failures.after_promotion {
             self.crash();
         }
-        self.event(Level::Warning, "+failover-state-reconf-slaves", Who::Master(master));
+        self.event(EventLevel::Warning, "+failover-state-reconf-slaves", Who::Master(master));
         self.force_hello(master);
     }
 
@@ -239,7 +239,7 @@ impl Sentinel {
         {
             let address = of.at.address.clone();
             if self.send_slaveof(master, id, Some(&address)) {
-                self.event(Level::Notice, "+fix-slave-config", Who::Replica(master, id));
+                self.event(EventLevel::Notice, "+fix-slave-config", Who::Replica(master, id));
             }
         }
     }
@@ -261,11 +261,11 @@ impl Sentinel {
         if flags.has(Flags::RECONF_SENT) && follows {
             in_progress = true;
             self.change_flags(master, id, Flags::RECONF_SENT, Flags::RECONF_INPROG);
-            self.event(Level::Notice, "+slave-reconf-inprog", Who::Replica(master, id));
+            self.event(EventLevel::Notice, "+slave-reconf-inprog", Who::Replica(master, id));
         }
         if in_progress && is_done {
             self.change_flags(master, id, Flags::RECONF_INPROG, Flags::RECONF_DONE);
-            self.event(Level::Notice, "+slave-reconf-done", Who::Replica(master, id));
+            self.event(EventLevel::Notice, "+slave-reconf-done", Who::Replica(master, id));
         }
     }
 

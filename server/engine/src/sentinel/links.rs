@@ -1,6 +1,6 @@
 //! The opening, the greeting and the closing of connections.
 
-use super::effect::{Effect, Level, LinkId};
+use super::effect::{Effect, EventLevel, LinkId};
 use super::link::{Channel, Connection, Expected};
 use super::periods::Period;
 use super::state::Sentinel;
@@ -123,7 +123,7 @@ impl Sentinel {
                 Channel::Commands => "-cmd-link-reconnection",
                 Channel::Messages => "-pubsub-link-reconnection",
             };
-            self.event_with(Level::Debug, name, who, &format!(" #{reason}"));
+            self.event_with(EventLevel::Debug, name, who, &format!(" #{reason}"));
         }
     }
 

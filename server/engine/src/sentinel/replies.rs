@@ -1,6 +1,6 @@
 //! The replies and messages that arrive over connections.
 
-use super::effect::{Level, LinkId};
+use super::effect::{EventLevel, LinkId};
 use super::instance::Flags;
 use super::link::{Channel, Expected, LIMITS, SentinelReply};
 use super::links::HELLO;
@@ -108,7 +108,7 @@ impl Sentinel {
             let told = format!("{} voted for {leader} {epoch}", peer.at.name);
             (peer.leader, peer.leader_epoch) = (Some(leader), epoch);
             if is_new {
-                self.log(Level::Warning, told);
+                self.log(EventLevel::Warning, told);
             }
         }
     }

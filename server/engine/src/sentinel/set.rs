@@ -1,6 +1,6 @@
 //! The changes that SENTINEL commands make.
 
-use super::effect::Level;
+use super::effect::EventLevel;
 use super::instance::Flags;
 use super::state::Sentinel;
 use super::watch::Refusal;
@@ -59,7 +59,7 @@ impl Sentinel {
                 _ => format!(" {}", String::from_utf8_lossy(word)),
             });
             let shown: String = shown.collect();
-            self.event_with(Level::Warning, "+set", Who::Master(master), &shown);
+            self.event_with(EventLevel::Warning, "+set", Who::Master(master), &shown);
         }
         self.unsaved = true;
         Ok(())
@@ -145,7 +145,7 @@ impl Sentinel {
         if self.best_replica(master).is_none() {
             return Err("NOGOODSLAVE No suitable replica to promote");
         }
-        self.log(Level::Warning, format!("Executing user requested FAILOVER of '{name}'"));
+        self.log(EventLevel::Warning, format!("Executing user requested FAILOVER of '{name}'"));
         self.begin_failover(master);
         self.master_mut(master).into_iter().for_each(|of| of.at.flags.set(Flags::FORCE_FAILOVER));
         Ok(())

@@ -1,7 +1,7 @@
 //! The whole state of a sentinel, the look-up of watched servers, and events about them.
 
 use super::address::{Address, Resolve, Resolver};
-use super::effect::{Effect, Level, LinkId};
+use super::effect::{Effect, EventLevel, LinkId};
 use super::instance::Instance;
 use super::link::Channel;
 use super::periods::{Period, Periods};
@@ -238,22 +238,22 @@ impl Sentinel {
     }
 
     /// Emits an event about a server.
-    pub(super) fn event(&mut self, level: Level, name: &'static str, who: Who) {
+    pub(super) fn event(&mut self, level: EventLevel, name: &'static str, who: Who) {
         self.event_with(level, name, who, "");
     }
 
     /// Emits an event about a server, with more words behind.
-    pub(super) fn event_with(&mut self, level: Level, name: &'static str, who: Who, more: &str) {
+    pub(super) fn event_with(&mut self, level: EventLevel, name: &'static str, who: Who, more: &str) {
         let text = format!("{}{more}", self.subject(who));
         self.effect(Effect::Event { level, name, text });
     }
 
     /// Emits an event with a text of its own.
-    pub(super) fn plain_event(&mut self, level: Level, name: &'static str, text: String) {
+    pub(super) fn plain_event(&mut self, level: EventLevel, name: &'static str, text: String) {
         self.effect(Effect::Event { level, name, text });
     }
 
-    pub(crate) fn log(&mut self, level: Level, text: String) {
+    pub(crate) fn log(&mut self, level: EventLevel, text: String) {
         self.effect(Effect::Log { level, text });
     }
 
@@ -261,7 +261,7 @@ impl Sentinel {
         if epoch > self.current_epoch {
             self.current_epoch = epoch;
             self.unsaved = true;
-            self.plain_event(Level::Warning, "+new-epoch", epoch.to_string());
+            self.plain_event(EventLevel::Warning, "+new-epoch", epoch.to_string());
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Votes for the sentinel that leads a failover.
 
-use super::effect::Level;
+use super::effect::EventLevel;
 use super::instance::Flags;
 use super::state::Sentinel;
 use super::watched::Who;
@@ -53,7 +53,7 @@ impl Sentinel {
         of.leader = Some(candidate.to_owned());
         of.leader_epoch = current;
         self.unsaved = true;
-        self.plain_event(Level::Warning, "+vote-for-leader", format!("{candidate} {current}"));
+        self.plain_event(EventLevel::Warning, "+vote-for-leader", format!("{candidate} {current}"));
         if !candidate.eq_ignore_ascii_case(&self.own.id) {
             // Another sentinel leads, so this one does not begin a failover for a while.
             let started = now + self.desync();
@@ -94,8 +94,8 @@ impl Sentinel {
         of.failover.epoch = epoch;
         of.failover.started = now + desync;
         of.failover.since = now;
-        self.plain_event(Level::Warning, "+new-epoch", epoch.to_string());
-        self.event(Level::Warning, "+try-failover", Who::Master(master));
+        self.plain_event(EventLevel::Warning, "+new-epoch", epoch.to_string());
+        self.event(EventLevel::Warning, "+try-failover", Who::Master(master));
     }
 }
 

@@ -1,7 +1,7 @@
 //! The addition and removal of watched masters, replicas and sentinels.
 
 use super::address::Address;
-use super::effect::Level;
+use super::effect::EventLevel;
 use super::instance::{Flags, Instance, Role};
 use super::periods::Period;
 use super::state::Sentinel;
@@ -46,7 +46,7 @@ impl Sentinel {
 
     pub(crate) fn announce_master(&mut self, master: u64) {
         let Some(quorum) = self.master(master).map(|of| of.quorum) else { return };
-        self.event_with(Level::Warning, "+monitor", Who::Master(master), &format!(" quorum {quorum}"));
+        self.event_with(EventLevel::Warning, "+monitor", Who::Master(master), &format!(" quorum {quorum}"));
     }
 
     /// Watches a replica. Returns its number, or `None` if it is watched already.
@@ -83,7 +83,7 @@ impl Sentinel {
 
     /// Forgets a master and all that belongs to it.
     pub(crate) fn remove_master(&mut self, master: u64) {
-        self.event(Level::Warning, "-monitor", Who::Master(master));
+        self.event(EventLevel::Warning, "-monitor", Who::Master(master));
         self.forget_all(master, true);
         self.close_both(Who::Master(master));
         self.masters.remove(&master);
@@ -111,7 +111,7 @@ impl Sentinel {
         let meant: Vec<u64> = self.masters.iter().filter(|(_, of)| is_meant(of)).map(|(id, _)| *id).collect();
         for master in &meant {
             self.reset(*master, true);
-            self.event(Level::Warning, "+reset-master", Who::Master(*master));
+            self.event(EventLevel::Warning, "+reset-master", Who::Master(*master));
         }
         meant.len()
     }
@@ -154,7 +154,7 @@ impl Sentinel {
         of.at.s_down_since = 0;
         for address in replicas {
             if let Some(id) = self.add_replica(master, address) {
-                self.event(Level::Notice, "+slave", Who::Replica(master, id));
+                self.event(EventLevel::Notice, "+slave", Who::Replica(master, id));
             }
         }
         self.unsaved = true;

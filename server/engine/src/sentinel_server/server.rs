@@ -3,7 +3,7 @@
 use crate::clock::{MonotonicTimers, TimerKey, TimerKind};
 use crate::config::Config;
 use crate::outbound::{Endpoint, Outbound, OutboundEvent, OutboundId, Purpose};
-use crate::sentinel::{Effect, Level, LinkId, Resolve, Sentinel, SentinelLine};
+use crate::sentinel::{Effect, EventLevel, LinkId, Resolve, Sentinel, SentinelLine};
 use lockwheel_store::keyspace::Rng;
 use lockwheel_store::time::Now;
 use std::collections::BTreeMap;
@@ -92,7 +92,7 @@ impl SentinelServer {
             lines.iter().map(|line| SentinelLine { number: 0, text: line.join(" "), words: words(line) });
         let lines: Vec<SentinelLine> = lines.collect();
         if let Err((line, why)) = state.configure(&lines) {
-            state.log(Level::Warning, format!("{}: {why}", line.text));
+            state.log(EventLevel::Warning, format!("{}: {why}", line.text));
         }
         announce_masters(state);
         state.tick();
@@ -121,7 +121,7 @@ impl SentinelServer {
                 }
                 Effect::Event { level, name, text } => {
                     log(level, &format!("{name} {text}"));
-                    if level != Level::Debug {
+                    if level != EventLevel::Debug {
                         return Some(SentinelEffect::Publish { name, text });
                     }
                 }
@@ -190,12 +190,12 @@ fn announce_masters(state: &mut Sentinel) {
     state.master_ids().into_iter().for_each(|master| state.announce_master(master));
 }
 
-fn log(level: Level, text: &str) {
+fn log(level: EventLevel, text: &str) {
     match level {
-        Level::Debug => tracing::trace!("{text}"),
-        Level::Verbose => tracing::debug!("{text}"),
-        Level::Notice => tracing::info!("{text}"),
-        Level::Warning => tracing::warn!("{text}"),
+        EventLevel::Debug => tracing::trace!("{text}"),
+        EventLevel::Verbose => tracing::debug!("{text}"),
+        EventLevel::Notice => tracing::info!("{text}"),
+        EventLevel::Warning => tracing::warn!("{text}"),
     }
 }
 
