@@ -5,7 +5,7 @@
 //! opened it again. A cycle is a lint if one of its owners gave up by itself, as `tryLock` does on timeout.
 
 use super::super::history::{Cause, Entry, Event, Name, Ring};
-use super::finding::{Finding, Level, words};
+use super::finding::{Finding, Severity, words};
 use super::findings::Findings;
 use super::invariant::Invariant;
 use super::locks::View;
@@ -17,7 +17,7 @@ use std::task::Poll;
 
 #[derive(Clone, Debug)]
 struct Found {
-    level: Level,
+    level: Severity,
     /// The monotonic time at which the cycle was closed.
     at_ms: i64,
     key: Name,
@@ -87,7 +87,7 @@ impl Deadlocks {
         };
         if let Some(cycle) = cycle {
             let text = format!("deadlock: {} waited for each other", cycle_text(view.ring, &cycle));
-            self.add(view.ring, &cycle.steps, (Level::Suspect, seq, entry), text, findings);
+            self.add(view.ring, &cycle.steps, (Severity::Suspect, seq, entry), text, findings);
         }
         true
     }
@@ -103,7 +103,7 @@ impl Deadlocks {
         let is_full = self.refused.len() == MAX_CYCLES;
         if !self.uses_cycle(entry) {
             self.of_refused = None;
-            return findings.leave_out(view.ring, Level::Lint, entry.key, 1);
+            return findings.leave_out(view.ring, Severity::Lint, entry.key, 1);
         }
         let (who, lock) = (words(view.ring, entry.owner), words(view.ring, entry.key));
         let cycle = self.of_refused.take().flatten();
@@ -121,11 +121,11 @@ impl Deadlocks {
         match closed {
             // The cycle was closed by the lock that the owner was just given, and ended at once.
             Some(found) if entry.event == Event::LeftQueue && found.at_ms == at_ms => {
-                (found.level, found.text) = (Level::Lint, text);
+                (found.level, found.text) = (Severity::Lint, text);
             }
-            _ if is_full => findings.leave_out(view.ring, Level::Lint, entry.key, 1),
+            _ if is_full => findings.leave_out(view.ring, Severity::Lint, entry.key, 1),
             _ if !is_new => {}
-            _ => self.add(view.ring, &cycle, (Level::Lint, seq, entry), text, findings),
+            _ => self.add(view.ring, &cycle, (Severity::Lint, seq, entry), text, findings),
         }
     }
 
@@ -146,8 +146,8 @@ impl Deadlocks {
         for place in places {
             let Some(found) = self.found.get_mut(place) else { continue };
             let Some(how) = opened(&self.waits, view, &found.steps, entry) else { continue };
-            if let (Opened::By(owner), Level::Suspect) = (how, found.level) {
-                found.level = Level::Lint;
+            if let (Opened::By(owner), Severity::Suspect) = (how, found.level) {
+                found.level = Severity::Lint;
                 found.text = format!("{}, until {} stopped waiting", found.text, words(view.ring, owner));
             }
             for name in found.steps.iter().flat_map(|step| [step.owner, step.key]) {
@@ -178,7 +178,7 @@ impl Deadlocks {
         &mut self,
         ring: &Ring,
         steps: &[Step],
-        (level, closed, entry): (Level, u64, &Entry),
+        (level, closed, entry): (Severity, u64, &Entry),
         text: String,
         findings: &mut Findings,
     ) {
@@ -196,7 +196,7 @@ impl Deadlocks {
         }
         let mut seqs: Vec<u64> = steps.iter().flat_map(|step| [step.waits, step.holds]).collect();
         seqs.push(closed);
-        if level == Level::Suspect && steps.len() <= MAX_STEPS {
+        if level == Severity::Suspect && steps.len() <= MAX_STEPS {
             let each = steps.iter().flat_map(|step| [step.owner, step.key]);
             self.closed.extend(each.map(|name| (name, place)));
         }
@@ -317,7 +317,7 @@ impl Deadlocks {
             return;
         };
         let text = format!("{searches} searches for a deadlock were given up: too many owners hold and wait");
-        let (level, seqs, owners) = (Level::Lint, vec![seq], Vec::new());
+        let (level, seqs, owners) = (Severity::Lint, vec![seq], Vec::new());
         let key = view.ring.get(seq).map_or(Name::NONE, |entry| entry.key);
         findings.push(view.ring, Finding { level, invariant: "deadlock", key, seqs, owners, text });
     }

@@ -1,7 +1,7 @@
 //! `fair-order`: a fair lock goes to the head of its queue. `queue-leak`: an entry in it whose client is gone.
 
 use super::super::history::{Cause, Entry, Event, Mode, Name};
-use super::finding::{Finding, Level, words};
+use super::finding::{Finding, Severity, words};
 use super::findings::Findings;
 use super::invariant::Invariant;
 use super::locks::View;
@@ -31,7 +31,7 @@ impl Invariant for FairOrder {
                     let [lock, owner] = [entry.key, entry.owner].map(|name| words(view.ring, name));
                     let text = format!("{owner} was taken out of the queue of {lock} by its score");
                     let of = (entry.key, entry.owner);
-                    findings.push(view.ring, Finding::new(Level::Suspect, "skew", of, vec![seq], text));
+                    findings.push(view.ring, Finding::new(Severity::Suspect, "skew", of, vec![seq], text));
                 }
             }
             Event::Acquired if self.given != Some(entry.key) && !is_brought(view, entry) => {
@@ -50,7 +50,7 @@ impl Invariant for FairOrder {
                 let [name, owner] = [key, waiting.owner].map(|name| words(view.ring, name));
                 let text = format!("{owner} is still in the queue of {name}, but its connection is closed");
                 let (of, seqs) = ((key, waiting.owner), vec![waiting.seq]);
-                findings.push(view.ring, Finding::new(Level::Lint, "queue-leak", of, seqs, text));
+                findings.push(view.ring, Finding::new(Severity::Lint, "queue-leak", of, seqs, text));
             }
         }
     }
@@ -85,7 +85,7 @@ impl FairOrder {
         findings.push(
             view.ring,
             Finding {
-                level: Level::Violation,
+                level: Severity::Violation,
                 invariant: "fair-order",
                 key: entry.key,
                 seqs: vec![head.seq, seq],

@@ -1,7 +1,7 @@
 //! `write-after-fence`: a resource accepts no write with a token below the highest token that it has seen.
 
 use super::super::history::{Entry, Event, Name};
-use super::finding::{Finding, Level, words};
+use super::finding::{Finding, Severity, words};
 use super::findings::Findings;
 use super::invariant::Invariant;
 use super::locks::View;
@@ -25,7 +25,7 @@ impl Invariant for Fences {
             findings.push(
                 view.ring,
                 Finding {
-                    level: Level::Violation,
+                    level: Severity::Violation,
                     invariant: "write-after-fence",
                     key: entry.key,
                     seqs: vec![highest.1, seq],

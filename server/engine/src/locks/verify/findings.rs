@@ -1,7 +1,7 @@
 //! The findings that fit into a reply, and a count of the others.
 
 use super::super::history::{Name, Ring};
-use super::finding::{Finding, Level};
+use super::finding::{Finding, Severity};
 use lockwheel_store::keyspace::glob;
 use lockwheel_store::memory::of_vec;
 
@@ -18,11 +18,11 @@ pub(super) const MAX_OF_ENTRY: usize = 8;
 pub(super) struct Wanted {
     /// The pattern that the key must match.
     pub(super) key: Option<Box<[u8]>>,
-    pub(super) level: Level,
+    pub(super) level: Severity,
 }
 
 impl Wanted {
-    fn has(&self, ring: &Ring, level: Level, key: Name) -> bool {
+    fn has(&self, ring: &Ring, level: Severity, key: Name) -> bool {
         let matches = |pattern: &[u8]| glob::matches(pattern, ring.text(key), false);
         level >= self.level && self.key.as_deref().is_none_or(matches)
     }
@@ -39,7 +39,7 @@ struct OfLevel {
 #[derive(Debug)]
 pub(super) struct Findings {
     wanted: Wanted,
-    by_level: [OfLevel; Level::ALL.len()],
+    by_level: [OfLevel; Severity::ALL.len()],
     /// The number of findings that were shown so far.
     shown: u64,
 }
@@ -77,16 +77,16 @@ impl Findings {
     }
 
     /// Counts findings that are not shown. O(1).
-    pub(super) fn leave_out(&mut self, ring: &Ring, level: Level, key: Name, count: usize) {
+    pub(super) fn leave_out(&mut self, ring: &Ring, level: Severity, key: Name, count: usize) {
         if count > 0 && self.wanted.has(ring, level, key) {
             self.by_level[level as usize].left_out += count as u64;
         }
     }
 
     /// Returns the worst level that was found. O(1).
-    pub(super) fn worst(&self) -> Option<Level> {
+    pub(super) fn worst(&self) -> Option<Severity> {
         let is_found = |of: &OfLevel| !of.shown.is_empty() || of.left_out > 0;
-        Level::ALL.into_iter().rev().find(|level| is_found(&self.by_level[*level as usize]))
+        Severity::ALL.into_iter().rev().find(|level| is_found(&self.by_level[*level as usize]))
     }
 
     /// Returns the number of findings that were left out. O(1).

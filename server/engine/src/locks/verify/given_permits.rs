@@ -7,7 +7,7 @@
 
 use super::super::history::{Cause, Entry, Event, Name};
 use super::exclusion::at_node;
-use super::finding::{Finding, Level, words};
+use super::finding::{Finding, Severity, words};
 use super::findings::{Findings, MAX_SHOWN};
 use super::invariant::Invariant;
 use super::locks::View;
@@ -168,7 +168,7 @@ impl Invariant for GivenPermits {
         findings.push(
             view.ring,
             Finding {
-                level: Level::Violation,
+                level: Severity::Violation,
                 invariant: "permits-bound",
                 key: entry.key,
                 seqs: given.iter().map(|(seq, _)| *seq).collect(),

@@ -2,7 +2,7 @@
 //! is meant to take a lock, or KEYS lists locks.
 
 use super::super::history::{Cause, Entry, Event, Name, OVERWRITES};
-use super::finding::{Finding, Level, words};
+use super::finding::{Finding, Severity, words};
 use super::findings::Findings;
 use super::invariant::Invariant;
 use super::listings::Listings;
@@ -23,7 +23,7 @@ pub(super) struct Habits {
 
 /// Returns a finding on a habit of an owner, shown by these entries.
 fn habit(of: (Name, Name), seqs: Vec<u64>, text: String) -> Finding {
-    Finding::new(Level::Lint, "bare-habits", of, seqs, text)
+    Finding::new(Severity::Lint, "bare-habits", of, seqs, text)
 }
 
 /// Returns the finding on a lock that was taken without a lease. A later request set the lease, as `entry` records.

@@ -4,7 +4,7 @@
 //! but one are refused. A native waiter asks only once.
 
 use super::super::history::{Entry, Event, Name};
-use super::finding::{Finding, Level, words};
+use super::finding::{Finding, Severity, words};
 use super::findings::Findings;
 use super::invariant::Invariant;
 use super::locks::View;
@@ -136,7 +136,7 @@ impl Invariant for Herds {
             let Herd { worst, hand_offs, in_vain, .. } = herd;
             let (lock, most) = (words(view.ring, key), worst.in_vain);
             findings.push(view.ring, Finding {
-                level: Level::Lint,
+                level: Severity::Lint,
                 invariant: "thundering-herd",
                 key,
                 seqs: vec![worst.freed, worst.last],

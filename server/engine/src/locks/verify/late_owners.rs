@@ -3,7 +3,7 @@
 
 use super::super::history::{Entry, Event};
 use super::exclusion;
-use super::finding::{Finding, Level, words};
+use super::finding::{Finding, Severity, words};
 use super::findings::Findings;
 use super::invariant::Invariant;
 use super::locks::View;
@@ -26,7 +26,7 @@ impl Invariant for LateOwners {
             Some((taken, other)) => {
                 let other_name = words(view.ring, other);
                 Finding {
-                    level: Level::Suspect,
+                    level: Severity::Suspect,
                     invariant: exclusion::NAME,
                     key,
                     seqs: vec![lost, taken, seq],
@@ -38,7 +38,7 @@ impl Invariant for LateOwners {
                 }
             }
             None => Finding {
-                level: Level::Lint,
+                level: Severity::Lint,
                 invariant: "renew-after-loss",
                 key,
                 seqs: vec![lost, seq],

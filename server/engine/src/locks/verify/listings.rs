@@ -1,7 +1,7 @@
 //! `bare-habits`: KEYS that lists locks. Each pattern is reported once, with the first lock that it lists.
 
 use super::super::history::{Name, Ring};
-use super::finding::{Finding, Level, words};
+use super::finding::{Finding, Severity, words};
 use super::findings::Findings;
 use super::locks::View;
 use lockwheel_store::keyspace::glob;
@@ -101,7 +101,7 @@ impl Listings {
         let left = self.patterns.len() - self.compared;
         let text = format!("{left} patterns of KEYS were not compared with all locks: there are too many");
         let key = view.ring.get(seq).map_or(Name::NONE, |entry| entry.key);
-        let (level, seqs, owners) = (Level::Lint, vec![seq], Vec::new());
+        let (level, seqs, owners) = (Severity::Lint, vec![seq], Vec::new());
         findings.push(view.ring, Finding { level, invariant: "bare-habits", key, seqs, owners, text });
         self.compared = self.patterns.len();
     }
@@ -110,6 +110,6 @@ impl Listings {
 fn listed(ring: &Ring, (seq, pattern): (u64, Name), key: Name) -> Finding {
     let [lock, pattern] = [key, pattern].map(|name| words(ring, name));
     let text = format!("KEYS {pattern} walks all keys to find locks as {lock}");
-    let (level, seqs, owners) = (Level::Lint, vec![seq], Vec::new());
+    let (level, seqs, owners) = (Severity::Lint, vec![seq], Vec::new());
     Finding { level, invariant: "bare-habits", key, seqs, owners, text }
 }

@@ -1,7 +1,7 @@
 //! `missed-wakeup`: a lock does not stay free for long while a client waits for it.
 
 use super::super::history::{Entry, Event, Name};
-use super::finding::{Finding, Level, words};
+use super::finding::{Finding, Severity, words};
 use super::findings::Findings;
 use super::invariant::Invariant;
 use super::line::Waiting;
@@ -55,7 +55,7 @@ impl MissedWakeups {
         let freed = lock.last_end;
         let (name, waits) = (words(view.ring, key), first.client);
         Finding {
-            level: Level::Suspect,
+            level: Severity::Suspect,
             invariant: "missed-wakeup",
             key,
             seqs: freed.into_iter().chain([first.seq]).collect(),

@@ -1,7 +1,7 @@
 //! `permits-bound`: a semaphore's available and held permits add up to its total, and no client takes unavailable ones.
 
 use super::super::history::{Cause, Entry, Event, Name};
-use super::finding::{Finding, Level, words};
+use super::finding::{Finding, Severity, words};
 use super::findings::Findings;
 use super::invariant::Invariant;
 use super::locks::View;
@@ -44,7 +44,7 @@ impl Invariant for Permits {
             let name = words(view.ring, entry.key);
             let seqs = last.map(|(seq, _)| seq).into_iter().chain([seq]).collect();
             let (of, text) = ((entry.key, entry.owner), format!("{name}: {wrong}"));
-            findings.push(view.ring, Finding::new(Level::Violation, "permits-bound", of, seqs, text));
+            findings.push(view.ring, Finding::new(Severity::Violation, "permits-bound", of, seqs, text));
         }
     }
 

@@ -5,7 +5,7 @@
 //! another process's if the clients' names differ, or if the connection's own hold of this lock was taken from it.
 
 use super::super::history::{Cause, Entry, Event, Name};
-use super::finding::{Finding, Level, words};
+use super::finding::{Finding, Severity, words};
 use super::findings::Findings;
 use super::holds::Hold;
 use super::invariant::Invariant;
@@ -55,17 +55,17 @@ impl Invariant for Releases {
         let client = entry.client;
         let (level, invariant, text) = if self.is_anothers(hold, entry) {
             let text = format!("client {client} {verb} {lock} by a bare {by} while {owner} held it");
-            (Level::Violation, "release-by-holder", text)
+            (Severity::Violation, "release-by-holder", text)
         } else if hold.client == client {
             let text =
                 format!("{owner} {verb} {lock} by a bare {by}, without checking that it still held the lock");
-            (Level::Lint, "bare-habits", text)
+            (Severity::Lint, "bare-habits", text)
         } else {
             let text = format!(
                 "client {client} {verb} {lock} by a bare {by} while {owner} held it, by another connection: right \
                  only if both are one process's"
             );
-            (Level::Lint, "bare-habits", text)
+            (Severity::Lint, "bare-habits", text)
         };
         let (seqs, owners) = (vec![hold.seq, seq], vec![entry.owner]);
         findings.push(view.ring, Finding { level, invariant, key: entry.key, seqs, owners, text });

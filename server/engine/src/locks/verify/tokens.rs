@@ -1,7 +1,7 @@
 //! `token-order`: each grant has a higher number than all earlier grants of its server and of its lock.
 
 use super::super::history::{Cause, Entry, Event, Name};
-use super::finding::{Finding, Level, words};
+use super::finding::{Finding, Severity, words};
 use super::findings::Findings;
 use super::invariant::Invariant;
 use super::locks::View;
@@ -51,7 +51,7 @@ impl Invariant for Tokens {
             findings.push(
                 view.ring,
                 Finding {
-                    level: Level::Violation,
+                    level: Severity::Violation,
                     invariant: "token-order",
                     key: entry.key,
                     seqs: vec![before.seq, seq],

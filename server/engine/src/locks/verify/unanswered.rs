@@ -2,7 +2,7 @@
 //! release all of its holds before it continues: if it only tries again, one release is too few.
 
 use super::super::history::{Cause, Entry, Event, Name, Ring};
-use super::finding::{Finding, Level, words};
+use super::finding::{Finding, Severity, words};
 use super::findings::Findings;
 use super::invariant::Invariant;
 use super::locks::View;
@@ -112,7 +112,7 @@ fn finding(view: View<'_>, (key, owner): (Name, Name), one: Unanswered, lost: Op
         (None, Some(_)) => "held it until the lease expired, perhaps without knowing",
     };
     Finding {
-        level: Level::Suspect,
+        level: Severity::Suspect,
         invariant: "unanswered-acquire",
         key,
         seqs: [one.acquired, one.fault].into_iter().chain(one.again).chain(lost).collect(),

@@ -2,7 +2,7 @@
 
 use super::super::history::{Entry, Ring};
 use super::super::records::VerifyLimits;
-use super::finding::Level;
+use super::finding::Severity;
 use super::findings::{Findings, Wanted};
 use super::invariant::Invariant;
 use super::locks::{Locks, View};
@@ -37,12 +37,12 @@ impl Verdict {
     }
 
     /// Returns the verdict for the worst finding. Lints alone leave it `ok`: they are advice.
-    pub(super) fn of(worst: Option<Level>, is_truncated: bool) -> Self {
+    pub(super) fn of(worst: Option<Severity>, is_truncated: bool) -> Self {
         match worst {
-            Some(Level::Violation) => Verdict::Violated,
-            Some(Level::Suspect) => Verdict::Suspect,
-            Some(Level::Lint) | None if is_truncated => Verdict::Inconclusive,
-            Some(Level::Lint) | None => Verdict::Ok,
+            Some(Severity::Violation) => Verdict::Violated,
+            Some(Severity::Suspect) => Verdict::Suspect,
+            Some(Severity::Lint) | None if is_truncated => Verdict::Inconclusive,
+            Some(Severity::Lint) | None => Verdict::Ok,
         }
     }
 }

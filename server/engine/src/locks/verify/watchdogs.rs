@@ -1,7 +1,7 @@
 //! `watchdog-leak`: the watchdog of a lock stops renewing it once the lock is released.
 
 use super::super::history::{Entry, Event, Name};
-use super::finding::{Finding, Level, words};
+use super::finding::{Finding, Severity, words};
 use super::findings::Findings;
 use super::invariant::Invariant;
 use super::locks::View;
@@ -35,7 +35,7 @@ impl Invariant for Watchdogs {
             findings.push(
                 view.ring,
                 Finding {
-                    level: Level::Suspect,
+                    level: Severity::Suspect,
                     invariant: "watchdog-leak",
                     key: entry.key,
                     seqs: std::iter::once(released).chain(seqs.iter().copied()).collect(),
