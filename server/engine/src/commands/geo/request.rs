@@ -19,7 +19,7 @@ pub(super) enum Search {
 
 /// The direction in which results are sorted by distance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Order {
+pub(super) enum DistanceOrder {
     Nearest,
     Farthest,
 }
@@ -44,7 +44,7 @@ pub(super) struct Store<'a> {
 pub(super) struct Request<'a> {
     pub(super) center: Option<Point>,
     pub(super) shape: Option<Shape>,
-    pub(super) order: Option<Order>,
+    pub(super) order: Option<DistanceOrder>,
     /// The most results. 0: all.
     pub(super) count: usize,
     /// Whether any `count` members are returned, instead of the nearest.
@@ -174,9 +174,9 @@ impl<'a> Parser<'a, '_> {
         } else if args.is(at, "any") {
             request.any = true;
         } else if args.is(at, "asc") {
-            request.order = Some(Order::Nearest);
+            request.order = Some(DistanceOrder::Nearest);
         } else if args.is(at, "desc") {
-            request.order = Some(Order::Farthest);
+            request.order = Some(DistanceOrder::Farthest);
         } else {
             return self.option_with_value(at);
         }
@@ -252,7 +252,7 @@ impl<'a> Parser<'a, '_> {
         }
         if request.count > 0 && !request.any {
             // COUNT without ANY means the nearest members.
-            request.order = request.order.or(Some(Order::Nearest));
+            request.order = request.order.or(Some(DistanceOrder::Nearest));
         }
         Ok(request)
     }
@@ -262,11 +262,11 @@ impl<'a> Parser<'a, '_> {
 mod tests {
     use super::*;
 
-    fn parse(search: Search, line: &str) -> Result<Order, String> {
+    fn parse(search: Search, line: &str) -> Result<DistanceOrder, String> {
         let words: Vec<&[u8]> = line.split(' ').map(str::as_bytes).collect();
         let set = ZSet::new();
         match Request::parse(Args::new(&words), search, Some(&set)) {
-            Ok(request) => Ok(request.order.unwrap_or(Order::Farthest)),
+            Ok(request) => Ok(request.order.unwrap_or(DistanceOrder::Farthest)),
             Err(error) => Err(String::from_utf8_lossy(error.as_bytes()).into_owned()),
         }
     }
@@ -285,7 +285,10 @@ mod tests {
         ] {
             assert_eq!(parse(area, line), Err("ERR syntax error".to_string()), "{line}");
         }
-        assert_eq!(parse(area, "geosearch g fromlonlat 1 1 byradius 1 m count 3"), Ok(Order::Nearest));
+        assert_eq!(
+            parse(area, "geosearch g fromlonlat 1 1 byradius 1 m count 3"),
+            Ok(DistanceOrder::Nearest)
+        );
     }
 
     #[test]

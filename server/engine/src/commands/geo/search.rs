@@ -4,7 +4,7 @@ use super::cell::{Cell, truncated};
 use super::grid::covering;
 use super::nearest::sort_first;
 use super::places::{UNKNOWN_UNIT, write_distance, write_point};
-use super::request::{Order, Request, Search, Store, Told};
+use super::request::{DistanceOrder, Request, Search, Store, Told};
 use super::shape::Area;
 use super::units_before_7;
 use crate::commands::sorted_sets::store::store;
@@ -228,8 +228,10 @@ fn find<'s>(set: &'s ZSet, request: &Request<'_>) -> Vec<Found<'s>> {
     let len = if request.count == 0 { found.len() } else { request.count.min(found.len()) };
     match request.order {
         None => {}
-        Some(Order::Nearest) => sort_first(&mut found, len, |a, b| a.distance.total_cmp(&b.distance)),
-        Some(Order::Farthest) => sort_first(&mut found, len, |a, b| b.distance.total_cmp(&a.distance)),
+        Some(DistanceOrder::Nearest) => sort_first(&mut found, len, |a, b| a.distance.total_cmp(&b.distance)),
+        Some(DistanceOrder::Farthest) => {
+            sort_first(&mut found, len, |a, b| b.distance.total_cmp(&a.distance))
+        }
     }
     found.truncate(len);
     found
