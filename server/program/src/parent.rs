@@ -8,9 +8,8 @@ use std::thread;
 pub(crate) struct Parent(u32);
 
 impl Parent {
-    /// Returns the present parent. Call this before anything that takes time: one that ended even before this process
-    /// began cannot be told from the adopter. `None`: it is in another namespace, or the system's first process, which
-    /// outlives all.
+    /// Returns the present parent; call this first, since one that ended before cannot be told from the adopter.
+    /// `None`: it is in another namespace, or the system's first process, which outlives all.
     pub(crate) fn now() -> Option<Self> {
         // The id is 0 if the parent is in another namespace.
         Some(parent_id()).filter(|number| *number > 1).map(Parent)

@@ -5,8 +5,7 @@ use super::user::User;
 use super::users::Users;
 use std::collections::BTreeSet;
 
-/// Reads a file of users; the default user has all rights and no password unless it is there. Returns the errors of all
-/// lines, in Redis' words. O(length).
+/// Reads a file of users. The default user has all rights and no password if absent. Returns all errors. O(length).
 pub(crate) fn read_users(text: &[u8], path: &str, setting: Setting<'_>) -> Result<Users, Vec<u8>> {
     let mut reader = Reader { path, setting, users: Vec::new(), names: BTreeSet::new(), errors: Vec::new() };
     for (at, line) in text.split(|&byte| byte == b'\n').enumerate() {

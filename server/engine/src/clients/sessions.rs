@@ -81,8 +81,7 @@ impl Sessions {
         }
     }
 
-    /// Whether the client of this slot is connected. It stays false when the place is used again, so that deferred work
-    /// never runs for the next client.
+    /// Whether the client of this slot is connected. Stays false when the place is used again, as deferred work needs.
     pub fn is_connected(&self, slot: Slot) -> bool {
         let session = self.slots.get(slot.index as usize).and_then(Option::as_deref);
         session.is_some_and(|session| session.slot == slot)

@@ -278,8 +278,7 @@ impl EngineClock {
         moves
     }
 
-    /// Changes the clocks. Deadlines that they pass fire afterwards. Fails, without a change, if a clock would leave
-    /// its range.
+    /// Changes the clocks. Deadlines that they pass fire afterwards. Fails, without a change, out of the clocks' range.
     pub(crate) fn change(&mut self, change: &ClockChange) -> Result<(), ClockError> {
         change.apply(&mut self.clocks, self.system)?;
         self.stop_advance(None);
@@ -411,8 +410,7 @@ impl EngineClock {
         self.waiting.end(client)
     }
 
-    /// Whether a client is killed by its own advance, for example by a sentinel that promotes its server. Such a client
-    /// gets its reply before it is disconnected.
+    /// Whether a client is killed by its own advance, as when a sentinel promotes its server. It gets its reply first.
     pub(crate) fn note_killed(&mut self, client: u64) -> bool {
         self.waiting.note_killed(client)
     }

@@ -47,8 +47,7 @@ pub(crate) struct PlannedAdvances {
 }
 
 impl PlannedAdvances {
-    /// Plans an advance of this clock after the planned ones. Fails if the clock would leave its range, or for too
-    /// many.
+    /// Plans an advance of this clock after the planned ones. Fails for too many, or out of the clock's range.
     pub(super) fn plan(
         &mut self,
         planned: PlannedAdvance,

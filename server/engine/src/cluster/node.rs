@@ -113,8 +113,7 @@ impl Node {
         self.flags.contains(NodeFlags::FAILED)
     }
 
-    /// Returns the name of the node's shard if a file of a later release has stated it. Otherwise the shard is named
-    /// after the master.
+    /// Returns the name of the node's shard: the one that a file of a later release has stated, else the master's.
     pub(crate) fn shard_id(&self) -> Option<&str> {
         self.extra.split(',').find_map(|field| field.strip_prefix("shard-id="))
     }

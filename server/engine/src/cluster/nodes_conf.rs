@@ -1,5 +1,4 @@
-//! The file in which a node keeps its view (`cluster-config-file`), in the format of Redis. Fields that later releases
-//! add to an address are read and kept.
+//! A node's file with its view (`cluster-config-file`), in Redis' format. Fields that later releases add are kept.
 
 use super::describe::Reader;
 use super::node::{Node, NodeId, NodeNumber};

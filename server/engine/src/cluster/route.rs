@@ -63,8 +63,7 @@ struct Found {
     existing: usize,
 }
 
-/// Returns the slot of a request's keys, if it has any, or a `Redirect` if this node does not run it. `exists`: whether
-/// this node has a key. O(keys).
+/// Returns the slot of a request's keys, if any; a `Redirect` if not here. `exists`: this node has the key. O(keys).
 pub(crate) fn route(
     view: &ClusterView,
     asks: Asks<'_>,

@@ -41,8 +41,7 @@ pub(crate) enum ClusterEffect {
     LoseSlots(Vec<u16>),
 }
 
-/// The state of a server that is a node of a cluster. After a change by [`Cluster::tell`], call
-/// [`Cluster::next_effect`] until it returns `None`.
+/// A cluster node's state. After a change by [`Cluster::tell`], call [`Cluster::next_effect`] until it returns `None`.
 #[derive(Debug)]
 pub(crate) struct Cluster {
     view: ClusterView,
@@ -174,17 +173,15 @@ impl Cluster {
         }
     }
 
-    /// Finds out whether the cluster serves requests after a change of the view. Returns the slots that have gone,
-    /// whose shard channels end. O(slots).
+    /// Finds out whether the cluster serves requests after a change. Returns slots whose shard channels end. O(slots).
     pub(crate) fn refresh(&mut self) -> Vec<u16> {
         self.gossip.tell_time(&mut self.view);
         self.view.refresh();
         self.view.take_abandoned()
     }
 
-    /// Writes the view to the file of this path, if not empty, or returns the system's error. The view changes with
-    /// every report on a node that may be down: to wait for a busy disk would make this node late, and be reported
-    /// itself.
+    /// Writes the view to the file of this path, if not empty, or returns the system's error. A report on a node
+    /// changes the view: to wait for a busy disk would make this node late, and be reported itself.
     pub(crate) fn save(&self, path: &str, note: impl FnOnce(&[u8]) -> io::Result<()>) -> io::Result<()> {
         if path.is_empty() { Ok(()) } else { note(&write(&self.view)) }
     }

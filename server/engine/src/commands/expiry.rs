@@ -134,8 +134,7 @@ impl TimeForm {
     /// Milliseconds since the Unix epoch.
     pub(super) const UNIX_MILLISECONDS: Self = TimeForm { unit_ms: 1, absolute: true };
 
-    /// The deadline that `value` means, in wall milliseconds. Fails with `invalid expire time`, which names the
-    /// command, if it does not fit 64 bits.
+    /// The deadline that `value` means, in wall milliseconds. Fails, naming the command, if it does not fit 64 bits.
     pub(super) fn deadline_ms(self, value: i64, tx: &Tx<'_>, command: &str) -> Result<i64, CommandError> {
         let start = if self.absolute { 0 } else { tx.now().wall_ms() };
         let deadline = value.checked_mul(self.unit_ms).and_then(|ms| ms.checked_add(start));

@@ -1,5 +1,4 @@
-//! Commands that pop from the first nonempty of several keys, and may wait for such a key: BLPOP, LMPOP, BZPOPMIN,
-//! ZMPOP and the like.
+//! Commands that pop from the first nonempty of several keys, and may wait for one: BLPOP, LMPOP, BZPOPMIN and others.
 
 use crate::spec::{
     Args, Asking, Attempt, BlockingHandler, BlockingOutcome, CommandError, DataHandler, Flags, Flow,
@@ -169,8 +168,7 @@ fn pop_or_wait<T: Pop>(
 }
 
 /// The first of these arguments that is a key with a value of type `T`, if any. Fails if a key before it holds another
-/// type. For a waiting command (`waits`), that matters only once it could be served: a change of type does not notify
-/// it.
+/// type, unless the command is waiting (`waits`): a change of type does not notify it.
 pub(super) fn first_ready<T: Typed>(
     tx: &Tx<'_>,
     args: Args<'_>,

@@ -211,8 +211,7 @@ impl SetOptions {
         Ok(options)
     }
 
-    /// The deadline to set, if any, in wall milliseconds. Fails, naming `command`, if the time is no integer, not
-    /// positive, or does not fit.
+    /// The deadline to set, if any, in wall milliseconds. Fails, naming `command`, for no integer or one out of range.
     pub(super) fn deadline_ms(
         &self,
         tx: &Tx<'_>,

@@ -206,8 +206,7 @@ pub struct LockWaitParameters {
     pub deadlock_inferred: bool,
     /// Milliseconds of the monotonic clock for which a free lock is kept from native waiters while Redisson's wait.
     pub handoff_delay: u64,
-    /// Milliseconds of the monotonic clock for which a lock may be free while a client waits for it. After that
-    /// LOCK.VERIFY suspects that a message was lost.
+    /// Milliseconds (monotonic) of a free lock with a waiting client after which LOCK.VERIFY suspects a lost message.
     pub wakeup_limit: u64,
     /// The number of Redisson-style waiters that a hand-off may wake in vain before LOCK.VERIFY reports it.
     pub herd_limit: u64,

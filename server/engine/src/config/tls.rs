@@ -17,8 +17,7 @@ impl AuthClients {
     pub(super) const ALL: [Self; 3] = [AuthClients::No, AuthClients::Yes, AuthClients::Optional];
 }
 
-/// The parameters of connections over TLS: each field is that of the same name, with `tls-` in front and `-` for `_`.
-/// Files are in the PEM format.
+/// The parameters of TLS connections. Each field's parameter has `tls-` in front, and `-` for `_`. Files are in PEM.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TlsParameters {
     /// The port. `None` disables TLS. Port 0, which only a program can ask for, picks a free port.

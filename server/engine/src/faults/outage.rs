@@ -80,8 +80,7 @@ impl Outage {
         self.is_dying = true;
     }
 
-    /// Kills the server until a point in time of the monotonic clock, in milliseconds. `killer` is its own client that
-    /// has asked for that, if any.
+    /// Kills the server until an instant of the monotonic clock, in ms. `killer`: its own client that asks for it.
     pub(crate) fn kill(
         &mut self,
         until_ms: i64,

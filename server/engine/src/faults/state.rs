@@ -51,8 +51,7 @@ impl Faults {
         any_live
     }
 
-    /// Adds a rule, given its name and its words. Fails if these are not a rule, the name is taken, or there are too
-    /// many.
+    /// Adds a rule, given its name and its words. Fails for an invalid rule, a taken name, or too many rules.
     pub(crate) fn add_rule(
         &mut self,
         commands: &CommandTable,
@@ -143,8 +142,7 @@ impl Faults {
             .for_each(|session| step.add(FaultEffect::CutOff(session.slot)));
     }
 
-    /// Cuts the server off from its clients, except `spared` and exempt ones. Returns their number, or fails for too
-    /// many partitions.
+    /// Cuts off the clients, except `spared` and exempt ones. Returns their number, or fails for too many partitions.
     pub(crate) fn part_from_clients(
         &mut self,
         sessions: &Sessions,

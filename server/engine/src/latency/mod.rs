@@ -116,8 +116,7 @@ impl Latency {
         }
     }
 
-    /// Records an event that took `took_ns` nanoseconds, if that reaches the threshold. It ended at `unix_time`, in
-    /// seconds since the epoch.
+    /// Records an event of `took_ns` nanoseconds, if that reaches the threshold, which ended at `unix_time` (seconds).
     pub(crate) fn took(&mut self, event: Event, took_ns: u64, unix_time: i64) {
         if took_ns < self.threshold_ns() {
             return;

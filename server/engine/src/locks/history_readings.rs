@@ -1,5 +1,4 @@
-//! The clients that read the history in pieces. They read one at a time, in the order of their requests, so that others
-//! are served in between.
+//! The clients that read the history in pieces, one at a time in the order of requests. Others are served in between.
 
 use super::history_feed::MergingHistory;
 use super::history_handler;
@@ -42,8 +41,7 @@ impl HistoryReadings {
         merging + self.work.as_ref().map_or(0, |work| work.memory())
     }
 
-    /// Answers a request, or begins to read for it, or returns the command's error. No other client may be reading.
-    /// Returns whether the request has been answered.
+    /// Answers a request, or begins to read for it, if no other reads; or fails. Returns whether it has been answered.
     pub(crate) fn answer(
         &mut self,
         run: HistoryHandler,

@@ -33,8 +33,7 @@ impl MemberAddress {
         self.announcements.truncate(MAX_ANNOUNCEMENTS);
     }
 
-    /// Whether this host and port lead to the server, by its own port or by the announcement of this age. Age 0 is the
-    /// latest announcement.
+    /// Whether this host and port lead to the server, by its own port or the announcement of this age (0: the latest).
     fn is(&self, host: &str, port: u16, age: usize) -> bool {
         let announcement = self.announcements.get(age);
         let is_here = matches!(host, "127.0.0.1" | "localhost" | "::1" | "[::1]")

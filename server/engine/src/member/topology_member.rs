@@ -75,8 +75,7 @@ impl TopologyMember {
         self.place_of(std::str::from_utf8(host).ok()?, u16::try_from(atoi(port)).ok()?)
     }
 
-    /// The server that a word names, by place (from 0), or by host and port. Fails without such a server, or other
-    /// servers.
+    /// The server that a word names, by place (from 0), or by host and port. Fails without such a server, or others.
     pub(crate) fn find(&self, word: &[u8]) -> Result<usize, CommandError> {
         if !self.is_joined {
             return Err(CommandError::text(ALONE));

@@ -131,8 +131,7 @@ impl Pauses {
         self.has_ended
     }
 
-    /// Returns the clients whose requests are to be tried again because a pause is over, the longest parked first.
-    /// They stay parked until they are forgotten.
+    /// Returns the clients to be tried again after a pause, the longest parked first. They stay parked until forgotten.
     pub(crate) fn take_resumed(&mut self) -> Vec<u64> {
         match std::mem::take(&mut self.has_ended) {
             true => self.parked.values().copied().collect(),

@@ -77,8 +77,7 @@ impl Copies {
         ended
     }
 
-    /// Returns the clients that have read nothing of their copies for longer than the timeout. `unsent_of` returns the
-    /// number of unsent bytes of a client. O(n).
+    /// Returns the clients that have read nothing of their copies for the timeout. `unsent_of`: unsent bytes. O(n).
     pub(super) fn timed_out(
         &mut self,
         now_ms: i64,

@@ -46,8 +46,7 @@ impl Scripts {
         Ok(name)
     }
 
-    /// Loads libraries, all or none, within the time limit of one. Fails, without a change, with Redis' errors or the
-    /// first of `codes`.
+    /// Loads libraries, all or none, within the time limit of one. Fails with Redis' errors or the first of `codes`.
     pub(crate) fn restore<'c>(
         &mut self,
         codes: impl Iterator<Item = Result<Cow<'c, [u8]>, CommandError>>,

@@ -93,8 +93,7 @@ impl Sentinel {
         }
     }
 
-    /// Asks the other sentinels whether they see a master down, and for their votes during a failover. `forced`: even
-    /// if they were asked recently.
+    /// Asks other sentinels whether they see a master down, and for votes in a failover. `forced`: even if just asked.
     pub(super) fn ask_others(&mut self, master: u64, forced: bool) {
         for id in self.peer_ids(master) {
             self.ask(master, id, forced);

@@ -142,8 +142,7 @@ impl Sentinel {
         self.periods.get(period)
     }
 
-    /// The address of a host and a port. `None` if the host is no IP and names are not resolved. An unknown name is
-    /// accepted, because it may be resolved later.
+    /// The address of a host and a port. `None` if it is no IP and names are not resolved. An unknown name is accepted.
     pub(super) fn address(&self, host: &str, port: u16) -> Option<Address> {
         let ip = match self.resolver.ip(host, self.own.resolve_hostnames) {
             Some(ip) => ip,

@@ -104,8 +104,7 @@ impl SentinelServer {
         work(&mut self.state)
     }
 
-    /// Carries out the sentinel's effects on its connections and its logs. Returns the next effect that concerns the
-    /// rest of the engine; a save comes last.
+    /// Carries out the sentinel's effects on connections and logs. Returns the next one for the engine, a save last.
     pub(crate) fn next_effect(&mut self, outbound: &mut Outbound) -> Option<SentinelEffect> {
         while let Some(effect) = self.state.next_effect() {
             match effect {

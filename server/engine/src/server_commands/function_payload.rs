@@ -11,8 +11,7 @@ pub(super) fn write(libraries: &Libraries) -> Vec<u8> {
     write_texts(libraries.iter().map(|Library { code, .. }| code.as_ref()), payload::VERSION_7_2)
 }
 
-/// Encodes the libraries of a payload again for Redis 7.0, or fails if it is invalid or holds anything else.
-/// O(payload).
+/// Encodes a payload's libraries again for Redis 7.0. Fails if it is invalid or holds anything else. O(payload).
 pub(super) fn for_7_0(payload: &[u8]) -> Result<Vec<u8>, CommandError> {
     let texts = read(payload)?.collect::<Result<Vec<_>, _>>()?;
     Ok(write_texts(texts.iter().map(Cow::as_ref), payload::VERSION_7_0))

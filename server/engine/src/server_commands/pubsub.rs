@@ -1,5 +1,4 @@
-//! PUBLISH, SUBSCRIBE, PUBSUB and related commands, also for shard channels. A standalone server is its own only shard,
-//! but its shard channels are separate.
+//! PUBLISH, SUBSCRIBE, PUBSUB and related commands. The shard channels of a standalone server are separate, too.
 
 use crate::clients::{SubscriptionKind, Subscriptions};
 use crate::core::{ClientHandler, Handler};

@@ -66,8 +66,7 @@ impl Spec {
         }
     }
 
-    /// The keys in the order in which Redis looks up their slots. Counted keys come first. A number of keys that no
-    /// command would accept yields no key.
+    /// The keys in the order in which Redis looks up their slots: counted keys first. An invalid number yields no key.
     fn find_in_order_of_slots(&self, request: Args<'_>) -> Vec<Key> {
         let are_counted = self.keys.iter().any(|spec| matches!(spec.find, Find::Count { .. }));
         if are_counted { self.all_counted_as_by_c(request) } else { self.find_keys(request) }

@@ -172,8 +172,7 @@ impl CommandGrammar {
         Symbol { number, offset: 1, option: part.text, name: value.text, range: (value.min, value.max) }
     }
 
-    /// Reads the arguments of a request. The error names the first word that does not fit the grammar and the expected
-    /// words, or the option that is given twice.
+    /// Reads a request's arguments. The error names the first wrong word and those expected, or the repeated option.
     pub(crate) fn parse<'a, const N: usize>(
         &'static self,
         args: Args<'a>,

@@ -66,8 +66,7 @@ pub type DataHandler = fn(&mut Tx<'_>, Args<'_>, &mut dyn Reply) -> Outcome;
 /// The handler of a data command that may wait: as [`DataHandler`], or the handler returns a [`Wait`].
 pub type BlockingHandler = fn(&mut Tx<'_>, Args<'_>, &mut dyn Reply) -> BlockingOutcome;
 
-/// The handler of a data command that may read keys which its request does not name. The `bool` says whether the caller
-/// has the right to read any key.
+/// The handler of a data command that may read keys beside those that it names. `bool`: the caller may read any key.
 pub type ReadingAnyKeyHandler = fn(&mut Tx<'_>, bool, Args<'_>, &mut dyn Reply) -> Outcome;
 
 /// The version of Redis that replies follow.

@@ -163,8 +163,7 @@ impl<H: Copy + 'static> Row<H> {
         Row { spec, subcommands, handler: None, older: &[], before: None }
     }
 
-    /// The HELP of a container (`help`), or of a family whose names have a dot (`lock.help`). The answer is made of the
-    /// lines in [`Spec::help`] of the other rows.
+    /// The HELP of a container (`help`), or of a family with dotted names (`lock.help`), from the rows' [`Spec::help`].
     pub const fn help_command(name: &'static str, arity: i32) -> Self {
         Self::container(name, arity, &[]).reply("An array of lines.")
     }

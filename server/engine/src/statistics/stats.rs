@@ -109,8 +109,7 @@ impl Default for Stats {
 }
 
 impl Stats {
-    /// Counts a call of a command, which has ended or has begun to wait. Inlined, since a call of this function costs
-    /// about 15 instructions.
+    /// Counts a call that has ended or has begun to wait. Inlined, since a call of this costs about 15 instructions.
     #[inline(always)]
     pub(crate) fn called(&mut self, command: CommandId, took_ns: u64) {
         let (stats, histogram) = &mut self.commands[command];

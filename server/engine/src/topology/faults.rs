@@ -182,8 +182,7 @@ impl Network {
         any
     }
 
-    /// Restarts the servers whose outage has an end, if all servers are down. The clock stands still then, and no
-    /// client is connected that could advance it.
+    /// If all servers are down, restarts those whose outage has an end: no client could advance the clock for them.
     pub(super) fn let_clients_in(&self, nodes: &mut Nodes<'_, '_>) {
         let can_be_reached = |place: usize| {
             let is_open = |node: &Engine| {

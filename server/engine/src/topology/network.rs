@@ -224,8 +224,7 @@ impl Network {
         self.advance_all(nodes, None, advance, outside)
     }
 
-    /// Advances the common clock for the server at a place, which continues the advance if it stops. `None` if the
-    /// process itself does that.
+    /// Advances the common clock for the server at a place, which goes on if it stops. `None`: the process does that.
     fn advance_all(
         &mut self,
         nodes: &mut Nodes<'_, '_>,

@@ -1,5 +1,4 @@
-//! Client-side caching: the keys that clients have read, the prefixes that they listen to, and the clients that are
-//! notified when a key changes.
+//! Client-side caching: keys that clients have read, prefixes that they listen to, and who is notified of changes.
 
 mod invalidation;
 mod mode;

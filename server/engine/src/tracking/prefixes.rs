@@ -51,8 +51,7 @@ impl Prefixes {
         }
     }
 
-    /// Records a changed key. Returns whether it is the first key to broadcast since the last broadcast. O(different
-    /// lengths of prefixes).
+    /// Records a changed key. Returns whether it is the first since the last broadcast. O(different prefix lengths).
     pub(super) fn changed(&mut self, key: &[u8], by: Option<u64>) -> bool {
         let was_empty = self.changed.is_empty();
         for &length in self.lengths.range(..=key.len()).map(|(length, _)| length) {

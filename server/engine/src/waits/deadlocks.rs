@@ -13,8 +13,7 @@ use lockwheel_store::keyspace::{Place, WaiterId};
 pub(crate) type CheckedOwner = (usize, Box<[u8]>);
 
 impl WaitControl<'_> {
-    /// Checks that a request that is about to wait for a lock closes no cycle with waiting owners of Redisson; it fails
-    /// otherwise.
+    /// Checks that a request that is about to wait for a lock closes no cycle with waiting Redisson owners; else fails.
     pub(crate) fn check_foreign_cycles(
         &mut self,
         db: usize,

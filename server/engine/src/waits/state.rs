@@ -392,8 +392,7 @@ pub(crate) struct StateView<'e> {
 }
 
 impl StateView<'_> {
-    /// Returns the number of waiting clients. If a key (of database `db`) is given, only those that wait for the key
-    /// count. Observers (AWAIT) are not counted.
+    /// Returns the number of waiting clients, of a key (of database `db`) if given. Observers (AWAIT) are not counted.
     pub(crate) fn blocked_clients(self, key: Option<(usize, &[u8])>) -> usize {
         match key {
             None => self.waits.counted,

@@ -45,8 +45,7 @@ impl Connection {
         Ok(Connection { stream, parser, replies, given: 0, buffer: Vec::new() })
     }
 
-    /// Sends a request and passes its reply to `read`. Fails by the system, after the connection's end, or if the bytes
-    /// are no replies.
+    /// Sends a request and passes its reply to `read`. Fails by the system, at the connection's end, or for bad bytes.
     pub(crate) fn ask<T>(&mut self, request: &[&[u8]], read: impl FnOnce(Value<'_>) -> T) -> io::Result<T> {
         let mut bytes = Vec::new();
         write_request(request, &mut bytes);

@@ -1,5 +1,4 @@
-//! Reports of changes by a transaction: the only source of [`Change`]s, except for deadlines. The interest check is
-//! inlined; building the change is not.
+//! Reports of a transaction's changes: the only source of [`Change`]s, except for deadlines. Only the check is inlined.
 
 use super::change::{Cause, Change, EntryId, Flushed, Removal, What};
 use super::database::{Database, Removed};

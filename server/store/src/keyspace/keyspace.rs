@@ -221,8 +221,7 @@ impl Keyspace {
         self.rule.until_ms(now.wall_ms()).max(self.reached_ms)
     }
 
-    /// The first timer of a key: its instant, in wall milliseconds, and the order in which it was made. No order if it
-    /// comes before all others of that instant. O(log n).
+    /// A key's first timer: its instant, in wall milliseconds, and its order, none if first of that instant. O(log n).
     #[inline]
     pub fn next_key_timer(&self) -> Option<(i64, Option<Order>)> {
         self.key_timers.first()

@@ -142,8 +142,7 @@ impl Tx<'_> {
         if self.keyspace.expiry_paused && until_ms.is_some_and(is_due) { !hash } else { hash }
     }
 
-    /// The hash of a key that is to be written, which the keeper sees first. Inlined, since it is a good part of a
-    /// write.
+    /// The hash of a key to be written, which the keeper sees first. Inlined, since it is a good part of a write.
     #[inline(always)]
     pub(super) fn hash_to_write(&mut self, key: &[u8]) -> u64 {
         if self.keyspace.expiry_backlog.is_some() {

@@ -159,8 +159,7 @@ impl Tx<'_> {
         true
     }
 
-    /// Makes a key with a value that another server has written, replacing any value there, with the event. O(1). The
-    /// key counts as new, as in Redis.
+    /// Makes a key with a value of another server, replacing any, with the event. O(1). It counts as new, as in Redis.
     pub fn restore(&mut self, key: &[u8], mut value: Value, deadline_ms: Option<i64>) -> EntryId {
         if let Value::Hash(hash) = &mut value {
             hash.date_deadlines(self.keyspace.next_order().number());

@@ -50,8 +50,7 @@ impl Set {
         are_distinct(packed.iter(), enc.seed).then_some(Self(Form::Packed(packed)))
     }
 
-    /// A set of integers of `width` bytes each (2, 4 or 8), little endian. Returns `None` unless they ascend and are
-    /// complete. O(members).
+    /// A set of integers of `width` bytes (2, 4, 8), little endian. `None` unless ascending and complete. O(members).
     #[must_use]
     pub fn of_integers(width: usize, integers: Vec<u8>) -> Option<Self> {
         IntSet::of_ascending(width, integers).map(Self::ints)
@@ -88,8 +87,7 @@ impl Set {
         }
     }
 
-    /// Announces that one command will add `hint` members. If that is too many for the present encoding, the encoding
-    /// changes at once, as in Redis 7.2.
+    /// Announces that one command will add `hint` members; too many change the encoding at once, as in Redis 7.2.
     pub fn expect(&mut self, hint: usize, enc: &Encodings) {
         let limit = match self.encoding() {
             Encoding::Intset => enc.set_max_intset_entries,

@@ -116,8 +116,7 @@ impl Gossip {
         }
     }
 
-    /// Whether this node may stand for election. It must be a replica whose master has failed, or that was asked to
-    /// take over, and its data must not be too old.
+    /// Whether this node may stand for election: a replica of a failed master, or asked to take over, with recent data.
     fn may_stand(&mut self, view: &ClusterView) -> bool {
         let me = view.me();
         let Some(master) = me.master.filter(|_| me.is_replica()).and_then(|master| view.node(master)) else {

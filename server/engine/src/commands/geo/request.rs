@@ -123,8 +123,7 @@ struct Parser<'a, 's> {
 }
 
 impl<'a> Request<'a> {
-    /// Reads the arguments of a search in this set. The first error in Redis' order is returned: a missing member comes
-    /// before a wrong option.
+    /// Reads the arguments of a search in this set. As in Redis, a missing member is reported before a wrong option.
     pub(super) fn parse(args: Args<'a>, search: Search, set: Option<&ZSet>) -> Result<Self, CommandError> {
         let request = Request::default();
         let mut parser = Parser { args, search, set, from: [false; 2], by: [false; 2], request };

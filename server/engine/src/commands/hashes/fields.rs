@@ -20,8 +20,7 @@ impl Fields {
         at.map(|at| Fields { at }).ok_or(CommandError::text(NUMFIELDS))
     }
 
-    /// The fields of a command without options. Fails without `FIELDS` as argument 2, if `numfields` is no number, or
-    /// by `mismatch`.
+    /// The fields of a command without options. Fails if `FIELDS` or `numfields` is wrong, or by `mismatch`.
     pub(super) fn alone<'a>(args: Args<'a>, mismatch: CommandError) -> Result<&'a [&'a [u8]], CommandError> {
         if !args.is(2, "fields") {
             return Err(errors::SYNTAX);

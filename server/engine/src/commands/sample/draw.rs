@@ -7,8 +7,7 @@ use lockwheel_resp::allocation::{self, OutOfMemory};
 use lockwheel_store::keyspace::Rng;
 use lockwheel_store::values::{Encoding, Hash, Set, Text, ZSet};
 
-/// The most elements drawn with repetition. Larger numbers are refused. Redis accepts any number, and answers for hours
-/// or until its memory is exhausted.
+/// The most elements drawn with repetition. Redis takes any number, and answers for hours or until its memory is full.
 const MAX_REPEATED_ELEMENTS: u64 = 1 << 22;
 
 /// The most bytes of memory that the choice of each element takes.
@@ -154,9 +153,8 @@ pub(super) fn one<'a, P: Pool>(pool: &'a P, rng: &mut Rng) -> Option<P::Item<'a>
     pool.at(below(rng, pool.size()))
 }
 
-/// Draws `len` elements, the number that [`Draw::len`] returns, each with the same probability. As in Redis, a draw of
-/// all has the order of [`Pool::all`], and a distinct draw without an index its own order. O(len), plus O(elements)
-/// without an index.
+/// Draws `len` elements ([`Draw::len`]), each with the same probability. As in Redis, a draw of all has the order of
+/// [`Pool::all`], and a distinct draw without an index its own. O(len), plus O(elements) without an index.
 pub(super) fn draw<'a, P: Pool>(
     pool: &'a P,
     draw: Draw,

@@ -66,14 +66,12 @@ impl<'a> Order<'a> {
         Order { descending, ..self }
     }
 
-    /// The order for a stored result: texts are compared byte by byte. The elements of a set, whose inner order may
-    /// differ on a replica, are `unordered`.
+    /// The order for a stored result: byte by byte. A set's elements are `unordered`: their order differs on replicas.
     pub(super) fn stored(self, unordered: bool) -> Self {
         Order { bytewise: true, unordered, ..self }
     }
 
-    /// Sorts elements, at least the shown ones. O(n log n); O(n) if few are shown. Fails if a value compared as a
-    /// number is none.
+    /// Sorts elements, at least the shown ones. O(n log n); O(n) if few are shown. Fails if a needed number is none.
     pub(super) fn sort(
         self,
         tx: &mut Tx<'_>,
@@ -166,8 +164,7 @@ impl Weights {
     }
 }
 
-/// Reads a whole text, up to a NUL, as C's `strtod` does. An empty text is 0. `None` if it is no number, or so large or
-/// small that it loses digits.
+/// Reads a whole text, up to a NUL, like C's `strtod`; an empty text is 0. `None`: no number, or out of range.
 fn parse_number(text: &[u8]) -> Option<f64> {
     let text = quotable(text);
     if text.is_empty() {

@@ -135,8 +135,7 @@ impl Changed {
     }
 }
 
-/// Gives members scores, none NaN, as far as the policy allows, and reports the event. Fails if the key holds another
-/// type.
+/// Gives members scores, none NaN, as far as the policy allows, with the event. Fails if the key holds another type.
 pub(in crate::commands) fn add<'a>(
     tx: &mut Tx<'_>,
     key: &[u8],

@@ -12,8 +12,7 @@ pub(in crate::locks) const NEGATIVE_COUNTER: &str =
 const NO_NUMBER: CommandError = CommandError::text(NOT_A_COUNTER);
 const NEGATIVE: CommandError = CommandError::text(NEGATIVE_COUNTER);
 
-/// Increments the counter and returns the token of the next grant. Fails, without a change, if the counter is not a
-/// number or at its end.
+/// Increments the counter and returns the next token. Fails, without a change, if it is not a number or at its end.
 pub(in crate::locks) fn next(tx: &mut Tx<'_>, key: &[u8]) -> Result<u64, CommandError> {
     let token = following(tx, key)?;
     let name = token_key(key);

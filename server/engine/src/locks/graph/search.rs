@@ -1,5 +1,4 @@
-//! The search for a cycle of waits. It is breadth-first, so it finds the shortest cycle. It does not recurse, since
-//! clients decide the depth.
+//! The search for a cycle of waits: breadth-first, for the shortest, without recursion, since clients decide the depth.
 
 use super::super::{records, wait_events};
 use super::edges::{self, Kept, Wait};

@@ -1,5 +1,4 @@
-//! The waits of a database, grouped by lock: each holder and each waiter of a lock occurs once, so the graph is linear
-//! in their number.
+//! The waits of a database, grouped by lock: each of a lock's holders and waiters occurs once, so the graph is linear.
 
 use super::super::channel_waiters::{
     ChannelWaiter, MatchBudget, channel_waiters_within, listened_channels, named_channel_waiters,

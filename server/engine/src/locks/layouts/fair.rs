@@ -20,8 +20,7 @@ use lockwheel_store::values::{End, List, Value, ZSet};
 /// The wait of an owner that names no end, in milliseconds: Redisson's `fairLockWaitTimeout`.
 pub(in crate::locks) const WAIT_MS: i64 = 300_000;
 
-/// Returns the state of the lock for an owner: free if no other is ahead in the queue. Fails if a key holds another
-/// type.
+/// Returns the lock's state for an owner: free if no other is ahead in the queue. Fails if a key holds another type.
 pub(super) fn standing(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) -> Result<Standing, CommandError> {
     drop_stale(tx, key)?;
     let standing = plain::standing(tx, key, owner)?;

@@ -50,8 +50,7 @@ pub(in crate::locks) fn has(tx: &Tx<'_>, key: &[u8], field: &[u8]) -> bool {
     matches!(tx.peek(key), Some(Value::Hash(hash)) if hash.contains(field))
 }
 
-/// Returns the holds of an owner; `None` if the lock is free. Fails if the key holds another type, a plain lock, or no
-/// number.
+/// Returns the holds of an owner; `None` if the lock is free. Fails for another type, a plain lock, or no number.
 pub(in crate::locks) fn hands(
     tx: &mut Tx<'_>,
     key: &[u8],

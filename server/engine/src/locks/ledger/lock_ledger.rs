@@ -101,8 +101,7 @@ impl LockLedger {
         }
     }
 
-    /// Returns the grant by which an owner holds a marked key of this value, if the server saw it taken. O(log n), n
-    /// the owners.
+    /// Returns the grant by which an owner holds a marked key of this value, if the server saw it. O(log owners).
     #[inline]
     pub(in crate::locks) fn grant_of(
         &self,

@@ -52,8 +52,7 @@ impl Window {
         Ok(Window { left, over: if released > 0 { over } else { 0 }, is_new: false })
     }
 
-    /// Returns when the wanted permits will be left if none is taken, in wall milliseconds. `None`: only a change can
-    /// provide them.
+    /// Returns when the wanted permits will be left if none is taken, in wall ms. `None`: only a change provides them.
     pub(super) fn ready_at_ms(&self, tx: &mut Tx<'_>, limiter: &Limiter, wanted: i64) -> Option<i64> {
         let taken = tx.read::<ZSet>(&limiter.permits_key).ok()??;
         let mut left = self.left;

@@ -1,5 +1,4 @@
-//! The records as the keyspace's subscriber. A native command, a script or a bare SET may have taken a lock: only the
-//! content of the key matters.
+//! The records as the keyspace's subscriber. Only a key's content matters, as a script or a bare SET may take a lock.
 
 use super::super::ledger::{MAX_RELEASES, Marked, names_lock};
 use super::super::redisson::{self, MODE_FIELD};

@@ -4,8 +4,7 @@ use super::super::records;
 use super::super::session_leases::SessionLease;
 use lockwheel_store::keyspace::Tx;
 
-/// Begins a lease of a connection. The server renews the lease, and gives it back when the connection ends. The id is
-/// the number of a grant. O(log n).
+/// Begins a lease of a connection: renewed by the server, given back at its end. The id is a grant's number. O(log n).
 pub(in crate::locks) fn begin(tx: &mut Tx<'_>, id: u64, lease: SessionLease) {
     let now_ms = tx.now().monotonic_ms();
     records::with_leases(tx, |leases| leases.begin(id, lease, now_ms));

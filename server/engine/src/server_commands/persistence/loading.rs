@@ -82,9 +82,8 @@ impl<'e> DataLoader<'e> {
         Ok(true)
     }
 
-    /// Replaces all data by a master's snapshot. Expired keys stay until the master deletes them. Returns the database
-    /// of the stream, if the snapshot names it. Fails, without a change, with the reason for a refusal. O(bytes of the
-    /// file, and the deleted data).
+    /// Replaces all data by a master's snapshot; expired keys stay until the master deletes them. Returns the database
+    /// of the stream, if named. Fails, without a change, with the refusal. O(file's bytes, and the deleted data).
     pub(crate) fn replace(&mut self, file: &[u8]) -> Result<Option<usize>, String> {
         self.load_until(file, LoadMode { flush: true, merge: false }, i64::MIN).map(|loaded| loaded.selected)
     }
@@ -95,8 +94,7 @@ impl<'e> DataLoader<'e> {
         self.load_until(file, LoadMode { flush: true, merge: false }, i64::MIN)
     }
 
-    /// Loads a file, or returns, without a change, the reason for a refusal. O(bytes of the file, and the deleted
-    /// data).
+    /// Loads a file, or returns, without a change, the reason for a refusal. O(bytes of the file and of deleted data).
     pub(in crate::server_commands) fn load(&mut self, file: &[u8], mode: LoadMode) -> Result<(), String> {
         if mode.flush {
             // A replica that waits for a snapshot gets the former data, since the stream does not have the flush.

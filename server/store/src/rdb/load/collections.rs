@@ -9,8 +9,7 @@ use crate::values::{Encodings, Hash, Set, parse_integer};
 use std::borrow::Cow;
 use std::ops::Deref;
 
-/// Reads `count` strings, bounded by the caller to the size of a small value. The memory is in proportion to the
-/// limits, or to the bytes that exist.
+/// Reads `count` strings, bounded by the caller to a small value. Memory is in proportion to limits or existing bytes.
 fn read_strings<'a>(reader: &mut Reader<'a>, count: usize) -> Result<Vec<Cow<'a, [u8]>>, Corrupt> {
     (0..count).map(|_| reader.string()).collect()
 }

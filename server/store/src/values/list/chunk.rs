@@ -194,8 +194,7 @@ impl Chunk {
         self.try_split_off(place).unwrap_or_else(|error| error.unwind())
     }
 
-    /// Splits off the elements from `place` on. If memory for their copy is short, returns its size, and changes
-    /// nothing.
+    /// Splits off the elements from `place` on. If memory for them is short, returns its size, and changes nothing.
     pub(super) fn try_split_off(&mut self, place: usize) -> Result<Self, OutOfMemory> {
         let mut tail =
             Self { block: allocation::try_copy(&self.block[place..])?.into_vec(), ..Self::default() };

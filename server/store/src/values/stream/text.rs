@@ -1,6 +1,5 @@
-//! Numbers and texts in the bytes of a node, and their lengths in a listpack of Redis. A text is a number followed by
-//! bytes: twice the length of the bytes, or that plus one for an integer, lowest byte first, whose canonical form is
-//! the text.
+//! Numbers and texts in the bytes of a node, and their lengths in a listpack of Redis. A text is a number and bytes:
+//! twice their length, or that plus one for an integer, lowest byte first, whose canonical form is the text.
 
 use crate::values::integer::{self, IntText, Text};
 use lockwheel_resp::allocation;

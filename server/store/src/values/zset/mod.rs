@@ -23,9 +23,8 @@ use small::{Word, find, insert_sorted, order};
 use std::cmp::Ordering;
 use std::ops::{Bound, Deref, Range};
 
-/// Distinct members in order of their scores; equal scores are in order of the members' bytes. One block of memory
-/// while the set is small, else a table and a tree. Scores may be infinite, but callers refuse NaN. Zero and minus zero
-/// are equal.
+/// Distinct members in order of their scores, then of their bytes. One block of memory while the set is small, else a
+/// table and a tree. Scores may be infinite, but callers refuse NaN. Zero and minus zero are equal.
 #[derive(Clone, Debug, Default)]
 pub struct ZSet(Form);
 

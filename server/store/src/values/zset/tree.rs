@@ -339,8 +339,7 @@ fn split<T>(parts: &mut Vec<T>, full: usize, grown_at: usize) -> Option<Vec<T>> 
     Some(right)
 }
 
-/// Cleans up after a removal below the child at `at`. Removes the child if it is empty, or merges it with a sibling if
-/// both are small.
+/// Cleans up after a removal below the child at `at`: removes it if empty, or merges it with a sibling, if small.
 fn tidy(children: &mut Vec<Child>, at: usize, held: &mut Held) {
     children[at].refresh();
     if children[at].len == 0 {

@@ -21,8 +21,7 @@ pub(super) struct Options {
     pub(super) limit: usize,
 }
 
-/// Reads the keys, as many as argument `at` says; returns them and the place behind them. Fails if the number is none,
-/// less than one, or more than the arguments.
+/// Reads the keys, as many as argument `at` says (at least one); returns them and the place behind them, or fails.
 pub(super) fn keys<'a>(
     args: Args<'a>,
     at: usize,
