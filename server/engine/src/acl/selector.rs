@@ -2,7 +2,7 @@
 
 use crate::spec::{Category, Command, CommandId, CommandSet, CommandTable};
 use lockwheel_store::keyspace::glob;
-use lockwheel_store::memory::{block, of_vec};
+use lockwheel_store::memory::{block, vec_heap_bytes};
 
 bitflags::bitflags! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,7 +83,7 @@ impl Selector {
         let keys = self.keys.patterns();
         let names = keys.iter().map(|key| block(key.pattern.len()));
         self.commands.heap_bytes()
-            + of_vec(&self.first_arguments)
+            + vec_heap_bytes(&self.first_arguments)
             + first.sum::<usize>()
             + size_of_val(keys)
             + names.sum::<usize>()

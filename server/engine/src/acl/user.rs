@@ -2,7 +2,7 @@
 
 use super::password::PasswordHash;
 use super::selector::Selector;
-use lockwheel_store::memory::{block, of_vec};
+use lockwheel_store::memory::{block, vec_heap_bytes};
 
 /// A user: the conditions of its login, and its rights.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,7 +60,10 @@ impl User {
     /// Approximate bytes of heap of the user's name, which the list of names holds too, and of its rights. O(patterns).
     pub(super) fn memory(&self) -> usize {
         let selectors = self.selectors().map(Selector::memory).sum::<usize>();
-        2 * block(self.name.len()) + of_vec(&self.passwords) + of_vec(&self.others) + selectors
+        2 * block(self.name.len())
+            + vec_heap_bytes(&self.passwords)
+            + vec_heap_bytes(&self.others)
+            + selectors
     }
 
     pub(crate) fn is_unrestricted(&self) -> bool {

@@ -3,7 +3,7 @@
 use super::rights::{Denied, denied};
 use super::user::User;
 use crate::spec::{Args, Command};
-use lockwheel_store::memory::of_vec;
+use lockwheel_store::memory::vec_heap_bytes;
 use std::collections::BTreeMap;
 
 /// The id of a user, by which sessions refer to it.
@@ -185,6 +185,6 @@ impl Users {
 
     fn note_changed(&mut self) {
         self.restricted = self.all.iter().flatten().any(|user| !user.is_unrestricted());
-        self.bytes = of_vec(&self.all) + self.all.iter().flatten().map(User::memory).sum::<usize>();
+        self.bytes = vec_heap_bytes(&self.all) + self.all.iter().flatten().map(User::memory).sum::<usize>();
     }
 }

@@ -3,7 +3,7 @@
 use super::buffers::{ClientBuffers, HeldState};
 use super::request::Request;
 use crate::spec::CommandId;
-use lockwheel_store::memory::of_vec;
+use lockwheel_store::memory::vec_heap_bytes;
 use std::sync::Arc;
 
 /// The requests that a client has queued since MULTI. Their bytes count as memory of the client until this is dropped.
@@ -35,10 +35,10 @@ impl Multi {
 
     /// Queues a request with its command. O(1).
     pub(crate) fn push(&mut self, command: CommandId, request: Request) {
-        let before = of_vec(&self.queue);
+        let before = vec_heap_bytes(&self.queue);
         let bytes = self.held.bytes() + request.memory();
         self.queue.push((command, request));
-        self.held.set(bytes + of_vec(&self.queue) - before);
+        self.held.set(bytes + vec_heap_bytes(&self.queue) - before);
     }
 
     pub(crate) fn queue(&self) -> &[(CommandId, Request)] {

@@ -11,7 +11,7 @@ use crate::persistence::Content;
 use crate::spec::CommandId;
 use lockwheel_resp::Protocol;
 use lockwheel_store::keyspace::{Keyspace, Watched};
-use lockwheel_store::memory::{ClientBytes, block, of_vec};
+use lockwheel_store::memory::{ClientBytes, block, vec_heap_bytes};
 use lockwheel_store::time::Now;
 use std::net::SocketAddr;
 
@@ -228,9 +228,9 @@ impl Session {
 
     /// Adds a watched key. O(1).
     pub(crate) fn watch(&mut self, db: usize, key: &[u8]) {
-        let before = of_vec(&self.watched);
+        let before = vec_heap_bytes(&self.watched);
         self.watched.push((db, key.into()));
-        let memory = self.watched_memory + block(key.len()) + of_vec(&self.watched) - before;
+        let memory = self.watched_memory + block(key.len()) + vec_heap_bytes(&self.watched) - before;
         self.count_watched(memory);
     }
 

@@ -93,7 +93,7 @@ impl HeldPart {
         match self {
             HeldPart::Request => 0,
             HeldPart::Reply(bytes) | HeldPart::Slices(SlicedReply { bytes, .. }) => {
-                lockwheel_store::memory::of_vec(bytes)
+                lockwheel_store::memory::vec_heap_bytes(bytes)
             }
         }
     }

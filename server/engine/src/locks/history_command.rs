@@ -7,7 +7,7 @@ use super::records::LockRecords;
 use crate::spec::{Args, CommandError, CommandGrammar, Flags, Row, grammar, symbols};
 use lockwheel_resp::{Protocol, Reply};
 use lockwheel_store::keyspace::Tx;
-use lockwheel_store::memory::of_vec;
+use lockwheel_store::memory::vec_heap_bytes;
 
 /// The error of commands that need the history while it is off.
 pub(crate) const OFF: CommandError =
@@ -167,7 +167,7 @@ impl Reading for Listing {
     }
 
     fn memory(&self) -> usize {
-        of_vec(&self.wanted) + of_vec(&self.text) + self.operations.memory()
+        vec_heap_bytes(&self.wanted) + vec_heap_bytes(&self.text) + self.operations.memory()
     }
 }
 

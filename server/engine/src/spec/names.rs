@@ -1,7 +1,7 @@
 //! The look-up of a command by its name, in any case.
 
 use super::id::CommandId;
-use lockwheel_store::memory::{block, of_vec};
+use lockwheel_store::memory::{block, vec_heap_bytes};
 
 /// The most bytes of a name that is held in two words and found by one probe; longer names are few.
 const SHORT: usize = 16;
@@ -77,7 +77,7 @@ impl Names {
     /// Bytes of heap that the table takes. O(long names).
     pub(super) fn heap_bytes(&self) -> usize {
         let long = self.long.iter().map(|(name, _)| block(name.len())).sum::<usize>();
-        block(size_of_val(&*self.buckets)) + of_vec(&self.long) + long
+        block(size_of_val(&*self.buckets)) + vec_heap_bytes(&self.long) + long
     }
 
     /// A table of names, each in lower case.

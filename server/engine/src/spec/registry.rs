@@ -9,7 +9,7 @@ use super::names::Names;
 use super::row::{Row, Spec};
 use super::since::Newer;
 use super::version::Version;
-use lockwheel_store::memory::{block, of_vec};
+use lockwheel_store::memory::{block, vec_heap_bytes};
 use std::sync::Arc;
 
 /// A command of the registry.
@@ -107,10 +107,10 @@ impl CommandTable {
         let of_command = |command: &Arc<Command>| {
             block(COUNTS + size_of::<Command>())
                 + block(command.name.capacity())
-                + of_vec(&command.subcommands)
+                + vec_heap_bytes(&command.subcommands)
         };
         let commands: usize = self.all.iter().map(of_command).sum();
-        commands + of_vec(&self.all) + of_vec(&self.commands) + self.names.heap_bytes()
+        commands + vec_heap_bytes(&self.all) + vec_heap_bytes(&self.commands) + self.names.heap_bytes()
     }
 
     /// All commands without subcommands, in the order of their families.

@@ -4,7 +4,7 @@ use foldhash::quality::FixedState;
 use hashbrown::HashTable;
 use lockwheel_resp::allocation;
 use lockwheel_store::keyspace::Rng;
-use lockwheel_store::memory::{block, of_vec, shrink_table};
+use lockwheel_store::memory::{block, shrink_table, vec_heap_bytes};
 use std::hash::BuildHasher;
 
 /// A key, and the clients that have read it.
@@ -17,7 +17,7 @@ struct TrackedKey {
 
 impl TrackedKey {
     fn memory(&self) -> usize {
-        block(self.name.len()) + of_vec(&self.clients)
+        block(self.name.len()) + vec_heap_bytes(&self.clients)
     }
 }
 
@@ -140,6 +140,6 @@ impl TrackingTable {
 
     /// Bytes of memory. O(1).
     pub(super) fn memory(&self) -> usize {
-        self.bytes + of_vec(&self.keys) + self.by_name.allocation_size()
+        self.bytes + vec_heap_bytes(&self.keys) + self.by_name.allocation_size()
     }
 }

@@ -25,7 +25,7 @@ use super::accesses::Accesses;
 use super::entry::Entry;
 use super::mark::Mark;
 use super::order::Order;
-use crate::memory::{block, of_vec, shrink_table};
+use crate::memory::{block, shrink_table, vec_heap_bytes};
 use crate::pages::{Slab, Sparse, Store};
 use crate::time::{IndexedWheel, TimerId};
 use crate::values::Value;
@@ -164,8 +164,10 @@ impl Database {
 
     /// Bytes of memory of the key index, and of the deadlines. O(1).
     pub(super) fn overhead(&self) -> (usize, usize) {
-        let tables =
-            self.table_bytes + of_vec(&self.tables) + self.fields.heap_bytes() + self.marks.heap_bytes();
+        let tables = self.table_bytes
+            + vec_heap_bytes(&self.tables)
+            + self.fields.heap_bytes()
+            + self.marks.heap_bytes();
         (tables, self.deadlines.heap_bytes())
     }
 

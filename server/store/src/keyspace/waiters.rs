@@ -5,7 +5,7 @@ use super::held_back::HeldBack;
 use super::tickets::Tickets;
 use super::unchecked_labels::UncheckedLabels;
 use super::waits::WaitsByLabel;
-use crate::memory::{block, of_trees, of_vec};
+use crate::memory::{block, of_trees, vec_heap_bytes};
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use smallvec::SmallVec;
@@ -154,7 +154,7 @@ impl Queue {
         let entry_bytes = size_of::<(Box<[u8]>, BTreeSet<Place>)>();
         let labelled = of_trees(usize::from(labels > 0), labels, entry_bytes)
             + of_trees(labels, labels, size_of::<Place>());
-        of_vec(&self.classes)
+        vec_heap_bytes(&self.classes)
             + self.classes.iter().map(class).sum::<usize>()
             + labelled
             + 2 * self.label_bytes

@@ -22,7 +22,7 @@ pub const fn block(bytes: usize) -> usize {
 /// The bytes that the buffer of a vector takes. O(1).
 #[must_use]
 #[inline]
-pub const fn of_vec<T>(vec: &Vec<T>) -> usize {
+pub const fn vec_heap_bytes<T>(vec: &Vec<T>) -> usize {
     block(vec.capacity() * size_of::<T>())
 }
 
@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn a_vector_takes_the_bytes_of_its_capacity() {
-        assert_eq!(of_vec(&Vec::<u64>::new()), 0);
-        assert_eq!(of_vec(&Vec::<u64>::with_capacity(3)), 32);
+        assert_eq!(vec_heap_bytes(&Vec::<u64>::new()), 0);
+        assert_eq!(vec_heap_bytes(&Vec::<u64>::with_capacity(3)), 32);
     }
 }

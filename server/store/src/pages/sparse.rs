@@ -1,7 +1,7 @@
 //! Values at indices that the caller chooses.
 
 use super::{Store, no_page};
-use crate::memory::{block, of_vec};
+use crate::memory::{block, vec_heap_bytes};
 
 /// Values in pages of `PAGE`, parallel to a [`Slab`](super::Slab) that provides the indices, for data that only some
 /// have. A page without values takes no memory. O(1), except for the allocation of a page.
@@ -142,7 +142,7 @@ impl<V: Default, const PAGE: usize> Store<V> for Sparse<V, PAGE> {
     }
 
     fn heap_bytes(&self) -> usize {
-        self.count * block(size_of::<[V; PAGE]>()) + of_vec(&self.pages)
+        self.count * block(size_of::<[V; PAGE]>()) + vec_heap_bytes(&self.pages)
     }
 }
 

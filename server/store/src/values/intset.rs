@@ -1,6 +1,6 @@
 //! A sorted set of integers in one block of memory.
 
-use crate::memory::of_vec;
+use crate::memory::vec_heap_bytes;
 use lockwheel_resp::allocation;
 
 /// Integers in ascending order, of 2, 4 or 8 bytes each. The width is that of the widest integer ever added.
@@ -33,7 +33,7 @@ impl IntSet {
 
     /// Bytes of heap that it holds. O(1).
     pub(super) fn heap_bytes(&self) -> usize {
-        of_vec(&self.bytes)
+        vec_heap_bytes(&self.bytes)
     }
 
     /// The integer with this rank.

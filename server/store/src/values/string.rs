@@ -2,7 +2,7 @@
 
 use super::encodings::Encoding;
 use super::integer::{self, Text};
-use crate::memory::{block, of_vec};
+use crate::memory::{block, vec_heap_bytes};
 use lockwheel_resp::allocation::{self, OutOfMemory};
 use std::borrow::Cow;
 
@@ -68,7 +68,7 @@ impl Str {
         match &self.0 {
             Form::Int(_) | Form::Inline { .. } => 0,
             Form::Exact(bytes) => block(bytes.len()),
-            Form::Grown(bytes) => block(size_of::<Vec<u8>>()) + of_vec(bytes),
+            Form::Grown(bytes) => block(size_of::<Vec<u8>>()) + vec_heap_bytes(bytes),
         }
     }
 

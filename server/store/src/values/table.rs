@@ -1,6 +1,6 @@
 //! The table of large hashes, sets and sorted sets: a dense vector of entries and a hash index into it.
 
-use crate::memory::{block, of_vec, shrink_table};
+use crate::memory::{block, shrink_table, vec_heap_bytes};
 use foldhash::quality::FixedState;
 use hashbrown::HashTable;
 use lockwheel_resp::allocation::{self, OutOfMemory};
@@ -104,7 +104,7 @@ impl<E: Keyed> Table<E> {
 
     /// Bytes of heap that it holds, with its entries. O(1).
     pub(super) fn heap_bytes(&self) -> usize {
-        of_vec(&self.entries) + block(self.index.allocation_size()) + self.held
+        vec_heap_bytes(&self.entries) + block(self.index.allocation_size()) + self.held
     }
 
     /// All entries by position.

@@ -1,7 +1,7 @@
 //! The owners that were refused a lock lately, among which the owner of a new subscription is searched.
 
 use super::super::history::Name;
-use lockwheel_store::memory::of_vec;
+use lockwheel_store::memory::vec_heap_bytes;
 
 /// The maximum number of owners among which the owner of a new subscription is searched.
 const MAX_CANDIDATES: usize = 64;
@@ -34,6 +34,6 @@ impl Askers {
 
     /// Returns the owned memory in bytes. O(1).
     pub(super) fn memory(&self) -> usize {
-        of_vec(&self.owners)
+        vec_heap_bytes(&self.owners)
     }
 }

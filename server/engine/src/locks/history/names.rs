@@ -4,7 +4,7 @@ use crate::locks::redisson::owner_of;
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
-use lockwheel_store::memory::{block, of_vec};
+use lockwheel_store::memory::{block, vec_heap_bytes};
 use sha1_smol::Sha1;
 use std::borrow::Cow;
 use std::hash::BuildHasher;
@@ -205,7 +205,10 @@ impl Names {
 
     /// Returns the memory in bytes. O(1).
     pub(super) fn memory(&self) -> usize {
-        of_vec(&self.known) + of_vec(&self.free) + block(self.numbers.allocation_size()) + self.texts
+        vec_heap_bytes(&self.known)
+            + vec_heap_bytes(&self.free)
+            + block(self.numbers.allocation_size())
+            + self.texts
     }
 }
 

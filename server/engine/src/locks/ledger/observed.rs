@@ -1,7 +1,7 @@
 //! Further keys that are locks: those that LOCK.OBSERVE names.
 
 use lockwheel_store::keyspace::glob;
-use lockwheel_store::memory::{block, of_vec};
+use lockwheel_store::memory::{block, vec_heap_bytes};
 
 /// The largest number of patterns.
 const MAX_PATTERNS: usize = 1024;
@@ -46,6 +46,6 @@ impl Observed {
 
     /// Returns the bytes of all patterns. O(1).
     pub(in crate::locks) fn memory(&self) -> usize {
-        of_vec(&self.patterns) + self.pattern_bytes
+        vec_heap_bytes(&self.patterns) + self.pattern_bytes
     }
 }

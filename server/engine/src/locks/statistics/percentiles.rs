@@ -1,6 +1,6 @@
 //! Percentiles of durations.
 
-use lockwheel_store::memory::of_vec;
+use lockwheel_store::memory::vec_heap_bytes;
 
 /// Durations, in milliseconds.
 #[derive(Debug, Default)]
@@ -11,7 +11,7 @@ pub(super) struct Durations {
 impl Durations {
     /// Returns the bytes of all durations. O(1).
     pub(super) fn memory(&self) -> usize {
-        of_vec(&self.ms)
+        vec_heap_bytes(&self.ms)
     }
 
     pub(super) fn add(&mut self, ms: i64) {

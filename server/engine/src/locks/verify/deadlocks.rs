@@ -10,7 +10,7 @@ use super::findings::Findings;
 use super::invariant::Invariant;
 use super::locks::View;
 use super::waits::{Cycle, Step, Waits};
-use lockwheel_store::memory::{of_map, of_set, of_vec};
+use lockwheel_store::memory::{of_map, of_set, vec_heap_bytes};
 use lockwheel_store::time::Now;
 use std::collections::{BTreeMap, BTreeSet};
 use std::task::Poll;
@@ -300,13 +300,13 @@ impl Invariant for Deadlocks {
     fn memory(&self) -> usize {
         let owned = |found: &Found| {
             // The names of a cycle are also a key of `places`.
-            let steps = of_vec(&found.steps) + found.steps.len() * size_of::<(Name, Name)>();
-            steps + of_vec(&found.seqs) + of_vec(&found.owners) + found.text.capacity()
+            let steps = vec_heap_bytes(&found.steps) + found.steps.len() * size_of::<(Name, Name)>();
+            steps + vec_heap_bytes(&found.seqs) + vec_heap_bytes(&found.owners) + found.text.capacity()
         };
         let found: usize = self.found.iter().map(owned).sum();
         let refused: usize = self.refused.iter().map(|(_, text)| text.capacity()).sum();
         let maps = of_map(&self.places) + of_set(&self.closed) + of_set(&self.refused);
-        self.waits.memory() + maps + of_vec(&self.found) + found + refused
+        self.waits.memory() + maps + vec_heap_bytes(&self.found) + found + refused
     }
 }
 

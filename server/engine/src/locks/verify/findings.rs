@@ -3,7 +3,7 @@
 use super::super::history::{Name, Ring};
 use super::finding::{Finding, Severity};
 use lockwheel_store::keyspace::glob;
-use lockwheel_store::memory::of_vec;
+use lockwheel_store::memory::vec_heap_bytes;
 
 /// The maximum number of findings of a level that are shown.
 const MAX_FINDINGS: usize = 500;
@@ -55,7 +55,7 @@ impl Findings {
 
     /// Returns the approximate memory of the findings in bytes. O(1).
     pub(super) fn memory(&self) -> usize {
-        self.by_level.iter().map(|of| of.bytes + of_vec(&of.shown)).sum()
+        self.by_level.iter().map(|of| of.bytes + vec_heap_bytes(&of.shown)).sum()
     }
 
     /// Adds a finding, or counts it if it does not fit. O(its entries).

@@ -5,7 +5,7 @@ use super::finding::{Finding, Severity, words};
 use super::findings::Findings;
 use super::locks::View;
 use lockwheel_store::keyspace::glob;
-use lockwheel_store::memory::of_vec;
+use lockwheel_store::memory::vec_heap_bytes;
 
 /// The maximum number of comparisons of a pattern with a lock.
 const MAX_COMPARISONS: u64 = 4_000_000;
@@ -50,7 +50,7 @@ impl Listings {
 
     /// Returns the memory in bytes. O(1).
     pub(super) fn memory(&self) -> usize {
-        of_vec(&self.patterns) + of_vec(&self.locks)
+        vec_heap_bytes(&self.patterns) + vec_heap_bytes(&self.locks)
     }
 
     /// Makes at most `steps` comparisons. Returns whether all patterns have been compared.

@@ -5,7 +5,7 @@ use super::holds::{Hold, Holds};
 use super::line::{Line, Waiting};
 use super::owners::Owners;
 use super::sections::OpenSections;
-use lockwheel_store::memory::{of_map, of_set, of_vec};
+use lockwheel_store::memory::{of_map, of_set, vec_heap_bytes};
 use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Debug, Default)]
@@ -26,7 +26,7 @@ pub(super) struct Lock {
 impl Lock {
     /// Returns the owned memory in bytes. O(1).
     fn memory(&self) -> usize {
-        self.holds.memory() + self.waiting.memory() + of_vec(&self.grants) + of_map(&self.ends)
+        self.holds.memory() + self.waiting.memory() + vec_heap_bytes(&self.grants) + of_map(&self.ends)
     }
 
     /// Returns the first grant to another owner after an entry.

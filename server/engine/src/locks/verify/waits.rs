@@ -10,7 +10,7 @@ use super::super::redisson::instance_of;
 use super::holds::after;
 use super::locks::{Lock, View, wants_several};
 use super::own_channels::{OwnChannels, is_of_channel};
-use lockwheel_store::memory::{block, of_map, of_set, of_trees, of_vec};
+use lockwheel_store::memory::{block, of_map, of_set, of_trees, vec_heap_bytes};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound::Unbounded;
 use std::task::Poll;
@@ -162,7 +162,7 @@ impl Search {
     }
 
     fn memory(&self) -> usize {
-        of_vec(&self.reached) + of_set(&self.seen) + of_set(&self.followed) + of_map(&self.walked)
+        vec_heap_bytes(&self.reached) + of_set(&self.seen) + of_set(&self.followed) + of_map(&self.walked)
     }
 
     /// Adds a wait unless it has been reached before.

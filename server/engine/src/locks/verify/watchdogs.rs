@@ -5,7 +5,7 @@ use super::finding::{Finding, Severity, words};
 use super::findings::Findings;
 use super::invariant::Invariant;
 use super::locks::View;
-use lockwheel_store::memory::{of_map, of_vec};
+use lockwheel_store::memory::{of_map, vec_heap_bytes};
 use std::collections::BTreeMap;
 
 /// Renewals after the release of a lock, by lock and owner: the entry of the release, and the entries of the renewals.
@@ -23,12 +23,12 @@ impl Invariant for Watchdogs {
         let Some(lock) = view.lock(entry.key) else { return };
         let Some((released, Event::Released)) = lock.end_of(&view.locks.owners, entry.owner) else { return };
         let (since, seqs) = self.renewals.entry((entry.key, entry.owner)).or_default();
-        let before = of_vec(seqs);
+        let before = vec_heap_bytes(seqs);
         if *since != released {
             (*since, *seqs) = (released, Vec::new());
         }
         seqs.push(seq);
-        self.entry_bytes = self.entry_bytes + of_vec(seqs) - before;
+        self.entry_bytes = self.entry_bytes + vec_heap_bytes(seqs) - before;
         // One renewal may have been in flight at the release.
         if seqs.len() == 2 {
             let [name, owner] = [entry.key, entry.owner].map(|name| words(view.ring, name));

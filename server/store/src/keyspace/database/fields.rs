@@ -3,7 +3,7 @@
 use super::Database;
 use crate::keyspace::entry::Entry;
 use crate::keyspace::order::Order;
-use crate::memory::of_vec;
+use crate::memory::vec_heap_bytes;
 use crate::pages::Store;
 use crate::time::{IndexedWheel, TimerId};
 use crate::values::{Hash, Value};
@@ -21,7 +21,7 @@ pub(super) struct FieldTimers {
 impl FieldTimers {
     /// Bytes of heap that they take. O(timers / 256).
     pub(super) fn heap_bytes(&self) -> usize {
-        self.wheel.heap_bytes() + of_vec(&self.edited)
+        self.wheel.heap_bytes() + vec_heap_bytes(&self.edited)
     }
 }
 

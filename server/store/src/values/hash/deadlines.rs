@@ -1,6 +1,6 @@
 //! The deadlines of a hash's fields. The earliest is found at once; each is also found by the position of its field.
 
-use crate::memory::of_vec;
+use crate::memory::vec_heap_bytes;
 use lockwheel_resp::allocation;
 
 /// The mark of a field without a deadline.
@@ -40,7 +40,7 @@ impl Deadlines {
     }
 
     pub(super) fn heap_bytes(&self) -> usize {
-        of_vec(&self.heap) + of_vec(&self.places)
+        vec_heap_bytes(&self.heap) + vec_heap_bytes(&self.places)
     }
 
     /// The earliest deadline. O(1).

@@ -1,7 +1,7 @@
 //! A run of list elements in one block of memory, cheap to change at both ends.
 
 use super::End;
-use crate::memory::of_vec;
+use crate::memory::vec_heap_bytes;
 use crate::values::integer;
 use crate::values::packed::{length_size, read_length, write_length};
 use lockwheel_resp::allocation::{self, OutOfMemory};
@@ -36,7 +36,7 @@ impl Chunk {
 
     /// Bytes of heap that it holds. O(1).
     pub(super) fn heap_bytes(&self) -> usize {
-        of_vec(&self.block)
+        vec_heap_bytes(&self.block)
     }
 
     /// The place of the first element.

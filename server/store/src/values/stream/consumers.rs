@@ -1,7 +1,7 @@
 //! The consumers of a group.
 
 use super::id::StreamId;
-use crate::memory::{block, of_trees, of_vec};
+use crate::memory::{block, of_trees, vec_heap_bytes};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The number of a consumer within its group. It is valid as long as the consumer exists.
@@ -118,6 +118,6 @@ impl Consumers {
         let count = self.names.len();
         let names = of_trees(usize::from(count > 0), count, size_of::<(Box<[u8]>, ConsumerId)>());
         let entries = of_trees(count.min(pending), pending, size_of::<StreamId>());
-        of_vec(&self.slots) + of_vec(&self.free) + self.name_bytes + names + entries
+        vec_heap_bytes(&self.slots) + vec_heap_bytes(&self.free) + self.name_bytes + names + entries
     }
 }

@@ -9,7 +9,7 @@ use super::id::StreamId;
 use super::text::{
     last_number, listpack_integer, push_number, push_number_backward, push_text, take_number, take_text,
 };
-use crate::memory::of_vec;
+use crate::memory::vec_heap_bytes;
 use crate::values::packed::write_length;
 use lockwheel_resp::allocation;
 
@@ -78,7 +78,7 @@ impl Node {
     /// Bytes of heap that it holds. O(1).
     #[inline]
     pub(super) fn heap_bytes(&self) -> usize {
-        of_vec(&self.bytes)
+        vec_heap_bytes(&self.bytes)
     }
 
     /// The bytes of Redis' listpack of these entries, in which its limits are expressed. O(1).

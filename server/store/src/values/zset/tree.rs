@@ -1,6 +1,6 @@
 //! An ordered sequence with ranks: a B+ tree whose inner nodes count the items below them.
 
-use crate::memory::of_vec;
+use crate::memory::vec_heap_bytes;
 use std::cmp::Ordering;
 
 /// The most items of a leaf.
@@ -38,15 +38,15 @@ struct Held(usize);
 impl Held {
     /// Changes the items or children of a node, and counts the difference.
     fn change<T, R>(&mut self, parts: &mut Vec<T>, change: impl FnOnce(&mut Vec<T>) -> R) -> R {
-        self.0 -= of_vec(parts);
+        self.0 -= vec_heap_bytes(parts);
         let result = change(parts);
-        self.0 += of_vec(parts);
+        self.0 += vec_heap_bytes(parts);
         result
     }
 
     /// Counts the items or children of a new node.
     fn add<T>(&mut self, parts: Vec<T>) -> Vec<T> {
-        self.0 += of_vec(&parts);
+        self.0 += vec_heap_bytes(&parts);
         parts
     }
 
@@ -197,8 +197,8 @@ impl Node {
     /// Bytes of heap of this node alone. O(1).
     fn own_bytes(&self) -> usize {
         match self {
-            Self::Leaf(items) => of_vec(items),
-            Self::Inner(children) => of_vec(children),
+            Self::Leaf(items) => vec_heap_bytes(items),
+            Self::Inner(children) => vec_heap_bytes(children),
         }
     }
 
