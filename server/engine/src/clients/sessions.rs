@@ -4,7 +4,7 @@ use super::buffers::ClientBuffers;
 use super::session::{Closing, Session};
 use super::slot::Slot;
 use crate::acl::Login;
-use lockwheel_store::memory::{of_trees, vec_heap_bytes};
+use lockwheel_store::memory::{tree_heap_bytes, vec_heap_bytes};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
@@ -188,7 +188,7 @@ impl Sessions {
     /// Bytes of memory of the tables that find sessions. O(1).
     pub(crate) fn overhead(&self) -> usize {
         let trees = usize::from(!self.by_id.is_empty());
-        vec_heap_bytes(&self.slots) + of_trees(trees, self.by_id.len(), size_of::<(u64, Slot)>())
+        vec_heap_bytes(&self.slots) + tree_heap_bytes(trees, self.by_id.len(), size_of::<(u64, Slot)>())
     }
 
     /// The slot of a client's id. O(log n).

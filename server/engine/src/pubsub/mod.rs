@@ -7,7 +7,7 @@ pub(crate) use receivers::{Audience, SERVER_CHANNELS};
 
 use endings::{EndingOf, Endings};
 use lockwheel_store::keyspace::glob;
-use lockwheel_store::memory::of_trees;
+use lockwheel_store::memory::tree_heap_bytes;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The subscribers, by the name of a channel or a pattern.
@@ -113,8 +113,8 @@ impl PubSub {
         self.names
             + self.ending_bytes()
             + names * ROUNDED
-            + of_trees(trees, names, entry_bytes)
-            + of_trees(names, self.subscriptions, size_of::<u64>())
+            + tree_heap_bytes(trees, names, entry_bytes)
+            + tree_heap_bytes(names, self.subscriptions, size_of::<u64>())
     }
 
     /// Approximate bytes of memory of the index of channels by ending. O(1).
@@ -122,8 +122,8 @@ impl PubSub {
         let (bytes, endings, names) = self.endings.sizes();
         let entry_bytes = size_of::<(Box<[u8]>, BTreeSet<Box<[u8]>>)>();
         bytes
-            + of_trees(usize::from(endings > 0), endings, entry_bytes)
-            + of_trees(endings, names, size_of::<Box<[u8]>>())
+            + tree_heap_bytes(usize::from(endings > 0), endings, entry_bytes)
+            + tree_heap_bytes(endings, names, size_of::<Box<[u8]>>())
     }
 
     /// The channels with subscribers whose names have this prefix, in order, each with its subscribers.

@@ -1,6 +1,6 @@
 //! The modes of client-side caching, and the clients that track keys.
 
-use lockwheel_store::memory::{block, of_trees};
+use lockwheel_store::memory::{block, tree_heap_bytes};
 use std::collections::BTreeSet;
 
 bitflags::bitflags! {
@@ -53,7 +53,7 @@ impl TrackedClient {
     /// Approximate bytes of memory of the prefixes. O(1).
     pub(crate) fn memory(&self) -> usize {
         let trees = usize::from(!self.prefixes.is_empty());
-        self.prefix_bytes + of_trees(trees, self.prefixes.len(), size_of::<Box<[u8]>>())
+        self.prefix_bytes + tree_heap_bytes(trees, self.prefixes.len(), size_of::<Box<[u8]>>())
     }
 
     /// Whether the keys that the client's present request reads are remembered.

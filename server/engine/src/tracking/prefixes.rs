@@ -1,6 +1,6 @@
 //! Broadcasts: the prefixes that clients listen to, and the changed keys with these prefixes.
 
-use lockwheel_store::memory::{block, of_trees};
+use lockwheel_store::memory::{block, tree_heap_bytes};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The keys with one prefix that have changed since the last broadcast, each with the client that has changed it last.
@@ -79,7 +79,7 @@ impl Prefixes {
         let (prefixes, trees) = (self.listeners.len(), usize::from(!self.listeners.is_empty()));
         let entry_bytes = size_of::<(Box<[u8]>, BTreeSet<u64>)>();
         self.bytes
-            + of_trees(trees, prefixes, entry_bytes)
-            + of_trees(prefixes, self.listens, size_of::<u64>())
+            + tree_heap_bytes(trees, prefixes, entry_bytes)
+            + tree_heap_bytes(prefixes, self.listens, size_of::<u64>())
     }
 }

@@ -7,7 +7,7 @@ use lockwheel_resp::allocation;
 use lockwheel_store::keyspace::{
     CalledBy, Change, Context, Effect, Event, Interests, Rng, Subscriber, What, events,
 };
-use lockwheel_store::memory::of_trees;
+use lockwheel_store::memory::tree_heap_bytes;
 use std::collections::BTreeMap;
 
 /// The most keys and bytes of the table.
@@ -253,7 +253,7 @@ impl Subscriber for Tracker {
 
     fn memory(&self) -> usize {
         let entry_bytes = size_of::<(u64, TrackedClient)>();
-        let clients = of_trees(usize::from(!self.clients.is_empty()), self.clients.len(), entry_bytes);
+        let clients = tree_heap_bytes(usize::from(!self.clients.is_empty()), self.clients.len(), entry_bytes);
         self.table.memory() + self.prefixes.memory() + clients
     }
 }

@@ -3,7 +3,7 @@
 
 use super::glob;
 use super::mark::Mark;
-use crate::memory::{block, of_trees};
+use crate::memory::{block, tree_heap_bytes};
 use crate::values::Value;
 use std::collections::BTreeMap;
 
@@ -76,6 +76,6 @@ impl Lag {
     /// Bytes of the record, approximately. O(1).
     pub(super) fn memory(&self) -> usize {
         let entry_bytes = size_of::<((usize, Box<[u8]>), Option<Kept>)>();
-        self.bytes + of_trees(usize::from(!self.before.is_empty()), self.before.len(), entry_bytes)
+        self.bytes + tree_heap_bytes(usize::from(!self.before.is_empty()), self.before.len(), entry_bytes)
     }
 }

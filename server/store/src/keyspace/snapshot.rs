@@ -8,7 +8,7 @@ use super::accesses::Accesses;
 use super::database::Database;
 use super::db_key::hash_of;
 use super::entry::Entry;
-use crate::memory::{block, of_trees};
+use crate::memory::{block, tree_heap_bytes};
 use crate::values::Value;
 use foldhash::quality::FixedState;
 use std::collections::BTreeSet;
@@ -115,7 +115,7 @@ impl Snapshot {
         let entry_bytes = size_of::<(usize, Box<[u8]>)>();
         self.file.written()
             + self.names_bytes
-            + of_trees(usize::from(!names.is_empty()), names.len(), entry_bytes)
+            + tree_heap_bytes(usize::from(!names.is_empty()), names.len(), entry_bytes)
     }
 
     /// Writes keys until that has cost `most_cost`, or to the last key; returns whether that was reached. A key costs

@@ -5,7 +5,7 @@ use super::held_back::HeldBack;
 use super::tickets::Tickets;
 use super::unchecked_labels::UncheckedLabels;
 use super::waits::WaitsByLabel;
-use crate::memory::{block, of_trees, vec_heap_bytes};
+use crate::memory::{block, tree_heap_bytes, vec_heap_bytes};
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use smallvec::SmallVec;
@@ -149,11 +149,11 @@ impl Queue {
 
     /// Bytes of the queue; tree nodes are estimated as if labelled waiters shared no label. O(classes).
     fn memory(&self) -> usize {
-        let class = |class: &Class| of_trees(1, class.waiters.len(), size_of::<(Place, Waiter)>());
+        let class = |class: &Class| tree_heap_bytes(1, class.waiters.len(), size_of::<(Place, Waiter)>());
         let labels = self.labelled.len();
         let entry_bytes = size_of::<(Box<[u8]>, BTreeSet<Place>)>();
-        let labelled = of_trees(usize::from(labels > 0), labels, entry_bytes)
-            + of_trees(labels, labels, size_of::<Place>());
+        let labelled = tree_heap_bytes(usize::from(labels > 0), labels, entry_bytes)
+            + tree_heap_bytes(labels, labels, size_of::<Place>());
         vec_heap_bytes(&self.classes)
             + self.classes.iter().map(class).sum::<usize>()
             + labelled
@@ -243,7 +243,7 @@ impl Waiters {
     pub(super) fn memory(&self) -> usize {
         self.queue_bytes
             + block(self.queues.allocation_size())
-            + of_trees(
+            + tree_heap_bytes(
                 self.unkeyed.len(),
                 self.unkeyed.values().map(|one| one.ids.len()).sum(),
                 size_of::<WaiterId>(),

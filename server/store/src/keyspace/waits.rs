@@ -1,7 +1,7 @@
 //! The keys that are waited for under each label, which is the name of a waiter.
 
 use super::db_key::DbKey;
-use crate::memory::{block, of_trees};
+use crate::memory::{block, tree_heap_bytes};
 use std::collections::BTreeMap;
 
 #[derive(Debug, Default)]
@@ -59,8 +59,8 @@ impl WaitsByLabel {
     /// Bytes of memory, with the nodes of the trees estimated. O(1).
     pub(super) fn memory(&self) -> usize {
         let labels = self.labels.len();
-        of_trees(usize::from(labels > 0), labels, size_of::<(Box<[u8]>, BTreeMap<DbKey, u32>)>())
-            + of_trees(labels, self.keys, size_of::<(DbKey, u32)>())
+        tree_heap_bytes(usize::from(labels > 0), labels, size_of::<(Box<[u8]>, BTreeMap<DbKey, u32>)>())
+            + tree_heap_bytes(labels, self.keys, size_of::<(DbKey, u32)>())
             + self.name_bytes
     }
 }

@@ -1,7 +1,7 @@
 //! The watchers of keys: the basis of optimistic transactions (WATCH).
 
 use super::db_key::{DbKey, DbKeyRef, give_back};
-use crate::memory::{block, of_trees, vec_heap_bytes};
+use crate::memory::{block, tree_heap_bytes, vec_heap_bytes};
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use std::collections::BTreeSet;
@@ -64,7 +64,7 @@ impl Watches {
 
     /// Bytes of memory, with the nodes of the trees estimated. O(1).
     pub(super) fn memory(&self) -> usize {
-        let sets = of_trees(self.by_key.len(), self.watchers, size_of::<u64>());
+        let sets = tree_heap_bytes(self.by_key.len(), self.watchers, size_of::<u64>());
         block(self.by_key.allocation_size()) + self.names + sets + vec_heap_bytes(&self.broken)
     }
 

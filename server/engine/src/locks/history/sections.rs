@@ -1,7 +1,7 @@
 //! Critical sections that clients declare: LOCK.ENTER and LOCK.LEAVE.
 
 use lockwheel_store::keyspace::DbKey;
-use lockwheel_store::memory::{block, of_trees};
+use lockwheel_store::memory::{block, tree_heap_bytes};
 use std::collections::BTreeMap;
 
 /// The maximum number of sections that are open at once.
@@ -49,6 +49,6 @@ impl Sections {
     /// Returns the approximate memory in bytes. O(1).
     pub(in crate::locks) fn memory(&self) -> usize {
         let entry_bytes = size_of::<((DbKey, Box<[u8]>), u64)>();
-        self.names + of_trees(usize::from(!self.open.is_empty()), self.open.len(), entry_bytes)
+        self.names + tree_heap_bytes(usize::from(!self.open.is_empty()), self.open.len(), entry_bytes)
     }
 }

@@ -1,7 +1,7 @@
 //! The queues of Redisson's fair locks, as the history follows them: the owners that join and leave each queue.
 
 use lockwheel_store::keyspace::DbKey;
-use lockwheel_store::memory::{block, of_trees};
+use lockwheel_store::memory::{block, tree_heap_bytes};
 use std::collections::{BTreeMap, VecDeque};
 
 pub(super) type Owner = Box<[u8]>;
@@ -20,7 +20,7 @@ impl FairQueues {
     /// Returns the bytes of all queues, approximately. O(1).
     pub(super) fn memory(&self) -> usize {
         let entry_bytes = size_of::<(DbKey, VecDeque<Owner>)>();
-        let trees = of_trees(usize::from(!self.by_key.is_empty()), self.by_key.len(), entry_bytes);
+        let trees = tree_heap_bytes(usize::from(!self.by_key.is_empty()), self.by_key.len(), entry_bytes);
         trees + self.names + self.owners * size_of::<Owner>()
     }
 

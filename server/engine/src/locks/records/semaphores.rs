@@ -4,7 +4,7 @@
 //! an id only the number is known, from the change of the count.
 
 use lockwheel_store::keyspace::DbKey;
-use lockwheel_store::memory::{block, of_trees};
+use lockwheel_store::memory::{block, tree_heap_bytes};
 use std::collections::BTreeMap;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -171,7 +171,7 @@ impl Semaphores {
     /// Returns the bytes of all semaphores, approximately. O(1).
     pub(super) fn memory(&self) -> usize {
         let entry_bytes = size_of::<(DbKey, Followed)>();
-        self.names + of_trees(usize::from(!self.by_key.is_empty()), self.by_key.len(), entry_bytes)
+        self.names + tree_heap_bytes(usize::from(!self.by_key.is_empty()), self.by_key.len(), entry_bytes)
     }
 }
 

@@ -10,7 +10,7 @@ use super::super::redisson::instance_of;
 use super::holds::after;
 use super::locks::{Lock, View, wants_several};
 use super::own_channels::{OwnChannels, is_of_channel};
-use lockwheel_store::memory::{block, of_map, of_set, of_trees, vec_heap_bytes};
+use lockwheel_store::memory::{block, of_map, of_set, tree_heap_bytes, vec_heap_bytes};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound::Unbounded;
 use std::task::Poll;
@@ -183,7 +183,7 @@ impl Walk {
 
 impl Waits {
     pub(super) fn memory(&self) -> usize {
-        let certain = of_trees(self.certain.len(), self.certain_count, size_of::<Wait>());
+        let certain = tree_heap_bytes(self.certain.len(), self.certain_count, size_of::<Wait>());
         let sets = of_set(&self.waited_for) + of_set(&self.by_client);
         of_map(&self.owners)
             + of_map(&self.certain)

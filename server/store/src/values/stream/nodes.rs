@@ -3,7 +3,7 @@
 use super::id::StreamId;
 use super::node::Node;
 use super::radix::{Keys, nodes_of};
-use crate::memory::of_trees;
+use crate::memory::tree_heap_bytes;
 use std::collections::{BTreeMap, btree_map};
 
 /// Nodes by their first ids. Entries are appended to the last one.
@@ -42,7 +42,7 @@ impl Nodes {
     /// Bytes of heap of all nodes. O(1).
     pub(super) fn heap_bytes(&self) -> usize {
         let trees = usize::from(!self.closed.is_empty());
-        self.bytes + of_trees(trees, self.closed.len(), size_of::<(StreamId, Node)>())
+        self.bytes + tree_heap_bytes(trees, self.closed.len(), size_of::<(StreamId, Node)>())
     }
 
     /// Counts the memory of all nodes again. O(n).

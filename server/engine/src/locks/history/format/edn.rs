@@ -8,7 +8,7 @@ use super::text::quote;
 use crate::locks::history::entry::{Cause, Entry, Event, Mode};
 use crate::locks::history::names::Name;
 use crate::locks::history::ring::Ring;
-use lockwheel_store::memory::of_trees;
+use lockwheel_store::memory::tree_heap_bytes;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -29,7 +29,7 @@ impl Operations {
 
     pub(in crate::locks) fn memory(&self) -> usize {
         let processes = self.processes.by_client.len() + self.processes.apart.len();
-        self.steps.memory() + of_trees(2, processes, size_of::<(u64, u64)>())
+        self.steps.memory() + tree_heap_bytes(2, processes, size_of::<(u64, u64)>())
     }
 
     /// Writes up to `count` more operations, until the text has `full` bytes. Returns whether they were the last.

@@ -6,7 +6,7 @@
 use super::super::entry::{Cause, Entry, Event};
 use super::super::names::Name;
 use super::super::ring::Ring;
-use lockwheel_store::memory::{of_trees, vec_heap_bytes};
+use lockwheel_store::memory::{tree_heap_bytes, vec_heap_bytes};
 use std::collections::{BTreeMap, VecDeque};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,9 +102,10 @@ fn operation(entry: &Entry) -> Operation {
 impl Steps {
     /// Returns the memory in bytes. O(1).
     pub(super) fn memory(&self) -> usize {
-        let open = of_trees(1, self.open.len(), size_of::<(Operation, VecDeque<(u64, Step)>, u64, Step)>());
+        let open =
+            tree_heap_bytes(1, self.open.len(), size_of::<(Operation, VecDeque<(u64, Step)>, u64, Step)>());
         let others = self.asking.len() + self.answers.len();
-        vec_heap_bytes(&self.all) + open + of_trees(2, others, size_of::<(u64, usize)>())
+        vec_heap_bytes(&self.all) + open + tree_heap_bytes(2, others, size_of::<(u64, usize)>())
     }
 
     /// Takes an entry in. O(log n).
