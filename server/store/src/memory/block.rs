@@ -36,7 +36,7 @@ pub const fn tree_heap_bytes(trees: usize, entries: usize, entry_bytes: usize) -
 
 /// The approximate bytes of the nodes of a map, without the memory that its entries own. O(1).
 #[must_use]
-pub fn of_map<K, V>(map: &BTreeMap<K, V>) -> usize {
+pub fn map_heap_bytes<K, V>(map: &BTreeMap<K, V>) -> usize {
     tree_heap_bytes(usize::from(!map.is_empty()), map.len(), size_of::<(K, V)>())
 }
 

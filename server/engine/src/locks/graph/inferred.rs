@@ -7,7 +7,7 @@
 use super::super::history::{Entry, Event, Name, Ring};
 use super::super::redisson;
 use super::askers::Askers;
-use lockwheel_store::memory::{block, of_map, of_set};
+use lockwheel_store::memory::{block, map_heap_bytes, of_set};
 use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -66,8 +66,8 @@ impl Asked {
 
     /// Returns the owned memory in bytes. O(1).
     pub(in crate::locks) fn memory(&self) -> usize {
-        let counts = of_map(&self.by_first) + of_map(&self.by_instance) + self.instance_bytes;
-        of_set(&self.refused) + self.askers.memory() + of_map(&self.listeners) + counts
+        let counts = map_heap_bytes(&self.by_first) + map_heap_bytes(&self.by_instance) + self.instance_bytes;
+        of_set(&self.refused) + self.askers.memory() + map_heap_bytes(&self.listeners) + counts
     }
 
     /// Whether the instance of an owner listens. O(log n).

@@ -6,7 +6,7 @@ use super::findings::Findings;
 use super::invariant::Invariant;
 use super::locks::View;
 use super::own_channels::OwnChannels;
-use lockwheel_store::memory::of_map;
+use lockwheel_store::memory::map_heap_bytes;
 use lockwheel_store::time::Now;
 use std::collections::BTreeMap;
 
@@ -56,7 +56,7 @@ impl Invariant for FairOrder {
     }
 
     fn memory(&self) -> usize {
-        of_map(&self.left) + self.channels.memory()
+        map_heap_bytes(&self.left) + self.channels.memory()
     }
 }
 

@@ -5,7 +5,7 @@ use super::finding::{Finding, Severity, words};
 use super::findings::Findings;
 use super::invariant::Invariant;
 use super::locks::View;
-use lockwheel_store::memory::of_map;
+use lockwheel_store::memory::map_heap_bytes;
 use std::collections::BTreeMap;
 
 /// The highest token of each resource, and the entry that recorded it.
@@ -39,6 +39,6 @@ impl Invariant for Fences {
     }
 
     fn memory(&self) -> usize {
-        of_map(&self.highest)
+        map_heap_bytes(&self.highest)
     }
 }

@@ -11,7 +11,7 @@ use super::finding::{Finding, Severity, words};
 use super::findings::{Findings, MAX_SHOWN};
 use super::invariant::Invariant;
 use super::locks::View;
-use lockwheel_store::memory::of_map;
+use lockwheel_store::memory::map_heap_bytes;
 use std::collections::BTreeMap;
 
 /// Permits that a server has given to an owner.
@@ -59,8 +59,8 @@ impl Semaphore {
 
     /// Returns the owned memory in bytes. O(servers).
     fn memory(&self) -> usize {
-        let out: usize = self.by_server.values().map(|of| of_map(&of.out)).sum();
-        of_map(&self.by_server) + of_map(&self.totals) + out
+        let out: usize = self.by_server.values().map(|of| map_heap_bytes(&of.out)).sum();
+        map_heap_bytes(&self.by_server) + map_heap_bytes(&self.totals) + out
     }
 
     /// Takes permits back. Returns the number of returned permits that were never given.
@@ -179,6 +179,6 @@ impl Invariant for GivenPermits {
     }
 
     fn memory(&self) -> usize {
-        of_map(&self.by_key) + self.owned_bytes
+        map_heap_bytes(&self.by_key) + self.owned_bytes
     }
 }

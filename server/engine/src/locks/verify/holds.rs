@@ -1,7 +1,7 @@
 //! The holds of a lock, indexed in the orders that searches need.
 
 use super::super::history::{Cause, Entry, Mode, Name, Ring};
-use lockwheel_store::memory::{of_map, of_set};
+use lockwheel_store::memory::{map_heap_bytes, of_set};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound::{self, Excluded, Unbounded};
 
@@ -56,7 +56,10 @@ fn by_mode(field: Name, hold: &Hold) -> (Mode, usize, i64, Name) {
 impl Holds {
     /// Returns the memory of all holds in bytes. O(1).
     pub(super) fn memory(&self) -> usize {
-        of_map(&self.by_field) + of_set(&self.by_grant) + of_set(&self.by_mode) + of_map(&self.counts)
+        map_heap_bytes(&self.by_field)
+            + of_set(&self.by_grant)
+            + of_set(&self.by_mode)
+            + map_heap_bytes(&self.counts)
     }
 
     /// Returns the hold of a field. O(log n).

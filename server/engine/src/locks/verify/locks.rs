@@ -5,7 +5,7 @@ use super::holds::{Hold, Holds};
 use super::line::{Line, Waiting};
 use super::owners::Owners;
 use super::sections::OpenSections;
-use lockwheel_store::memory::{of_map, of_set, vec_heap_bytes};
+use lockwheel_store::memory::{map_heap_bytes, of_set, vec_heap_bytes};
 use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Debug, Default)]
@@ -26,7 +26,10 @@ pub(super) struct Lock {
 impl Lock {
     /// Returns the owned memory in bytes. O(1).
     fn memory(&self) -> usize {
-        self.holds.memory() + self.waiting.memory() + vec_heap_bytes(&self.grants) + of_map(&self.ends)
+        self.holds.memory()
+            + self.waiting.memory()
+            + vec_heap_bytes(&self.grants)
+            + map_heap_bytes(&self.ends)
     }
 
     /// Returns the first grant to another owner after an entry.
@@ -75,7 +78,8 @@ impl View<'_> {
 impl Locks {
     /// Returns the approximate memory in bytes. O(1).
     pub(super) fn memory(&self) -> usize {
-        let maps = of_map(&self.by_key) + of_map(&self.sections) + of_map(&self.moving);
+        let maps =
+            map_heap_bytes(&self.by_key) + map_heap_bytes(&self.sections) + map_heap_bytes(&self.moving);
         self.owners.memory() + maps + of_set(&self.held) + self.owned_bytes
     }
 

@@ -2,7 +2,7 @@
 
 use super::super::history::{Name, Ring};
 use super::super::redisson::owner_of;
-use lockwheel_store::memory::{block, of_map, vec_heap_bytes};
+use lockwheel_store::memory::{block, map_heap_bytes, vec_heap_bytes};
 use std::collections::BTreeMap;
 
 /// The fields of an owner: the first one seen, and the other one if it exists.
@@ -43,7 +43,10 @@ impl Owners {
 
     /// Returns the memory in bytes. O(1).
     pub(in crate::locks) fn memory(&self) -> usize {
-        of_map(&self.of_field) + of_map(&self.by_name) + vec_heap_bytes(&self.fields) + self.name_bytes
+        map_heap_bytes(&self.of_field)
+            + map_heap_bytes(&self.by_name)
+            + vec_heap_bytes(&self.fields)
+            + self.name_bytes
     }
 
     /// Whether two fields belong to one owner. O(log n).

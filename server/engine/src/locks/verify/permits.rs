@@ -5,7 +5,7 @@ use super::finding::{Finding, Severity, words};
 use super::findings::Findings;
 use super::invariant::Invariant;
 use super::locks::View;
-use lockwheel_store::memory::of_map;
+use lockwheel_store::memory::map_heap_bytes;
 use std::collections::BTreeMap;
 
 /// The last entry of each semaphore, and the number of excess permits that it showed.
@@ -49,6 +49,6 @@ impl Invariant for Permits {
     }
 
     fn memory(&self) -> usize {
-        of_map(&self.last)
+        map_heap_bytes(&self.last)
     }
 }

@@ -5,7 +5,7 @@ use super::finding::{Finding, Severity, words};
 use super::findings::Findings;
 use super::invariant::Invariant;
 use super::locks::View;
-use lockwheel_store::memory::of_map;
+use lockwheel_store::memory::map_heap_bytes;
 use std::collections::BTreeMap;
 
 /// A grant: its number, its entry, its owner, and the place of its server.
@@ -65,6 +65,6 @@ impl Invariant for Tokens {
     }
 
     fn memory(&self) -> usize {
-        of_map(&self.of_server) + of_map(&self.of_lock)
+        map_heap_bytes(&self.of_server) + map_heap_bytes(&self.of_lock)
     }
 }

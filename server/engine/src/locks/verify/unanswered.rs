@@ -6,7 +6,7 @@ use super::finding::{Finding, Severity, words};
 use super::findings::Findings;
 use super::invariant::Invariant;
 use super::locks::View;
-use lockwheel_store::memory::{of_map, vec_heap_bytes};
+use lockwheel_store::memory::{map_heap_bytes, vec_heap_bytes};
 use lockwheel_store::time::Now;
 use std::collections::BTreeMap;
 
@@ -142,6 +142,6 @@ impl Invariant for UnansweredAcquires {
     }
 
     fn memory(&self) -> usize {
-        of_map(&self.open) + vec_heap_bytes(&self.unsent)
+        map_heap_bytes(&self.open) + vec_heap_bytes(&self.unsent)
     }
 }

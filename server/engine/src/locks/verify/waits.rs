@@ -10,7 +10,7 @@ use super::super::redisson::instance_of;
 use super::holds::after;
 use super::locks::{Lock, View, wants_several};
 use super::own_channels::{OwnChannels, is_of_channel};
-use lockwheel_store::memory::{block, of_map, of_set, tree_heap_bytes, vec_heap_bytes};
+use lockwheel_store::memory::{block, map_heap_bytes, of_set, tree_heap_bytes, vec_heap_bytes};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound::Unbounded;
 use std::task::Poll;
@@ -162,7 +162,10 @@ impl Search {
     }
 
     fn memory(&self) -> usize {
-        vec_heap_bytes(&self.reached) + of_set(&self.seen) + of_set(&self.followed) + of_map(&self.walked)
+        vec_heap_bytes(&self.reached)
+            + of_set(&self.seen)
+            + of_set(&self.followed)
+            + map_heap_bytes(&self.walked)
     }
 
     /// Adds a wait unless it has been reached before.
@@ -185,13 +188,13 @@ impl Waits {
     pub(super) fn memory(&self) -> usize {
         let certain = tree_heap_bytes(self.certain.len(), self.certain_count, size_of::<Wait>());
         let sets = of_set(&self.waited_for) + of_set(&self.by_client);
-        of_map(&self.owners)
-            + of_map(&self.certain)
+        map_heap_bytes(&self.owners)
+            + map_heap_bytes(&self.certain)
             + certain
-            + of_map(&self.left)
-            + of_map(&self.asked)
-            + of_map(&self.refused)
-            + of_map(&self.refused_again)
+            + map_heap_bytes(&self.left)
+            + map_heap_bytes(&self.asked)
+            + map_heap_bytes(&self.refused)
+            + map_heap_bytes(&self.refused_again)
             + sets
             + self.owned_bytes
             + self.channels.memory()

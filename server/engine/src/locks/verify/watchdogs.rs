@@ -5,7 +5,7 @@ use super::finding::{Finding, Severity, words};
 use super::findings::Findings;
 use super::invariant::Invariant;
 use super::locks::View;
-use lockwheel_store::memory::{of_map, vec_heap_bytes};
+use lockwheel_store::memory::{map_heap_bytes, vec_heap_bytes};
 use std::collections::BTreeMap;
 
 /// Renewals after the release of a lock, by lock and owner: the entry of the release, and the entries of the renewals.
@@ -47,6 +47,6 @@ impl Invariant for Watchdogs {
     }
 
     fn memory(&self) -> usize {
-        of_map(&self.renewals) + self.entry_bytes
+        map_heap_bytes(&self.renewals) + self.entry_bytes
     }
 }
