@@ -42,7 +42,7 @@ pub fn map_heap_bytes<K, V>(map: &BTreeMap<K, V>) -> usize {
 
 /// The approximate bytes of the nodes of a set, without the memory that its entries own. O(1).
 #[must_use]
-pub fn of_set<T>(set: &BTreeSet<T>) -> usize {
+pub fn set_heap_bytes<T>(set: &BTreeSet<T>) -> usize {
     tree_heap_bytes(usize::from(!set.is_empty()), set.len(), size_of::<T>())
 }
 

@@ -7,7 +7,7 @@
 use super::super::history::{Entry, Event, Name, Ring};
 use super::super::redisson;
 use super::askers::Askers;
-use lockwheel_store::memory::{block, map_heap_bytes, of_set};
+use lockwheel_store::memory::{block, map_heap_bytes, set_heap_bytes};
 use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -67,7 +67,7 @@ impl Asked {
     /// Returns the owned memory in bytes. O(1).
     pub(in crate::locks) fn memory(&self) -> usize {
         let counts = map_heap_bytes(&self.by_first) + map_heap_bytes(&self.by_instance) + self.instance_bytes;
-        of_set(&self.refused) + self.askers.memory() + map_heap_bytes(&self.listeners) + counts
+        set_heap_bytes(&self.refused) + self.askers.memory() + map_heap_bytes(&self.listeners) + counts
     }
 
     /// Whether the instance of an owner listens. O(log n).

@@ -10,7 +10,7 @@ use super::findings::Findings;
 use super::invariant::Invariant;
 use super::locks::View;
 use super::waits::{Cycle, Step, Waits};
-use lockwheel_store::memory::{map_heap_bytes, of_set, vec_heap_bytes};
+use lockwheel_store::memory::{map_heap_bytes, set_heap_bytes, vec_heap_bytes};
 use lockwheel_store::time::Now;
 use std::collections::{BTreeMap, BTreeSet};
 use std::task::Poll;
@@ -305,7 +305,8 @@ impl Invariant for Deadlocks {
         };
         let found: usize = self.found.iter().map(owned).sum();
         let refused: usize = self.refused.iter().map(|(_, text)| text.capacity()).sum();
-        let maps = map_heap_bytes(&self.places) + of_set(&self.closed) + of_set(&self.refused);
+        let maps =
+            map_heap_bytes(&self.places) + set_heap_bytes(&self.closed) + set_heap_bytes(&self.refused);
         self.waits.memory() + maps + vec_heap_bytes(&self.found) + found + refused
     }
 }

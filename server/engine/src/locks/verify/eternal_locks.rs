@@ -11,7 +11,7 @@ use super::habits::late_lease;
 use super::holds::Hold;
 use super::invariant::Invariant;
 use super::locks::View;
-use lockwheel_store::memory::{block, map_heap_bytes, of_set};
+use lockwheel_store::memory::{block, map_heap_bytes, set_heap_bytes};
 use lockwheel_store::time::Now;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -81,7 +81,7 @@ impl Invariant for EternalLocks {
 
     fn memory(&self) -> usize {
         let open = self.open.len() * (block(OPEN_TEXT_BYTES) + 2 * block(4 * size_of::<u64>()));
-        map_heap_bytes(&self.open) + open + of_set(&self.leases)
+        map_heap_bytes(&self.open) + open + set_heap_bytes(&self.leases)
     }
 }
 

@@ -7,7 +7,7 @@ use super::findings::Findings;
 use super::invariant::Invariant;
 use super::listings::Listings;
 use super::locks::View;
-use lockwheel_store::memory::{of_set, vec_heap_bytes};
+use lockwheel_store::memory::{set_heap_bytes, vec_heap_bytes};
 use std::collections::BTreeSet;
 
 /// The calls of KEYS, and the habits that have been reported.
@@ -81,6 +81,6 @@ impl Invariant for Habits {
 
     fn memory(&self) -> usize {
         let listings = self.listings.as_ref().map_or(0, Listings::memory);
-        vec_heap_bytes(&self.listed) + of_set(&self.plain) + listings
+        vec_heap_bytes(&self.listed) + set_heap_bytes(&self.plain) + listings
     }
 }

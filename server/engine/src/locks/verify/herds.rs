@@ -8,7 +8,7 @@ use super::finding::{Finding, Severity, words};
 use super::findings::Findings;
 use super::invariant::Invariant;
 use super::locks::View;
-use lockwheel_store::memory::{map_heap_bytes, of_set, tree_heap_bytes};
+use lockwheel_store::memory::{map_heap_bytes, set_heap_bytes, tree_heap_bytes};
 use lockwheel_store::time::Now;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -151,6 +151,6 @@ impl Invariant for Herds {
 
     fn memory(&self) -> usize {
         let refused = tree_heap_bytes(0, self.refused, size_of::<(Name, u64)>());
-        map_heap_bytes(&self.by_key) + of_set(&self.listening) + refused
+        map_heap_bytes(&self.by_key) + set_heap_bytes(&self.listening) + refused
     }
 }

@@ -1,7 +1,7 @@
 //! The holds of a lock, indexed in the orders that searches need.
 
 use super::super::history::{Cause, Entry, Mode, Name, Ring};
-use lockwheel_store::memory::{map_heap_bytes, of_set};
+use lockwheel_store::memory::{map_heap_bytes, set_heap_bytes};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound::{self, Excluded, Unbounded};
 
@@ -57,8 +57,8 @@ impl Holds {
     /// Returns the memory of all holds in bytes. O(1).
     pub(super) fn memory(&self) -> usize {
         map_heap_bytes(&self.by_field)
-            + of_set(&self.by_grant)
-            + of_set(&self.by_mode)
+            + set_heap_bytes(&self.by_grant)
+            + set_heap_bytes(&self.by_mode)
             + map_heap_bytes(&self.counts)
     }
 

@@ -1,7 +1,7 @@
 //! The waits for a lock, indexed in the orders that searches need.
 
 use super::super::history::Name;
-use lockwheel_store::memory::{map_heap_bytes, of_set};
+use lockwheel_store::memory::{map_heap_bytes, set_heap_bytes};
 use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Clone, Copy, Debug)]
@@ -48,7 +48,9 @@ impl Line {
     /// Returns the memory in bytes. O(1).
     pub(super) fn memory(&self) -> usize {
         let kinds = [&self.fair, &self.native, &self.alone, &self.listening];
-        map_heap_bytes(&self.by_seq) + of_set(&self.by_owner) + kinds.into_iter().map(of_set).sum::<usize>()
+        map_heap_bytes(&self.by_seq)
+            + set_heap_bytes(&self.by_owner)
+            + kinds.into_iter().map(set_heap_bytes).sum::<usize>()
     }
 
     /// Returns the number of waits. O(1).

@@ -5,7 +5,7 @@ use super::holds::{Hold, Holds};
 use super::line::{Line, Waiting};
 use super::owners::Owners;
 use super::sections::OpenSections;
-use lockwheel_store::memory::{map_heap_bytes, of_set, vec_heap_bytes};
+use lockwheel_store::memory::{map_heap_bytes, set_heap_bytes, vec_heap_bytes};
 use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Debug, Default)]
@@ -80,7 +80,7 @@ impl Locks {
     pub(super) fn memory(&self) -> usize {
         let maps =
             map_heap_bytes(&self.by_key) + map_heap_bytes(&self.sections) + map_heap_bytes(&self.moving);
-        self.owners.memory() + maps + of_set(&self.held) + self.owned_bytes
+        self.owners.memory() + maps + set_heap_bytes(&self.held) + self.owned_bytes
     }
 
     /// Updates the state of the locks by an entry.

@@ -2,7 +2,7 @@
 //! the pooled connection that asked for the lock is closed.
 
 use super::super::history::{Entry, Event, Mode, Name};
-use lockwheel_store::memory::{map_heap_bytes, of_set};
+use lockwheel_store::memory::{map_heap_bytes, set_heap_bytes};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Listeners to the channels of owners, and the clients that are gone.
@@ -18,7 +18,7 @@ pub(super) struct OwnChannels {
 impl OwnChannels {
     /// Returns the memory in bytes. O(1).
     pub(super) fn memory(&self) -> usize {
-        of_set(&self.subscriptions) + map_heap_bytes(&self.listeners) + of_set(&self.gone)
+        set_heap_bytes(&self.subscriptions) + map_heap_bytes(&self.listeners) + set_heap_bytes(&self.gone)
     }
 
     /// Updates the subscriptions by an entry. `owner` is the name that represents its owner here. O(log n), plus the

@@ -10,7 +10,7 @@ use super::findings::Findings;
 use super::holds::Hold;
 use super::invariant::Invariant;
 use super::locks::View;
-use lockwheel_store::memory::of_set;
+use lockwheel_store::memory::set_heap_bytes;
 use std::collections::BTreeSet;
 
 /// The connections whose own hold of a lock was taken from them, until they take the lock again.
@@ -72,6 +72,6 @@ impl Invariant for Releases {
     }
 
     fn memory(&self) -> usize {
-        of_set(&self.late)
+        set_heap_bytes(&self.late)
     }
 }

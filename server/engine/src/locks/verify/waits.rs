@@ -10,7 +10,7 @@ use super::super::redisson::instance_of;
 use super::holds::after;
 use super::locks::{Lock, View, wants_several};
 use super::own_channels::{OwnChannels, is_of_channel};
-use lockwheel_store::memory::{block, map_heap_bytes, of_set, tree_heap_bytes, vec_heap_bytes};
+use lockwheel_store::memory::{block, map_heap_bytes, set_heap_bytes, tree_heap_bytes, vec_heap_bytes};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound::Unbounded;
 use std::task::Poll;
@@ -163,8 +163,8 @@ impl Search {
 
     fn memory(&self) -> usize {
         vec_heap_bytes(&self.reached)
-            + of_set(&self.seen)
-            + of_set(&self.followed)
+            + set_heap_bytes(&self.seen)
+            + set_heap_bytes(&self.followed)
             + map_heap_bytes(&self.walked)
     }
 
@@ -187,7 +187,7 @@ impl Walk {
 impl Waits {
     pub(super) fn memory(&self) -> usize {
         let certain = tree_heap_bytes(self.certain.len(), self.certain_count, size_of::<Wait>());
-        let sets = of_set(&self.waited_for) + of_set(&self.by_client);
+        let sets = set_heap_bytes(&self.waited_for) + set_heap_bytes(&self.by_client);
         map_heap_bytes(&self.owners)
             + map_heap_bytes(&self.certain)
             + certain
