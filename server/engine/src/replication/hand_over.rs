@@ -55,10 +55,15 @@ impl Replication {
         }
         let (host, port) = self.synced(self.failover.as_ref()?.to.as_ref())?;
         tracing::info!("Failover target {host}:{port} is synced, failing over.");
-        self.follow_heir(host, port, timers)
+        self.begin_to_follow_successor(host, port, timers)
     }
 
-    fn follow_heir(&mut self, host: String, port: u16, timers: &mut Timers) -> Option<FailoverEffect> {
+    fn begin_to_follow_successor(
+        &mut self,
+        host: String,
+        port: u16,
+        timers: &mut Timers,
+    ) -> Option<FailoverEffect> {
         let failover = self.failover.as_mut()?;
         failover.state = CoordinatedFailoverState::InProgress;
         failover.to = Some((host.clone(), port));
@@ -73,7 +78,7 @@ impl Replication {
         match failover.to.clone().filter(|_| failover.is_forced) {
             Some((host, port)) => {
                 tracing::info!("FAILOVER to {host}:{port} time out exceeded, failing over.");
-                self.follow_heir(host, port, timers)
+                self.begin_to_follow_successor(host, port, timers)
             }
             None => self.abort_failover("Replica never caught up before timeout", timers),
         }
