@@ -49,7 +49,7 @@ impl Replication {
     }
 
     /// Checks whether the successor has the whole stream.
-    pub(crate) fn look_at_heir(&mut self, timers: &mut Timers) -> Option<FailoverEffect> {
+    pub(crate) fn check_successor(&mut self, timers: &mut Timers) -> Option<FailoverEffect> {
         if !self.awaits_heir() {
             return None;
         }

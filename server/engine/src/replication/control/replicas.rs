@@ -127,7 +127,7 @@ impl ReplicationControl<'_> {
     pub(crate) fn acknowledge(&mut self, session: u64, has: Acknowledgement) {
         let now = self.now();
         self.history.acknowledge(session, has, now);
-        self.look_at_heir();
+        self.check_successor();
         self.effects.push(ReplicationEffect::ShutdownMayEnd);
     }
 
