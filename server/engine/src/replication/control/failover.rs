@@ -14,7 +14,7 @@ impl ReplicationControl<'_> {
     }
 
     /// Follows the successor if it has acknowledged the whole stream, or else asks the replicas for that.
-    pub(crate) fn look_at_heir_or_ask(&mut self) {
+    pub(crate) fn check_successor_or_ask(&mut self) {
         match self.history.check_successor(self.clock.timers_mut()) {
             None => self.ask_replicas(),
             effect => self.go_on_with_failover(effect),
