@@ -17,7 +17,7 @@ impl Replication {
     }
 
     /// Whether the successor must still acknowledge the whole stream.
-    fn awaits_heir(&self) -> bool {
+    fn awaits_successor(&self) -> bool {
         let waits = |failover: &CoordinatedFailover| failover.state == CoordinatedFailoverState::WaitsForSync;
         self.failover.as_ref().is_some_and(waits)
     }
@@ -50,7 +50,7 @@ impl Replication {
 
     /// Checks whether the successor has the whole stream.
     pub(crate) fn check_successor(&mut self, timers: &mut Timers) -> Option<FailoverEffect> {
-        if !self.awaits_heir() {
+        if !self.awaits_successor() {
             return None;
         }
         let (host, port) = self.synced(self.failover.as_ref()?.to.as_ref())?;
