@@ -99,7 +99,7 @@ pub trait Attempt: Debug + Send {
     ) -> Result<bool, CommandError>;
 
     /// The answer on timeout, if it is not the null of the wait. `args` is the original request.
-    fn in_vain(&self, _tx: &Tx<'_>, _args: Args<'_>) -> Option<Answer> {
+    fn on_timeout(&self, _tx: &Tx<'_>, _args: Args<'_>) -> Option<Answer> {
         None
     }
 

@@ -166,7 +166,7 @@ impl WaitControl<'_> {
     pub(crate) fn keys_on_timeout(&mut self, blocked: &Blocked) -> Option<Answer> {
         let Retry::OnKeys(on) = &blocked.retry else { return None };
         let argv = blocked.request.argv();
-        on.attempt.in_vain(&self.tx(blocked.db), Args::new(&argv))
+        on.attempt.on_timeout(&self.tx(blocked.db), Args::new(&argv))
     }
 
     /// Refuses a command that would wait by a ticket because its client has too many.

@@ -110,7 +110,7 @@ fn acquire(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOu
         return Ok(Flow::Done);
     }
     let Some(timeout_ms) = block.filter(|_| may_wait(tx)) else {
-        refuse(acquire.in_vain(tx, args), reply);
+        refuse(acquire.on_timeout(tx, args), reply);
         return Ok(Flow::Done);
     };
     let shares = wait_queue::shares(class.name);
@@ -163,7 +163,7 @@ impl Attempt for Acquire {
         Ok(granted.is_some())
     }
 
-    fn in_vain(&self, tx: &Tx<'_>, args: Args<'_>) -> Option<Answer> {
+    fn on_timeout(&self, tx: &Tx<'_>, args: Args<'_>) -> Option<Answer> {
         self.options.get_holder.then(|| holder::answer(tx, &args[1], self.options.rank(), false))
     }
 
