@@ -112,7 +112,7 @@ impl Iterator for Runs<'_> {
 
 /// The position of a register's run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct RunPosition {
     /// The offset of the previous run. `None` for the first run.
     pub(super) before: Option<usize>,
     /// The offset of the run.
@@ -124,7 +124,7 @@ pub(super) struct Place {
 
 /// Finds the run of a register. O(bytes), eight at a time if none begins a run of two bytes. Fails with [`Corrupted`]
 /// if the runs end before.
-pub(super) fn find(bytes: &[u8], register: usize) -> Result<Place, Corrupted> {
+pub(super) fn find(bytes: &[u8], register: usize) -> Result<RunPosition, Corrupted> {
     let (mut before, mut at, mut first) = (None, 0, 0);
     loop {
         if let Some(eight) = bytes.get(at..).and_then(<[u8]>::first_chunk)
@@ -145,7 +145,7 @@ pub(super) fn find(bytes: &[u8], register: usize) -> Result<Place, Corrupted> {
                 bytes.get(at + 1).copied().unwrap_or(0)
             });
             if register < first + run.registers() {
-                return Ok(Place { before, at, first, run });
+                return Ok(RunPosition { before, at, first, run });
             }
             if is_cut {
                 return Err(Corrupted);

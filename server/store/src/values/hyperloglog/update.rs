@@ -2,7 +2,7 @@
 
 use super::dense::{self, BYTES};
 use super::header::{CACHE, ENCODING, HEADER, Kept, MAGIC, stale};
-use super::sparse::{self, MAX_VALUE, MAX_VALUES, Place, Run};
+use super::sparse::{self, MAX_VALUE, MAX_VALUES, Run, RunPosition};
 use super::{Corrupted, Layout, REGISTERS, Sketch, element};
 use smallvec::SmallVec;
 
@@ -152,7 +152,7 @@ impl<'a> SketchMut<'a> {
 }
 
 /// The runs that replace a run when one of its registers gets another value.
-fn split(place: &Place, register: usize, value: u8) -> SmallVec<[u8; 8]> {
+fn split(place: &RunPosition, register: usize, value: u8) -> SmallVec<[u8; 8]> {
     let (before, behind) = (register - place.first, place.first + place.run.registers() - 1 - register);
     let same = |len| match place.run {
         Run::Values { value, .. } => Run::Values { value, len },
