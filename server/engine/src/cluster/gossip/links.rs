@@ -3,7 +3,7 @@
 use super::super::node::NodeNumber;
 use super::super::node_flags::NodeFlags;
 use super::super::view::ClusterView;
-use super::answer::{Answer, LIMITS};
+use super::answer::{LIMITS, PeerReply};
 use super::effect::{Effect, LinkId};
 use super::message::{Body, Message};
 use super::peer::{Awaited, MAX_UNANSWERED_BYTES, Peer, PeerLink};
@@ -223,7 +223,7 @@ impl Gossip {
     pub(crate) fn received(&mut self, view: &mut ClusterView, link: LinkId, bytes: &[u8]) {
         let Some(number) = self.links.get(&link).copied() else { return };
         let Some(its) = self.peers.get_mut(&number).and_then(|peer| peer.link.as_mut()) else { return };
-        let (answers, readable) = its.incoming.receive(bytes, &LIMITS, Answer::of);
+        let (answers, readable) = its.incoming.receive(bytes, &LIMITS, PeerReply::of);
         for answer in answers {
             // An earlier answer may have closed the connection.
             if self.links.contains_key(&link) {
@@ -235,7 +235,7 @@ impl Gossip {
         }
     }
 
-    fn answered(&mut self, view: &mut ClusterView, number: NodeNumber, answer: Answer) {
+    fn answered(&mut self, view: &mut ClusterView, number: NodeNumber, answer: PeerReply) {
         let now = self.now();
         let Some(peer) = self.peers.get_mut(&number) else { return };
         let Some(link) = peer.link.as_mut() else { return };
@@ -245,7 +245,7 @@ impl Gossip {
         }
         match (awaited, answer) {
             (None, _) => self.close(view, number),
-            (Some(refused), Answer::Refused(why)) => {
+            (Some(refused), PeerReply::Refused(why)) => {
                 tracing::debug!("Another node refused a message of this node: {why}");
                 // Without its answer, the message is lost; the next connection asks again, as on Redis' bus.
                 if matches!(refused, Awaited::Message(_)) {
@@ -253,14 +253,14 @@ impl Gossip {
                 }
             }
             (Some(Awaited::Login), _) => {}
-            (Some(Awaited::Message(_)), Answer::Alive) => {
+            (Some(Awaited::Message(_)), PeerReply::Alive) => {
                 peer.heard = now;
                 let owes = peer.ping_sent.is_some();
                 if owes {
                     self.gave_sign_of_life(view, number);
                 }
             }
-            (Some(Awaited::Message(_)), Answer::Message(bytes)) => match Message::read(&bytes) {
+            (Some(Awaited::Message(_)), PeerReply::Message(bytes)) => match Message::read(&bytes) {
                 Some(message) => self.hear_answer(view, number, message),
                 None => self.close(view, number),
             },
