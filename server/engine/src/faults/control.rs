@@ -5,7 +5,7 @@ use super::condition::ReplyKind;
 use super::judge::RuleJudge;
 use super::node_fault::{GrantNumbers, NodeFault};
 use super::rule::RuleId;
-use super::rules::{ReplyRule, Verdict};
+use super::rules::{ReplyRule, RuleActions};
 use super::state::Faults;
 use super::step::{FaultEffect, FaultStep};
 use crate::clients::{Session, Sessions, Slot};
@@ -75,7 +75,7 @@ impl FaultControl<'_> {
 /// Judgement by the rules. Each action of a rule is counted.
 impl FaultControl<'_> {
     /// Returns the actions of the rules on a request.
-    pub(crate) fn judge(&mut self, slot: Slot, command: &Command, args: Args<'_>) -> Verdict {
+    pub(crate) fn judge(&mut self, slot: Slot, command: &Command, args: Args<'_>) -> RuleActions {
         let verdict = self.rules().judge(slot, command, args);
         self.note_spent_rules();
         self.hit(verdict.act.as_ref().map(|(rule, _)| *rule));

@@ -3,7 +3,7 @@
 use super::causes::Cause;
 use super::group::{Client, Group};
 use super::rule::RuleId;
-use super::rules::Verdict;
+use super::rules::RuleActions;
 use super::state::Faults;
 use super::subject::subject_of;
 use crate::clients::{Request, Sessions, Slot};
@@ -29,7 +29,7 @@ impl<'e> RuleJudge<'e> {
         RuleJudge { faults, sessions, scripts, commands }
     }
 
-    pub(super) fn judge(&mut self, slot: Slot, command: &Command, args: Args<'_>) -> Verdict {
+    pub(super) fn judge(&mut self, slot: Slot, command: &Command, args: Args<'_>) -> RuleActions {
         let subject = subject_of(self.sessions.get(slot), self.scripts, command, args);
         subject.map(|subject| self.faults.rules.judge(&subject)).unwrap_or_default()
     }

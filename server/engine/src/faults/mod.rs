@@ -38,6 +38,6 @@ pub(crate) use partition::Partition;
 pub(crate) use reply_fate::ReplyFate;
 pub(crate) use restart::{RestartPlanner, RestartStep};
 pub(crate) use rule::{Rule, RuleId};
-pub(crate) use rules::{ReplyRule, Rules, Verdict};
+pub(crate) use rules::{ReplyRule, RuleActions, Rules};
 pub(crate) use state::Faults;
 pub(crate) use step::{FaultEffect, FaultStep};

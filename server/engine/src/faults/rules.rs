@@ -20,7 +20,7 @@ const TOO_LARGE: CommandError =
 
 /// The actions of the rules on a request before it is executed.
 #[derive(Debug, Default)]
-pub(crate) struct Verdict {
+pub(crate) struct RuleActions {
     /// The action that precedes or replaces the execution, with its rule.
     pub(crate) act: Option<(RuleId, RequestAction)>,
     /// The candidates for the reply. The first one that takes the reply acts.
@@ -120,8 +120,8 @@ impl Rules {
     }
 
     /// Returns the actions of the rules on a request.
-    pub(crate) fn judge(&mut self, subject: &Subject<'_>) -> Verdict {
-        let mut verdict = Verdict::default();
+    pub(crate) fn judge(&mut self, subject: &Subject<'_>) -> RuleActions {
+        let mut verdict = RuleActions::default();
         for rule in self.rules.iter_mut().filter(|rule| !rule.is_over() && rule.conditions.hold(subject)) {
             match &rule.action {
                 Action::LosePublish => {}
@@ -141,7 +141,7 @@ impl Rules {
                             RequestAction::Delay(latency) => RequestAction::Delay(rule.draw_latency(latency)),
                             action => action,
                         };
-                        return Verdict { act: Some((rule.id, action)), on_reply: Vec::new() };
+                        return RuleActions { act: Some((rule.id, action)), on_reply: Vec::new() };
                     }
                 }
                 Action::OnRequest(_) => {}

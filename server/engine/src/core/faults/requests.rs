@@ -8,7 +8,7 @@ use super::super::permit::decide;
 use super::super::progress::Progress;
 use super::acted::ActedOn;
 use crate::clients::{Closing, OpenReply, Request, Slot};
-use crate::faults::{ChangedArguments, Held, HeldPart, RequestAction, RuleId, Verdict};
+use crate::faults::{ChangedArguments, Held, HeldPart, RequestAction, RuleActions, RuleId};
 use crate::spec::{Args, Command, CommandId, Flags};
 use crate::waits::Blocked;
 use lockwheel_resp::Writer;
@@ -60,7 +60,7 @@ impl Engine {
     }
 
     /// Applies the actions of rules to a request.
-    fn obey(&mut self, slot: Slot, command: &Command, args: Args<'_>, verdict: Verdict) -> Progress {
+    fn obey(&mut self, slot: Slot, command: &Command, args: Args<'_>, verdict: RuleActions) -> Progress {
         let Some((rule, action)) = verdict.act else {
             return match verdict.on_reply.is_empty() {
                 true => self.execute_request(slot, args.all()),
