@@ -1,6 +1,6 @@
 //! Faults of the servers of one process: kills, promotions and partitions.
 
-use super::link::Link as Connection;
+use super::link::AcceptedLink as Connection;
 use super::missed::Missed;
 use super::network::{Key, Network};
 use super::nodes::Nodes;

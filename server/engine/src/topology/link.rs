@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 /// A connection, as the server that has accepted it sees it.
 #[derive(Debug)]
-pub(super) struct Link {
+pub(super) struct AcceptedLink {
     /// The place of the server that has accepted it.
     pub(super) to: usize,
     pub(super) slot: Slot,
@@ -21,10 +21,18 @@ pub(super) struct Link {
     pub(super) has_ended: bool,
 }
 
-impl Link {
+impl AcceptedLink {
     pub(super) fn new(to: usize, slot: Slot) -> Self {
         let (parser, batch) = (RequestParser::new(), Batch::new());
-        Link { to, slot, input: Vec::new(), parser, batch, on_its_way: VecDeque::new(), has_ended: false }
+        AcceptedLink {
+            to,
+            slot,
+            input: Vec::new(),
+            parser,
+            batch,
+            on_its_way: VecDeque::new(),
+            has_ended: false,
+        }
     }
 
     /// Adds bytes that have arrived.

@@ -1,6 +1,6 @@
 //! The exchange between the servers of one process.
 
-use super::link::Link;
+use super::link::AcceptedLink;
 use super::missed::Missed;
 use super::nodes::Nodes;
 use crate::clients::Peer;
@@ -22,7 +22,7 @@ pub(super) type Key = (usize, OutboundId);
 #[derive(Debug, Default)]
 pub struct Network {
     members: Vec<MemberAddress>,
-    links: BTreeMap<Key, Link>,
+    links: BTreeMap<Key, AcceptedLink>,
     /// Connections that wait because the two servers are cut off from each other, or the target hangs.
     connecting: BTreeMap<Key, usize>,
     /// The pairs of groups of servers that are cut off from each other.
@@ -357,7 +357,7 @@ impl Network {
         let ip = nodes[to].config.loopback();
         let peer = Peer { addr: address_of(key, ip), in_process: true, ..Peer::default() };
         let slot = nodes[to].connect(peer);
-        self.links.insert(key, Link::new(to, slot));
+        self.links.insert(key, AcceptedLink::new(to, slot));
         nodes[node].outbound_mut().set_local_ip(id, &ip.to_string());
         nodes[node].outbound_event(id, OutboundEvent::Opened);
     }
@@ -518,7 +518,7 @@ impl Network {
         }
     }
 
-    pub(super) fn links(&self) -> impl Iterator<Item = (&Key, &Link)> {
+    pub(super) fn links(&self) -> impl Iterator<Item = (&Key, &AcceptedLink)> {
         self.links.iter()
     }
 
@@ -528,7 +528,7 @@ impl Network {
         self.pending.retain(|key| key.0 != node);
     }
 
-    pub(super) fn remove_link(&mut self, key: Key) -> Option<Link> {
+    pub(super) fn remove_link(&mut self, key: Key) -> Option<AcceptedLink> {
         self.links.remove(&key)
     }
 }
