@@ -34,4 +34,4 @@ pub(crate) use directives::{SentinelLine, WRITTEN, WrittenLine};
 pub(crate) use effect::{Effect, EventLevel, LinkId};
 pub(crate) use set::SetError;
 pub(crate) use state::Sentinel;
-pub(crate) use votes::Verdict;
+pub(crate) use votes::MasterDownAnswer;

@@ -11,7 +11,7 @@ const DESYNC_MS: u64 = 1000;
 
 /// The answer to another sentinel that has asked whether a master is down.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Verdict {
+pub(crate) struct MasterDownAnswer {
     pub(crate) is_down: bool,
     /// The sentinel that this one has voted for. `*` if no vote was requested, or it has voted for none.
     pub(crate) leader: String,
@@ -24,14 +24,20 @@ impl Sentinel {
     }
 
     /// Returns whether the master at an address is down, and this sentinel's vote, if a candidate is named.
-    pub(crate) fn is_master_down(&mut self, ip: &str, port: i64, epoch: u64, candidate: &str) -> Verdict {
+    pub(crate) fn is_master_down(
+        &mut self,
+        ip: &str,
+        port: i64,
+        epoch: u64,
+        candidate: &str,
+    ) -> MasterDownAnswer {
         let found = self.masters.iter().find(|(_, master)| {
             let address = &master.at.address;
             i64::from(address.port) == port && (&*address.ip == ip || self.is_host(address, ip))
         });
         let found = found.map(|(id, master)| (*id, master.at.flags.has(Flags::S_DOWN)));
         let is_down = self.tilt_since.is_none() && found.is_some_and(|(_, is_down)| is_down);
-        let mut verdict = Verdict { is_down, leader: "*".to_owned(), leader_epoch: 0 };
+        let mut verdict = MasterDownAnswer { is_down, leader: "*".to_owned(), leader_epoch: 0 };
         if let Some((master, _)) = found
             && candidate != "*"
         {

@@ -1,6 +1,6 @@
 //! The requests with which commands on a sentinel end.
 
-use crate::sentinel::{Sentinel, Verdict};
+use crate::sentinel::{MasterDownAnswer, Sentinel};
 use crate::spec::{Args, CommandError};
 use lockwheel_resp::Reply;
 
@@ -26,5 +26,5 @@ pub(crate) enum SentinelRequest {
     /// The reply is a number.
     Count(i64),
     /// The reply says whether a master is down, and the sentinel voted for as the leader.
-    Verdict(Verdict),
+    Verdict(MasterDownAnswer),
 }
