@@ -1,7 +1,7 @@
 //! The data about a watched server of any kind: a master, a replica or another sentinel.
 
 use super::address::Address;
-use super::link::Link;
+use super::link::InstanceLink;
 
 /// The role that a server reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,7 +84,7 @@ pub(super) struct Instance {
     pub(super) run_id: Option<String>,
     pub(super) address: Address,
     pub(super) flags: Flags,
-    pub(super) link: Link,
+    pub(super) link: InstanceLink,
     pub(super) last_publish: i64,
     pub(super) s_down_since: i64,
     pub(super) o_down_since: i64,
@@ -103,7 +103,7 @@ impl Instance {
             run_id: None,
             address,
             flags: Flags::default(),
-            link: Link::new(now),
+            link: InstanceLink::new(now),
             last_publish: now,
             s_down_since: 0,
             o_down_since: 0,

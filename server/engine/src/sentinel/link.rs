@@ -65,7 +65,7 @@ pub(super) enum Channel {
 
 /// Both connections to a server. The connection to another sentinel is only for commands.
 #[derive(Debug)]
-pub(super) struct Link {
+pub(super) struct InstanceLink {
     pub(super) commands: Option<Connection>,
     pub(super) messages: Option<Connection>,
     /// Whether a connection is missing.
@@ -82,9 +82,9 @@ pub(super) struct Link {
     pub(super) local_ip: Option<Box<str>>,
 }
 
-impl Link {
+impl InstanceLink {
     pub(super) fn new(now: i64) -> Self {
-        Link {
+        InstanceLink {
             commands: None,
             messages: None,
             disconnected: true,
