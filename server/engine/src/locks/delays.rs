@@ -5,7 +5,7 @@
 //! requests and Redisson's scripts therefore find the lock held, and see for how long. After a shared hold the
 //! placeholder is a reader, so that others can read. The end of a delay wakes the waiters, as the end of a lease does.
 
-use super::held::Held;
+use super::held::OwnerHold;
 use super::layouts::read_write;
 use super::ledger::Delay;
 use super::records;
@@ -107,5 +107,5 @@ pub(super) fn end(tx: &mut Tx<'_>, key: &[u8]) {
         _ => return,
     };
     // The placeholder exists, as releasing requires.
-    let _ = release::leave(tx, key, &Held { field, holds: 1, has_mode, is_text }, 0);
+    let _ = release::leave(tx, key, &OwnerHold { field, holds: 1, has_mode, is_text }, 0);
 }

@@ -1,7 +1,7 @@
 //! `LOCK.FORCEUNLOCK`: takes a lock from its holders.
 
 use super::delays;
-use super::held::Held;
+use super::held::OwnerHold;
 use super::ledger::ReleaseCause;
 use super::records;
 use super::redisson::{self, DELAY_FIELD, MODE_FIELD, WRITE_SUFFIX};
@@ -101,7 +101,7 @@ fn force_unlock(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outco
     let evict_all = |tx: &mut Tx<'_>| {
         holders.iter().try_for_each(|(field, holds)| {
             let is_text = matches!(tx.peek(key), Some(Value::Str(_)));
-            release::leave(tx, key, &Held { field, holds: *holds, has_mode, is_text }, 0)
+            release::leave(tx, key, &OwnerHold { field, holds: *holds, has_mode, is_text }, 0)
         })
     };
     if matches!(evicted, Evicted::All) {

@@ -1,6 +1,6 @@
 //! `LOCK.RELEASE`: releases a hold, or all of them.
 
-use super::held::Held;
+use super::held::OwnerHold;
 use super::layouts::{read_write, text};
 use super::ledger::Release;
 use super::ownership;
@@ -89,7 +89,7 @@ fn release(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
 pub(super) fn give_back_one(
     tx: &mut Tx<'_>,
     key: &[u8],
-    held: &Held<'_>,
+    held: &OwnerHold<'_>,
     left: i64,
 ) -> Result<i64, CommandError> {
     if left > 0 && held.is_read() && sessions::lease_some(tx, key, held.field) {
@@ -108,7 +108,12 @@ pub(super) fn give_back_one(
 }
 
 /// Leaves an owner `left` of its holds.
-pub(super) fn leave(tx: &mut Tx<'_>, key: &[u8], held: &Held<'_>, left: i64) -> Result<(), CommandError> {
+pub(super) fn leave(
+    tx: &mut Tx<'_>,
+    key: &[u8],
+    held: &OwnerHold<'_>,
+    left: i64,
+) -> Result<(), CommandError> {
     if held.is_text {
         tx.delete(key);
         tx.propagate_key(key, &[b"DEL", key]);
@@ -138,7 +143,7 @@ pub(super) fn held<'a>(
     key: &[u8],
     owner: &'a [u8],
     writer: &'a [u8],
-) -> Result<Held<'a>, CommandError> {
+) -> Result<OwnerHold<'a>, CommandError> {
     held_as(tx, key, owner, writer, None)
 }
 
@@ -149,9 +154,9 @@ fn held_as<'a>(
     owner: &'a [u8],
     writer: &'a [u8],
     mode: Option<HoldMode>,
-) -> Result<Held<'a>, CommandError> {
+) -> Result<OwnerHold<'a>, CommandError> {
     if let Some(is_mine) = text::holds(tx, key, owner) {
-        let held = Held { field: owner, holds: 1, has_mode: false, is_text: true };
+        let held = OwnerHold { field: owner, holds: 1, has_mode: false, is_text: true };
         return if is_mine { Ok(held) } else { Err(lost(tx, key, owner, writer).unwrap_or(NOT_HELD)) };
     }
     let (found, has_mode) = match tx.read::<Hash>(key) {
@@ -176,7 +181,7 @@ fn held_as<'a>(
         Err(wrong_type) => return Err(lost(tx, key, owner, writer).unwrap_or_else(|| wrong_type.into())),
     };
     match found {
-        Some((field, holds)) => Ok(Held { field, holds, has_mode, is_text: false }),
+        Some((field, holds)) => Ok(OwnerHold { field, holds, has_mode, is_text: false }),
         None => Err(lost(tx, key, owner, writer).unwrap_or(NOT_HELD)),
     }
 }

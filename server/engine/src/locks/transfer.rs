@@ -1,7 +1,7 @@
 //! `LOCK.TRANSFER`: gives a hold to another owner, without the lock being free in between.
 
 use super::acquire::counter;
-use super::held::Held;
+use super::held::OwnerHold;
 use super::layouts::read_write;
 use super::ledger::{Detail, ReleaseCause};
 use super::options;
@@ -101,7 +101,7 @@ fn set_lease(
     tx: &mut Tx<'_>,
     key: &[u8],
     from: &[u8],
-    held: &Held<'_>,
+    held: &OwnerHold<'_>,
     deadline: i64,
 ) -> Result<(), CommandError> {
     if held.has_mode {

@@ -4,7 +4,7 @@
 //! Such a lock can be added to a key that a plain lock holds. Then plain, read and write holds are in one hash.
 
 use super::super::channels;
-use super::super::held::Held;
+use super::super::held::OwnerHold;
 use super::super::ledger::ReleaseCause;
 use super::super::records;
 use super::super::redisson::{
@@ -250,7 +250,7 @@ pub(in crate::locks) fn downgrade(
 pub(in crate::locks) fn release(
     tx: &mut Tx<'_>,
     key: &[u8],
-    held: &Held<'_>,
+    held: &OwnerHold<'_>,
     left: i64,
 ) -> Result<(), CommandError> {
     let Some(edit) = tx.write::<Hash>(key)? else { return Ok(()) };
@@ -391,7 +391,7 @@ pub(in crate::locks) fn reap(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) {
     if !is_native || reads == 0 || ends || is_leased() {
         return;
     }
-    let held = Held { field: owner, holds: reads, has_mode: true, is_text: false };
+    let held = OwnerHold { field: owner, holds: reads, has_mode: true, is_text: false };
     let released = records::ending_as(tx, ReleaseCause::Expired, |tx| release(tx, key, &held, 0));
     debug_assert!(released.is_ok(), "the key holds a hash");
 }
