@@ -54,7 +54,7 @@ impl Context {
 
 /// A refusal to a user.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Entry {
+pub(crate) struct AclLogEntry {
     /// The number of the entry, from 0 on. ACL LOG RESET does not restart the numbers.
     pub(crate) id: u64,
     /// The number of equal refusals.
@@ -73,12 +73,12 @@ pub(crate) struct Entry {
     pub(crate) updated_ms: i64,
 }
 
-impl Entry {
+impl AclLogEntry {
     fn memory(&self) -> usize {
         block(self.object.len()) + block(self.user.len()) + block(self.client.len())
     }
 
-    fn is_same(&self, other: &Entry) -> bool {
+    fn is_same(&self, other: &AclLogEntry) -> bool {
         self.refused == other.refused
             && self.context == other.context
             && other.created_ms.saturating_sub(self.updated_ms) <= SAME_WITHIN_MS
@@ -90,7 +90,7 @@ impl Entry {
 /// The log of refusals, the latest first.
 #[derive(Debug, Default)]
 pub(crate) struct AclLog {
-    entries: VecDeque<Entry>,
+    entries: VecDeque<AclLogEntry>,
     next_id: u64,
     /// Bytes of memory of the entries' texts.
     bytes: usize,
@@ -98,7 +98,7 @@ pub(crate) struct AclLog {
 
 impl AclLog {
     /// Records a refusal. At most `max` entries are kept. O(length of the object and the client's line).
-    pub(crate) fn add(&mut self, entry: Entry, max: usize) {
+    pub(crate) fn add(&mut self, entry: AclLogEntry, max: usize) {
         let looked_at = self.entries.iter().take(LOOKED_AT);
         match looked_at.enumerate().find(|(_, known)| known.is_same(&entry)).map(|(at, _)| at) {
             Some(at) => {
@@ -112,12 +112,12 @@ impl AclLog {
             }
             None => {
                 self.bytes += entry.memory();
-                self.entries.push_front(Entry { id: self.next_id, ..entry });
+                self.entries.push_front(AclLogEntry { id: self.next_id, ..entry });
                 self.next_id += 1;
             }
         }
         let surplus = self.entries.iter().skip(max);
-        self.bytes -= surplus.map(Entry::memory).sum::<usize>();
+        self.bytes -= surplus.map(AclLogEntry::memory).sum::<usize>();
         self.entries.truncate(max);
         while self.bytes > MAX_BYTES
             && self.entries.len() > 1
@@ -129,11 +129,11 @@ impl AclLog {
 
     /// Bytes of memory of the log. O(1).
     pub(crate) fn memory(&self) -> usize {
-        block(self.entries.capacity() * size_of::<Entry>()) + self.bytes
+        block(self.entries.capacity() * size_of::<AclLogEntry>()) + self.bytes
     }
 
     /// The entries, the latest first.
-    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = &Entry> {
+    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = &AclLogEntry> {
         self.entries.iter()
     }
 
@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn long_names_leave_room_for_the_latest_entries_alone() {
         let mut log = AclLog::default();
-        let entry = |length: usize| Entry {
+        let entry = |length: usize| AclLogEntry {
             id: 0,
             count: 1,
             refused: Refused::Key,

@@ -4,7 +4,7 @@ use super::call::Origin;
 use super::engine::Engine;
 use super::host::HostFiles;
 use super::permit::{Denied, Reason, Refusal};
-use crate::acl::{self, Context, Entry, Login, Refused, Setting, UserEffect, Users};
+use crate::acl::{self, AclLogEntry, Context, Login, Refused, Setting, UserEffect, Users};
 use crate::client_list::ClientList;
 use crate::clients::{Closing, Slot};
 use crate::config::{Config, system_reason};
@@ -133,7 +133,7 @@ impl RefusedObject {
     }
 
     /// Returns the entry of the log for a client whose request came to run by this origin.
-    fn entry(self, clients: ClientList<'_>, slot: Slot, origin: Origin) -> Entry {
+    fn entry(self, clients: ClientList<'_>, slot: Slot, origin: Origin) -> AclLogEntry {
         let session = clients.sessions.get(slot);
         let context = match origin {
             Origin::Client if session.multi.is_none() => Context::TopLevel,
@@ -145,7 +145,7 @@ impl RefusedObject {
         let now_ms = clients.now.wall_ms();
         let RefusedObject { refused, object, user } = self;
         let client = client.trim_ascii_end().into();
-        Entry {
+        AclLogEntry {
             id: 0,
             count: 1,
             refused,
