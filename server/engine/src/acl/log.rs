@@ -32,7 +32,7 @@ impl Refused {
 
 /// The origin of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Context {
+pub(crate) enum RequestOrigin {
     /// A client sent the request.
     TopLevel,
     /// The request belongs to a transaction.
@@ -41,13 +41,13 @@ pub(crate) enum Context {
     Lua,
 }
 
-impl Context {
+impl RequestOrigin {
     /// Redis' word for the value.
     pub(crate) fn word(self) -> &'static str {
         match self {
-            Context::TopLevel => "toplevel",
-            Context::Multi => "multi",
-            Context::Lua => "lua",
+            RequestOrigin::TopLevel => "toplevel",
+            RequestOrigin::Multi => "multi",
+            RequestOrigin::Lua => "lua",
         }
     }
 }
@@ -60,7 +60,7 @@ pub(crate) struct AclLogEntry {
     /// The number of equal refusals.
     pub(crate) count: u64,
     pub(crate) refused: Refused,
-    pub(crate) context: Context,
+    pub(crate) context: RequestOrigin,
     /// The command, key or channel.
     pub(crate) object: Box<[u8]>,
     /// The user, or the name with which a client tried to log in.
@@ -154,7 +154,7 @@ mod tests {
             id: 0,
             count: 1,
             refused: Refused::Key,
-            context: Context::TopLevel,
+            context: RequestOrigin::TopLevel,
             object: vec![b'k'; length].into(),
             user: b"u"[..].into(),
             client: b""[..].into(),

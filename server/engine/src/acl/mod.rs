@@ -18,7 +18,7 @@ mod users;
 pub(crate) use effect::{AclView, UserEffect};
 pub use file::UserLine;
 pub(crate) use file::{configured_users, describe_all, read_users};
-pub(crate) use log::{AclLog, AclLogEntry, Context, Refused};
+pub(crate) use log::{AclLog, AclLogEntry, Refused, RequestOrigin};
 pub use rights::Denied;
 pub(crate) use rights::denied;
 pub(crate) use rules::{Setting, has_spaces, merge_words};
