@@ -1,7 +1,7 @@
 //! SLOWLOG: the log of slow calls.
 
 use crate::core::Handler;
-use crate::slow_log::{Entry, SlowLog};
+use crate::slow_log::{SlowLog, SlowLogEntry};
 use crate::spec::{Args, CommandError, Flags, Outcome, Row, unknown_or_arity};
 use lockwheel_resp::Reply;
 
@@ -65,7 +65,7 @@ fn get(log: &mut SlowLog, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     Ok(())
 }
 
-fn write(entry: &Entry, reply: &mut dyn Reply) {
+fn write(entry: &SlowLogEntry, reply: &mut dyn Reply) {
     reply.array(6);
     reply.integer(entry.id as i64);
     reply.integer(entry.unix_time);

@@ -10,7 +10,7 @@ const MAX_NAME_BYTES: usize = 1024;
 const MAX_ARGUMENT_BYTES: usize = 128;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Entry {
+pub(crate) struct SlowLogEntry {
     /// The number of the entry, counted from 0. SLOWLOG RESET does not restart the count.
     pub(crate) id: u64,
     /// The end of the call, in seconds since the epoch.
@@ -27,7 +27,7 @@ pub(crate) struct Entry {
 #[derive(Debug)]
 pub(crate) struct SlowLog {
     /// The entries, latest first.
-    entries: VecDeque<Entry>,
+    entries: VecDeque<SlowLogEntry>,
     next_id: u64,
     max_len: usize,
     /// The minimum duration of a logged call, in nanoseconds.
@@ -64,7 +64,7 @@ impl SlowLog {
     pub(crate) fn add(&mut self, unix_time: i64, took_ns: u64, argv: &[&[u8]], addr: &str, name: &[u8]) {
         let arguments = shortened(argv);
         let (id, took_us) = (self.next_id, took_ns / 1000);
-        self.entries.push_front(Entry {
+        self.entries.push_front(SlowLogEntry {
             id,
             unix_time,
             took_us,
@@ -80,7 +80,7 @@ impl SlowLog {
         self.entries.len()
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Entry> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &SlowLogEntry> {
         self.entries.iter()
     }
 
