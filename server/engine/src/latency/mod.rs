@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 const MAX_SAMPLES: usize = 160;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Event {
+pub(crate) enum LatencyEvent {
     /// A command with constant or logarithmic cost.
     FastCommand,
     Command,
@@ -24,14 +24,14 @@ pub(crate) enum Event {
     EvictionCycle,
 }
 
-impl Event {
+impl LatencyEvent {
     pub(crate) const fn name(self) -> &'static str {
         match self {
-            Event::FastCommand => "fast-command",
-            Event::Command => "command",
-            Event::CommandUnblocking => "command-unblocking",
-            Event::ExpireCycle => "expire-cycle",
-            Event::EvictionCycle => "eviction-cycle",
+            LatencyEvent::FastCommand => "fast-command",
+            LatencyEvent::Command => "command",
+            LatencyEvent::CommandUnblocking => "command-unblocking",
+            LatencyEvent::ExpireCycle => "expire-cycle",
+            LatencyEvent::EvictionCycle => "eviction-cycle",
         }
     }
 }
@@ -47,7 +47,7 @@ pub(crate) struct Sample {
 
 #[derive(Debug)]
 pub(crate) struct Series {
-    pub(crate) event: Event,
+    pub(crate) event: LatencyEvent,
     /// At least one sample, oldest first.
     samples: VecDeque<Sample>,
     /// The longest duration ever, including that of dropped samples.
@@ -55,7 +55,7 @@ pub(crate) struct Series {
 }
 
 impl Series {
-    fn new(event: Event) -> Self {
+    fn new(event: LatencyEvent) -> Self {
         Series { event, samples: VecDeque::new(), longest_ms: 0 }
     }
 
@@ -117,7 +117,7 @@ impl Latency {
     }
 
     /// Records an event of `took_ns` nanoseconds, if that reaches the threshold, which ended at `unix_time` (seconds).
-    pub(crate) fn took(&mut self, event: Event, took_ns: u64, unix_time: i64) {
+    pub(crate) fn took(&mut self, event: LatencyEvent, took_ns: u64, unix_time: i64) {
         if took_ns < self.threshold_ns() {
             return;
         }
@@ -158,15 +158,15 @@ mod tests {
     #[test]
     fn the_maximum_of_each_second_is_kept_for_a_limited_time() {
         let mut latency = Latency::new(10);
-        latency.took(Event::Command, 10 * MS - 1, 1);
+        latency.took(LatencyEvent::Command, 10 * MS - 1, 1);
         assert!(latency.series().is_empty());
         for (second, ms) in [(1, 10), (1, 30), (1, 20), (2, 15)] {
-            latency.took(Event::Command, ms * MS, second);
+            latency.took(LatencyEvent::Command, ms * MS, second);
         }
         let series = latency.find(b"command").expect("it took long");
         let samples: Vec<_> = series.samples().map(|sample| (sample.unix_time, sample.took_ms)).collect();
         assert_eq!((samples, series.longest_ms), (vec![(1, 30), (2, 15)], 30));
-        (3..1000).for_each(|second| latency.took(Event::Command, 10 * MS, second));
+        (3..1000).for_each(|second| latency.took(LatencyEvent::Command, 10 * MS, second));
         let series = latency.find(b"command").expect("it took long");
         assert_eq!((series.samples().len(), series.longest_ms), (MAX_SAMPLES, 30));
     }
@@ -174,13 +174,13 @@ mod tests {
     #[test]
     fn events_are_forgotten_by_name_or_all() {
         let mut latency = Latency::new(1);
-        for event in [Event::Command, Event::FastCommand, Event::ExpireCycle] {
+        for event in [LatencyEvent::Command, LatencyEvent::FastCommand, LatencyEvent::ExpireCycle] {
             latency.took(event, MS, 1);
         }
         assert_eq!((latency.forget(&[b"x", b"Command"]), latency.series().len()), (1, 2));
         assert_eq!((latency.forget(&[]), latency.series().len()), (2, 0));
         latency.configure(0);
-        latency.took(Event::Command, u64::MAX - 1, 1);
+        latency.took(LatencyEvent::Command, u64::MAX - 1, 1);
         assert!(latency.series().is_empty());
     }
 }
