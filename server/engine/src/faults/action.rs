@@ -18,7 +18,7 @@ pub(crate) enum RequestAction {
         cut_after_ms: Option<u64>,
     },
     /// The request is executed later.
-    Delay(Latency),
+    Delay(FaultDelay),
     /// The request is held until the test releases it.
     Hold,
     /// The request gets this error as its reply.
@@ -52,7 +52,7 @@ pub(crate) enum ReplyAction {
         cut_after_ms: Option<u64>,
     },
     /// The reply is sent later.
-    Delay(Latency),
+    Delay(FaultDelay),
     /// The reply is held until the test releases it.
     Hold,
     /// Another reply is sent in its place.
@@ -69,7 +69,7 @@ pub(crate) enum ReplyAction {
 
 /// A delay, in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Latency {
+pub(crate) struct FaultDelay {
     pub(crate) ms: u64,
     /// The maximum random deviation in either direction, in milliseconds.
     pub(crate) jitter_ms: u64,

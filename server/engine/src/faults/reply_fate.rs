@@ -82,7 +82,7 @@ impl Substitute {
 
 #[cfg(test)]
 mod tests {
-    use super::super::action::{Latency, Slices};
+    use super::super::action::{FaultDelay, Slices};
     use super::*;
     use crate::acl::Login;
     use crate::clients::{Outbox, Peer, Sessions};
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn a_reply_is_held_as_a_whole_or_behind_its_first_piece() {
-        let (fate, sessions) = act(ReplyAction::Delay(Latency { ms: 9, jitter_ms: 0 }));
+        let (fate, sessions) = act(ReplyAction::Delay(FaultDelay { ms: 9, jitter_ms: 0 }));
         let ReplyFate::Held { part: HeldPart::Reply(bytes), delay_ms: Some(9) } = fate else {
             panic!("{fate:?}")
         };

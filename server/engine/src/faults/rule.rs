@@ -1,6 +1,6 @@
 //! A rule: its conditions, its action, and its counters.
 
-use super::action::{Action, Latency};
+use super::action::{Action, FaultDelay};
 use super::condition::{Conditions, ReplyKind};
 use super::draw::Draws;
 use super::group::Group;
@@ -115,13 +115,13 @@ impl Rule {
     }
 
     /// Returns a latency without jitter, randomly drawn.
-    pub(super) fn draw_latency(&mut self, latency: Latency) -> Latency {
-        let Latency { ms, jitter_ms } = latency;
+    pub(super) fn draw_latency(&mut self, latency: FaultDelay) -> FaultDelay {
+        let FaultDelay { ms, jitter_ms } = latency;
         match jitter_ms {
             0 => latency,
             _ => {
                 let (least, most) = (ms.saturating_sub(jitter_ms), ms.saturating_add(jitter_ms));
-                Latency { ms: self.jitter.between(least, most), jitter_ms: 0 }
+                FaultDelay { ms: self.jitter.between(least, most), jitter_ms: 0 }
             }
         }
     }
