@@ -3,7 +3,7 @@
 use super::super::node::{Node, NodeId, NodeNumber};
 use super::super::node_flags::NodeFlags;
 use super::super::view::ClusterView;
-use super::counts::Counts;
+use super::counts::MessageCounts;
 use super::effect::{Effect, LinkId};
 use super::message::{Address, Body, Header, Message};
 use super::obstacles::Obstacles;
@@ -94,7 +94,7 @@ pub(crate) struct Gossip {
     pub(super) heard_master: i64,
     pub(super) rng: Rng,
     pub(super) effects: VecDeque<Effect>,
-    pub(crate) counts: Counts,
+    pub(crate) counts: MessageCounts,
 }
 
 impl Gossip {
@@ -114,7 +114,7 @@ impl Gossip {
             heard_master: 0,
             rng: Rng::new(seed),
             effects: VecDeque::new(),
-            counts: Counts::default(),
+            counts: MessageCounts::default(),
         }
     }
 
