@@ -25,7 +25,7 @@ pub(super) struct Parsed {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Counts {
+pub(crate) struct RuleCounts {
     /// The number of times that all conditions held.
     pub(crate) matched: u64,
     /// The number of matches let through because of SKIP.
@@ -47,7 +47,7 @@ pub(crate) struct Rule {
     pub(crate) text: Box<[u8]>,
     /// The offset in the text, in bytes, at which the action begins.
     action_at: usize,
-    pub(crate) counts: Counts,
+    pub(crate) counts: RuleCounts,
     pub(super) conditions: Conditions,
     pub(super) result: Option<ReplyKind>,
     pub(super) action: Action,
@@ -65,7 +65,7 @@ impl Rule {
         let action_at = words[..action_at].iter().map(|word| word.len() + 1).sum();
         let draws = chance.map(|chance| Draws::new(chance, seed, name));
         let jitter = Draws::new(1.0, seed, &[name, JITTER].concat());
-        let counts = Counts::default();
+        let counts = RuleCounts::default();
         Rule {
             id,
             name: name.into(),
