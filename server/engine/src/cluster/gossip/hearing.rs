@@ -4,7 +4,7 @@ use super::super::node::{Node, NodeNumber};
 use super::super::node_flags::NodeFlags;
 use super::super::view::ClusterView;
 use super::effect::Effect;
-use super::message::{Address, Body, Header, Message, Rumour};
+use super::message::{Body, Header, Message, NodeAddress, Rumour};
 use super::peer::Peer;
 use super::rumours::set_address;
 use super::state::{Gossip, MAX_NODES};
@@ -43,7 +43,7 @@ impl Gossip {
                 }
                 if let Some(sender) = sender {
                     let ip = if header.address.ip.is_empty() { speaker.ip } else { &header.address.ip };
-                    self.move_node(view, sender, Address { ip: ip.to_owned(), ..header.address.clone() });
+                    self.move_node(view, sender, NodeAddress { ip: ip.to_owned(), ..header.address.clone() });
                     self.describe(view, sender, &header);
                     self.hear_rumours(view, sender, rumours);
                 }
@@ -119,7 +119,7 @@ impl Gossip {
         }
         // Until its answer arrives, its real name is unknown; this one is a placeholder.
         let mut node = Node { flags: NodeFlags::HANDSHAKE, ..Node::new(self.random_id()) };
-        set_address(&mut node, Address { ip: ip.to_owned(), ..header.address.clone() });
+        set_address(&mut node, NodeAddress { ip: ip.to_owned(), ..header.address.clone() });
         let number = view.add_node(node);
         let now = self.now();
         self.peers.insert(number, Peer::new(now));
@@ -166,7 +166,7 @@ impl Gossip {
             tracing::debug!("PONG contains mismatching sender ID. About node {}", node.id);
             if let Some(node) = view.node_mut(number) {
                 node.flags |= NodeFlags::NO_ADDRESS;
-                set_address(node, Address::default());
+                set_address(node, NodeAddress::default());
             }
             self.close(view, number);
             self.changed();

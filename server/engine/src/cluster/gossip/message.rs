@@ -12,7 +12,7 @@ use super::bytes::{Bytes, put_host, put_id};
 const VERSION: u8 = 1;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Address {
+pub(crate) struct NodeAddress {
     /// Empty if the node does not announce one.
     pub(crate) ip: String,
     pub(crate) port: u16,
@@ -37,7 +37,7 @@ pub(crate) struct Header {
     pub(crate) is_paused: bool,
     /// Whether the sender asks for votes although its master is reachable.
     pub(crate) is_forced: bool,
-    pub(crate) address: Address,
+    pub(crate) address: NodeAddress,
     pub(crate) hostname: String,
     pub(crate) master: Option<NodeId>,
     /// The slots of the sender or of its master.
@@ -50,7 +50,7 @@ pub(crate) struct Header {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Rumour {
     pub(crate) id: NodeId,
-    pub(crate) address: Address,
+    pub(crate) address: NodeAddress,
     pub(crate) flags: NodeFlags,
     /// The age of the last sign of life, in milliseconds. `None` if there was none.
     pub(crate) heard_ms_ago: Option<u64>,
@@ -184,7 +184,7 @@ impl Header {
             flags,
             is_paused: bits & PAUSED != 0,
             is_forced: bits & FORCED != 0,
-            address: Address::read(bytes)?,
+            address: NodeAddress::read(bytes)?,
             hostname: bytes.host()?,
             master: if bytes.byte()? == 0 { None } else { Some(bytes.id()?) },
             slots: bytes.slots()?,
@@ -193,14 +193,14 @@ impl Header {
     }
 }
 
-impl Address {
+impl NodeAddress {
     fn write(&self, out: &mut Vec<u8>) {
         put_host(&self.ip, out);
         [self.port, self.tls_port, self.bus_port].iter().for_each(|port| out.extend(port.to_be_bytes()));
     }
 
     fn read(bytes: &mut Bytes<'_>) -> Option<Self> {
-        Some(Address {
+        Some(NodeAddress {
             ip: bytes.host()?,
             port: bytes.short()?,
             tls_port: bytes.short()?,
@@ -225,7 +225,7 @@ fn read_rumours(bytes: &mut Bytes<'_>) -> Option<Vec<Rumour>> {
     while !bytes.0.is_empty() {
         rumours.push(Rumour {
             id: bytes.id()?,
-            address: Address::read(bytes)?,
+            address: NodeAddress::read(bytes)?,
             flags: NodeFlags::from_bits_truncate(bytes.short()?),
             heard_ms_ago: Some(bytes.number()?).filter(|ago| *ago != u64::MAX),
         });
@@ -242,7 +242,7 @@ mod tests {
         let id = |letter: &str| NodeId::parse(letter.repeat(NodeId::LEN).as_bytes()).unwrap();
         let mut slots = SlotSet::default();
         slots.set(77, true);
-        let address = Address { ip: "127.0.0.1".to_owned(), port: 1, tls_port: 2, bus_port: 3 };
+        let address = NodeAddress { ip: "127.0.0.1".to_owned(), port: 1, tls_port: 2, bus_port: 3 };
         let header = Header {
             sender: id("a"),
             current_epoch: 7,
@@ -264,7 +264,7 @@ mod tests {
     fn bodies() -> Vec<Body> {
         let id = NodeId::parse(&[b'c'; NodeId::LEN]).unwrap();
         let rumour =
-            Rumour { id, address: Address::default(), flags: NodeFlags::MASTER, heard_ms_ago: Some(5) };
+            Rumour { id, address: NodeAddress::default(), flags: NodeFlags::MASTER, heard_ms_ago: Some(5) };
         vec![
             Body::Ping(vec![]),
             Body::Pong(vec![rumour.clone(), Rumour { heard_ms_ago: None, ..rumour.clone() }]),

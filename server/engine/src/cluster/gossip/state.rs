@@ -5,7 +5,7 @@ use super::super::node_flags::NodeFlags;
 use super::super::view::ClusterView;
 use super::counts::MessageCounts;
 use super::effect::{Effect, LinkId};
-use super::message::{Address, Body, Header, Message};
+use super::message::{Body, Header, Message, NodeAddress};
 use super::obstacles::Obstacles;
 use super::peer::{LinkInfo, Peer};
 use lockwheel_store::keyspace::Rng;
@@ -181,7 +181,7 @@ impl Gossip {
             flags: me.flags,
             is_paused: self.manual.as_ref().is_some_and(|manual| manual.replica.is_some()),
             is_forced: self.is_manual(),
-            address: Address {
+            address: NodeAddress {
                 ip: self.facts.announced_ip.clone(),
                 port: me.port,
                 tls_port: me.tls_port,
