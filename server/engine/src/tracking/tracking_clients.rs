@@ -32,7 +32,7 @@ pub(crate) enum Recipient {
 
 /// Changed keys, and the clients that listen. Some of these clients ignore their own changes.
 #[derive(Debug)]
-pub(crate) struct Broadcast {
+pub(crate) struct InvalidationBroadcast {
     pub(crate) keys: ChangedKeys,
     /// The clients, in groups. `Some`: the keys that this client has changed last are left out.
     pub(crate) audiences: Vec<(Vec<u64>, Option<u64>)>,
@@ -220,7 +220,7 @@ impl<'a> Tracking<'a> {
     }
 
     /// Returns the changed keys of each prefix since the last call, with the clients that listen.
-    pub(crate) fn take_broadcasts(&mut self) -> Vec<Broadcast> {
+    pub(crate) fn take_broadcasts(&mut self) -> Vec<InvalidationBroadcast> {
         let changed = self.tracker().map(Tracker::take_changed).unwrap_or_default();
         let is_selective = |id: &u64| {
             let client = tracked(self.keyspace, *id);
@@ -230,7 +230,7 @@ impl<'a> Tracking<'a> {
             let (selective, others): (Vec<u64>, Vec<u64>) = listeners.into_iter().partition(is_selective);
             let all = (!others.is_empty()).then_some((others, None));
             let selective = selective.into_iter().map(|id| (vec![id], Some(id)));
-            Broadcast { keys, audiences: all.into_iter().chain(selective).collect() }
+            InvalidationBroadcast { keys, audiences: all.into_iter().chain(selective).collect() }
         };
         changed.into_iter().map(broadcast).collect()
     }
