@@ -304,7 +304,7 @@ fn set(of: &mut BTreeSet<u64>, session: u64, is_in: bool) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::gossip::Login;
+    use super::super::gossip::NodeLogin;
     use super::super::slot::slot_of;
     use super::*;
     use crate::clock::Timers;
@@ -331,7 +331,7 @@ mod tests {
     fn connections_are_made_used_and_closed_without_the_engine() {
         let (mut cluster, _) = of_two();
         let mut outbound = Outbound::default();
-        let login = Login { user: None, password: Some(b"secret".to_vec()) };
+        let login = NodeLogin { user: None, password: Some(b"secret".to_vec()) };
         cluster.tell(Facts { node_timeout: 100, login, ..Facts::default() }, Gossip::sync);
         assert_eq!(effects(&mut cluster, &mut outbound), []);
         let id = outbound.next_pending().expect("a connection is wanted");

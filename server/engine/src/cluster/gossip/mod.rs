@@ -31,4 +31,4 @@ pub(crate) use hearing::Speaker;
 pub(crate) use message::Message;
 pub(crate) use peer::LinkInfo;
 pub(crate) use periodic::TICK_MS;
-pub(crate) use state::{Facts, Gossip, Login, MAX_NODES};
+pub(crate) use state::{Facts, Gossip, MAX_NODES, NodeLogin};

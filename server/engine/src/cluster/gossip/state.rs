@@ -16,7 +16,7 @@ pub(crate) const MAX_NODES: usize = 1000;
 
 /// The credentials with which a node logs in to another one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Login {
+pub(crate) struct NodeLogin {
     /// The user; `None` for the default user.
     pub(crate) user: Option<Vec<u8>>,
     /// The password; `None` if none is needed.
@@ -37,7 +37,7 @@ pub(crate) struct Facts {
     pub(crate) hears_master: bool,
     /// The address that the node announces. If it is empty, the node uses the address at which others reach it.
     pub(crate) announced_ip: String,
-    pub(crate) login: Login,
+    pub(crate) login: NodeLogin,
     /// The silence after which a node may have failed, in milliseconds.
     pub(crate) node_timeout: i64,
     /// The maximum age of a replica's data for a takeover, in node timeouts; 0 for any age.
