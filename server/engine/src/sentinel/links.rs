@@ -4,7 +4,7 @@ use super::effect::{Effect, EventLevel, LinkId};
 use super::link::{Channel, Connection, Expected};
 use super::periods::Period;
 use super::state::Sentinel;
-use super::watched::{Login, Who};
+use super::watched::{InstanceLogin, Who};
 use lockwheel_resp::{ReplyStream, write_request};
 use std::collections::VecDeque;
 
@@ -74,10 +74,10 @@ impl Sentinel {
         let login = match (who, self.master(who.master())) {
             (Who::Peer(..), _) if self.own.login.password.is_some() => self.own.login.clone(),
             (Who::Peer(..), _) if !self.own.requirepass.is_empty() => {
-                Login { user: None, password: Some(self.own.requirepass.clone()) }
+                InstanceLogin { user: None, password: Some(self.own.requirepass.clone()) }
             }
             (Who::Master(_) | Who::Replica(..), Some(master)) => master.login.clone(),
-            _ => Login::default(),
+            _ => InstanceLogin::default(),
         };
         let Some(password) = login.password else { return };
         let auth = self.called(who, "AUTH");

@@ -5,7 +5,7 @@ use super::effect::{Effect, EventLevel, LinkId};
 use super::instance::Instance;
 use super::link::Channel;
 use super::periods::{Period, Periods};
-use super::watched::{Login, Master, Peer, Replica, Who};
+use super::watched::{InstanceLogin, Master, Peer, Replica, Who};
 use lockwheel_store::keyspace::Rng;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -31,7 +31,7 @@ pub(super) struct Own {
     /// The port that it listens on.
     pub(super) port: u16,
     /// The login at other sentinels.
-    pub(super) login: Login,
+    pub(super) login: InstanceLogin,
     /// The password that clients of this sentinel need. Other sentinels have the same password.
     pub(super) requirepass: Vec<u8>,
     pub(super) resolve_hostnames: bool,

@@ -45,7 +45,7 @@ pub(super) struct Failover {
 
 /// The user and the password for a server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Login {
+pub(super) struct InstanceLogin {
     pub(super) user: Option<Vec<u8>>,
     pub(super) password: Option<Vec<u8>>,
 }
@@ -60,7 +60,7 @@ pub(super) struct Master {
     pub(super) down_after: i64,
     pub(super) failover_timeout: i64,
     pub(super) reboot_down_after: i64,
-    pub(super) login: Login,
+    pub(super) login: InstanceLogin,
     /// The names of renamed commands at the master and its replicas.
     pub(super) renames: BTreeMap<String, Vec<u8>>,
     /// The sentinel that this one has voted for, and the vote's epoch.
@@ -89,7 +89,7 @@ impl Master {
             down_after,
             failover_timeout,
             reboot_down_after: 0,
-            login: Login::default(),
+            login: InstanceLogin::default(),
             renames: BTreeMap::new(),
             leader: None,
             leader_epoch: 0,
