@@ -1,7 +1,7 @@
 //! The checks whether servers are down: subjectively, in this sentinel's view, and objectively, in that of enough.
 
 use super::effect::EventLevel;
-use super::instance::{Flags, Role};
+use super::instance::{Flags, InstanceRole};
 use super::link::{Channel, Expected};
 use super::periods::Period;
 use super::state::Sentinel;
@@ -23,7 +23,7 @@ impl Sentinel {
         };
         let is_master = matches!(who, Who::Master(_));
         let wrong_role = is_master
-            && at.role_reported == Role::Replica
+            && at.role_reported == InstanceRole::Replica
             && now - at.role_reported_at > down_after.saturating_add(info_period * 2);
         let rebooting =
             is_master && at.flags.has(Flags::MASTER_REBOOT) && now - at.rebooted_at > reboot_after;

@@ -1,7 +1,7 @@
 //! The reading of the INFO of a master or a replica, and the reactions to it.
 
 use super::effect::EventLevel;
-use super::instance::{Flags, Role};
+use super::instance::{Flags, InstanceRole};
 use super::periods::Period;
 use super::state::Sentinel;
 use super::watched::{FailoverState, Replica, Who};
@@ -15,7 +15,7 @@ const MAX_RESOLVED_NAMES: usize = 16;
 #[derive(Debug, Default)]
 struct Report {
     run_id: Option<String>,
-    role: Option<Role>,
+    role: Option<InstanceRole>,
     /// The replicas that a master lists.
     replicas: Vec<(String, u16)>,
     master_link_down_ms: i64,
@@ -50,8 +50,8 @@ impl Report {
     fn line(&mut self, name: &str, value: &str) {
         match name {
             "run_id" if value.len() >= 40 => self.run_id = value.get(..40).map(str::to_owned),
-            "role" if value.starts_with("master") => self.role = Some(Role::Master),
-            "role" if value.starts_with("slave") => self.role = Some(Role::Replica),
+            "role" if value.starts_with("master") => self.role = Some(InstanceRole::Master),
+            "role" if value.starts_with("slave") => self.role = Some(InstanceRole::Replica),
             "master_link_down_since_seconds" => {
                 self.master_link_down_ms = leading_number(value).saturating_mul(1000);
             }
@@ -94,7 +94,7 @@ impl Sentinel {
         let Some(at) = self.instance_mut(who) else { return };
         at.info = Some(info);
         self.note_run_id(who, &report);
-        if let (Who::Master(master), Some(Role::Master)) = (who, report.role) {
+        if let (Who::Master(master), Some(InstanceRole::Master)) = (who, report.role) {
             let mut resolved = 0;
             for (host, port) in &report.replicas {
                 if self.knows_replica(master, host, *port) {
@@ -110,7 +110,7 @@ impl Sentinel {
             && let Some(replica) = self.replica_mut(master, id)
         {
             replica.master_link_down = report.master_link_down_ms;
-            if report.role == Some(Role::Replica) {
+            if report.role == Some(InstanceRole::Replica) {
                 note_replica(replica, &report, now);
             }
         }
@@ -123,8 +123,8 @@ impl Sentinel {
             && let Who::Replica(master, id) = who
         {
             match role {
-                Role::Master => self.replica_is_master(master, id),
-                Role::Replica => self.replica_is_replica(master, id),
+                InstanceRole::Master => self.replica_is_master(master, id),
+                InstanceRole::Replica => self.replica_is_replica(master, id),
             }
         }
     }
@@ -161,7 +161,7 @@ impl Sentinel {
         }
     }
 
-    fn note_role(&mut self, who: Who, role: Role) {
+    fn note_role(&mut self, who: Who, role: InstanceRole) {
         let now = self.now;
         let Some(at) = self.instance_mut(who) else { return };
         if at.role_reported == role {
@@ -169,13 +169,15 @@ impl Sentinel {
         }
         at.role_reported = role;
         at.role_reported_at = now;
-        if let (Who::Replica(master, id), Role::Replica) = (who, role)
+        if let (Who::Replica(master, id), InstanceRole::Replica) = (who, role)
             && let Some(replica) = self.replica_mut(master, id)
         {
             replica.conf_changed_at = now;
         }
-        let is_as_expected =
-            matches!((who, role), (Who::Master(_), Role::Master) | (Who::Replica(..), Role::Replica));
+        let is_as_expected = matches!(
+            (who, role),
+            (Who::Master(_), InstanceRole::Master) | (Who::Replica(..), InstanceRole::Replica)
+        );
         let name = if is_as_expected { "+role-change" } else { "-role-change" };
         self.event_with(EventLevel::Verbose, name, who, &format!(" new reported role is {}", role.word()));
     }
@@ -280,7 +282,7 @@ impl Sentinel {
     fn looks_sane(&self, master: u64) -> bool {
         let late = self.period(Period::Info) * 2;
         self.master(master).is_some_and(|master| {
-            master.at.role_reported == Role::Master
+            master.at.role_reported == InstanceRole::Master
                 && !master.at.is_down()
                 && self.now - master.at.info_refresh < late
         })

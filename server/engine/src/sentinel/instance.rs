@@ -5,16 +5,16 @@ use super::link::InstanceLink;
 
 /// The role that a server reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Role {
+pub(crate) enum InstanceRole {
     Master,
     Replica,
 }
 
-impl Role {
+impl InstanceRole {
     pub(super) fn word(self) -> &'static str {
         match self {
-            Role::Master => "master",
-            Role::Replica => "slave",
+            InstanceRole::Master => "master",
+            InstanceRole::Replica => "slave",
         }
     }
 }
@@ -90,14 +90,14 @@ pub(super) struct Instance {
     pub(super) o_down_since: i64,
     pub(super) info: Option<Vec<u8>>,
     pub(super) info_refresh: i64,
-    pub(super) role_reported: Role,
+    pub(super) role_reported: InstanceRole,
     pub(super) role_reported_at: i64,
     /// The instant at which the server was first seen to be another process.
     pub(super) rebooted_at: i64,
 }
 
 impl Instance {
-    pub(super) fn new(name: String, address: Address, role: Role, now: i64) -> Self {
+    pub(super) fn new(name: String, address: Address, role: InstanceRole, now: i64) -> Self {
         Instance {
             name,
             run_id: None,

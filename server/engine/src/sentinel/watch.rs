@@ -2,7 +2,7 @@
 
 use super::address::Address;
 use super::effect::EventLevel;
-use super::instance::{Flags, Instance, Role};
+use super::instance::{Flags, Instance, InstanceRole};
 use super::periods::Period;
 use super::state::Sentinel;
 use super::watched::{FailoverState, Master, Peer, Replica, Who};
@@ -36,7 +36,7 @@ impl Sentinel {
         if self.named(name.as_bytes()).is_some() {
             return Err(DUPLICATE);
         }
-        let at = Instance::new(name.to_owned(), address, Role::Master, self.now);
+        let at = Instance::new(name.to_owned(), address, InstanceRole::Master, self.now);
         let down_after = self.period(Period::DefaultDownAfter);
         let timeout = self.period(Period::DefaultFailoverTimeout);
         let id = self.next_id();
@@ -135,7 +135,7 @@ impl Sentinel {
         link.last_available = now;
         link.last_pong = now;
         of.at.role_reported_at = now;
-        of.at.role_reported = Role::Master;
+        of.at.role_reported = InstanceRole::Master;
     }
 
     /// Moves a master to another address. Its replicas are then the known replicas and the old master.

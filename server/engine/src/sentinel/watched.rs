@@ -1,7 +1,7 @@
 //! The three kinds of watched servers: masters, their replicas, and other sentinels that watch them.
 
 use super::address::Address;
-use super::instance::{Instance, Role};
+use super::instance::{Instance, InstanceRole};
 use std::collections::BTreeMap;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -134,7 +134,7 @@ impl Replica {
     pub(super) fn new(host: &str, address: Address, now: i64) -> Self {
         let name = format!("{}:{}", bracketed(host), address.port);
         Replica {
-            at: Instance::new(name, address, Role::Replica, now),
+            at: Instance::new(name, address, InstanceRole::Replica, now),
             master_link_down: 0,
             priority: 100,
             announced: true,
@@ -167,7 +167,7 @@ pub(super) struct Peer {
 impl Peer {
     pub(super) fn new(name: String, address: Address, now: i64) -> Self {
         Peer {
-            at: Instance::new(name, address, Role::Master, now),
+            at: Instance::new(name, address, InstanceRole::Master, now),
             last_hello: now,
             last_reply: now,
             leader: None,
