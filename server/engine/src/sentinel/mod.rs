@@ -32,6 +32,6 @@ pub(crate) use address::Resolve;
 pub(crate) use describe::Fields;
 pub(crate) use directives::{SentinelLine, WRITTEN, WrittenLine};
 pub(crate) use effect::{Effect, EventLevel, LinkId};
-pub(crate) use set::SetError;
+pub(crate) use set::SetOptionError;
 pub(crate) use state::Sentinel;
 pub(crate) use votes::MasterDownAnswer;

@@ -10,7 +10,7 @@ use lockwheel_store::keyspace::glob;
 
 /// The reason why SENTINEL SET changes nothing. A number is the place, from 0, of the word that is to blame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum SetError {
+pub(crate) enum SetOptionError {
     /// The option does not exist, or needs more words.
     Unknown(usize),
     /// The word at `at` is not a valid value of the option.
@@ -43,7 +43,7 @@ fn count(word: &[u8]) -> Option<u32> {
 
 impl Sentinel {
     /// Changes parameters of a master: options and their values, all of them or none. Returns the first error.
-    pub(crate) fn set(&mut self, master: u64, words: &[&[u8]]) -> Result<(), SetError> {
+    pub(crate) fn set(&mut self, master: u64, words: &[&[u8]]) -> Result<(), SetOptionError> {
         let mut changes = Vec::new();
         let mut at = 0;
         while at < words.len() {
@@ -66,10 +66,10 @@ impl Sentinel {
     }
 
     /// Returns the change that an option asks for, and the number of its words.
-    fn read_change(&self, words: &[&[u8]], at: usize) -> Result<(Change, usize), SetError> {
+    fn read_change(&self, words: &[&[u8]], at: usize) -> Result<(Change, usize), SetOptionError> {
         let option = words[at].to_ascii_lowercase();
-        let invalid = |at_word: usize| SetError::Invalid { option: at, at: at_word };
-        let Some(value) = words.get(at + 1).copied() else { return Err(SetError::Unknown(at)) };
+        let invalid = |at_word: usize| SetOptionError::Invalid { option: at, at: at_word };
+        let Some(value) = words.get(at + 1).copied() else { return Err(SetOptionError::Unknown(at)) };
         let text = || Some(value.to_vec()).filter(|text| !text.is_empty());
         let ms = || positive(value).ok_or(invalid(at + 1));
         let number = || count(value).ok_or(invalid(at + 1));
@@ -85,12 +85,12 @@ impl Sentinel {
                 Change::RebootDownAfter(ms.ok_or(invalid(at + 1))?)
             }
             b"notification-script" | b"client-reconfig-script" if self.own.deny_scripts_reconfig => {
-                return Err(SetError::Denied);
+                return Err(SetOptionError::Denied);
             }
-            b"notification-script" => return Err(SetError::Script { client: false }),
-            b"client-reconfig-script" => return Err(SetError::Script { client: true }),
+            b"notification-script" => return Err(SetOptionError::Script { client: false }),
+            b"client-reconfig-script" => return Err(SetOptionError::Script { client: true }),
             b"rename-command" => {
-                let Some(new) = words.get(at + 2) else { return Err(SetError::Unknown(at)) };
+                let Some(new) = words.get(at + 2) else { return Err(SetOptionError::Unknown(at)) };
                 let old = std::str::from_utf8(value).ok().filter(|old| !old.is_empty());
                 let old = old.ok_or(invalid(at + 1))?;
                 if new.is_empty() {
@@ -98,7 +98,7 @@ impl Sentinel {
                 }
                 return Ok((Change::Rename(old.to_ascii_lowercase(), new.to_vec()), 3));
             }
-            _ => return Err(SetError::Unknown(at)),
+            _ => return Err(SetOptionError::Unknown(at)),
         };
         Ok((change, 2))
     }
