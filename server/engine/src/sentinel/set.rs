@@ -3,7 +3,7 @@
 use super::effect::EventLevel;
 use super::instance::Flags;
 use super::state::Sentinel;
-use super::watch::Refusal;
+use super::watch::WatchRefusal;
 use super::watched::Who;
 use lockwheel_resp::number;
 use lockwheel_store::keyspace::glob;
@@ -125,7 +125,13 @@ impl Sentinel {
     }
 
     /// SENTINEL MONITOR: watches a master from now on, or returns the reason why it cannot.
-    pub(crate) fn monitor(&mut self, name: &str, host: &str, port: i64, quorum: i64) -> Result<(), Refusal> {
+    pub(crate) fn monitor(
+        &mut self,
+        name: &str,
+        host: &str,
+        port: i64,
+        quorum: i64,
+    ) -> Result<(), WatchRefusal> {
         if quorum > 0 && self.resolver.ip(host, self.own.resolve_hostnames).is_none() {
             return Err("Invalid IP address or hostname specified");
         }

@@ -13,12 +13,12 @@ use std::collections::BTreeMap;
 const MAX_WATCHED: usize = 1000;
 
 /// The reason why a server is not watched, in Redis' words.
-pub(crate) type Refusal = &'static str;
+pub(crate) type WatchRefusal = &'static str;
 
-pub(super) const BAD_PORT: Refusal = "Invalid port number.";
-pub(super) const NO_ADDRESS: Refusal = "Can't resolve instance hostname.";
-const DUPLICATE: Refusal = "Duplicate master name.";
-const BAD_QUORUM: Refusal = "Quorum must be 1 or greater.";
+pub(super) const BAD_PORT: WatchRefusal = "Invalid port number.";
+pub(super) const NO_ADDRESS: WatchRefusal = "Can't resolve instance hostname.";
+const DUPLICATE: WatchRefusal = "Duplicate master name.";
+const BAD_QUORUM: WatchRefusal = "Quorum must be 1 or greater.";
 
 impl Sentinel {
     /// Watches a master, and returns its number, or the reason why it cannot be watched.
@@ -28,7 +28,7 @@ impl Sentinel {
         host: &str,
         port: i64,
         quorum: i64,
-    ) -> Result<u64, Refusal> {
+    ) -> Result<u64, WatchRefusal> {
         let quorum = u32::try_from(quorum).ok().filter(|quorum| (1..=i32::MAX as u32).contains(quorum));
         let quorum = quorum.ok_or(BAD_QUORUM)?;
         let port = u16::try_from(port).map_err(|_| BAD_PORT)?;
