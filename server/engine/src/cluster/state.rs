@@ -8,7 +8,7 @@ use super::plan::PlannedAddress;
 use super::route::Asker;
 use super::slot::SLOTS;
 use super::slot_keys::SlotKeys;
-use super::view::{ClusterView, Rules};
+use super::view::{ClusterView, ServingRules};
 use crate::clients::Session;
 use crate::clock::{MonotonicTimers, TimerKey, TimerKind};
 use crate::config::{Config, EndpointType};
@@ -191,7 +191,7 @@ impl Cluster {
         let PlannedAddress { ip, ports, hostname } = PlannedAddress::announced_by(config);
         self.view.announce(&ip, ports, &hostname);
         self.view.me_mut().flags.set(NodeFlags::NO_FAILOVER, config.cluster.replica_no_failover);
-        self.view.rules = Rules::of(&config.cluster);
+        self.view.rules = ServingRules::of(&config.cluster);
     }
 
     /// Makes the present view the one to which a later reset returns.

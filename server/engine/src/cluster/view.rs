@@ -22,7 +22,7 @@ pub(crate) enum ClusterState {
 
 /// The parts of a cluster that may be missing while it serves requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Rules {
+pub(crate) struct ServingRules {
     /// Every slot must have a node (`cluster-require-full-coverage`).
     pub(crate) full_coverage: bool,
     /// Reads are served even if the cluster is down (`cluster-allow-reads-when-down`).
@@ -31,10 +31,10 @@ pub(crate) struct Rules {
     pub(crate) channels_when_down: bool,
 }
 
-impl Rules {
+impl ServingRules {
     /// Returns the rules of the parameters.
     pub(crate) fn of(parameters: &ClusterParameters) -> Self {
-        Rules {
+        ServingRules {
             full_coverage: parameters.require_full_coverage,
             reads_when_down: parameters.allow_reads_when_down,
             channels_when_down: parameters.allow_pubsubshard_when_down,
@@ -68,7 +68,7 @@ pub(crate) struct ClusterView {
     /// The latest epoch in which this node has voted.
     pub(crate) last_vote_epoch: u64,
     /// The rules for serving requests.
-    pub(crate) rules: Rules,
+    pub(crate) rules: ServingRules,
     state: ClusterState,
     /// The last instant at which this node could not reach most masters, after it had served requests.
     in_minority_ms: Option<i64>,
@@ -96,7 +96,7 @@ impl ClusterView {
             importing: BTreeMap::new(),
             current_epoch: 0,
             last_vote_epoch: 0,
-            rules: Rules { full_coverage: true, ..Rules::default() },
+            rules: ServingRules { full_coverage: true, ..ServingRules::default() },
             state: ClusterState::Fail,
             in_minority_ms: None,
             now_ms: 0,
