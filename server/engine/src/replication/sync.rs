@@ -19,7 +19,7 @@ pub(super) type Snapshot = (SnapshotPlace, SharedBytes);
 
 /// A client that becomes a replica.
 #[derive(Debug)]
-pub(crate) struct Newcomer {
+pub(crate) struct NewReplica {
     session: u64,
     announced: Announced,
     ip: String,
@@ -28,7 +28,7 @@ pub(crate) struct Newcomer {
     is_in_process: bool,
 }
 
-impl Newcomer {
+impl NewReplica {
     /// Whether the replica may be as old as Redis 7.0.
     pub(crate) fn is_for_7_0(&self) -> bool {
         !self.announced.reads_newer_forms
@@ -78,11 +78,11 @@ impl SyncAnswer {
 
 impl Replication {
     /// Returns the known facts about a client that becomes a replica.
-    pub(crate) fn newcomer(&self, session: &Session) -> Newcomer {
+    pub(crate) fn newcomer(&self, session: &Session) -> NewReplica {
         let (announced, ip) = self.introduction(session);
         let name = announced.name_at(&ip);
         tracing::info!("Replica {name} asks for synchronization");
-        Newcomer { session: session.id, announced, ip, name, is_in_process: session.peer.in_process }
+        NewReplica { session: session.id, announced, ip, name, is_in_process: session.peer.in_process }
     }
 
     /// Returns the facts that a client has announced as a replica, and its address.
@@ -104,7 +104,7 @@ impl Replication {
     /// snapshots are being sent and none suits it.
     pub(crate) fn plan_sync(
         &mut self,
-        newcomer: &Newcomer,
+        newcomer: &NewReplica,
         sync: SyncRequest<'_>,
     ) -> Result<SyncPlan, CommandError> {
         let reads_newer = newcomer.announced.reads_newer_forms;
@@ -165,7 +165,7 @@ impl Replication {
     /// Unwinds if there is no memory for that.
     pub(crate) fn take_on(
         &mut self,
-        newcomer: Newcomer,
+        newcomer: NewReplica,
         sync: SyncRequest<'_>,
         plan: SyncPlan,
         (account, now): (&BufferBytes, LinkClocks),
@@ -221,7 +221,7 @@ impl Replication {
 
     fn answer_partial(
         &mut self,
-        newcomer: &Newcomer,
+        newcomer: &NewReplica,
         sync: SyncRequest<'_>,
         account: &BufferBytes,
     ) -> SyncAnswer {

@@ -2,7 +2,7 @@
 
 use super::super::effect::ReplicationEffect;
 use super::super::request::{Acknowledgement, SyncRequest};
-use super::super::sync::{Newcomer, SyncAnswer, SyncPlan};
+use super::super::sync::{NewReplica, SyncAnswer, SyncPlan};
 use super::super::view::ReplicationView;
 use super::ReplicationControl;
 use crate::clients::Slot;
@@ -25,7 +25,7 @@ impl ReplicationControl<'_> {
         &mut self,
         slot: Slot,
         sync: SyncRequest<'_>,
-    ) -> Result<(Newcomer, SyncPlan), CommandError> {
+    ) -> Result<(NewReplica, SyncPlan), CommandError> {
         self.look_at_backlog();
         let newcomer = self.history.newcomer(self.sessions.get(slot));
         let plan = self.history.plan_sync(&newcomer, sync);
@@ -99,7 +99,7 @@ impl ReplicationControl<'_> {
     /// Registers a client as a replica, and returns the reply to it. Unwinds if there is no memory for that.
     pub(crate) fn take_on(
         &mut self,
-        newcomer: Newcomer,
+        newcomer: NewReplica,
         sync: SyncRequest<'_>,
         plan: SyncPlan,
     ) -> SyncAnswer {
