@@ -12,5 +12,5 @@ mod tracking_clients;
 pub(crate) use invalidation::{Invalidation, write_broken_redirect};
 pub(crate) use mode::{Caching, TrackedClient, TrackingMode};
 pub(crate) use request::TrackingRequest;
-pub(crate) use tracker::{HeldNews, Limit, Tracker};
+pub(crate) use tracker::{HeldNews, Tracker, TrackingLimit};
 pub(crate) use tracking_clients::{Recipient, Tracking, tracked};

@@ -12,21 +12,21 @@ use std::collections::BTreeMap;
 
 /// The most keys and bytes of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Limit {
+pub(crate) struct TrackingLimit {
     keys: usize,
     bytes: usize,
 }
 
-impl Limit {
+impl TrackingLimit {
     /// The limit of `keys` keys (`tracking-table-max-keys`; 0: no limit), and of an average of a kibibyte for each.
     /// Redis bounds only the number of keys, although a name may have half a gigabyte.
     pub(crate) fn new(keys: usize) -> Self {
         /// The average bytes of a key.
         const OF_A_KEY: usize = 1024;
         if keys == 0 {
-            return Limit { keys: usize::MAX, bytes: usize::MAX };
+            return TrackingLimit { keys: usize::MAX, bytes: usize::MAX };
         }
-        Limit { keys, bytes: keys.saturating_mul(OF_A_KEY).max(1 << 20) }
+        TrackingLimit { keys, bytes: keys.saturating_mul(OF_A_KEY).max(1 << 20) }
     }
 }
 
@@ -44,7 +44,7 @@ pub(crate) struct Tracker {
     clients: BTreeMap<u64, TrackedClient>,
     table: TrackingTable,
     prefixes: Prefixes,
-    limit: Limit,
+    limit: TrackingLimit,
     /// The number of clients that have used CLIENT CACHING for their next request.
     said: usize,
     /// The notifications that are held until after a reply.
@@ -55,7 +55,7 @@ pub(crate) struct Tracker {
 
 impl Tracker {
     /// A tracker without clients.
-    pub(crate) fn new(limit: Limit, seed: u64) -> Self {
+    pub(crate) fn new(limit: TrackingLimit, seed: u64) -> Self {
         Tracker {
             clients: BTreeMap::new(),
             table: TrackingTable::new(seed),
@@ -67,7 +67,7 @@ impl Tracker {
         }
     }
 
-    pub(crate) fn set_limit(&mut self, limit: Limit) {
+    pub(crate) fn set_limit(&mut self, limit: TrackingLimit) {
         self.limit = limit;
     }
 

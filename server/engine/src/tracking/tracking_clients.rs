@@ -3,7 +3,7 @@
 use super::mode::{Caching, TrackedClient, TrackingMode};
 use super::prefixes::ChangedKeys;
 use super::request::{TrackingRequest, check};
-use super::tracker::{HeldNews, Limit, Tracker};
+use super::tracker::{HeldNews, Tracker, TrackingLimit};
 use crate::clients::{Closing, Session, Sessions, Slot};
 use crate::spec::{Args, Command, CommandError, CommandTable, Flags};
 use lockwheel_resp::Protocol;
@@ -17,7 +17,7 @@ const MAX_FORGOTTEN: usize = 1000;
 pub(crate) struct Tracking<'a> {
     keyspace: &'a mut Keyspace,
     sessions: &'a Sessions,
-    limit: Limit,
+    limit: TrackingLimit,
     seed: u64,
 }
 
@@ -44,7 +44,12 @@ pub(crate) fn tracked(keyspace: &Keyspace, client: u64) -> Option<&TrackedClient
 
 impl<'a> Tracking<'a> {
     /// Returns the capability. `limit` bounds the table, and `seed` decides which of its keys are forgotten.
-    pub(crate) fn new(keyspace: &'a mut Keyspace, sessions: &'a Sessions, limit: Limit, seed: u64) -> Self {
+    pub(crate) fn new(
+        keyspace: &'a mut Keyspace,
+        sessions: &'a Sessions,
+        limit: TrackingLimit,
+        seed: u64,
+    ) -> Self {
         Tracking { keyspace, sessions, limit, seed }
     }
 
