@@ -4,7 +4,7 @@ use super::super::layouts::{Layout, fair};
 use super::super::ledger::{Delay, Detail};
 use super::super::options::{self, DEFAULT_LEASE_MS, PING_WITHOUT_SESSION, block_ms};
 use super::super::sessions;
-use super::limit::Limit;
+use super::limit::HoldLimit;
 use super::refusal::check_pushes;
 use crate::spec::{CommandError, CommandGrammar, ParsedArgs, Symbol, SymbolSet, errors, grammar, symbols};
 use lockwheel_resp::Protocol;
@@ -56,7 +56,7 @@ pub(in crate::locks) struct Options {
     pub(in crate::locks) block: Option<Option<u64>>,
     /// The priority: waiters with a higher one are served first.
     pub(in crate::locks) priority: i64,
-    pub(in crate::locks) limit: Limit,
+    pub(in crate::locks) limit: HoldLimit,
     /// Whether the token comes from Redisson's counter, instead of the number of the grant.
     pub(in crate::locks) fenced: bool,
     /// Whether the server renews the lease while the connection lives, and then releases the lock.
@@ -83,7 +83,7 @@ impl Options {
         lease_ms: DEFAULT_LEASE_MS,
         block: None,
         priority: 0,
-        limit: Limit::None,
+        limit: HoldLimit::None,
         fenced: false,
         session: false,
         ping_ms: None,
@@ -162,11 +162,11 @@ fn fair_wait_ms(block: Option<Option<u64>>) -> i64 {
     block.map_or(fair::WAIT_MS, |ms| ms.min(MAX_FAIR_WAIT_MS))
 }
 
-fn limit(args: &ParsedArgs<'_>) -> Result<Limit, CommandError> {
+fn limit(args: &ParsedArgs<'_>) -> Result<HoldLimit, CommandError> {
     if args.has(NOREENTER) {
-        return Ok(Limit::Once);
+        return Ok(HoldLimit::Once);
     }
-    Ok(args.integer(MAXHOLDS)?.map_or(Limit::None, Limit::Most))
+    Ok(args.integer(MAXHOLDS)?.map_or(HoldLimit::None, HoldLimit::Most))
 }
 
 /// Returns the milliseconds of `DELAY`. They end at an instant that the wall clock can show.
