@@ -1,23 +1,23 @@
 //! The effects that a node's [`Gossip`](super::Gossip) asks its server to carry out.
 
 /// The id of a connection; never reused.
-pub(crate) type LinkId = u64;
+pub(crate) type PeerLinkId = u64;
 
 /// An effect to carry out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Effect {
     Connect {
-        link: LinkId,
+        link: PeerLinkId,
         ip: String,
         port: u16,
     },
     /// Send bytes over a connection, once it is open.
     Send {
-        link: LinkId,
+        link: PeerLinkId,
         bytes: Vec<u8>,
     },
     Close {
-        link: LinkId,
+        link: PeerLinkId,
     },
     Changed,
     /// Deliver a message that a client of another node has published.

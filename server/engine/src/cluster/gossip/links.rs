@@ -4,7 +4,7 @@ use super::super::node::NodeNumber;
 use super::super::node_flags::NodeFlags;
 use super::super::view::ClusterView;
 use super::answer::{LIMITS, PeerReply};
-use super::effect::{Effect, LinkId};
+use super::effect::{Effect, PeerLinkId};
 use super::message::{Body, Message};
 use super::peer::{Awaited, MAX_UNANSWERED_BYTES, Peer, PeerLink};
 use super::state::{Candidacy, Gossip};
@@ -168,7 +168,7 @@ impl Gossip {
     }
 
     /// Handles an event of a connection.
-    pub(crate) fn follow_link(&mut self, view: &mut ClusterView, link: LinkId, event: OutboundEvent<'_>) {
+    pub(crate) fn follow_link(&mut self, view: &mut ClusterView, link: PeerLinkId, event: OutboundEvent<'_>) {
         match event {
             OutboundEvent::Opened => self.opened(view, link),
             OutboundEvent::Received(bytes) => self.received(view, link, bytes),
@@ -177,7 +177,7 @@ impl Gossip {
     }
 
     /// Records that a connection is open.
-    pub(crate) fn opened(&mut self, view: &mut ClusterView, link: LinkId) {
+    pub(crate) fn opened(&mut self, view: &mut ClusterView, link: PeerLinkId) {
         let Some(number) = self.links.get(&link).copied() else { return };
         if let Some(link) = self.peers.get_mut(&number).and_then(|peer| peer.link.as_mut()) {
             link.is_open = true;
@@ -188,7 +188,7 @@ impl Gossip {
     }
 
     /// Forgets a connection that could not be made or has ended.
-    pub(crate) fn closed(&mut self, view: &mut ClusterView, link: LinkId) {
+    pub(crate) fn closed(&mut self, view: &mut ClusterView, link: PeerLinkId) {
         let Some(number) = self.links.remove(&link) else { return };
         if let Some(peer) = self.peers.get_mut(&number) {
             peer.link = None;
@@ -220,7 +220,7 @@ impl Gossip {
     }
 
     /// Handles bytes received over a connection, in pieces of any length.
-    pub(crate) fn received(&mut self, view: &mut ClusterView, link: LinkId, bytes: &[u8]) {
+    pub(crate) fn received(&mut self, view: &mut ClusterView, link: PeerLinkId, bytes: &[u8]) {
         let Some(number) = self.links.get(&link).copied() else { return };
         let Some(its) = self.peers.get_mut(&number).and_then(|peer| peer.link.as_mut()) else { return };
         let (answers, readable) = its.incoming.receive(bytes, &LIMITS, PeerReply::of);

@@ -1,7 +1,7 @@
 //! The state that a node keeps of another one besides its view: the connection, and the signs of life.
 
 use super::super::node::NodeNumber;
-use super::effect::LinkId;
+use super::effect::PeerLinkId;
 use lockwheel_resp::ReplyStream;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -20,7 +20,7 @@ pub(super) enum Awaited {
 /// A connection to another node.
 #[derive(Debug)]
 pub(super) struct PeerLink {
-    pub(super) id: LinkId,
+    pub(super) id: PeerLinkId,
     pub(super) is_open: bool,
     /// The instant at which the connection was started.
     pub(super) since: i64,

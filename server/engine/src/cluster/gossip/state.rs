@@ -4,7 +4,7 @@ use super::super::node::{Node, NodeId, NodeNumber};
 use super::super::node_flags::NodeFlags;
 use super::super::view::ClusterView;
 use super::counts::MessageCounts;
-use super::effect::{Effect, LinkId};
+use super::effect::{Effect, PeerLinkId};
 use super::message::{Body, Header, Message, NodeAddress};
 use super::obstacles::Obstacles;
 use super::peer::{LinkInfo, Peer};
@@ -79,8 +79,8 @@ pub(super) struct Manual {
 #[derive(Debug)]
 pub(crate) struct Gossip {
     pub(super) peers: BTreeMap<NodeNumber, Peer>,
-    pub(super) links: BTreeMap<LinkId, NodeNumber>,
-    pub(super) last_link: LinkId,
+    pub(super) links: BTreeMap<PeerLinkId, NodeNumber>,
+    pub(super) last_link: PeerLinkId,
     /// The sessions over which other nodes send messages, each with its node and the instant of the first message.
     pub(super) sessions: BTreeMap<u64, (NodeNumber, i64)>,
     pub(super) facts: Facts,

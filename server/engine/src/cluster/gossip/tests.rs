@@ -4,7 +4,7 @@ use super::super::node::{Node, NodeId, NodeNumber};
 use super::super::node_flags::NodeFlags;
 use super::super::slot::SLOTS;
 use super::super::view::{ClusterState, ClusterView};
-use super::effect::{Effect, LinkId};
+use super::effect::{Effect, PeerLinkId};
 use super::hearing::Speaker;
 use super::message::Message;
 use super::state::{Facts, Gossip};
@@ -25,14 +25,14 @@ struct Member {
 
 /// A transfer in progress between two nodes.
 enum Parcel {
-    Request { from: usize, link: LinkId, bytes: Vec<u8> },
-    Answer { to: usize, link: LinkId, bytes: Vec<u8> },
+    Request { from: usize, link: PeerLinkId, bytes: Vec<u8> },
+    Answer { to: usize, link: PeerLinkId, bytes: Vec<u8> },
 }
 
 struct World {
     members: Vec<Member>,
     /// The node at the other end of each connection.
-    links: BTreeMap<(usize, LinkId), usize>,
+    links: BTreeMap<(usize, PeerLinkId), usize>,
     parcels: VecDeque<(i64, usize, Parcel)>,
     /// Pairs of nodes that cannot reach each other.
     cut: BTreeSet<(usize, usize)>,
