@@ -1,7 +1,7 @@
 //! The actions that a sentinel asks of its environment.
 
 /// The id of a connection, which is never used again.
-pub(crate) type LinkId = u64;
+pub(crate) type InstanceLinkId = u64;
 
 /// The log level of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,17 +16,17 @@ pub(crate) enum EventLevel {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Effect {
     Connect {
-        link: LinkId,
+        link: InstanceLinkId,
         ip: Box<str>,
         port: u16,
     },
     /// Send bytes over a connection, once it is open.
     Send {
-        link: LinkId,
+        link: InstanceLinkId,
         bytes: Vec<u8>,
     },
     Close {
-        link: LinkId,
+        link: InstanceLinkId,
     },
     /// Log an event and publish it on the channel of its name.
     Event {

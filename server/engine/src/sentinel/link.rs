@@ -1,6 +1,6 @@
 //! The two connections to a watched server, in the sentinel's view.
 
-use super::effect::LinkId;
+use super::effect::InstanceLinkId;
 use lockwheel_resp::{ReplyLimits, ReplyStream, Value};
 use std::collections::VecDeque;
 
@@ -50,7 +50,7 @@ impl SentinelReply {
 
 #[derive(Debug)]
 pub(super) struct Connection {
-    pub(super) id: LinkId,
+    pub(super) id: InstanceLinkId,
     /// The instant at which the connection was requested.
     pub(super) since: i64,
     pub(super) expected: VecDeque<Expected>,

@@ -1,6 +1,6 @@
 //! The opening, the greeting and the closing of connections.
 
-use super::effect::{Effect, EventLevel, LinkId};
+use super::effect::{Effect, EventLevel, InstanceLinkId};
 use super::link::{Channel, Connection, Expected};
 use super::periods::Period;
 use super::state::Sentinel;
@@ -100,7 +100,7 @@ impl Sentinel {
     }
 
     /// Records that a connection is open. `local_ip` is the IP at this end.
-    pub(crate) fn opened(&mut self, link: LinkId, local_ip: Option<&str>) {
+    pub(crate) fn opened(&mut self, link: InstanceLinkId, local_ip: Option<&str>) {
         let Some((who, Channel::Commands)) = self.links.get(&link).copied() else { return };
         if let Some(at) = self.instance_mut(who) {
             at.link.local_ip = local_ip.map(Into::into);
@@ -108,7 +108,7 @@ impl Sentinel {
     }
 
     /// Records that a connection could not be made, or has ended.
-    pub(crate) fn closed(&mut self, link: LinkId, reason: &str) {
+    pub(crate) fn closed(&mut self, link: InstanceLinkId, reason: &str) {
         let Some((who, channel)) = self.links.remove(&link) else { return };
         let Some(at) = self.instance_mut(who) else { return };
         let connection = at.link.connection(channel);

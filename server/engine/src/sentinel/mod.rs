@@ -31,7 +31,7 @@ mod tests;
 pub(crate) use address::Resolve;
 pub(crate) use describe::Fields;
 pub(crate) use directives::{SentinelLine, WRITTEN, WrittenLine};
-pub(crate) use effect::{Effect, EventLevel, LinkId};
+pub(crate) use effect::{Effect, EventLevel, InstanceLinkId};
 pub(crate) use set::SetOptionError;
 pub(crate) use state::Sentinel;
 pub(crate) use votes::MasterDownAnswer;

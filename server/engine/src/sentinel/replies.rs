@@ -1,6 +1,6 @@
 //! The replies and messages that arrive over connections.
 
-use super::effect::{EventLevel, LinkId};
+use super::effect::{EventLevel, InstanceLinkId};
 use super::instance::Flags;
 use super::link::{Channel, Expected, LIMITS, SentinelReply};
 use super::links::HELLO;
@@ -9,7 +9,7 @@ use super::watched::Who;
 
 impl Sentinel {
     /// Processes bytes that have arrived over a connection, in pieces of any length.
-    pub(crate) fn received(&mut self, link: LinkId, bytes: &[u8]) {
+    pub(crate) fn received(&mut self, link: InstanceLinkId, bytes: &[u8]) {
         let Some((who, channel)) = self.links.get(&link).copied() else { return };
         let Some(at) = self.instance_mut(who) else { return };
         let Some(connection) = at.link.connection(channel) else { return };
@@ -29,7 +29,7 @@ impl Sentinel {
         }
     }
 
-    fn command_answered(&mut self, who: Who, link: LinkId, answer: SentinelReply) {
+    fn command_answered(&mut self, who: Who, link: InstanceLinkId, answer: SentinelReply) {
         let Some(at) = self.instance_mut(who) else { return };
         let Some(connection) = at.link.commands.as_mut().filter(|one| one.id == link) else { return };
         match connection.expected.pop_front() {

@@ -1,7 +1,7 @@
 //! The whole state of a sentinel, the look-up of watched servers, and events about them.
 
 use super::address::{Address, Resolve, Resolver};
-use super::effect::{Effect, EventLevel, LinkId};
+use super::effect::{Effect, EventLevel, InstanceLinkId};
 use super::instance::Instance;
 use super::link::Channel;
 use super::periods::{Period, Periods};
@@ -53,7 +53,7 @@ pub(crate) struct Sentinel {
     /// The present instant of the wall clock, in milliseconds since 1970.
     pub(super) wall_ms: i64,
     pub(super) last_tick: i64,
-    pub(super) links: BTreeMap<LinkId, (Who, Channel)>,
+    pub(super) links: BTreeMap<InstanceLinkId, (Who, Channel)>,
     pub(super) rng: Rng,
     pub(super) resolver: Resolver,
     /// Whether the state has changes that the file does not have.

@@ -3,7 +3,7 @@
 use crate::clock::{MonotonicTimers, TimerKey, TimerKind};
 use crate::config::Config;
 use crate::outbound::{Endpoint, Outbound, OutboundEvent, OutboundId, Purpose};
-use crate::sentinel::{Effect, EventLevel, LinkId, Resolve, Sentinel, SentinelLine};
+use crate::sentinel::{Effect, EventLevel, InstanceLinkId, Resolve, Sentinel, SentinelLine};
 use lockwheel_store::keyspace::Rng;
 use lockwheel_store::time::Now;
 use std::collections::BTreeMap;
@@ -31,7 +31,7 @@ pub struct SentinelServer {
     is_saved: bool,
     rng: Rng,
     /// The connections, by the sentinel's ids for them.
-    links: BTreeMap<LinkId, OutboundId>,
+    links: BTreeMap<InstanceLinkId, OutboundId>,
     tick: Option<TimerKey>,
 }
 
@@ -134,7 +134,7 @@ impl SentinelServer {
     /// Passes an event of a connection to the sentinel. `local_ip` is the address at this end.
     pub(crate) fn follow_link(
         state: &mut Sentinel,
-        link: LinkId,
+        link: InstanceLinkId,
         event: OutboundEvent<'_>,
         local_ip: Option<&str>,
     ) {
@@ -146,7 +146,7 @@ impl SentinelServer {
     }
 
     /// Forgets a connection that has ended.
-    pub(crate) fn forget_link(&mut self, link: LinkId) {
+    pub(crate) fn forget_link(&mut self, link: InstanceLinkId) {
         self.links.remove(&link);
     }
 
