@@ -1,6 +1,6 @@
 //! The state of a server that is a node of a cluster: its view, messages, connections, and clients' modes.
 
-use super::gossip::{Effect, Facts, Gossip, TICK_MS};
+use super::gossip::{Facts, Gossip, GossipEffect, TICK_MS};
 use super::node::{Node, NodeId, NodeNumber};
 use super::node_flags::NodeFlags;
 use super::nodes_conf::write;
@@ -115,25 +115,25 @@ impl Cluster {
     pub(crate) fn next_effect(&mut self, outbound: &mut Outbound) -> Option<ClusterEffect> {
         loop {
             match self.gossip.next_effect()? {
-                Effect::Connect { link, ip, port } => {
+                GossipEffect::Connect { link, ip, port } => {
                     let endpoint = Endpoint { host: ip.into(), port };
                     self.links.insert(link, outbound.connect(endpoint, Purpose::Cluster(link)));
                 }
-                Effect::Send { link, bytes } => {
+                GossipEffect::Send { link, bytes } => {
                     self.links.get(&link).into_iter().for_each(|id| outbound.send(*id, &bytes));
                 }
-                Effect::Close { link } => {
+                GossipEffect::Close { link } => {
                     self.links.remove(&link).into_iter().for_each(|id| outbound.close(id));
                 }
-                Effect::Log(text) => tracing::warn!("{text}"),
-                Effect::Notice(text) => tracing::info!("{text}"),
-                Effect::Changed => return Some(ClusterEffect::ViewChanged),
-                Effect::Publish { channel, message, is_shard } => {
+                GossipEffect::Log(text) => tracing::warn!("{text}"),
+                GossipEffect::Notice(text) => tracing::info!("{text}"),
+                GossipEffect::Changed => return Some(ClusterEffect::ViewChanged),
+                GossipEffect::Publish { channel, message, is_shard } => {
                     return Some(ClusterEffect::Publish { channel, message, is_shard });
                 }
-                Effect::PauseWrites { ms } => return Some(ClusterEffect::PauseWrites { ms }),
-                Effect::Unpause => return Some(ClusterEffect::Unpause),
-                Effect::LoseSlots(slots) => return Some(ClusterEffect::LoseSlots(slots)),
+                GossipEffect::PauseWrites { ms } => return Some(ClusterEffect::PauseWrites { ms }),
+                GossipEffect::Unpause => return Some(ClusterEffect::Unpause),
+                GossipEffect::LoseSlots(slots) => return Some(ClusterEffect::LoseSlots(slots)),
             }
         }
     }

@@ -3,7 +3,7 @@
 use super::super::node::{Node, NodeId, NodeNumber};
 use super::super::slot_set::SlotSet;
 use super::super::view::ClusterView;
-use super::effect::Effect;
+use super::effect::GossipEffect;
 use super::message::{Body, Header};
 use super::state::{Candidacy, Gossip};
 
@@ -81,7 +81,7 @@ impl Gossip {
         if follows {
             self.become_replica_of(view, from);
         } else if !lost.is_empty() {
-            self.effect(Effect::LoseSlots(lost));
+            self.effect(GossipEffect::LoseSlots(lost));
         }
     }
 

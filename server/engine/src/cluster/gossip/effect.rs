@@ -5,7 +5,7 @@ pub(crate) type PeerLinkId = u64;
 
 /// An effect to carry out.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Effect {
+pub(crate) enum GossipEffect {
     Connect {
         link: PeerLinkId,
         ip: String,

@@ -3,7 +3,7 @@
 use super::super::node::{Node, NodeNumber};
 use super::super::node_flags::NodeFlags;
 use super::super::view::ClusterView;
-use super::effect::Effect;
+use super::effect::GossipEffect;
 use super::message::{Body, Header, Message, NodeAddress, Rumour};
 use super::peer::Peer;
 use super::rumours::set_address;
@@ -63,7 +63,7 @@ impl Gossip {
                 return None;
             }
             (Body::Publish { channel, message, is_shard }, Some(_)) => {
-                self.effect(Effect::Publish { channel, message, is_shard });
+                self.effect(GossipEffect::Publish { channel, message, is_shard });
                 return None;
             }
             (Body::AskVote, Some(sender)) if self.votes_for(view, sender, &header) => Body::Vote,

@@ -4,7 +4,7 @@ use super::super::node::NodeNumber;
 use super::super::node_flags::NodeFlags;
 use super::super::view::ClusterView;
 use super::answer::{LIMITS, PeerReply};
-use super::effect::{Effect, PeerLinkId};
+use super::effect::{GossipEffect, PeerLinkId};
 use super::message::{Body, Message};
 use super::peer::{Awaited, MAX_UNANSWERED_BYTES, Peer, PeerLink};
 use super::state::{Candidacy, Gossip};
@@ -61,10 +61,10 @@ impl Gossip {
             incoming: ReplyStream::default(),
         };
         self.links.insert(id, number);
-        self.effect(Effect::Connect { link: id, ip, port });
+        self.effect(GossipEffect::Connect { link: id, ip, port });
         if let Some(request) = self.login_request() {
             link.awaited.push_back(Awaited::Login);
-            self.effect(Effect::Send { link: id, bytes: request });
+            self.effect(GossipEffect::Send { link: id, bytes: request });
         }
         if let Some(peer) = self.peers.get_mut(&number) {
             peer.link = Some(link);
@@ -120,7 +120,7 @@ impl Gossip {
         let mut request = Vec::new();
         write_request(&[b"CLUSTER", b"GOSSIP", &bytes], &mut request);
         self.counts.note_sent(&message.body);
-        self.effect(Effect::Send { link: id, bytes: request });
+        self.effect(GossipEffect::Send { link: id, bytes: request });
         if unanswered > MAX_UNANSWERED_BYTES {
             self.close(view, number);
         }
@@ -202,7 +202,7 @@ impl Gossip {
         let link = self.peers.get_mut(&number).and_then(|peer| peer.link.take());
         let Some(link) = link else { return };
         self.links.remove(&link.id);
-        self.effect(Effect::Close { link: link.id });
+        self.effect(GossipEffect::Close { link: link.id });
         if let Some(node) = view.node_mut(number) {
             node.is_linked = false;
         }

@@ -4,7 +4,7 @@ use super::super::node::{Node, NodeId, NodeNumber};
 use super::super::node_flags::NodeFlags;
 use super::super::view::ClusterView;
 use super::counts::MessageCounts;
-use super::effect::{Effect, PeerLinkId};
+use super::effect::{GossipEffect, PeerLinkId};
 use super::message::{Body, Header, Message, NodeAddress};
 use super::obstacles::Obstacles;
 use super::peer::{LinkInfo, Peer};
@@ -93,7 +93,7 @@ pub(crate) struct Gossip {
     /// The instant at which this node, as a replica, last received data from its master.
     pub(super) heard_master: i64,
     pub(super) rng: Rng,
-    pub(super) effects: VecDeque<Effect>,
+    pub(super) effects: VecDeque<GossipEffect>,
     pub(crate) counts: MessageCounts,
 }
 
@@ -134,26 +134,26 @@ impl Gossip {
         all.truncate(most);
     }
 
-    pub(crate) fn next_effect(&mut self) -> Option<Effect> {
+    pub(crate) fn next_effect(&mut self) -> Option<GossipEffect> {
         self.effects.pop_front()
     }
 
-    pub(super) fn effect(&mut self, effect: Effect) {
+    pub(super) fn effect(&mut self, effect: GossipEffect) {
         self.effects.push_back(effect);
     }
 
     pub(super) fn log(&mut self, text: String) {
-        self.effect(Effect::Log(text));
+        self.effect(GossipEffect::Log(text));
     }
 
     pub(super) fn notice(&mut self, text: String) {
-        self.effect(Effect::Notice(text));
+        self.effect(GossipEffect::Notice(text));
     }
 
-    /// Asks for [`Effect::Changed`], once for several consecutive changes.
+    /// Asks for [`GossipEffect::Changed`], once for several consecutive changes.
     pub(super) fn changed(&mut self) {
-        if self.effects.back() != Some(&Effect::Changed) {
-            self.effect(Effect::Changed);
+        if self.effects.back() != Some(&GossipEffect::Changed) {
+            self.effect(GossipEffect::Changed);
         }
     }
 

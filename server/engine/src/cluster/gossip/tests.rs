@@ -4,7 +4,7 @@ use super::super::node::{Node, NodeId, NodeNumber};
 use super::super::node_flags::NodeFlags;
 use super::super::slot::SLOTS;
 use super::super::view::{ClusterState, ClusterView};
-use super::effect::{Effect, PeerLinkId};
+use super::effect::{GossipEffect, PeerLinkId};
 use super::hearing::Speaker;
 use super::message::Message;
 use super::state::{Facts, Gossip};
@@ -136,22 +136,25 @@ impl World {
         done
     }
 
-    fn carry_out(&mut self, at: usize, effect: Effect) {
+    fn carry_out(&mut self, at: usize, effect: GossipEffect) {
         match effect {
-            Effect::Connect { link, port, .. } => {
+            GossipEffect::Connect { link, port, .. } => {
                 self.links.insert((at, link), usize::from(port) - 1);
                 let Member { gossip, view, .. } = &mut self.members[at];
                 gossip.opened(view, link);
             }
-            Effect::Send { link, bytes } => {
+            GossipEffect::Send { link, bytes } => {
                 let to = self.links[&(at, link)];
                 self.post(to, Parcel::Request { from: at, link, bytes });
             }
-            Effect::Close { link } => _ = self.links.remove(&(at, link)),
-            Effect::Changed => self.members[at].view.refresh(),
-            Effect::PauseWrites { .. } => self.members[at].is_paused = true,
-            Effect::Unpause => self.members[at].is_paused = false,
-            Effect::Publish { .. } | Effect::LoseSlots(_) | Effect::Log(_) | Effect::Notice(_) => {}
+            GossipEffect::Close { link } => _ = self.links.remove(&(at, link)),
+            GossipEffect::Changed => self.members[at].view.refresh(),
+            GossipEffect::PauseWrites { .. } => self.members[at].is_paused = true,
+            GossipEffect::Unpause => self.members[at].is_paused = false,
+            GossipEffect::Publish { .. }
+            | GossipEffect::LoseSlots(_)
+            | GossipEffect::Log(_)
+            | GossipEffect::Notice(_) => {}
         }
     }
 
@@ -454,7 +457,7 @@ fn a_hostile_node_does_no_harm() {
             gossip.ping(view, number, true);
             let mut sent = Vec::new();
             while let Some(effect) = gossip.next_effect() {
-                if let Effect::Send { bytes, .. } = effect {
+                if let GossipEffect::Send { bytes, .. } = effect {
                     sent.extend(messages(&bytes));
                 }
             }
