@@ -14,7 +14,7 @@ pub(crate) enum EventLevel {
 
 /// An action for the environment.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Effect {
+pub(crate) enum SentinelAction {
     Connect {
         link: InstanceLinkId,
         ip: Box<str>,

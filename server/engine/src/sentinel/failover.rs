@@ -2,7 +2,7 @@
 
 use super::address::Address;
 use super::date::date_of;
-use super::effect::{Effect, EventLevel};
+use super::effect::{EventLevel, SentinelAction};
 use super::instance::Flags;
 use super::link::{Channel, Expected};
 use super::periods::Period;
@@ -244,6 +244,6 @@ impl Sentinel {
 
     pub(super) fn crash(&mut self) {
         self.log(EventLevel::Warning, "Sentinel CRASH because of SENTINEL simulate-failure".to_owned());
-        self.effect(Effect::Crash);
+        self.effect(SentinelAction::Crash);
     }
 }

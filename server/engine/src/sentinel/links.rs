@@ -1,6 +1,6 @@
 //! The opening, the greeting and the closing of connections.
 
-use super::effect::{Effect, EventLevel, InstanceLinkId};
+use super::effect::{EventLevel, InstanceLinkId, SentinelAction};
 use super::link::{Channel, Connection, Expected};
 use super::periods::Period;
 use super::state::Sentinel;
@@ -54,7 +54,7 @@ impl Sentinel {
         *at.link.connection(channel) = Some(connection);
         let (ip, port) = (at.address.ip.clone(), at.address.port);
         self.links.insert(link, (who, channel));
-        self.effect(Effect::Connect { link, ip, port });
+        self.effect(SentinelAction::Connect { link, ip, port });
         self.log_in(who, channel);
         let suffix = if channel == Channel::Commands { "cmd" } else { "pubsub" };
         let name = format!("sentinel-{}-{suffix}", &self.own.id[..8]);
@@ -95,7 +95,7 @@ impl Sentinel {
         let link = connection.id;
         let mut bytes = Vec::new();
         write_request(words, &mut bytes);
-        self.effect(Effect::Send { link, bytes });
+        self.effect(SentinelAction::Send { link, bytes });
         true
     }
 
@@ -133,7 +133,7 @@ impl Sentinel {
         if let Some(connection) = at.link.connection(channel).take() {
             at.link.disconnected = true;
             self.links.remove(&connection.id);
-            self.effect(Effect::Close { link: connection.id });
+            self.effect(SentinelAction::Close { link: connection.id });
         }
     }
 

@@ -1,6 +1,7 @@
 //! The state of a sentinel: the watched masters, their replicas and other sentinels. It detects failures, elects a
 //! leader, and carries out failovers. The module has no I/O and no clock: instants, bytes and random numbers come in;
-//! requests to connect, send, close, publish and log come out as [`Effect`]s. Checks and events have Redis' order.
+//! requests to connect, send, close, publish and log come out as [`SentinelAction`]s.
+//! Checks and events have Redis' order.
 
 mod address;
 mod date;
@@ -31,7 +32,7 @@ mod tests;
 pub(crate) use address::Resolve;
 pub(crate) use describe::Fields;
 pub(crate) use directives::{SentinelLine, WRITTEN, WrittenLine};
-pub(crate) use effect::{Effect, EventLevel, InstanceLinkId};
+pub(crate) use effect::{EventLevel, InstanceLinkId, SentinelAction};
 pub(crate) use set::SetOptionError;
 pub(crate) use state::Sentinel;
 pub(crate) use votes::MasterDownAnswer;

@@ -1,7 +1,7 @@
 //! The whole state of a sentinel, the look-up of watched servers, and events about them.
 
 use super::address::{Address, Resolve, Resolver};
-use super::effect::{Effect, EventLevel, InstanceLinkId};
+use super::effect::{EventLevel, InstanceLinkId, SentinelAction};
 use super::instance::Instance;
 use super::link::Channel;
 use super::periods::{Period, Periods};
@@ -58,7 +58,7 @@ pub(crate) struct Sentinel {
     pub(super) resolver: Resolver,
     /// Whether the state has changes that the file does not have.
     pub(super) unsaved: bool,
-    effects: VecDeque<Effect>,
+    effects: VecDeque<SentinelAction>,
     /// The last number given to a link or a watched server.
     last_id: u64,
 }
@@ -120,7 +120,7 @@ impl Sentinel {
         (self.now, self.wall_ms) = (EPOCH_MS + monotonic_ms, wall_ms);
     }
 
-    pub(crate) fn next_effect(&mut self) -> Option<Effect> {
+    pub(crate) fn next_effect(&mut self) -> Option<SentinelAction> {
         self.effects.pop_front()
     }
 
@@ -129,7 +129,7 @@ impl Sentinel {
         std::mem::take(&mut self.unsaved)
     }
 
-    pub(super) fn effect(&mut self, effect: Effect) {
+    pub(super) fn effect(&mut self, effect: SentinelAction) {
         self.effects.push_back(effect);
     }
 
@@ -244,16 +244,16 @@ impl Sentinel {
     /// Emits an event about a server, with more words behind.
     pub(super) fn event_with(&mut self, level: EventLevel, name: &'static str, who: Who, more: &str) {
         let text = format!("{}{more}", self.subject(who));
-        self.effect(Effect::Event { level, name, text });
+        self.effect(SentinelAction::Event { level, name, text });
     }
 
     /// Emits an event with a text of its own.
     pub(super) fn plain_event(&mut self, level: EventLevel, name: &'static str, text: String) {
-        self.effect(Effect::Event { level, name, text });
+        self.effect(SentinelAction::Event { level, name, text });
     }
 
     pub(crate) fn log(&mut self, level: EventLevel, text: String) {
-        self.effect(Effect::Log { level, text });
+        self.effect(SentinelAction::Log { level, text });
     }
 
     pub(super) fn adopt_epoch(&mut self, epoch: u64) {

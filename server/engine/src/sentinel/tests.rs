@@ -1,6 +1,6 @@
 //! Tests of a sentinel with a manual clock and simulated servers.
 
-use super::{Effect, InstanceLinkId, Sentinel, SentinelLine};
+use super::{InstanceLinkId, Sentinel, SentinelAction, SentinelLine};
 use lockwheel_resp::{Batch, RequestLimits, RequestParser, split_words};
 use lockwheel_store::keyspace::Rng;
 use std::collections::{BTreeMap, BTreeSet};
@@ -69,15 +69,15 @@ impl World {
     fn settle(&mut self) {
         while let Some(effect) = self.sentinel.next_effect() {
             match effect {
-                Effect::Connect { link, port, .. } => {
+                SentinelAction::Connect { link, port, .. } => {
                     self.links.insert(link, port);
                     self.sentinel.opened(link, Some("127.0.0.1"));
                 }
-                Effect::Send { link, bytes } => self.serve(link, &bytes),
-                Effect::Close { link } => drop(self.links.remove(&link)),
-                Effect::Event { name, text, .. } => self.events.push(format!("{name} {text}")),
-                Effect::Log { .. } => {}
-                Effect::Crash => self.events.push("crash".to_owned()),
+                SentinelAction::Send { link, bytes } => self.serve(link, &bytes),
+                SentinelAction::Close { link } => drop(self.links.remove(&link)),
+                SentinelAction::Event { name, text, .. } => self.events.push(format!("{name} {text}")),
+                SentinelAction::Log { .. } => {}
+                SentinelAction::Crash => self.events.push("crash".to_owned()),
             }
         }
     }

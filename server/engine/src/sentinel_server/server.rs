@@ -3,7 +3,7 @@
 use crate::clock::{MonotonicTimers, TimerKey, TimerKind};
 use crate::config::Config;
 use crate::outbound::{Endpoint, Outbound, OutboundEvent, OutboundId, Purpose};
-use crate::sentinel::{Effect, EventLevel, InstanceLinkId, Resolve, Sentinel, SentinelLine};
+use crate::sentinel::{EventLevel, InstanceLinkId, Resolve, Sentinel, SentinelAction, SentinelLine};
 use lockwheel_store::keyspace::Rng;
 use lockwheel_store::time::Now;
 use std::collections::BTreeMap;
@@ -108,24 +108,24 @@ impl SentinelServer {
     pub(crate) fn next_effect(&mut self, outbound: &mut Outbound) -> Option<SentinelEffect> {
         while let Some(effect) = self.state.next_effect() {
             match effect {
-                Effect::Connect { link, ip, port } => {
+                SentinelAction::Connect { link, ip, port } => {
                     let endpoint = Endpoint { host: ip, port };
                     self.links.insert(link, outbound.connect(endpoint, Purpose::Sentinel(link)));
                 }
-                Effect::Send { link, bytes } => {
+                SentinelAction::Send { link, bytes } => {
                     self.links.get(&link).into_iter().for_each(|id| outbound.send(*id, &bytes));
                 }
-                Effect::Close { link } => {
+                SentinelAction::Close { link } => {
                     self.links.remove(&link).into_iter().for_each(|id| outbound.close(id));
                 }
-                Effect::Event { level, name, text } => {
+                SentinelAction::Event { level, name, text } => {
                     log(level, &format!("{name} {text}"));
                     if level != EventLevel::Debug {
                         return Some(SentinelEffect::Publish { name, text });
                     }
                 }
-                Effect::Log { level, text } => log(level, &text),
-                Effect::Crash => return Some(SentinelEffect::Crash),
+                SentinelAction::Log { level, text } => log(level, &text),
+                SentinelAction::Crash => return Some(SentinelEffect::Crash),
             }
         }
         self.state.take_unsaved().then_some(SentinelEffect::Save)
