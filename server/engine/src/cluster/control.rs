@@ -1,6 +1,6 @@
 //! The parts of the engine that a CLUSTER command sees, and the effects that it asks for.
 
-use super::gossip::Message;
+use super::gossip::GossipMessage;
 use super::node::{NodeId, NodeNumber};
 use super::slot_keys::SlotKeys;
 use super::state::Cluster;
@@ -81,7 +81,7 @@ pub(crate) enum ClusterRequest {
     Save,
     /// Handles a message from another node. The reply is the answer to the message, if it has one.
     Hear {
-        message: Box<Message>,
+        message: Box<GossipMessage>,
         /// The address of the sender; empty if it is unknown.
         ip: String,
     },

@@ -4,7 +4,7 @@ use super::super::node::{Node, NodeNumber};
 use super::super::node_flags::NodeFlags;
 use super::super::view::ClusterView;
 use super::effect::GossipEffect;
-use super::message::{Body, Header, Message, NodeAddress, Rumour};
+use super::message::{Body, GossipMessage, Header, NodeAddress, Rumour};
 use super::peer::Peer;
 use super::rumours::set_address;
 use super::state::{Gossip, MAX_NODES};
@@ -21,10 +21,10 @@ impl Gossip {
     pub(crate) fn hear_request(
         &mut self,
         view: &mut ClusterView,
-        message: Message,
+        message: GossipMessage,
         speaker: Speaker<'_>,
-    ) -> Option<Message> {
-        let Message { header, body } = message;
+    ) -> Option<GossipMessage> {
+        let GossipMessage { header, body } = message;
         self.counts.note_received(&body);
         if header.sender == view.me().id {
             let answers = matches!(body, Body::Ping(_) | Body::Meet(_));
@@ -136,8 +136,8 @@ impl Gossip {
         }
     }
 
-    pub(super) fn hear_answer(&mut self, view: &mut ClusterView, number: NodeNumber, message: Message) {
-        let Message { header, body } = message;
+    pub(super) fn hear_answer(&mut self, view: &mut ClusterView, number: NodeNumber, message: GossipMessage) {
+        let GossipMessage { header, body } = message;
         self.counts.note_received(&body);
         if !self.is_whom_it_should_be(view, number, &header) {
             return;

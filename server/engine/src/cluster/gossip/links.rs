@@ -5,7 +5,7 @@ use super::super::node_flags::NodeFlags;
 use super::super::view::ClusterView;
 use super::answer::{LIMITS, PeerReply};
 use super::effect::{GossipEffect, PeerLinkId};
-use super::message::{Body, Message};
+use super::message::{Body, GossipMessage};
 use super::peer::{Awaited, MAX_UNANSWERED_BYTES, Peer, PeerLink};
 use super::state::{Candidacy, Gossip};
 use crate::outbound::OutboundEvent;
@@ -260,7 +260,7 @@ impl Gossip {
                     self.gave_sign_of_life(view, number);
                 }
             }
-            (Some(Awaited::Message(_)), PeerReply::Message(bytes)) => match Message::read(&bytes) {
+            (Some(Awaited::Message(_)), PeerReply::Message(bytes)) => match GossipMessage::read(&bytes) {
                 Some(message) => self.hear_answer(view, number, message),
                 None => self.close(view, number),
             },

@@ -85,7 +85,7 @@ pub(crate) enum Body {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Message {
+pub(crate) struct GossipMessage {
     pub(crate) header: Header,
     pub(crate) body: Body,
 }
@@ -94,7 +94,7 @@ const SYNCED: u8 = 1;
 const PAUSED: u8 = 1 << 1;
 const FORCED: u8 = 1 << 2;
 
-impl Message {
+impl GossipMessage {
     pub(crate) fn write(&self) -> Vec<u8> {
         let mut out = vec![VERSION];
         self.header.write(&mut out);
@@ -149,7 +149,7 @@ impl Message {
             }
             _ => return None,
         };
-        bytes.0.is_empty().then_some(Message { header, body })
+        bytes.0.is_empty().then_some(GossipMessage { header, body })
     }
 }
 
@@ -238,7 +238,7 @@ mod tests {
     use super::*;
     use lockwheel_store::keyspace::Rng;
 
-    fn message(body: Body) -> Message {
+    fn message(body: Body) -> GossipMessage {
         let id = |letter: &str| NodeId::parse(letter.repeat(NodeId::LEN).as_bytes()).unwrap();
         let mut slots = SlotSet::default();
         slots.set(77, true);
@@ -258,7 +258,7 @@ mod tests {
             slots,
             reached_at: "::1".to_owned(),
         };
-        Message { header, body }
+        GossipMessage { header, body }
     }
 
     fn bodies() -> Vec<Body> {
@@ -283,7 +283,7 @@ mod tests {
     fn a_written_message_is_read_back() {
         for body in bodies() {
             let message = message(body);
-            assert_eq!(Message::read(&message.write()).as_ref(), Some(&message));
+            assert_eq!(GossipMessage::read(&message.write()).as_ref(), Some(&message));
         }
     }
 
@@ -302,8 +302,8 @@ mod tests {
                         bytes[rng.below(len) as usize] = rng.below(256) as u8;
                     }
                 }
-                if let Some(message) = Message::read(&bytes) {
-                    assert_eq!(Message::read(&message.write()), Some(message));
+                if let Some(message) = GossipMessage::read(&bytes) {
+                    assert_eq!(GossipMessage::read(&message.write()), Some(message));
                 }
             }
         }
@@ -317,7 +317,7 @@ mod tests {
             let mut bytes = message.write();
             let at = bytes.windows(3).position(|part| part == b"a-b").expect("it is told");
             bytes[at..at + 3].copy_from_slice(wrong.as_bytes());
-            assert_eq!(Message::read(&bytes), None, "{wrong}");
+            assert_eq!(GossipMessage::read(&bytes), None, "{wrong}");
         }
     }
 
@@ -327,7 +327,7 @@ mod tests {
             let mut message = message(Body::AskVote);
             message.header.hostname = wrong.to_owned();
             message.header.address.ip = wrong.to_owned();
-            let read = Message::read(&message.write()).expect("the rest is told");
+            let read = GossipMessage::read(&message.write()).expect("the rest is told");
             assert_eq!((&*read.header.hostname, &*read.header.address.ip), ("", ""), "{wrong}");
         }
     }

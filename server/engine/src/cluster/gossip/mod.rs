@@ -28,7 +28,7 @@ mod tests;
 pub(crate) use counts::{Tally, by_kind};
 pub(crate) use effect::GossipEffect;
 pub(crate) use hearing::Speaker;
-pub(crate) use message::Message;
+pub(crate) use message::GossipMessage;
 pub(crate) use peer::LinkInfo;
 pub(crate) use periodic::TICK_MS;
 pub(crate) use state::{Facts, Gossip, MAX_NODES, NodeLogin};

@@ -5,7 +5,7 @@ use super::super::node_flags::NodeFlags;
 use super::super::view::ClusterView;
 use super::counts::MessageCounts;
 use super::effect::{GossipEffect, PeerLinkId};
-use super::message::{Body, Header, Message, NodeAddress};
+use super::message::{Body, GossipMessage, Header, NodeAddress};
 use super::obstacles::Obstacles;
 use super::peer::{LinkInfo, Peer};
 use lockwheel_store::keyspace::Rng;
@@ -200,8 +200,8 @@ impl Gossip {
     }
 
     /// Returns a message of this node.
-    pub(super) fn message(&self, view: &ClusterView, reached_at: &str, body: Body) -> Message {
-        Message { header: self.header(view, reached_at), body }
+    pub(super) fn message(&self, view: &ClusterView, reached_at: &str, body: Body) -> GossipMessage {
+        GossipMessage { header: self.header(view, reached_at), body }
     }
 
     /// Returns the number of masters that have recently reported a node as failing.

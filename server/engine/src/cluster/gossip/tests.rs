@@ -6,7 +6,7 @@ use super::super::slot::SLOTS;
 use super::super::view::{ClusterState, ClusterView};
 use super::effect::{GossipEffect, PeerLinkId};
 use super::hearing::Speaker;
-use super::message::Message;
+use super::message::GossipMessage;
 use super::state::{Facts, Gossip};
 use lockwheel_resp::{Batch, RequestLimits, RequestParser};
 use lockwheel_store::keyspace::Rng;
@@ -185,7 +185,7 @@ impl World {
                     return;
                 }
                 for message in messages(&bytes) {
-                    let message = Message::read(&message).expect("it is one");
+                    let message = GossipMessage::read(&message).expect("it is one");
                     let speaker = Speaker { session: (from * 1000) as u64, ip: "127.0.0.1" };
                     let answer = self.act(at, |gossip, view| gossip.hear_request(view, message, speaker));
                     let bytes = match answer.map(|answer| answer.write()) {
@@ -470,7 +470,7 @@ fn a_hostile_node_does_no_harm() {
             let len = bytes.len() as u64;
             bytes[rng.below(len) as usize] = b'0' + rng.below(75) as u8;
         }
-        if let Some(message) = Message::read(&bytes) {
+        if let Some(message) = GossipMessage::read(&bytes) {
             let speaker = Speaker { session: round, ip: "127.0.0.1" };
             world.act(0, |gossip, view| {
                 gossip.hear_request(view, message, speaker);
