@@ -13,7 +13,7 @@ use std::io;
 
 /// An error in a file: the number of the wrong line, from 1, and the line; 0 if no line describes this node.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Broken {
+pub(crate) struct NodesFileError {
     pub(crate) line: usize,
     pub(crate) text: String,
 }
@@ -28,7 +28,7 @@ pub(crate) fn write(view: &ClusterView) -> Vec<u8> {
 }
 
 /// Reads a view. Returns `None` for an empty text, or the first invalid line. O(length of the text).
-pub(crate) fn read(text: &[u8], now_ms: i64) -> Result<Option<ClusterView>, Broken> {
+pub(crate) fn read(text: &[u8], now_ms: i64) -> Result<Option<ClusterView>, NodesFileError> {
     if text.is_empty() {
         return Ok(None);
     }
@@ -37,7 +37,7 @@ pub(crate) fn read(text: &[u8], now_ms: i64) -> Result<Option<ClusterView>, Brok
         if line.is_empty() || line[0] == 0 {
             continue;
         }
-        let broken = || Broken { line: at + 1, text: String::from_utf8_lossy(line).into_owned() };
+        let broken = || NodesFileError { line: at + 1, text: String::from_utf8_lossy(line).into_owned() };
         let words = split_words(line).ok_or_else(broken)?;
         let words: Vec<&str> = words
             .iter()
@@ -46,7 +46,7 @@ pub(crate) fn read(text: &[u8], now_ms: i64) -> Result<Option<ClusterView>, Brok
             .map_err(|_| broken())?;
         reading.add(&words).ok_or_else(broken)?;
     }
-    let missing = Broken { line: 0, text: "no node is this one".to_owned() };
+    let missing = NodesFileError { line: 0, text: "no node is this one".to_owned() };
     reading.finish().map(Some).ok_or(missing)
 }
 
@@ -76,7 +76,7 @@ pub(crate) fn load(
             return Err(format!("Loading the cluster node config from {file}: {why}"));
         }
     };
-    read(&text, now_ms).map_err(|Broken { line, text }| {
+    read(&text, now_ms).map_err(|NodesFileError { line, text }| {
         let line =
             if line > 0 { format!(" Line {line} of {file}: {text}") } else { format!(" {file}: {text}") };
         format!("Unrecoverable error: corrupted cluster config file.{line}")
@@ -249,7 +249,7 @@ mod tests {
     const B: &str = "a23cb81d6dafd14fe3346fcff21c682f226fea9e";
     const C: &str = "c52f8f2d129ab396f01ea29cd50a594a4f758c6d";
 
-    fn view(text: &str) -> Result<Option<ClusterView>, Broken> {
+    fn view(text: &str) -> Result<Option<ClusterView>, NodesFileError> {
         read(text.as_bytes(), 7)
     }
 
@@ -294,7 +294,7 @@ mod tests {
             &node,
         ] {
             let text = format!("{node} 0-9\n{line}\n");
-            assert_eq!(view(&text), Err(Broken { line: 2, text: line.to_owned() }), "{line}");
+            assert_eq!(view(&text), Err(NodesFileError { line: 2, text: line.to_owned() }), "{line}");
         }
         let nobody = view("vars currentEpoch 1 lastVoteEpoch 0\n");
         assert_eq!(nobody.map_err(|broken| broken.line), Err(0));
