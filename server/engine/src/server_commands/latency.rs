@@ -3,7 +3,7 @@
 use crate::core::{Handler, LatencyView, PartHandler};
 use crate::latency::{self, Advised, Series};
 use crate::spec::{Args, Command, CommandError, Flags, Outcome, Row, quotable};
-use crate::statistics::Histogram;
+use crate::statistics::DurationHistogram;
 use lockwheel_resp::Reply;
 use std::sync::Arc;
 
@@ -130,7 +130,7 @@ fn histogram(view: LatencyView<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Ou
             named.flat_map(|command| std::iter::once(command).chain(&command.subcommands)).collect()
         }
     };
-    let called: Vec<(&str, &Histogram)> = commands
+    let called: Vec<(&str, &DurationHistogram)> = commands
         .into_iter()
         .map(|command| (command.name.as_str(), view.stats.durations(command.id)))
         .filter(|(_, durations)| durations.calls() > 0)
@@ -143,7 +143,7 @@ fn histogram(view: LatencyView<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Ou
     Ok(())
 }
 
-fn write_histogram(durations: &Histogram, reply: &mut dyn Reply) {
+fn write_histogram(durations: &DurationHistogram, reply: &mut dyn Reply) {
     reply.map(2);
     reply.bulk(b"calls");
     reply.integer(durations.calls() as i64);

@@ -1,6 +1,6 @@
 //! The counters of INFO.
 
-use super::histogram::Histogram;
+use super::histogram::DurationHistogram;
 use super::key_calls::KeyCalls;
 use crate::spec::{CommandId, PerCommand};
 use std::collections::BTreeMap;
@@ -50,7 +50,7 @@ pub(crate) struct Stats {
     /// Whether the durations of calls are recorded (`latency-tracking`). CONFIG RESETSTAT does not change it.
     pub(crate) tracks_latency: bool,
     /// The counters and the durations of calls of each command, by [`CommandId`].
-    commands: PerCommand<(CommandStats, Histogram)>,
+    commands: PerCommand<(CommandStats, DurationHistogram)>,
     pub(crate) histogram_bytes: usize,
     /// The number of error replies by code.
     errors: BTreeMap<Box<[u8]>, u64>,
@@ -210,7 +210,7 @@ impl Stats {
         self.resets + self.key_calls.forgotten()
     }
 
-    pub(crate) fn durations(&self, command: CommandId) -> &Histogram {
+    pub(crate) fn durations(&self, command: CommandId) -> &DurationHistogram {
         &self.commands[command].1
     }
 
