@@ -14,7 +14,7 @@ use lockwheel_resp::{Reply, allocation};
 use lockwheel_store::keyspace::{CalledBy, Tx, events};
 use lockwheel_store::values::{End, List, Value, ZSet};
 use options::{Options, OtherKeys};
-use order::Order;
+use order::SortOrder;
 use std::ops::Range;
 
 const NOT_A_DOUBLE: &str = "ERR One or more scores can't be converted into double";
@@ -126,7 +126,7 @@ fn sorted(
     // A set's members have no order of their own, but a script or a stored list needs the same result each time.
     let must_be_same = options.store.is_some() || is_script(tx);
     let order = match options.order() {
-        None if kind == elements::Kind::Set && must_be_same => Some(Order::TEXT),
+        None if kind == elements::Kind::Set && must_be_same => Some(SortOrder::TEXT),
         order => order,
     };
     let source = tx.peek(key).and_then(Source::of).unwrap_or(Source::None);

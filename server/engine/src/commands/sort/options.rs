@@ -1,6 +1,6 @@
 //! The options of SORT.
 
-use super::order::{By, Order};
+use super::order::{By, SortOrder};
 use super::pattern::Pattern;
 use crate::spec::{Args, CommandError, errors};
 use std::ops::Range;
@@ -79,8 +79,8 @@ impl<'a> Options<'a> {
     }
 
     /// The order of the elements. `None`: their own order.
-    pub(super) fn order(&self) -> Option<Order<'_>> {
-        Order::new(&self.by, self.alpha)
+    pub(super) fn order(&self) -> Option<SortOrder<'_>> {
+        SortOrder::new(&self.by, self.alpha)
     }
 
     /// The range of wanted elements, out of `len`.

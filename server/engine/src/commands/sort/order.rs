@@ -30,7 +30,7 @@ impl<'a> By<'a> {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Order<'a> {
+pub(super) struct SortOrder<'a> {
     by: Option<Pattern<'a>>,
     alpha: bool,
     descending: bool,
@@ -47,10 +47,10 @@ enum Weight<'a> {
     Text(Option<&'a [u8]>),
 }
 
-impl<'a> Order<'a> {
+impl<'a> SortOrder<'a> {
     /// The order by the elements themselves, as texts.
-    pub(super) const TEXT: Order<'static> =
-        Order { by: None, alpha: true, descending: false, bytewise: false, unordered: false };
+    pub(super) const TEXT: SortOrder<'static> =
+        SortOrder { by: None, alpha: true, descending: false, bytewise: false, unordered: false };
 
     /// The requested order. `None` if none is requested.
     pub(super) fn new(by: &By<'a>, alpha: bool) -> Option<Self> {
@@ -59,16 +59,16 @@ impl<'a> Order<'a> {
             By::Pattern(pattern) => Some(pattern),
             By::Nothing => return None,
         };
-        Some(Order { by, alpha, ..Order::TEXT })
+        Some(SortOrder { by, alpha, ..SortOrder::TEXT })
     }
 
     pub(super) fn reversed(self, descending: bool) -> Self {
-        Order { descending, ..self }
+        SortOrder { descending, ..self }
     }
 
     /// The order for a stored result: byte by byte. A set's elements are `unordered`: their order differs on replicas.
     pub(super) fn stored(self, unordered: bool) -> Self {
-        Order { bytewise: true, unordered, ..self }
+        SortOrder { bytewise: true, unordered, ..self }
     }
 
     /// Sorts elements, at least the shown ones. O(n log n); O(n) if few are shown. Fails if a needed number is none.
