@@ -41,7 +41,7 @@ pub(super) struct Store<'a> {
 
 /// A request. If the searched set is absent, the center or the shape may be unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Request<'a> {
+pub(super) struct GeoRequest<'a> {
     pub(super) center: Option<Point>,
     pub(super) shape: Option<Shape>,
     pub(super) order: Option<DistanceOrder>,
@@ -119,13 +119,13 @@ struct Parser<'a, 's> {
     /// Whether FROMMEMBER and FROMLONLAT gave the center. `by`: whether BYRADIUS and BYBOX gave the shape.
     from: [bool; 2],
     by: [bool; 2],
-    request: Request<'a>,
+    request: GeoRequest<'a>,
 }
 
-impl<'a> Request<'a> {
+impl<'a> GeoRequest<'a> {
     /// Reads the arguments of a search in this set. As in Redis, a missing member is reported before a wrong option.
     pub(super) fn parse(args: Args<'a>, search: Search, set: Option<&ZSet>) -> Result<Self, CommandError> {
-        let request = Request::default();
+        let request = GeoRequest::default();
         let mut parser = Parser { args, search, set, from: [false; 2], by: [false; 2], request };
         let mut at = parser.fixed()?;
         while at < args.len() {
@@ -229,7 +229,7 @@ impl<'a> Parser<'a, '_> {
     }
 
     /// Returns the request, if its options do not exclude each other.
-    fn check(self) -> Result<Request<'a>, CommandError> {
+    fn check(self) -> Result<GeoRequest<'a>, CommandError> {
         let Parser { args, search, from, by, mut request, .. } = self;
         if request.store.is_some() && request.told != Told::default() {
             return Err(if search.is_area() { errors::SEARCH_TELLS } else { errors::RADIUS_TELLS });
@@ -264,7 +264,7 @@ mod tests {
     fn parse(search: Search, line: &str) -> Result<DistanceOrder, String> {
         let words: Vec<&[u8]> = line.split(' ').map(str::as_bytes).collect();
         let set = ZSet::new();
-        match Request::parse(Args::new(&words), search, Some(&set)) {
+        match GeoRequest::parse(Args::new(&words), search, Some(&set)) {
             Ok(request) => Ok(request.order.unwrap_or(DistanceOrder::Farthest)),
             Err(error) => Err(String::from_utf8_lossy(error.as_bytes()).into_owned()),
         }

@@ -4,7 +4,7 @@ use super::cell::{Cell, truncated};
 use super::grid::covering;
 use super::nearest::sort_first;
 use super::places::{UNKNOWN_UNIT, write_distance, write_point};
-use super::request::{DistanceOrder, Request, Search, Store, Told};
+use super::request::{DistanceOrder, GeoRequest, Search, Store, Told};
 use super::shape::Area;
 use super::units_before_7;
 use crate::commands::sorted_sets::store::store;
@@ -214,7 +214,7 @@ struct Found<'a> {
 }
 
 /// The members of a set that a request asks for, in the requested order.
-fn find<'s>(set: &'s ZSet, request: &Request<'_>) -> Vec<Found<'s>> {
+fn find<'s>(set: &'s ZSet, request: &GeoRequest<'_>) -> Vec<Found<'s>> {
     let (Some(center), Some(shape)) = (request.center, request.shape) else { return Vec::new() };
     let area = Area::new(center, shape);
     let wanted = |score: f64| area.distance(Cell::of_score(score).middle());
@@ -269,7 +269,7 @@ fn stored(found: &[Found<'_>], distances: bool, unit: f64, encodings: &Encodings
 fn run(tx: &mut Tx<'_>, args: Args<'_>, search: Search, reply: &mut dyn Reply) -> Outcome {
     let encodings = tx.encodings().clone();
     let set = tx.read::<ZSet>(&args[search.source()])?;
-    let request = Request::parse(args, search, set)?;
+    let request = GeoRequest::parse(args, search, set)?;
     let found = set.map_or_else(Vec::new, |set| find(set, &request));
     let unit = request.shape.map_or(1.0, |shape| shape.unit);
     let Some(Store { key, distances }) = request.store else {
