@@ -13,7 +13,7 @@ use elements::{Elements, Source};
 use lockwheel_resp::{Reply, allocation};
 use lockwheel_store::keyspace::{CalledBy, Tx, events};
 use lockwheel_store::values::{End, List, Value, ZSet};
-use options::{Options, OtherKeys};
+use options::{OtherKeys, SortOptions};
 use order::SortOrder;
 use std::ops::Range;
 
@@ -86,11 +86,11 @@ fn find_keys(args: Args<'_>) -> Vec<Key> {
 const ELEMENT_BYTES: usize = 128;
 
 fn sort(tx: &mut Tx<'_>, reads_all: bool, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    run(tx, args, &Options::parse(args, true, other_keys(tx, reads_all))?, reply)
+    run(tx, args, &SortOptions::parse(args, true, other_keys(tx, reads_all))?, reply)
 }
 
 fn sort_ro(tx: &mut Tx<'_>, reads_all: bool, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    run(tx, args, &Options::parse(args, false, other_keys(tx, reads_all))?, reply)
+    run(tx, args, &SortOptions::parse(args, false, other_keys(tx, reads_all))?, reply)
 }
 
 fn other_keys(tx: &Tx<'_>, reads_all: bool) -> OtherKeys {
@@ -101,7 +101,7 @@ fn other_keys(tx: &Tx<'_>, reads_all: bool) -> OtherKeys {
     }
 }
 
-fn run(tx: &mut Tx<'_>, args: Args<'_>, options: &Options<'_>, reply: &mut dyn Reply) -> Outcome {
+fn run(tx: &mut Tx<'_>, args: Args<'_>, options: &SortOptions<'_>, reply: &mut dyn Reply) -> Outcome {
     let Some((elements, shown)) = sorted(tx, &args[1], options)? else { return Err(errors::WRONG_TYPE) };
     match options.store {
         Some(destination) => {
@@ -117,7 +117,7 @@ fn run(tx: &mut Tx<'_>, args: Args<'_>, options: &Options<'_>, reply: &mut dyn R
 fn sorted(
     tx: &mut Tx<'_>,
     key: &[u8],
-    options: &Options<'_>,
+    options: &SortOptions<'_>,
 ) -> Result<Option<(Elements, Range<usize>)>, CommandError> {
     let Some(source) = tx.get(key).map_or(Some(Source::None), Source::of) else { return Ok(None) };
     let (kind, len) = (source.kind(), source.len());
@@ -159,7 +159,7 @@ fn enlarge(tx: &mut Tx<'_>, key: &[u8], kind: elements::Kind) {
 fn answer(
     tx: &mut Tx<'_>,
     (elements, shown): (&Elements, Range<usize>),
-    options: &Options<'_>,
+    options: &SortOptions<'_>,
     reply: &mut dyn Reply,
 ) {
     reply.array(shown.len() * options.get.len().max(1));
@@ -181,7 +181,7 @@ fn store(
     tx: &mut Tx<'_>,
     destination: &[u8],
     (elements, shown): (&Elements, Range<usize>),
-    options: &Options<'_>,
+    options: &SortOptions<'_>,
 ) -> Result<usize, CommandError> {
     let mut found = Elements::default();
     for element in shown.map(|index| elements.get(index)) {

@@ -24,7 +24,7 @@ pub(super) enum OtherKeys {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Options<'a> {
+pub(super) struct SortOptions<'a> {
     /// The value by which the elements are ordered.
     by: By<'a>,
     alpha: bool,
@@ -37,10 +37,10 @@ pub(super) struct Options<'a> {
     pub(super) store: Option<&'a [u8]>,
 }
 
-impl<'a> Options<'a> {
+impl<'a> SortOptions<'a> {
     /// Reads the options of a request, with STORE if `may_store`. The last of a repeated option counts, except of GET.
     pub(super) fn parse(args: Args<'a>, may_store: bool, others: OtherKeys) -> Result<Self, CommandError> {
-        let (mut options, mut at) = (Options::default(), 2);
+        let (mut options, mut at) = (SortOptions::default(), 2);
         while at < args.len() {
             let following = args.from(at + 1);
             if args.is(at, "asc") {
