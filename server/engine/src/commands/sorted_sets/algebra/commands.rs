@@ -1,7 +1,7 @@
 //! The commands ZUNION, ZINTER and ZDIFF, their storing forms, and ZINTERCARD.
 
 use super::combine::{Weighted, difference, intersection, union};
-use super::request::{Options, Takes, keys};
+use super::request::{AlgebraOptions, Takes, keys};
 use super::source::{Pair, Source};
 use crate::commands::sorted_sets::pairs::{write_members, write_scored};
 use crate::commands::sorted_sets::store::store;
@@ -116,7 +116,11 @@ impl Asked {
         }
     }
 
-    fn run<'s>(self, tx: &'s mut Tx<'_>, args: Args<'_>) -> Result<(Vec<Pair<'s>>, Options), CommandError> {
+    fn run<'s>(
+        self,
+        tx: &'s mut Tx<'_>,
+        args: Args<'_>,
+    ) -> Result<(Vec<Pair<'s>>, AlgebraOptions), CommandError> {
         allocation::contain(|| self.combine(tx, args))?
     }
 
@@ -125,7 +129,7 @@ impl Asked {
         self,
         tx: &'s mut Tx<'_>,
         args: Args<'_>,
-    ) -> Result<(Vec<Pair<'s>>, Options), CommandError> {
+    ) -> Result<(Vec<Pair<'s>>, AlgebraOptions), CommandError> {
         let seed = tx.encodings().seed;
         let (sources, options) = read(tx, args, self.numkeys, self.name, self.takes())?;
         let mut pairs = match self.operation {
@@ -177,15 +181,15 @@ fn read<'s>(
     numkeys: usize,
     name: &str,
     takes: Takes,
-) -> Result<(Vec<Option<Source<'s>>>, Options), CommandError> {
+) -> Result<(Vec<Option<Source<'s>>>, AlgebraOptions), CommandError> {
     let (keys, options_at) = keys(args, numkeys, name)?;
     let sources = tx.read_each(keys, Source::of)?;
-    let options = Options::parse(args, options_at, keys.len(), takes)?;
+    let options = AlgebraOptions::parse(args, options_at, keys.len(), takes)?;
     Ok((sources, options))
 }
 
 /// The sources that exist, each with its weight.
-fn present<'s>(sources: Vec<Option<Source<'s>>>, options: &Options) -> Vec<Weighted<'s>> {
+fn present<'s>(sources: Vec<Option<Source<'s>>>, options: &AlgebraOptions) -> Vec<Weighted<'s>> {
     let weight = |at: usize| options.weights.get(at).copied().unwrap_or(1.0);
     sources.into_iter().enumerate().filter_map(|(at, source)| Some((source?, weight(at)))).collect()
 }
