@@ -12,7 +12,7 @@ mod several;
 mod wait_classes;
 
 use self::grant::grant;
-use self::options::Options;
+use self::options::AcquireOptions;
 use self::refusal::{may_wait, refuse};
 use self::wait_classes::class_of;
 use super::wait_queue::Precedence;
@@ -101,7 +101,7 @@ fn acquire(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOu
     ownership::check_owner(&args[2])?;
     let mut parsed = ParsedArgs::new(args);
     options::ACQUIRE.parse_into(&mut parsed)?;
-    let options = Options::of(tx, &parsed, "lock.acquire")?;
+    let options = AcquireOptions::of(tx, &parsed, "lock.acquire")?;
     options.check_pushes(tx, reply.protocol())?;
     let (block, rank, class) = (options.wait(), options.rank(), class_of(options.layout));
     let by_ticket = options.asynchronous;
@@ -127,7 +127,7 @@ fn acquire(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOu
 
 #[derive(Debug)]
 struct Acquire {
-    options: Options,
+    options: AcquireOptions,
 }
 
 impl Attempt for Acquire {

@@ -49,7 +49,7 @@ const STRING_MODE: CommandError =
 const DATA_TOO_LONG: CommandError = CommandError::text("ERR DATA is longer than 4096 bytes");
 
 #[derive(Debug)]
-pub(in crate::locks) struct Options {
+pub(in crate::locks) struct AcquireOptions {
     pub(in crate::locks) layout: Layout,
     pub(in crate::locks) lease_ms: i64,
     /// The time to wait, in milliseconds. `None`: do not wait. `Some(None)`: wait for ever.
@@ -77,8 +77,8 @@ pub(in crate::locks) struct Options {
 /// The options that many requests have. The others are read only if there are any.
 const USUAL: SymbolSet = SymbolSet::of(&[EX, PX, BLOCK]);
 
-impl Options {
-    const NONE: Options = Options {
+impl AcquireOptions {
+    const NONE: AcquireOptions = AcquireOptions {
         layout: Layout::Plain,
         lease_ms: DEFAULT_LEASE_MS,
         block: None,
@@ -101,7 +101,7 @@ impl Options {
         args: &ParsedArgs<'_>,
         command: &str,
     ) -> Result<Self, CommandError> {
-        let mut options = Options::NONE;
+        let mut options = AcquireOptions::NONE;
         if args.has_any() {
             options.read_usual(tx, args, command)?;
         }
@@ -178,7 +178,7 @@ fn delay_ms(tx: &Tx<'_>, args: &ParsedArgs<'_>) -> Result<Option<i64>, CommandEr
     args.integer_or(delay, errors::OUT_OF_RANGE_POSITIVE)
 }
 
-impl Options {
+impl AcquireOptions {
     /// Returns the rank in the queue of the lock. A lower rank is further ahead.
     pub(super) fn rank(&self) -> i64 {
         self.priority.saturating_neg()

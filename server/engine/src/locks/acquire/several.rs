@@ -9,7 +9,7 @@ use super::super::{graph, options, ownership, redisson, wait_events};
 use super::ACQUIRED;
 use super::counter;
 use super::grant::{check_fence, grant};
-use super::options::{MACQUIRE, MACQUIRE_IN_ANY_MODE, Options};
+use super::options::{AcquireOptions, MACQUIRE, MACQUIRE_IN_ANY_MODE};
 use super::refusal::{may_wait, refuse};
 use super::wait_classes::class_of_several;
 use super::{grant_notices, holder, option_texts};
@@ -89,7 +89,7 @@ fn acquire(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOu
     let parsed = MACQUIRE_IN_ANY_MODE.matched(args).or_else(|_| MACQUIRE.parse(args))?;
     let count = options::keys_before(&parsed, OWNER);
     ownership::check_owner(&args[count + 2])?;
-    let options = Options::of(tx, &parsed, "lock.macquire")?;
+    let options = AcquireOptions::of(tx, &parsed, "lock.macquire")?;
     if matches!(options.layout, Layout::Fair { .. }) {
         return Err(FAIR);
     }
@@ -123,7 +123,7 @@ fn acquire(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOu
 #[derive(Debug)]
 struct AcquireSeveral {
     count: usize,
-    options: Options,
+    options: AcquireOptions,
     /// The index of a key that the owner could not have at the last attempt.
     lacked: Cell<usize>,
 }
