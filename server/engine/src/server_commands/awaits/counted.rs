@@ -1,7 +1,7 @@
 //! Waits for counts: of blocked, subscribed or connected clients, and of calls.
 
 use super::options::{
-    COMPARISON_TEXTS, COUNT_TEXTS, Comparison, LIMIT_TEXTS, NumberGrammar, Options, REACHED,
+    AwaitOptions, COMPARISON_TEXTS, COUNT_TEXTS, Comparison, LIMIT_TEXTS, NumberGrammar, REACHED,
 };
 use super::{NAMED_ERRORS, row};
 use crate::core::Handler;
@@ -201,8 +201,8 @@ impl StateAttempt for Number {
 }
 
 /// Creates a wait until a count meets the condition of the options.
-fn until_number(of: Counted, options: &Options<'_>) -> StateWait {
-    let Options { comparison, number, limit_ms, .. } = *options;
+fn until_number(of: Counted, options: &AwaitOptions<'_>) -> StateWait {
+    let AwaitOptions { comparison, number, limit_ms, .. } = *options;
     StateWait::new(Number { comparison, number, of }, limit_ms)
 }
 

@@ -39,7 +39,7 @@ impl Comparison {
 
 /// The options of a request. Each command accepts some of them.
 #[derive(Debug)]
-pub(super) struct Options<'a> {
+pub(super) struct AwaitOptions<'a> {
     /// The number of clients, calls or milliseconds.
     pub(super) number: u64,
     pub(super) comparison: Comparison,
@@ -73,11 +73,11 @@ impl NumberGrammar {
         }
     }
 
-    pub(super) fn parse<'a>(&self, args: Args<'a>) -> Result<Options<'a>, CommandError> {
+    pub(super) fn parse<'a>(&self, args: Args<'a>) -> Result<AwaitOptions<'a>, CommandError> {
         let parsed: ParsedArgs<'_> = self.grammar.parse(args)?;
         let has = |symbol: Option<Symbol>| symbol.is_some_and(|symbol| parsed.has(symbol));
         let value = |symbol: Option<Symbol>| symbol.and_then(|symbol| parsed.value(symbol));
-        Ok(Options {
+        Ok(AwaitOptions {
             number: parsed.number(self.number)?.unwrap_or(0),
             comparison: match (has(self.exact), has(self.at_most)) {
                 (true, _) => Comparison::Exactly,
