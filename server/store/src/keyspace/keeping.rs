@@ -3,7 +3,7 @@
 use super::keeper::Keeper;
 use super::keyspace::Keyspace;
 use super::lag::Lag;
-use super::snapshot::{FlushedKeys, KeyWriter, Snapshot, SnapshotProgress, View};
+use super::snapshot::{FlushedKeys, KeyWriter, Snapshot, SnapshotProgress, SnapshotView};
 use super::tx::Tx;
 
 impl Keyspace {
@@ -30,8 +30,8 @@ impl Keyspace {
         self.keeper.as_ref().and_then(|keeper| keeper.snapshot.as_ref()).map_or(0, Snapshot::memory)
     }
 
-    pub(super) fn view(&self) -> View<'_> {
-        View { databases: &self.databases, hasher: &self.hasher, accesses: &self.accesses }
+    pub(super) fn view(&self) -> SnapshotView<'_> {
+        SnapshotView { databases: &self.databases, hasher: &self.hasher, accesses: &self.accesses }
     }
 }
 

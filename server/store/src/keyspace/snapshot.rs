@@ -43,7 +43,7 @@ const KEYS_AT_ONCE: usize = 64;
 
 /// The parts of a keyspace that a snapshot sees.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct View<'a> {
+pub(super) struct SnapshotView<'a> {
     pub(super) databases: &'a [Database],
     pub(super) hasher: &'a FixedState,
     pub(super) accesses: &'a Accesses,
@@ -91,7 +91,7 @@ impl Snapshot {
     pub(super) fn new(
         file: Box<dyn KeyWriter>,
         flushed: FlushedKeys,
-        view: &View<'_>,
+        view: &SnapshotView<'_>,
         due: Option<i64>,
     ) -> Self {
         let total = view.databases.iter().map(|database| database.len() as u64).sum();
@@ -120,7 +120,7 @@ impl Snapshot {
 
     /// Writes keys until that has cost `most_cost`, or to the last key; returns whether that was reached. A key costs
     /// its bytes in the file, and [`KEY_COST`].
-    pub(super) fn go_on(&mut self, view: &View<'_>, most_cost: usize) -> bool {
+    pub(super) fn go_on(&mut self, view: &SnapshotView<'_>, most_cost: usize) -> bool {
         let start = self.cost();
         while self.db < view.databases.len() {
             if view.databases[self.db].len() == 0 || self.left_out.contains(&self.db) {
@@ -139,7 +139,7 @@ impl Snapshot {
     }
 
     /// Writes all keys of these databases, which are about to be written, unless they are flushed and left out.
-    pub(super) fn before_all(&mut self, view: &View<'_>, databases: &[usize], are_flushed: bool) {
+    pub(super) fn before_all(&mut self, view: &SnapshotView<'_>, databases: &[usize], are_flushed: bool) {
         if are_flushed && self.flushed == FlushedKeys::LeftOut {
             databases.iter().for_each(|db| self.leave_out(*db));
         } else if databases.iter().any(|db| view.databases[*db].len() > 0) {
@@ -160,7 +160,7 @@ impl Snapshot {
     }
 
     /// Writes up to `keys` keys of the present database.
-    fn write_some(&mut self, view: &View<'_>, keys: usize) {
+    fn write_some(&mut self, view: &SnapshotView<'_>, keys: usize) {
         let (db, database) = (self.db, &view.databases[self.db]);
         let hash = |key: &[u8]| hash_of(view.hasher, key);
         if self.cursor == 0 {
@@ -184,7 +184,7 @@ impl Snapshot {
     }
 
     /// Writes a key that is about to be changed, if the file is to have it and the walk has not reached it.
-    pub(super) fn before_write(&mut self, view: &View<'_>, db: usize, key: &[u8]) {
+    pub(super) fn before_write(&mut self, view: &SnapshotView<'_>, db: usize, key: &[u8]) {
         if self.left_out.contains(&db) {
             return;
         }
@@ -199,7 +199,7 @@ impl Snapshot {
         }
     }
 
-    fn write(&mut self, view: &View<'_>, db: usize, entry: &Entry) {
+    fn write(&mut self, view: &SnapshotView<'_>, db: usize, entry: &Entry) {
         let accessed = (entry.clock().get(), view.accesses);
         let key = entry.key();
         let deadline_ms = match entry.has_deadline() {
