@@ -116,9 +116,9 @@ impl Wait {
     }
 
     /// Returns the parties that keep the lock from this wait. `alone`: the place of a new exclusive request. O(log n).
-    pub(super) fn kept(&self, tx: &Tx<'_>, key: &[u8], alone: Option<Place>) -> Kept {
+    pub(super) fn kept(&self, tx: &Tx<'_>, key: &[u8], alone: Option<Place>) -> Blockers {
         if !self.shares {
-            return Kept { by_holders: true, by_those_before: self.place };
+            return Blockers { by_holders: true, by_those_before: self.place };
         }
         let alone = alone.max(wait_queue::last_alone(tx, key, self.place));
         let is_among_readers = alone.is_none();
@@ -127,13 +127,13 @@ impl Wait {
             true => self.place,
             false => Some(alone.map_or(Place::FRONT, Place::next)),
         };
-        Kept { by_holders: !(is_among_readers && is_read(tx, key)), by_those_before }
+        Blockers { by_holders: !(is_among_readers && is_read(tx, key)), by_those_before }
     }
 }
 
 /// The parties that keep a lock from a waiter.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Kept {
+pub(super) struct Blockers {
     pub(super) by_holders: bool,
     /// The place up to which requests for several locks keep it. `None`: all of them do.
     pub(super) by_those_before: Option<Place>,

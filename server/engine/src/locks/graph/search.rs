@@ -1,7 +1,7 @@
 //! The search for a cycle of waits: breadth-first, for the shortest, without recursion, since clients decide the depth.
 
 use super::super::{records, wait_events};
-use super::edges::{self, Kept, Wait};
+use super::edges::{self, Blockers, Wait};
 use super::foreign::ForeignWaits;
 use crate::spec::CommandError;
 use lockwheel_store::keyspace::{CalledBy, Place, Tx, WaiterId};
@@ -267,7 +267,7 @@ impl<'s, 'k> Search<'s, 'k> {
     }
 
     /// Whether a wait for a lock is a wait for the owner, because of its hold or a present request of it.
-    fn waits_already(&self, key: &[u8], wait: &Wait, kept: Kept) -> bool {
+    fn waits_already(&self, key: &[u8], wait: &Wait, kept: Blockers) -> bool {
         let (tx, owner) = (self.tx, self.waiting.owner);
         // The owner's own holds of the first locks are no reason for it to wait.
         kept.by_holders && edges::is_held_by(tx, key, owner)
