@@ -9,7 +9,7 @@ use super::finding::{Finding, Severity, words};
 use super::findings::Findings;
 use super::invariant::Invariant;
 use super::locks::View;
-use super::waits::{Cycle, Step, Waits};
+use super::waits::{Cycle, CycleStep, Waits};
 use lockwheel_store::memory::{map_heap_bytes, set_heap_bytes, vec_heap_bytes};
 use lockwheel_store::time::Now;
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,7 +25,7 @@ struct Found {
     seqs: Vec<u64>,
     owners: Vec<Name>,
     text: String,
-    steps: Vec<Step>,
+    steps: Vec<CycleStep>,
 }
 
 impl Found {
@@ -177,7 +177,7 @@ impl Deadlocks {
     fn add(
         &mut self,
         ring: &Ring,
-        steps: &[Step],
+        steps: &[CycleStep],
         (level, closed, entry): (Severity, u64, &Entry),
         text: String,
         findings: &mut Findings,
@@ -219,7 +219,7 @@ enum Opened {
 }
 
 /// Returns the way in which a cycle was opened, if it is open after an entry that the locks have taken in.
-fn opened(waits: &Waits, view: View<'_>, steps: &[Step], entry: &Entry) -> Option<Opened> {
+fn opened(waits: &Waits, view: View<'_>, steps: &[CycleStep], entry: &Entry) -> Option<Opened> {
     let by_others = [Cause::Unblocked, Cause::Disconnected, Cause::Evicted, Cause::Migrated, Cause::Deadlock];
     for (at, step) in steps.iter().enumerate() {
         let next = steps[(at + 1) % steps.len()].owner;
@@ -242,7 +242,7 @@ fn opened(waits: &Waits, view: View<'_>, steps: &[Step], entry: &Entry) -> Optio
 
 /// Returns the key that identifies a cycle, whichever step comes first: its owners and locks, sorted. If only the
 /// refused request of a cycle is known, the key is the owner and the lock of that request.
-fn names_of(steps: &[Step], entry: &Entry) -> Names {
+fn names_of(steps: &[CycleStep], entry: &Entry) -> Names {
     let mut names: Names = steps.iter().map(|step| (step.owner, step.key)).collect();
     if names.is_empty() {
         names.push((entry.owner, entry.key));

@@ -25,7 +25,7 @@ const MAX_WAITS: usize = 64;
 
 /// A step of a cycle: an owner waits for a lock that the owner of the next step holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Step {
+pub(super) struct CycleStep {
     pub(super) owner: Name,
     pub(super) key: Name,
     /// The entry of the wait. 0: the request was refused.
@@ -37,7 +37,7 @@ pub(super) struct Step {
 /// Owners that wait for each other: each next step's owner holds the step's lock, and the first the last lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Cycle {
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<CycleStep>,
 }
 
 /// A certain wait: its lock, whether it is a place in a fair queue, its client, and its entry.
@@ -105,7 +105,7 @@ impl Default for Waits {
 /// A wait that a search has reached.
 #[derive(Clone, Copy, Debug)]
 struct Reached {
-    step: Step,
+    step: CycleStep,
     /// The index of the wait whose lock this owner holds.
     from: Option<usize>,
 }
@@ -156,7 +156,7 @@ impl Search {
             walked: BTreeMap::new(),
         };
         for &(key, waits) in waits {
-            search.reach(Step { owner, key, waits, holds: 0 }, None);
+            search.reach(CycleStep { owner, key, waits, holds: 0 }, None);
         }
         search
     }
@@ -169,7 +169,7 @@ impl Search {
     }
 
     /// Adds a wait unless it has been reached before.
-    fn reach(&mut self, step: Step, from: Option<usize>) {
+    fn reach(&mut self, step: CycleStep, from: Option<usize>) {
         if self.seen.insert((step.owner, step.key)) {
             self.reached.push(Reached { step, from });
         }
@@ -521,7 +521,7 @@ impl Waits {
         view: View<'_>,
         holders: usize,
         search: &mut Search,
-        Step { owner: waiter, key, .. }: Step,
+        CycleStep { owner: waiter, key, .. }: CycleStep,
     ) {
         let (walked, is_waiter) = match search.walked.get(&key) {
             None => (holders, false),
@@ -570,7 +570,7 @@ impl Waits {
     /// Examines a field of the last lock; if it holds the lock, adds its owner's waits. Returns the steps, at least 1.
     fn follow(&mut self, view: View<'_>, search: &mut Search, field: Name) -> u64 {
         let at = search.looked_at - 1;
-        let Step { owner: waiter, key, .. } = search.reached[at].step;
+        let CycleStep { owner: waiter, key, .. } = search.reached[at].step;
         let Some(hold) = view.lock(key).and_then(|lock| lock.holds.get(field)) else { return 1 };
         let holder = self.known(view, field);
         if holder == waiter || !search.followed.insert(holder) {
@@ -580,7 +580,7 @@ impl Waits {
         self.take_out(holder, usize::MAX);
         for (key, waits) in self.of(view.ring, holder, None) {
             steps += 1;
-            search.reach(Step { owner: holder, key, waits, holds: hold }, Some(at));
+            search.reach(CycleStep { owner: holder, key, waits, holds: hold }, Some(at));
         }
         steps
     }
@@ -588,7 +588,7 @@ impl Waits {
 
 /// Whether a step's owner waits in the queue of a lock, but not for its holders. The holders share the lock, and the
 /// owner would share it too, but waits for other locks. O(log n).
-fn passes_holders(ring: &Ring, lock: &Lock, step: Step) -> bool {
+fn passes_holders(ring: &Ring, lock: &Lock, step: CycleStep) -> bool {
     let is_sharer = |entry: &Entry| {
         entry.mode == Mode::Shared && entry.event == Event::Queued && wants_several(ring, entry)
     };
@@ -606,7 +606,7 @@ fn is_thread(ring: &Ring, owner: Name) -> bool {
 fn way(reached: &[Reached], last: usize, closing: u64) -> Cycle {
     let (mut steps, mut holds, mut at) = (Vec::new(), closing, Some(last));
     while let Some(one) = at.and_then(|at| reached.get(at)) {
-        steps.push(Step { holds, ..one.step });
+        steps.push(CycleStep { holds, ..one.step });
         (holds, at) = (one.step.holds, one.from);
     }
     steps.reverse();
