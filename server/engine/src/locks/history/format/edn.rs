@@ -3,7 +3,7 @@
 //! Each client is a process. A wait during which its client continues is a process of its own. Events that no client
 //! asked for belong to `:nemesis`: expired leases, moved clocks, faults.
 
-use super::operations::{Phase, Step, Steps};
+use super::operations::{HistoryLine, Phase, Steps};
 use super::text::quote;
 use crate::locks::history::entry::{Cause, Entry, Event, Mode};
 use crate::locks::history::names::Name;
@@ -70,7 +70,7 @@ struct Processes {
 
 impl Processes {
     /// Returns the process of a step that a client has asked for.
-    fn of_step(&mut self, step: &Step, client: u64) -> u64 {
+    fn of_step(&mut self, step: &HistoryLine, client: u64) -> u64 {
         if let Some(number) = step.apart {
             let process = *self.apart.entry(number).or_insert(self.next);
             self.next = self.next.max(process + 1);
@@ -85,7 +85,7 @@ impl Processes {
     }
 }
 
-fn write_step(text: &mut String, ring: &Ring, index: usize, step: &Step, processes: &mut Processes) {
+fn write_step(text: &mut String, ring: &Ring, index: usize, step: &HistoryLine, processes: &mut Processes) {
     let (Some(entry), Some(at)) = (ring.get(step.entry), ring.get(step.at)) else { return };
     let nanos = step.at_ms.saturating_mul(1_000_000);
     // A step that is named after its event is no client's request.
