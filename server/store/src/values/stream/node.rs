@@ -26,7 +26,7 @@ const MIN_ROOM_BYTES: usize = 48;
 
 /// Entries, of which at least one is not deleted.
 #[derive(Clone, Debug)]
-pub(super) struct Node {
+pub(super) struct StreamNode {
     bytes: Vec<u8>,
     /// The offset of the first entry.
     start: u32,
@@ -53,7 +53,7 @@ impl Head {
     }
 }
 
-impl Node {
+impl StreamNode {
     /// A node without entries, for entries with these fields. `fields` are the field names alone.
     pub(super) fn new<'t>(fields: impl ExactSizeIterator<Item = &'t [u8]>) -> Self {
         let mut bytes = Vec::with_capacity(MIN_ROOM_BYTES);

@@ -2,13 +2,13 @@
 
 use super::entry::Entry;
 use super::id::StreamId;
-use super::node::Node;
+use super::node::StreamNode;
 use super::nodes::{NodeIter, Nodes};
 
 /// A position in a node.
 #[derive(Clone, Copy, Debug)]
 struct NodePosition<'a> {
-    node: &'a Node,
+    node: &'a StreamNode,
     first: StreamId,
     at: usize,
 }
@@ -29,7 +29,7 @@ impl<'a> Forward<'a> {
         Self { nodes, place, start, end }
     }
 
-    fn begin((first, node): (StreamId, &'a Node)) -> NodePosition<'a> {
+    fn begin((first, node): (StreamId, &'a StreamNode)) -> NodePosition<'a> {
         NodePosition { node, first, at: node.first_place() }
     }
 }
@@ -70,7 +70,7 @@ impl<'a> Backward<'a> {
         Self { nodes, place, start, end }
     }
 
-    fn begin((first, node): (StreamId, &'a Node)) -> NodePosition<'a> {
+    fn begin((first, node): (StreamId, &'a StreamNode)) -> NodePosition<'a> {
         NodePosition { node, first, at: node.end_place() }
     }
 }
