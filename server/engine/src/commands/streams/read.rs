@@ -2,7 +2,7 @@
 
 use super::deliver::{deliver, repeat};
 use super::propagate::{Delivery, propagate_consumer, propagate_deliveries, propagate_position};
-use super::read_options::{After, ReadOptions, Reader, no_group};
+use super::read_options::{After, ReadOptions, StreamReader, no_group};
 use super::replies::write_entries;
 use crate::spec::{
     Args, Asking, Attempt, Begin, BlockingHandler, BlockingOutcome, CommandError, Find, Flags, Flow, Key,
@@ -277,7 +277,7 @@ impl Reading {
         &self,
         tx: &mut Tx<'_>,
         args: Args<'_>,
-        Reader { group, consumer, no_ack }: Reader,
+        StreamReader { group, consumer, no_ack }: StreamReader,
         (key, start): (usize, StreamId),
         is_history: bool,
         reply: &mut dyn Reply,

@@ -17,7 +17,7 @@ pub(super) enum After {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Reader {
+pub(super) struct StreamReader {
     pub(super) group: usize,
     pub(super) consumer: usize,
     /// Whether the entries are acknowledged at once.
@@ -31,7 +31,7 @@ pub(super) struct ReadOptions {
     pub(super) count: usize,
     /// The longest wait, in milliseconds, if the request may wait. `Some(None)`: for ever.
     pub(super) block: Option<Option<u64>>,
-    pub(super) reader: Option<Reader>,
+    pub(super) reader: Option<StreamReader>,
     /// The arguments that are keys. The ids follow, in the same order.
     pub(super) keys: Range<usize>,
 }
@@ -76,7 +76,7 @@ impl ReadOptions {
         }
         if of_group {
             let group = group.ok_or(errors::MISSING_GROUP)?;
-            options.reader = Some(Reader { group, consumer: group + 1, no_ack });
+            options.reader = Some(StreamReader { group, consumer: group + 1, no_ack });
         }
         Ok(options)
     }
