@@ -4,7 +4,7 @@ use super::super::channel_waiters::{ChannelWaiter, channel_waiters};
 use super::super::history::{Entry, Event, Name, Names, Ring, shown};
 use super::super::records::LockRecords;
 use super::super::redisson::{instance_of, owner_of};
-use super::listeners::Reader;
+use super::listeners::ListenerState;
 use crate::pubsub::PubSub;
 use lockwheel_store::keyspace::Keyspace;
 
@@ -22,7 +22,7 @@ pub(crate) struct ListenerCount {
 /// The part of a history that has been read.
 #[derive(Debug)]
 struct Known {
-    reader: Reader,
+    reader: ListenerState,
     /// A copy of the names, since the history reuses the numbers of names whose entries it has dropped.
     names: Names,
     lock: Name,
@@ -40,7 +40,7 @@ impl Known {
         let mut names = ring.names().none_of_these();
         let lock = names.intern(db, &shown(key));
         let began = ring.first_of_waits();
-        Known { reader: Reader::default(), names, lock, history, first: None, began, next: began }
+        Known { reader: ListenerState::default(), names, lock, history, first: None, began, next: began }
     }
 
     /// Whether reading can continue with the present entries of the history.

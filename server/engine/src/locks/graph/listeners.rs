@@ -32,7 +32,7 @@ pub(super) struct Refusals {
 
 /// The state of refusals and subscriptions after a part of the entries.
 #[derive(Debug, Default)]
-pub(super) struct Reader {
+pub(super) struct ListenerState {
     /// The refusals by the bare name of the owner. The field of a writer has a suffix.
     pub(super) refused: BTreeMap<Box<[u8]>, Refusals>,
     /// The owners that were refused each lock last, in order.
@@ -43,7 +43,7 @@ pub(super) struct Reader {
     instances: BTreeMap<(Name, Box<[u8]>), usize>,
 }
 
-impl Reader {
+impl ListenerState {
     /// Updates the state by an entry. `is_wanted`: its lock matters. O(log n).
     pub(super) fn take_in(&mut self, names: &Names, entry: &Entry, is_wanted: bool) {
         let is_listener = entry.is_of_listener();
@@ -117,7 +117,7 @@ impl Listeners {
     /// Returns the waits that the history shows, of all locks or of one lock. O(n log n), n its entries. For one lock
     /// the cost is little more than reading each entry.
     pub(super) fn of(ring: &Ring, wanted: Option<(usize, &[u8])>) -> Self {
-        let (mut reader, mut name) = (Reader::default(), Name::NONE);
+        let (mut reader, mut name) = (ListenerState::default(), Name::NONE);
         let wanted = wanted.map(|(db, text)| (db, shown(text)));
         let mut is_wanted = |key: Name| {
             wanted.as_ref().is_none_or(|(db, text)| {
