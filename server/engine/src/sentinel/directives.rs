@@ -1,6 +1,6 @@
 //! The `sentinel …` lines of a configuration file.
 
-use super::address::Address;
+use super::address::InstanceAddress;
 use super::periods::Period;
 use super::state::Sentinel;
 use super::watch::{BAD_PORT, NO_ADDRESS};
@@ -154,7 +154,7 @@ impl Sentinel {
         }
     }
 
-    fn known(&self, host: &str, port: &str) -> Result<Address, String> {
+    fn known(&self, host: &str, port: &str) -> Result<InstanceAddress, String> {
         let port = u16::try_from(signed(port)).map_err(|_| BAD_PORT.to_owned())?;
         self.address(host, port).ok_or_else(|| NO_ADDRESS.to_owned())
     }
@@ -256,7 +256,7 @@ impl Sentinel {
         let Some(of) = self.master(id) else { return };
         let name = of.at.name.as_str();
         let address = of.current_address();
-        let place = |address: &Address| (self.shown(address).to_owned(), address.port.to_string());
+        let place = |address: &InstanceAddress| (self.shown(address).to_owned(), address.port.to_string());
         let (ip, port) = place(address);
         lines.push(("monitor", words(&[name, &ip, &port, &of.quorum.to_string()]), true));
         let numbers = [

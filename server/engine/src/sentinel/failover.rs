@@ -1,6 +1,6 @@
 //! A failover, from its beginning to the switch to the promoted replica.
 
-use super::address::Address;
+use super::address::InstanceAddress;
 use super::date::date_of;
 use super::effect::{EventLevel, SentinelAction};
 use super::instance::Flags;
@@ -138,7 +138,7 @@ impl Sentinel {
     }
 
     /// Tells a replica to follow the promoted one, unless it does so already or cannot. Returns whether it was told.
-    fn reconfigure(&mut self, master: u64, id: u64, address: &Address) -> bool {
+    fn reconfigure(&mut self, master: u64, id: u64, address: &InstanceAddress) -> bool {
         let (now, timeout) = (self.now, self.period(Period::SlaveReconfTimeout));
         let who = Who::Replica(master, id);
         let Some(replica) = self.replica(master, id) else { return false };
@@ -165,7 +165,7 @@ impl Sentinel {
     }
 
     /// Ends the failover if all replicas follow the promoted one, or if it has lasted too long.
-    fn detect_end(&mut self, master: u64, address: &Address) {
+    fn detect_end(&mut self, master: u64, address: &InstanceAddress) {
         let Some(of) = self.master(master) else { return };
         let promoted = of.failover.promoted.and_then(|id| of.replicas.get(&id));
         if promoted.is_none_or(|promoted| promoted.at.flags.has(Flags::S_DOWN)) {
@@ -189,7 +189,7 @@ impl Sentinel {
     }
 
     /// Tells all remaining replicas, whether they can follow or not.
-    fn reconfigure_rest(&mut self, master: u64, address: &Address) {
+    fn reconfigure_rest(&mut self, master: u64, address: &InstanceAddress) {
         for id in self.replica_ids(master) {
             let told = Flags::PROMOTED | Flags::RECONF_DONE | Flags::RECONF_SENT;
             let skipped = self
@@ -223,7 +223,7 @@ impl Sentinel {
     }
 
     /// Tells a replica to follow an address (`None`: no master), and cuts its clients. Whether it was sent.
-    pub(super) fn send_slaveof(&mut self, master: u64, id: u64, address: Option<&Address>) -> bool {
+    pub(super) fn send_slaveof(&mut self, master: u64, id: u64, address: Option<&InstanceAddress>) -> bool {
         let who = Who::Replica(master, id);
         let (host, port) = match address {
             Some(address) => (self.shown(address).to_owned(), address.port.to_string()),

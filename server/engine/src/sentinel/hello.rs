@@ -1,6 +1,6 @@
 //! Hello messages, in which another sentinel tells of itself and of a master, through a watched server or by PUBLISH.
 
-use super::address::Address;
+use super::address::InstanceAddress;
 use super::effect::EventLevel;
 use super::state::Sentinel;
 use super::watched::{FailoverState, Master, Peer, Who};
@@ -68,7 +68,7 @@ impl Sentinel {
     }
 
     /// Adds a sentinel that is unknown, or known at another address.
-    fn meet(&mut self, master: u64, hello: &Hello<'_>, address: Address) -> Option<u64> {
+    fn meet(&mut self, master: u64, hello: &Hello<'_>, address: InstanceAddress) -> Option<u64> {
         let same = self.find_peer(master, |peer| peer.at.run_id.as_deref() == Some(hello.run_id));
         if let Some(id) = same {
             self.remove_peer(master, id);
@@ -98,7 +98,7 @@ impl Sentinel {
     }
 
     /// Updates the address of a sentinel for the other masters that it watches.
-    fn moved(&mut self, master: u64, run_id: &str, address: &Address) {
+    fn moved(&mut self, master: u64, run_id: &str, address: &InstanceAddress) {
         for (other, peer) in self.known_as(Some(run_id)) {
             if other != master {
                 self.peer_mut(other, peer).into_iter().for_each(|peer| peer.at.address = address.clone());
@@ -167,7 +167,7 @@ impl Sentinel {
         }
     }
 
-    pub(super) fn announce_switch(&mut self, master: u64, old: &Address, new: &Address) {
+    pub(super) fn announce_switch(&mut self, master: u64, old: &InstanceAddress, new: &InstanceAddress) {
         let Some(of) = self.master(master) else { return };
         let text =
             format!("{} {} {} {} {}", of.at.name, self.shown(old), old.port, self.shown(new), new.port);

@@ -1,6 +1,6 @@
 //! The data about a watched server of any kind: a master, a replica or another sentinel.
 
-use super::address::Address;
+use super::address::InstanceAddress;
 use super::link::InstanceLink;
 
 /// The role that a server reports.
@@ -82,7 +82,7 @@ impl std::ops::BitOr for Flags {
 pub(super) struct Instance {
     pub(super) name: String,
     pub(super) run_id: Option<String>,
-    pub(super) address: Address,
+    pub(super) address: InstanceAddress,
     pub(super) flags: Flags,
     pub(super) link: InstanceLink,
     pub(super) last_publish: i64,
@@ -97,7 +97,7 @@ pub(super) struct Instance {
 }
 
 impl Instance {
-    pub(super) fn new(name: String, address: Address, role: InstanceRole, now: i64) -> Self {
+    pub(super) fn new(name: String, address: InstanceAddress, role: InstanceRole, now: i64) -> Self {
         Instance {
             name,
             run_id: None,

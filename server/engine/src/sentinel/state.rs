@@ -1,6 +1,6 @@
 //! The whole state of a sentinel, the look-up of watched servers, and events about them.
 
-use super::address::{Address, Resolve, Resolver};
+use super::address::{InstanceAddress, Resolve, Resolver};
 use super::effect::{EventLevel, InstanceLinkId, SentinelAction};
 use super::instance::Instance;
 use super::link::Channel;
@@ -143,22 +143,22 @@ impl Sentinel {
     }
 
     /// The address of a host and a port. `None` if it is no IP and names are not resolved. An unknown name is accepted.
-    pub(super) fn address(&self, host: &str, port: u16) -> Option<Address> {
+    pub(super) fn address(&self, host: &str, port: u16) -> Option<InstanceAddress> {
         let ip = match self.resolver.ip(host, self.own.resolve_hostnames) {
             Some(ip) => ip,
             None if self.own.resolve_hostnames => "".into(),
             None => return None,
         };
-        Some(Address { host: host.into(), ip, port })
+        Some(InstanceAddress { host: host.into(), ip, port })
     }
 
     /// The host of an address as clients are shown it.
-    pub(super) fn shown<'a>(&self, address: &'a Address) -> &'a str {
+    pub(super) fn shown<'a>(&self, address: &'a InstanceAddress) -> &'a str {
         if self.own.announce_hostnames { &address.host } else { &address.ip }
     }
 
     /// Whether a host is that of an address.
-    pub(super) fn is_host(&self, address: &Address, host: &str) -> bool {
+    pub(super) fn is_host(&self, address: &InstanceAddress, host: &str) -> bool {
         match self.resolver.ip(host, self.own.resolve_hostnames) {
             Some(ip) => ip == address.ip,
             None => host.eq_ignore_ascii_case(if self.own.resolve_hostnames {

@@ -1,6 +1,6 @@
 //! The addition and removal of watched masters, replicas and sentinels.
 
-use super::address::Address;
+use super::address::InstanceAddress;
 use super::effect::EventLevel;
 use super::instance::{Flags, Instance, InstanceRole};
 use super::periods::Period;
@@ -50,7 +50,7 @@ impl Sentinel {
     }
 
     /// Watches a replica. Returns its number, or `None` if it is watched already.
-    pub(super) fn add_replica(&mut self, master: u64, address: Address) -> Option<u64> {
+    pub(super) fn add_replica(&mut self, master: u64, address: InstanceAddress) -> Option<u64> {
         let of = self.master(master)?;
         if of.replicas.len() >= MAX_WATCHED || of.replicas.values().any(|known| known.at.address.is(&address))
         {
@@ -63,7 +63,7 @@ impl Sentinel {
     }
 
     /// Watches another sentinel. Returns its number, or `None` if its run id is known already.
-    pub(super) fn add_peer(&mut self, master: u64, run_id: &str, address: Address) -> Option<u64> {
+    pub(super) fn add_peer(&mut self, master: u64, run_id: &str, address: InstanceAddress) -> Option<u64> {
         let now = self.now;
         let of = self.master(master)?;
         if of.peers.len() >= MAX_WATCHED || of.peers.values().any(|peer| peer.at.name == run_id) {
@@ -139,11 +139,11 @@ impl Sentinel {
     }
 
     /// Moves a master to another address. Its replicas are then the known replicas and the old master.
-    pub(super) fn move_master(&mut self, master: u64, new: Address) {
+    pub(super) fn move_master(&mut self, master: u64, new: InstanceAddress) {
         let Some(of) = self.master(master) else { return };
         let old = of.at.address.clone();
         let known = of.replicas.values().map(|replica| replica.at.address.clone());
-        let mut replicas: Vec<Address> = known.filter(|address| !address.is(&new)).collect();
+        let mut replicas: Vec<InstanceAddress> = known.filter(|address| !address.is(&new)).collect();
         if !old.is(&new) {
             replicas.push(old);
         }

@@ -1,6 +1,6 @@
 //! The three kinds of watched servers: masters, their replicas, and other sentinels that watch them.
 
-use super::address::Address;
+use super::address::InstanceAddress;
 use super::instance::{Instance, InstanceRole};
 use std::collections::BTreeMap;
 
@@ -100,7 +100,7 @@ impl Master {
     }
 
     /// The address of the master. From its promotion on, it is that of the promoted replica.
-    pub(super) fn current_address(&self) -> &Address {
+    pub(super) fn current_address(&self) -> &InstanceAddress {
         match self.failover.promoted.and_then(|id| self.replicas.get(&id)) {
             Some(promoted) if self.failover.state >= FailoverState::ReconfSlaves => &promoted.at.address,
             _ => &self.at.address,
@@ -131,7 +131,7 @@ pub(super) struct Replica {
 
 impl Replica {
     /// A replica that is named after this host.
-    pub(super) fn new(host: &str, address: Address, now: i64) -> Self {
+    pub(super) fn new(host: &str, address: InstanceAddress, now: i64) -> Self {
         let name = format!("{}:{}", bracketed(host), address.port);
         Replica {
             at: Instance::new(name, address, InstanceRole::Replica, now),
@@ -165,7 +165,7 @@ pub(super) struct Peer {
 }
 
 impl Peer {
-    pub(super) fn new(name: String, address: Address, now: i64) -> Self {
+    pub(super) fn new(name: String, address: InstanceAddress, now: i64) -> Self {
         Peer {
             at: Instance::new(name, address, InstanceRole::Master, now),
             last_hello: now,
