@@ -1,6 +1,6 @@
 //! The data that SENTINEL MASTERS, REPLICAS and SENTINELS show, and INFO.
 
-use super::instance::{Flags, Instance};
+use super::instance::{Instance, InstanceFlags};
 use super::state::Sentinel;
 use super::watched::{Master, Who};
 
@@ -61,16 +61,16 @@ impl Sentinel {
             ("link-pending-commands", at.link.pending().to_string()),
             ("link-refcount", "1".to_owned()),
         ];
-        if at.flags.has(Flags::FAILOVER_IN_PROGRESS) {
+        if at.flags.has(InstanceFlags::FAILOVER_IN_PROGRESS) {
             fields.push(("failover-state", of.failover.state.word().to_owned()));
         }
         fields.push(("last-ping-sent", since_any(at.link.pending_ping)));
         fields.push(("last-ok-ping-reply", since(at.link.last_available)));
         fields.push(("last-ping-reply", since(at.link.last_pong)));
-        if at.flags.has(Flags::S_DOWN) {
+        if at.flags.has(InstanceFlags::S_DOWN) {
             fields.push(("s-down-time", since(at.s_down_since)));
         }
-        if at.flags.has(Flags::O_DOWN) {
+        if at.flags.has(InstanceFlags::O_DOWN) {
             fields.push(("o-down-time", since(at.o_down_since)));
         }
         fields.push(("down-after-milliseconds", of.down_after.to_string()));
@@ -140,8 +140,8 @@ impl Sentinel {
         ];
         for (number, of) in self.masters.values().enumerate() {
             let status = match of.at.flags {
-                flags if flags.has(Flags::O_DOWN) => "odown",
-                flags if flags.has(Flags::S_DOWN) => "sdown",
+                flags if flags.has(InstanceFlags::O_DOWN) => "odown",
+                flags if flags.has(InstanceFlags::S_DOWN) => "sdown",
                 _ => "ok",
             };
             let about = format!(
@@ -179,8 +179,8 @@ fn flags(who: Who, at: &Instance) -> String {
         Who::Peer(..) => "sentinel",
     };
     let mut names = Vec::new();
-    names.extend(at.flags.has(Flags::S_DOWN).then_some("s_down"));
-    names.extend(at.flags.has(Flags::O_DOWN).then_some("o_down"));
+    names.extend(at.flags.has(InstanceFlags::S_DOWN).then_some("s_down"));
+    names.extend(at.flags.has(InstanceFlags::O_DOWN).then_some("o_down"));
     names.push(kind);
     names.extend(at.link.disconnected.then_some("disconnected"));
     names.extend(at.flags.names());

@@ -1,7 +1,7 @@
 //! The checks whether servers are down: subjectively, in this sentinel's view, and objectively, in that of enough.
 
 use super::effect::EventLevel;
-use super::instance::{Flags, InstanceRole};
+use super::instance::{InstanceFlags, InstanceRole};
 use super::link::{Channel, Expected};
 use super::periods::Period;
 use super::state::Sentinel;
@@ -26,9 +26,9 @@ impl Sentinel {
             && at.role_reported == InstanceRole::Replica
             && now - at.role_reported_at > down_after.saturating_add(info_period * 2);
         let rebooting =
-            is_master && at.flags.has(Flags::MASTER_REBOOT) && now - at.rebooted_at > reboot_after;
+            is_master && at.flags.has(InstanceFlags::MASTER_REBOOT) && now - at.rebooted_at > reboot_after;
         let (is_down, was_down) =
-            (silent > down_after || wrong_role || rebooting, at.flags.has(Flags::S_DOWN));
+            (silent > down_after || wrong_role || rebooting, at.flags.has(InstanceFlags::S_DOWN));
         if is_down == was_down {
             return;
         }
@@ -36,9 +36,9 @@ impl Sentinel {
         let Some(at) = self.instance_mut(who) else { return };
         if is_down {
             at.s_down_since = now;
-            at.flags.set(Flags::S_DOWN);
+            at.flags.set(InstanceFlags::S_DOWN);
         } else {
-            at.flags.clear(Flags::S_DOWN | Flags::SCRIPT_KILL_SENT);
+            at.flags.clear(InstanceFlags::S_DOWN | InstanceFlags::SCRIPT_KILL_SENT);
         }
     }
 
@@ -69,12 +69,13 @@ impl Sentinel {
         let now = self.now;
         let Some(of) = self.master(master) else { return };
         let (mut votes, mut is_down) = (0, false);
-        if of.at.flags.has(Flags::S_DOWN) {
-            let others = of.peers.values().filter(|peer| peer.at.flags.has(Flags::MASTER_DOWN)).count();
+        if of.at.flags.has(InstanceFlags::S_DOWN) {
+            let others =
+                of.peers.values().filter(|peer| peer.at.flags.has(InstanceFlags::MASTER_DOWN)).count();
             votes = 1 + others;
             is_down = votes >= of.quorum as usize;
         }
-        let (quorum, was_down) = (of.quorum, of.at.flags.has(Flags::O_DOWN));
+        let (quorum, was_down) = (of.quorum, of.at.flags.has(InstanceFlags::O_DOWN));
         if is_down == was_down {
             return;
         }
@@ -86,10 +87,10 @@ impl Sentinel {
         }
         let Some(at) = self.instance_mut(who) else { return };
         if is_down {
-            at.flags.set(Flags::O_DOWN);
+            at.flags.set(InstanceFlags::O_DOWN);
             at.o_down_since = now;
         } else {
-            at.flags.clear(Flags::O_DOWN);
+            at.flags.clear(InstanceFlags::O_DOWN);
         }
     }
 
@@ -103,13 +104,13 @@ impl Sentinel {
     fn ask(&mut self, master: u64, id: u64, forced: bool) {
         let (now, period) = (self.now, self.period(Period::Ask));
         let Some(of) = self.master_mut(master) else { return };
-        let is_down = of.at.flags.has(Flags::S_DOWN);
+        let is_down = of.at.flags.has(InstanceFlags::S_DOWN);
         let wants_vote = of.failover.state > FailoverState::None;
         let Some(peer) = of.peers.get_mut(&id) else { return };
         let elapsed = now - peer.last_reply;
         if elapsed > period * 5 {
             // An answer that is this old does not count.
-            peer.at.flags.clear(Flags::MASTER_DOWN);
+            peer.at.flags.clear(InstanceFlags::MASTER_DOWN);
             peer.leader = None;
         }
         if !is_down || peer.at.link.disconnected || (!forced && elapsed < period) {

@@ -3,7 +3,7 @@
 use super::address::InstanceAddress;
 use super::date::date_of;
 use super::effect::{EventLevel, SentinelAction};
-use super::instance::Flags;
+use super::instance::InstanceFlags;
 use super::link::{Channel, Expected};
 use super::periods::Period;
 use super::state::Sentinel;
@@ -14,7 +14,7 @@ impl Sentinel {
     pub(super) fn begin_failover_if_needed(&mut self, master: u64) -> bool {
         let now = self.now;
         let Some(of) = self.master_mut(master) else { return false };
-        if !of.at.flags.has(Flags::O_DOWN) || of.at.flags.has(Flags::FAILOVER_IN_PROGRESS) {
+        if !of.at.flags.has(InstanceFlags::O_DOWN) || of.at.flags.has(InstanceFlags::FAILOVER_IN_PROGRESS) {
             return false;
         }
         let next = of.failover.started.saturating_add(of.failover_timeout.saturating_mul(2));
@@ -34,7 +34,7 @@ impl Sentinel {
     /// Takes the next step of a failover.
     pub(super) fn continue_failover(&mut self, master: u64) {
         let Some(of) = self.master(master) else { return };
-        if !of.at.flags.has(Flags::FAILOVER_IN_PROGRESS) {
+        if !of.at.flags.has(InstanceFlags::FAILOVER_IN_PROGRESS) {
             return;
         }
         match of.failover.state {
@@ -58,7 +58,7 @@ impl Sentinel {
     fn wait_start(&mut self, master: u64) {
         let Some(of) = self.master(master) else { return };
         let (epoch, started) = (of.failover.epoch, of.failover.started);
-        let forced = of.at.flags.has(Flags::FORCE_FAILOVER);
+        let forced = of.at.flags.has(InstanceFlags::FORCE_FAILOVER);
         let timeout = of.failover_timeout.min(self.period(Period::Election));
         let leads =
             self.leader(master, epoch).is_some_and(|leader| leader.eq_ignore_ascii_case(&self.own.id));
@@ -84,7 +84,7 @@ impl Sentinel {
         };
         let who = Who::Replica(master, id);
         self.event(EventLevel::Warning, "+selected-slave", who);
-        self.change_flags(master, id, Flags::default(), Flags::PROMOTED);
+        self.change_flags(master, id, InstanceFlags::default(), InstanceFlags::PROMOTED);
         self.master_mut(master).into_iter().for_each(|of| of.failover.promoted = Some(id));
         self.enter(master, FailoverState::SendSlaveofNoOne);
         self.event(EventLevel::Notice, "+failover-state-send-slaveof-noone", who);
@@ -121,7 +121,7 @@ impl Sentinel {
     /// Tells the next replicas to follow the promoted one, no more at once than allowed.
     fn reconfigure_next(&mut self, master: u64) {
         let Some(of) = self.master(master) else { return };
-        let busy = Flags::RECONF_SENT | Flags::RECONF_INPROG;
+        let busy = InstanceFlags::RECONF_SENT | InstanceFlags::RECONF_INPROG;
         let mut in_progress = of.replicas.values().filter(|replica| replica.at.flags.has(busy)).count();
         let most = of.parallel_syncs as usize;
         let promoted = of.failover.promoted.and_then(|id| of.replicas.get(&id));
@@ -144,20 +144,20 @@ impl Sentinel {
         let Some(replica) = self.replica(master, id) else { return false };
         let (flags, sent_at) = (replica.at.flags, replica.reconf_sent_at);
         let is_disconnected = replica.at.link.disconnected;
-        if flags.has(Flags::PROMOTED | Flags::RECONF_DONE) {
+        if flags.has(InstanceFlags::PROMOTED | InstanceFlags::RECONF_DONE) {
             return false;
         }
-        if flags.has(Flags::RECONF_SENT) && now - sent_at > timeout {
+        if flags.has(InstanceFlags::RECONF_SENT) && now - sent_at > timeout {
             self.event(EventLevel::Notice, "-slave-reconf-sent-timeout", who);
-            self.change_flags(master, id, Flags::RECONF_SENT, Flags::RECONF_DONE);
+            self.change_flags(master, id, InstanceFlags::RECONF_SENT, InstanceFlags::RECONF_DONE);
             return false;
         }
-        if flags.has(Flags::RECONF_SENT | Flags::RECONF_INPROG) || is_disconnected {
+        if flags.has(InstanceFlags::RECONF_SENT | InstanceFlags::RECONF_INPROG) || is_disconnected {
             return false;
         }
         let sent = self.send_slaveof(master, id, Some(address));
         if sent {
-            self.change_flags(master, id, Flags::default(), Flags::RECONF_SENT);
+            self.change_flags(master, id, InstanceFlags::default(), InstanceFlags::RECONF_SENT);
             self.replica_mut(master, id).into_iter().for_each(|replica| replica.reconf_sent_at = now);
             self.event(EventLevel::Notice, "+slave-reconf-sent", who);
         }
@@ -168,11 +168,15 @@ impl Sentinel {
     fn detect_end(&mut self, master: u64, address: &InstanceAddress) {
         let Some(of) = self.master(master) else { return };
         let promoted = of.failover.promoted.and_then(|id| of.replicas.get(&id));
-        if promoted.is_none_or(|promoted| promoted.at.flags.has(Flags::S_DOWN)) {
+        if promoted.is_none_or(|promoted| promoted.at.flags.has(InstanceFlags::S_DOWN)) {
             return;
         }
-        let is_left =
-            |replica: &&Replica| !replica.at.flags.has(Flags::PROMOTED | Flags::RECONF_DONE | Flags::S_DOWN);
+        let is_left = |replica: &&Replica| {
+            !replica
+                .at
+                .flags
+                .has(InstanceFlags::PROMOTED | InstanceFlags::RECONF_DONE | InstanceFlags::S_DOWN)
+        };
         let is_anyone_left = of.replicas.values().any(|replica| is_left(&replica));
         let timed_out = self.has_timed_out(master);
         if timed_out {
@@ -191,13 +195,13 @@ impl Sentinel {
     /// Tells all remaining replicas, whether they can follow or not.
     fn reconfigure_rest(&mut self, master: u64, address: &InstanceAddress) {
         for id in self.replica_ids(master) {
-            let told = Flags::PROMOTED | Flags::RECONF_DONE | Flags::RECONF_SENT;
+            let told = InstanceFlags::PROMOTED | InstanceFlags::RECONF_DONE | InstanceFlags::RECONF_SENT;
             let skipped = self
                 .replica(master, id)
                 .is_none_or(|replica| replica.at.flags.has(told) || replica.at.link.disconnected);
             if !skipped && self.send_slaveof(master, id, Some(address)) {
                 self.event(EventLevel::Notice, "+slave-reconf-sent-be", Who::Replica(master, id));
-                self.change_flags(master, id, Flags::default(), Flags::RECONF_SENT);
+                self.change_flags(master, id, InstanceFlags::default(), InstanceFlags::RECONF_SENT);
             }
         }
     }
@@ -214,11 +218,11 @@ impl Sentinel {
     fn abort_failover(&mut self, master: u64) {
         let now = self.now;
         let Some(of) = self.master_mut(master) else { return };
-        of.at.flags.clear(Flags::FAILOVER_IN_PROGRESS | Flags::FORCE_FAILOVER);
+        of.at.flags.clear(InstanceFlags::FAILOVER_IN_PROGRESS | InstanceFlags::FORCE_FAILOVER);
         of.failover.state = FailoverState::None;
         of.failover.since = now;
         if let Some(id) = of.failover.promoted.take() {
-            self.change_flags(master, id, Flags::PROMOTED, Flags::default());
+            self.change_flags(master, id, InstanceFlags::PROMOTED, InstanceFlags::default());
         }
     }
 

@@ -1,7 +1,7 @@
 //! The reading of the INFO of a master or a replica, and the reactions to it.
 
 use super::effect::EventLevel;
-use super::instance::{Flags, InstanceRole};
+use super::instance::{InstanceFlags, InstanceRole};
 use super::periods::Period;
 use super::state::Sentinel;
 use super::watched::{FailoverState, Replica, Who};
@@ -136,7 +136,7 @@ impl Sentinel {
         let Some(at) = self.instance_mut(who) else { return };
         if at.run_id.as_ref().is_some_and(|known| known != run_id) {
             if matches!(who, Who::Master(_)) && counts_reboots {
-                at.flags.set(Flags::MASTER_REBOOT);
+                at.flags.set(InstanceFlags::MASTER_REBOOT);
                 at.rebooted_at = now;
             }
             self.event(EventLevel::Notice, "+reboot", who);
@@ -186,9 +186,9 @@ impl Sentinel {
     fn replica_is_master(&mut self, master: u64, id: u64) {
         let (now, wait) = (self.now, self.period(Period::Publish) * 4);
         let (Some(of), Some(replica)) = (self.master(master), self.replica(master, id)) else { return };
-        let is_promoted = replica.at.flags.has(Flags::PROMOTED);
+        let is_promoted = replica.at.flags.has(InstanceFlags::PROMOTED);
         if is_promoted
-            && of.at.flags.has(Flags::FAILOVER_IN_PROGRESS)
+            && of.at.flags.has(InstanceFlags::FAILOVER_IN_PROGRESS)
             && of.failover.state == FailoverState::WaitPromotion
         {
             return self.promoted(master, id);
@@ -250,7 +250,7 @@ impl Sentinel {
     fn note_reconfigured(&mut self, master: u64, id: u64) {
         let (Some(of), Some(replica)) = (self.master(master), self.replica(master, id)) else { return };
         let flags = replica.at.flags;
-        if !flags.has(Flags::RECONF_SENT | Flags::RECONF_INPROG) {
+        if !flags.has(InstanceFlags::RECONF_SENT | InstanceFlags::RECONF_INPROG) {
             return;
         }
         let promoted = of.failover.promoted.and_then(|id| of.replicas.get(&id));
@@ -258,20 +258,20 @@ impl Sentinel {
             let address = &promoted.at.address;
             self.is_host(address, host) && i64::from(address.port) == replica.master_port
         });
-        let mut in_progress = flags.has(Flags::RECONF_INPROG);
+        let mut in_progress = flags.has(InstanceFlags::RECONF_INPROG);
         let is_done = replica.master_link_up;
-        if flags.has(Flags::RECONF_SENT) && follows {
+        if flags.has(InstanceFlags::RECONF_SENT) && follows {
             in_progress = true;
-            self.change_flags(master, id, Flags::RECONF_SENT, Flags::RECONF_INPROG);
+            self.change_flags(master, id, InstanceFlags::RECONF_SENT, InstanceFlags::RECONF_INPROG);
             self.event(EventLevel::Notice, "+slave-reconf-inprog", Who::Replica(master, id));
         }
         if in_progress && is_done {
-            self.change_flags(master, id, Flags::RECONF_INPROG, Flags::RECONF_DONE);
+            self.change_flags(master, id, InstanceFlags::RECONF_INPROG, InstanceFlags::RECONF_DONE);
             self.event(EventLevel::Notice, "+slave-reconf-done", Who::Replica(master, id));
         }
     }
 
-    pub(super) fn change_flags(&mut self, master: u64, id: u64, without: Flags, with: Flags) {
+    pub(super) fn change_flags(&mut self, master: u64, id: u64, without: InstanceFlags, with: InstanceFlags) {
         if let Some(replica) = self.replica_mut(master, id) {
             replica.at.flags.clear(without);
             replica.at.flags.set(with);

@@ -1,6 +1,6 @@
 //! The periodic messages: PING, INFO, and the hello message by which sentinels find each other.
 
-use super::instance::Flags;
+use super::instance::InstanceFlags;
 use super::link::{Channel, Expected};
 use super::links::HELLO;
 use super::periods::Period;
@@ -40,7 +40,7 @@ impl Sentinel {
         let often = match who {
             Who::Replica(master, id) => {
                 let of = self.master(master).map(|master| master.at.flags).unwrap_or_default();
-                of.has(Flags::O_DOWN | Flags::FAILOVER_IN_PROGRESS)
+                of.has(InstanceFlags::O_DOWN | InstanceFlags::FAILOVER_IN_PROGRESS)
                     || self.replica(master, id).is_some_and(|replica| replica.master_link_down != 0)
             }
             _ => false,

@@ -1,7 +1,7 @@
 //! The replies and messages that arrive over connections.
 
 use super::effect::{EventLevel, InstanceLinkId};
-use super::instance::Flags;
+use super::instance::InstanceFlags;
 use super::link::{Channel, Expected, LIMITS, SentinelReply};
 use super::links::HELLO;
 use super::state::Sentinel;
@@ -60,12 +60,15 @@ impl Sentinel {
             at.link.last_available = now;
             at.link.pending_ping = 0;
             if says("PONG") {
-                at.flags.clear(Flags::MASTER_REBOOT);
+                at.flags.clear(InstanceFlags::MASTER_REBOOT);
             }
-        } else if says("BUSY") && at.flags.has(Flags::S_DOWN) && !at.flags.has(Flags::SCRIPT_KILL_SENT) {
+        } else if says("BUSY")
+            && at.flags.has(InstanceFlags::S_DOWN)
+            && !at.flags.has(InstanceFlags::SCRIPT_KILL_SENT)
+        {
             let script = self.called(who, "SCRIPT");
             self.send(who, Channel::Commands, &[&script, b"KILL"], Expected::Nothing);
-            self.instance_mut(who).into_iter().for_each(|at| at.flags.set(Flags::SCRIPT_KILL_SENT));
+            self.instance_mut(who).into_iter().for_each(|at| at.flags.set(InstanceFlags::SCRIPT_KILL_SENT));
         }
     }
 
@@ -98,9 +101,9 @@ impl Sentinel {
         let Some(peer) = self.peer_mut(master, id) else { return };
         peer.last_reply = now;
         if *down == 1 {
-            peer.at.flags.set(Flags::MASTER_DOWN);
+            peer.at.flags.set(InstanceFlags::MASTER_DOWN);
         } else {
-            peer.at.flags.clear(Flags::MASTER_DOWN);
+            peer.at.flags.clear(InstanceFlags::MASTER_DOWN);
         }
         if leader != b"*" {
             let (leader, epoch) = (String::from_utf8_lossy(leader).into_owned(), epoch.unsigned_abs());

@@ -1,7 +1,7 @@
 //! The changes that SENTINEL commands make.
 
 use super::effect::EventLevel;
-use super::instance::Flags;
+use super::instance::InstanceFlags;
 use super::state::Sentinel;
 use super::watch::WatchRefusal;
 use super::watched::Who;
@@ -144,7 +144,7 @@ impl Sentinel {
     /// SENTINEL FAILOVER: begins a failover without asking other sentinels, or returns the error with its code.
     pub(crate) fn force_failover(&mut self, master: u64) -> Result<(), &'static str> {
         let Some(of) = self.master(master) else { return Ok(()) };
-        if of.at.flags.has(Flags::FAILOVER_IN_PROGRESS) {
+        if of.at.flags.has(InstanceFlags::FAILOVER_IN_PROGRESS) {
             return Err("INPROG Failover already in progress");
         }
         let name = of.at.name.clone();
@@ -153,7 +153,7 @@ impl Sentinel {
         }
         self.log(EventLevel::Warning, format!("Executing user requested FAILOVER of '{name}'"));
         self.begin_failover(master);
-        self.master_mut(master).into_iter().for_each(|of| of.at.flags.set(Flags::FORCE_FAILOVER));
+        self.master_mut(master).into_iter().for_each(|of| of.at.flags.set(InstanceFlags::FORCE_FAILOVER));
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! Votes for the sentinel that leads a failover.
 
 use super::effect::EventLevel;
-use super::instance::Flags;
+use super::instance::InstanceFlags;
 use super::state::Sentinel;
 use super::watched::Who;
 use std::collections::BTreeMap;
@@ -35,7 +35,7 @@ impl Sentinel {
             let address = &master.at.address;
             i64::from(address.port) == port && (&*address.ip == ip || self.is_host(address, ip))
         });
-        let found = found.map(|(id, master)| (*id, master.at.flags.has(Flags::S_DOWN)));
+        let found = found.map(|(id, master)| (*id, master.at.flags.has(InstanceFlags::S_DOWN)));
         let is_down = self.tilt_since.is_none() && found.is_some_and(|(_, is_down)| is_down);
         let mut verdict = MasterDownAnswer { is_down, leader: "*".to_owned(), leader_epoch: 0 };
         if let Some((master, _)) = found
@@ -96,7 +96,7 @@ impl Sentinel {
         let (now, epoch, desync) = (self.now, self.current_epoch, self.desync());
         let Some(of) = self.master_mut(master) else { return };
         of.failover.state = super::watched::FailoverState::WaitStart;
-        of.at.flags.set(Flags::FAILOVER_IN_PROGRESS);
+        of.at.flags.set(InstanceFlags::FAILOVER_IN_PROGRESS);
         of.failover.epoch = epoch;
         of.failover.started = now + desync;
         of.failover.since = now;

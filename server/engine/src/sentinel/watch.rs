@@ -2,7 +2,7 @@
 
 use super::address::InstanceAddress;
 use super::effect::EventLevel;
-use super::instance::{Flags, Instance, InstanceRole};
+use super::instance::{Instance, InstanceFlags, InstanceRole};
 use super::periods::Period;
 use super::state::Sentinel;
 use super::watched::{FailoverState, Master, Peer, Replica, Who};
@@ -122,7 +122,7 @@ impl Sentinel {
         self.close_both(Who::Master(master));
         let now = self.now;
         let Some(of) = self.master_mut(master) else { return };
-        of.at.flags = Flags::default();
+        of.at.flags = InstanceFlags::default();
         of.leader = None;
         of.failover.state = FailoverState::None;
         of.failover.since = 0;
