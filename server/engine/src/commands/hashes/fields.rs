@@ -8,16 +8,16 @@ pub(super) const NUMFIELDS: &str =
 
 /// The fields of a request, each of which has one or more arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Fields {
+pub(super) struct FieldArguments {
     /// The index of the word `FIELDS`.
     pub(super) at: usize,
 }
 
-impl Fields {
+impl FieldArguments {
     /// Finds the word `FIELDS`, with an argument behind it, among or behind options from `from` on, or fails.
     pub(super) fn find(args: Args<'_>, from: usize) -> Result<Self, CommandError> {
         let at = (from..args.len() - 1).find(|&at| args.is(at, "fields"));
-        at.map(|at| Fields { at }).ok_or(CommandError::text(NUMFIELDS))
+        at.map(|at| FieldArguments { at }).ok_or(CommandError::text(NUMFIELDS))
     }
 
     /// The fields of a command without options. Fails if `FIELDS` or `numfields` is wrong, or by `mismatch`.
@@ -26,7 +26,7 @@ impl Fields {
             return Err(errors::SYNTAX);
         }
         args.int(3)?;
-        Fields { at: 2 }.read(args, 1).map_err(|_| mismatch)
+        FieldArguments { at: 2 }.read(args, 1).map_err(|_| mismatch)
     }
 
     /// The arguments of all fields, `width` each. Fails if `numfields` is not a number, or not that of the fields.
