@@ -5,7 +5,7 @@ use super::state::Sentinel;
 use super::watched::{Master, Who};
 
 /// Fields by name, in their order.
-pub(crate) type Fields = Vec<(&'static str, String)>;
+pub(crate) type InstanceFields = Vec<(&'static str, String)>;
 
 impl Sentinel {
     /// The numbers of the watched masters.
@@ -33,22 +33,22 @@ impl Sentinel {
         Some((self.shown(address).to_owned(), address.port))
     }
 
-    pub(crate) fn describe_master(&self, master: u64) -> Fields {
+    pub(crate) fn describe_master(&self, master: u64) -> InstanceFields {
         self.describe(Who::Master(master))
     }
 
     /// The fields of the replicas of a master. Replicas that are not announced are left out.
-    pub(crate) fn describe_replicas(&self, master: u64) -> Vec<Fields> {
+    pub(crate) fn describe_replicas(&self, master: u64) -> Vec<InstanceFields> {
         let Some(of) = self.master(master) else { return Vec::new() };
         let announced = of.replicas.iter().filter(|(_, replica)| replica.announced);
         announced.map(|(id, _)| self.describe(Who::Replica(master, *id))).collect()
     }
 
-    pub(crate) fn describe_peers(&self, master: u64) -> Vec<Fields> {
+    pub(crate) fn describe_peers(&self, master: u64) -> Vec<InstanceFields> {
         self.peer_ids(master).into_iter().map(|id| self.describe(Who::Peer(master, id))).collect()
     }
 
-    fn describe(&self, who: Who) -> Fields {
+    fn describe(&self, who: Who) -> InstanceFields {
         let (Some(at), Some(of)) = (self.instance(who), self.master(who.master())) else { return Vec::new() };
         let since = |instant: i64| (self.now - instant).to_string();
         let since_any = |instant: i64| if instant == 0 { "0".to_owned() } else { since(instant) };
@@ -84,7 +84,7 @@ impl Sentinel {
     }
 
     /// Adds the fields that only this kind of server has.
-    fn add_own_fields(&self, who: Who, of: &Master, fields: &mut Fields) {
+    fn add_own_fields(&self, who: Who, of: &Master, fields: &mut InstanceFields) {
         let unknown = || "?".to_owned();
         match who {
             Who::Master(_) => fields.extend([

@@ -30,7 +30,7 @@ mod watched;
 mod tests;
 
 pub(crate) use address::Resolve;
-pub(crate) use describe::Fields;
+pub(crate) use describe::InstanceFields;
 pub(crate) use directives::{SentinelLine, WRITTEN, WrittenLine};
 pub(crate) use effect::{EventLevel, InstanceLinkId, SentinelAction};
 pub(crate) use set::SetOptionError;
