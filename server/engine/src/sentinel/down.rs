@@ -2,7 +2,7 @@
 
 use super::effect::EventLevel;
 use super::instance::{InstanceFlags, InstanceRole};
-use super::link::{Channel, Expected};
+use super::link::{Channel, ExpectedReply};
 use super::periods::Period;
 use super::state::Sentinel;
 use super::watched::{FailoverState, Who};
@@ -122,7 +122,7 @@ impl Sentinel {
         let epoch = self.current_epoch.to_string();
         let candidate = if wants_vote { self.own.id.clone() } else { "*".to_owned() };
         let words = ["SENTINEL", "is-master-down-by-addr", &ip, &port, &epoch, &candidate].map(str::as_bytes);
-        self.send(Who::Peer(master, id), Channel::Commands, &words, Expected::IsDown);
+        self.send(Who::Peer(master, id), Channel::Commands, &words, ExpectedReply::IsDown);
     }
 
     /// Returns whether enough sentinels can be reached.

@@ -4,7 +4,7 @@ use super::address::InstanceAddress;
 use super::date::date_of;
 use super::effect::{EventLevel, SentinelAction};
 use super::instance::InstanceFlags;
-use super::link::{Channel, Expected};
+use super::link::{Channel, ExpectedReply};
 use super::periods::Period;
 use super::state::Sentinel;
 use super::watched::{FailoverState, Replica, Who};
@@ -243,7 +243,7 @@ impl Sentinel {
             &[&client, b"KILL", b"TYPE", b"pubsub"],
             &[&exec],
         ];
-        requests.iter().all(|words| self.send(who, Channel::Commands, words, Expected::Nothing))
+        requests.iter().all(|words| self.send(who, Channel::Commands, words, ExpectedReply::Nothing))
     }
 
     pub(super) fn crash(&mut self) {

@@ -9,7 +9,7 @@ pub(super) const LIMITS: ReplyLimits = ReplyLimits { max_len: 1 << 20, max_depth
 
 /// The command to which a reply is expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Expected {
+pub(super) enum ExpectedReply {
     /// A command whose reply is ignored.
     Nothing,
     /// PING.
@@ -53,7 +53,7 @@ pub(super) struct Connection {
     pub(super) id: InstanceLinkId,
     /// The instant at which the connection was requested.
     pub(super) since: i64,
-    pub(super) expected: VecDeque<Expected>,
+    pub(super) expected: VecDeque<ExpectedReply>,
     pub(super) incoming: ReplyStream,
 }
 

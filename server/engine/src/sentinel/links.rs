@@ -1,7 +1,7 @@
 //! The opening, the greeting and the closing of connections.
 
 use super::effect::{EventLevel, InstanceLinkId, SentinelAction};
-use super::link::{Channel, Connection, Expected};
+use super::link::{Channel, Connection, ExpectedReply};
 use super::periods::Period;
 use super::state::Sentinel;
 use super::watched::{InstanceLogin, Who};
@@ -31,7 +31,7 @@ impl Sentinel {
         }
         if lacks_messages {
             self.open(who, Channel::Messages);
-            self.send(who, Channel::Messages, &[b"SUBSCRIBE", HELLO.as_bytes()], Expected::Nothing);
+            self.send(who, Channel::Messages, &[b"SUBSCRIBE", HELLO.as_bytes()], ExpectedReply::Nothing);
         }
     }
 
@@ -59,7 +59,7 @@ impl Sentinel {
         let suffix = if channel == Channel::Commands { "cmd" } else { "pubsub" };
         let name = format!("sentinel-{}-{suffix}", &self.own.id[..8]);
         let client = self.called(who, "CLIENT");
-        self.send(who, channel, &[&client, b"SETNAME", name.as_bytes()], Expected::Nothing);
+        self.send(who, channel, &[&client, b"SETNAME", name.as_bytes()], ExpectedReply::Nothing);
     }
 
     /// The name of a command at a server. Only masters and replicas can have other names for commands.
@@ -82,13 +82,19 @@ impl Sentinel {
         let Some(password) = login.password else { return };
         let auth = self.called(who, "AUTH");
         match login.user {
-            Some(user) => self.send(who, channel, &[&auth, &user, &password], Expected::Nothing),
-            None => self.send(who, channel, &[&auth, &password], Expected::Nothing),
+            Some(user) => self.send(who, channel, &[&auth, &user, &password], ExpectedReply::Nothing),
+            None => self.send(who, channel, &[&auth, &password], ExpectedReply::Nothing),
         };
     }
 
     /// Sends a request, if there is a connection. Returns whether it was sent.
-    pub(super) fn send(&mut self, who: Who, channel: Channel, words: &[&[u8]], expected: Expected) -> bool {
+    pub(super) fn send(
+        &mut self,
+        who: Who,
+        channel: Channel,
+        words: &[&[u8]],
+        expected: ExpectedReply,
+    ) -> bool {
         let Some(at) = self.instance_mut(who) else { return false };
         let Some(connection) = at.link.connection(channel) else { return false };
         connection.expected.push_back(expected);

@@ -2,7 +2,7 @@
 
 use super::effect::{EventLevel, InstanceLinkId};
 use super::instance::InstanceFlags;
-use super::link::{Channel, Expected, LIMITS, SentinelReply};
+use super::link::{Channel, ExpectedReply, LIMITS, SentinelReply};
 use super::links::HELLO;
 use super::state::Sentinel;
 use super::watched::Who;
@@ -33,20 +33,20 @@ impl Sentinel {
         let Some(at) = self.instance_mut(who) else { return };
         let Some(connection) = at.link.commands.as_mut().filter(|one| one.id == link) else { return };
         match connection.expected.pop_front() {
-            Some(Expected::Ping) => self.ponged(who, &answer),
-            Some(Expected::Info) => {
+            Some(ExpectedReply::Ping) => self.ponged(who, &answer),
+            Some(ExpectedReply::Info) => {
                 if let SentinelReply::Bulk(text) = answer {
                     self.refresh(who, text);
                 }
             }
-            Some(Expected::Publish) => {
+            Some(ExpectedReply::Publish) => {
                 if !matches!(answer, SentinelReply::Error(_)) {
                     let now = self.now;
                     self.instance_mut(who).into_iter().for_each(|at| at.last_publish = now);
                 }
             }
-            Some(Expected::IsDown) => self.told_whether_down(who, answer),
-            Some(Expected::Nothing) | None => {}
+            Some(ExpectedReply::IsDown) => self.told_whether_down(who, answer),
+            Some(ExpectedReply::Nothing) | None => {}
         }
     }
 
@@ -67,7 +67,7 @@ impl Sentinel {
             && !at.flags.has(InstanceFlags::SCRIPT_KILL_SENT)
         {
             let script = self.called(who, "SCRIPT");
-            self.send(who, Channel::Commands, &[&script, b"KILL"], Expected::Nothing);
+            self.send(who, Channel::Commands, &[&script, b"KILL"], ExpectedReply::Nothing);
             self.instance_mut(who).into_iter().for_each(|at| at.flags.set(InstanceFlags::SCRIPT_KILL_SENT));
         }
     }
