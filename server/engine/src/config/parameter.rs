@@ -25,7 +25,7 @@ impl Context<'_> {
 pub(super) type Read = fn(&[&[u8]], &Context<'_>) -> Result<Value, Reason>;
 
 /// A rule for values, in addition to the rules of the kind.
-pub(super) type Rule = fn(&Value) -> Result<(), Reason>;
+pub(super) type ValueRule = fn(&Value) -> Result<(), Reason>;
 
 /// A value of a parameter.
 #[derive(Clone, Debug, PartialEq)]
@@ -144,7 +144,7 @@ pub struct Parameter {
     pub default: &'static str,
     /// The times at which the parameter may change.
     pub change: Change,
-    pub(super) check: Option<Rule>,
+    pub(super) check: Option<ValueRule>,
     pub(super) secret: bool,
     /// Whether CONFIG GET shows the parameter only for its full name, and not for a pattern.
     pub(super) hidden: bool,
@@ -195,7 +195,7 @@ impl Parameter {
     }
 
     /// Adds a rule to those of the kind.
-    pub(super) const fn check(mut self, check: Rule) -> Self {
+    pub(super) const fn check(mut self, check: ValueRule) -> Self {
         self.check = Some(check);
         self
     }
