@@ -1,7 +1,7 @@
 //! CONFIG GET and CONFIG SET, as pure functions on a configuration.
 
 use super::Config;
-use super::parameter::{Change, Context, HostPart, Parameter, Reason, Value};
+use super::parameter::{Change, HostPart, Parameter, ReadContext, Reason, Value};
 use super::system_reason::system_reason;
 use super::table::PARAMETERS;
 use crate::spec::quotable;
@@ -248,7 +248,7 @@ impl Config {
         words: &[&[u8]],
         again: bool,
     ) -> Result<Value, Reason> {
-        parameter.read(words, &Context { config: self, parameter, again })
+        parameter.read(words, &ReadContext { config: self, parameter, again })
     }
 
     pub(super) fn value(&self, parameter: &Parameter) -> Value {

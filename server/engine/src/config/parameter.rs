@@ -8,21 +8,21 @@ use std::borrow::Cow;
 pub(super) type Reason = Cow<'static, str>;
 
 /// The context of the reading of a value, besides its words.
-pub(super) struct Context<'a> {
+pub(super) struct ReadContext<'a> {
     pub(super) config: &'a Config,
     pub(super) parameter: &'static Parameter,
     /// Whether the text being loaded has set the parameter before.
     pub(super) again: bool,
 }
 
-impl Context<'_> {
+impl ReadContext<'_> {
     pub(super) fn current(&self) -> Value {
         self.config.value(self.parameter)
     }
 }
 
 /// Reads the words of a parameter that has a grammar of its own.
-pub(super) type Read = fn(&[&[u8]], &Context<'_>) -> Result<Value, Reason>;
+pub(super) type Read = fn(&[&[u8]], &ReadContext<'_>) -> Result<Value, Reason>;
 
 /// A rule for values, in addition to the rules of the kind.
 pub(super) type ValueRule = fn(&Value) -> Result<(), Reason>;

@@ -1,6 +1,6 @@
 //! The reading of values, kind by kind. The texts of the errors are Redis', as observed.
 
-use super::parameter::{Context, Kind, Parameter, Reason, Value};
+use super::parameter::{Kind, Parameter, ReadContext, Reason, Value};
 use lockwheel_resp::number;
 
 const YES_OR_NO: &str = "argument must be 'yes' or 'no'";
@@ -12,7 +12,7 @@ const PERCENT_TOO_HIGH: &str = "percentage argument must be less or equal to 100
 
 impl Parameter {
     /// Reads the words as a value of this parameter, or returns the reason if they are none.
-    pub(super) fn read(&self, words: &[&[u8]], context: &Context<'_>) -> Result<Value, Reason> {
+    pub(super) fn read(&self, words: &[&[u8]], context: &ReadContext<'_>) -> Result<Value, Reason> {
         let value = match (self.kind, words) {
             (Kind::Special(grammar), words) if grammar.several || words.len() == 1 => {
                 (grammar.read)(words, context)?
