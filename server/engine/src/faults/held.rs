@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 /// A request or reply of a client, and the rule that holds it.
 #[derive(Debug)]
-pub(crate) struct Held {
+pub(crate) struct HeldTraffic {
     pub(crate) rule: RuleId,
     pub(crate) part: HeldPart,
 }

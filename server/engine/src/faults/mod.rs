@@ -29,7 +29,7 @@ pub(crate) use changed_arguments::ChangedArguments;
 pub(crate) use connections::{MAX_PARTITIONS, TOO_MANY_PARTITIONS};
 pub(crate) use control::{FaultControl, FaultOutcome, FaultRequest};
 pub(crate) use group::Group;
-pub(crate) use held::{Held, HeldPart};
+pub(crate) use held::{HeldPart, HeldTraffic};
 pub(crate) use judge::RuleJudge;
 pub(crate) use node_fault::{Apart, DataFate, GrantNumbers, NodeFault};
 pub(crate) use parse::ADD;

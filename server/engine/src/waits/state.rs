@@ -5,7 +5,7 @@ use super::recent_requests::RecentRequests;
 use super::state_counts::{StateCounts, StateOf};
 use crate::clients::{HeldState, Request, Session, Sessions};
 use crate::clock::{EngineClock, TimerKey, TimerKind};
-use crate::faults::{Faults, Held, HeldPart, ReplyRule, RuleId};
+use crate::faults::{Faults, HeldPart, HeldTraffic, ReplyRule, RuleId};
 use crate::locks::{HistoryReader, ListenerCount};
 use crate::pubsub::PubSub;
 use crate::replication::Replication;
@@ -75,7 +75,7 @@ pub(crate) enum Retry {
     /// Never. The client waits while others react to an advance of the clock. The timeout continues the advance.
     Advance,
     /// Never. A rule holds the request or its reply.
-    Held(Held),
+    Held(HeldTraffic),
     /// Never. The request runs after the pause of clients. `is_seen`: rules have already let it through.
     Paused { is_seen: bool },
     /// Never. The request is answered when the server ends or gives up ending.
@@ -245,7 +245,7 @@ impl Waits {
 
     /// Whether a rule holds the request of a client before it is executed.
     pub(crate) fn holds_request_of(&self, client: u64) -> bool {
-        matches!(self.retry_of(client), Some(Retry::Held(Held { part: HeldPart::Request, .. })))
+        matches!(self.retry_of(client), Some(Retry::Held(HeldTraffic { part: HeldPart::Request, .. })))
     }
 
     /// Iterates over all waiting requests, those of the oldest client first.
