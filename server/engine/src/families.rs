@@ -46,8 +46,7 @@ pub const COMMAND_NAMES: CommandNames = CommandNames {
 };
 
 impl Engine {
-    /// Returns an engine with this configuration at this instant of the system's clocks. `seed` decides every random
-    /// choice.
+    /// Returns an engine with this configuration at an instant of the system. `seed` decides every random choice.
     pub fn new(config: Config, seed: u64, system: Now) -> Self {
         let commands = if config.is_sentinel() { of_sentinel } else { all };
         let mut commands = commands(config.compat);

@@ -4,7 +4,6 @@ use lockwheel::{Allocator, AllocatorUsage};
 use tikv_jemalloc_ctl::stats_print::{Options, stats_print};
 use tikv_jemalloc_ctl::{Access, AsName, arenas, epoch, stats, version};
 
-/// The allocator of this program.
 pub(crate) fn jemalloc() -> Allocator {
     // The version consists of the number, the number of changes since, and the commit, separated by `-`.
     let full = version::read().unwrap_or_default();
@@ -12,7 +11,6 @@ pub(crate) fn jemalloc() -> Allocator {
     Allocator { name: format!("jemalloc-{number}"), usage, report, purge }
 }
 
-/// Returns the allocator's own report.
 fn report() -> String {
     let mut report = Vec::new();
     // Writing to memory does not fail.
@@ -20,9 +18,8 @@ fn report() -> String {
     String::from_utf8_lossy(&report).into_owned()
 }
 
-/// Returns unused pages to the system. Returns whether that succeeded.
-///
-/// Setting the time to 0 returns the pages at once. Afterwards pages may be kept for as long as before.
+/// Returns unused pages to the system, and whether that succeeded. Setting the time to 0 returns them at once.
+/// Afterwards pages may be kept for as long as before.
 fn purge() -> bool {
     let Ok(arenas) = arenas::narenas::read() else { return false };
     for arena in 0..arenas {

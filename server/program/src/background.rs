@@ -6,7 +6,6 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::{env, iter};
 
-/// The environment variable that marks the process in the background.
 const MARK: &str = "LOCKWHEEL_IN_BACKGROUND";
 
 /// Whether this is the process in the background. If so, it leaves the session of its terminal.

@@ -1,6 +1,5 @@
-//! The command line of the program for clap: help, shell completions, arguments of subcommands.
-//!
-//! The options of a server are parsed as redis-server parses them; this module only describes them.
+//! The command line of the program for clap: help, shell completions, arguments of subcommands. A server's options are
+//! parsed as redis-server does, and only described here.
 
 use super::client::Trust;
 use super::exit;
@@ -29,7 +28,6 @@ pub(crate) const UNAUTHENTICATED: &str = "unauthenticated";
 /// The layout of a page of help.
 const TEMPLATE: &str = "{usage-heading} {usage}\n\n{all-args}{after-help}";
 
-/// Returns the help of the program when it was started by this name.
 pub(crate) fn help(started_as: &OsStr) -> String {
     let command = if is_called(started_as, REDIS_SERVER) { server(REDIS_SERVER) } else { program() };
     command.after_help(more_help(started_as)).render_help().to_string()
@@ -56,7 +54,6 @@ pub(crate) fn program() -> Command {
         .disable_help_subcommand(true)
 }
 
-/// Creates a command in the common layout.
 fn command(name: &'static str, usage: String) -> Command {
     Command::new(name).override_usage(usage).help_template(TEMPLATE)
 }
@@ -135,7 +132,6 @@ pub(crate) fn topology_options() -> impl Iterator<Item = &'static str> {
     TOPOLOGY.iter().map(|(name, ..)| *name)
 }
 
-/// Returns the help of `topology`.
 pub(crate) fn help_of_topology() -> String {
     topology().render_help().to_string()
 }
@@ -207,7 +203,6 @@ fn help_command() -> Command {
         .arg(Arg::new("SUBCOMMAND").value_parser(PossibleValuesParser::new(Subcommand::names())))
 }
 
-/// Prints the help of the program, or of the subcommand that the arguments name.
 pub(crate) fn print_help(started_as: &OsStr, arguments: &[OsString]) -> Result<ExitCode, String> {
     let arguments = match arguments_of(Subcommand::Help, arguments) {
         Ok(arguments) => arguments,
@@ -224,8 +219,7 @@ pub(crate) fn print_help(started_as: &OsStr, arguments: &[OsString]) -> Result<E
     say(page.as_bytes())
 }
 
-/// Returns the line with the version. Under a Redis name it has Redis' form, which the test suites of clients search
-/// for the first version number.
+/// Returns the line with the version, in Redis' form under its names: test suites search for the first number.
 pub(crate) fn version(started_as: &OsStr) -> String {
     let name = match is_redis(started_as) {
         true => format!("Redis server v={REDIS_VERSION} sha=00000000:0"),
@@ -234,8 +228,7 @@ pub(crate) fn version(started_as: &OsStr) -> String {
     format!("{name} malloc=jemalloc bits={} build={NAME}-{VERSION}\n", usize::BITS)
 }
 
-/// Parses the arguments of a subcommand, without its name. `Err` is the exit code after a message has been printed
-/// instead.
+/// Parses a subcommand's arguments, without its name. `Err`: the exit code after a message was printed instead.
 pub(crate) fn arguments_of(subcommand: Subcommand, arguments: &[OsString]) -> Result<ArgMatches, ExitCode> {
     let command = match subcommand {
         Subcommand::Run => run(),
@@ -254,7 +247,6 @@ pub(crate) fn arguments_of(subcommand: Subcommand, arguments: &[OsString]) -> Re
     })
 }
 
-/// Returns the help of `run`.
 pub(crate) fn help_of_run() -> String {
     run().render_help().to_string()
 }

@@ -15,7 +15,6 @@ pub(crate) fn main(arguments: &[OsString]) -> Result<ExitCode, String> {
     }
 }
 
-/// The program to start.
 #[derive(Debug, PartialEq, Eq)]
 enum Entry<'a> {
     Server { name: &'a OsStr, arguments: &'a [OsString] },
@@ -23,8 +22,7 @@ enum Entry<'a> {
 }
 
 impl<'a> Entry<'a> {
-    /// Classifies the arguments. Options and a file `….conf` belong to a server; any other first argument is the name
-    /// of a program.
+    /// Classifies the arguments. Options and a file `….conf` belong to a server; any other first one is a program.
     fn of(arguments: &'a [OsString]) -> Self {
         let [first, rest @ ..] = arguments else {
             return Entry::Server { name: OsStr::new(REDIS_SERVER), arguments };
@@ -41,8 +39,7 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// Returns the defaults of a server in a container. The container has its own network, and access to its ports is
-/// controlled outside.
+/// Returns the defaults of a server in a container, whose own network is controlled outside.
 fn reachable() -> Config {
     let mut config = Config::default();
     config.bind = ["*", "-::*"].map(str::to_owned).to_vec();

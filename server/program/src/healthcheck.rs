@@ -14,7 +14,6 @@ use std::time::Duration;
 /// The time that a server may take for each reply.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Checks the server that the arguments or the environment name.
 pub(crate) fn main(arguments: &[OsString]) -> Result<ExitCode, String> {
     let arguments = match arguments_of(Subcommand::HealthCheck, arguments) {
         Ok(arguments) => arguments,

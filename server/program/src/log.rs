@@ -17,8 +17,7 @@ use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
 use tracing_subscriber::prelude::*;
 use tracing_subscriber::registry::LookupSpan;
 
-/// Returns the beginning of a log line about a signal, which Redis writes without a level: process, second of the Unix
-/// epoch.
+/// Returns the beginning of a log line about a signal, without a level as in Redis: process, Unix second.
 fn signal_line() -> String {
     format!("{}:signal-handler ({}) ", process::id(), Zoned::now().timestamp().as_second())
 }
@@ -33,7 +32,6 @@ fn stamp(time: &Zoned) -> String {
     time.strftime("%d %b %Y %H:%M:%S.%3f").to_string()
 }
 
-/// Opens the log file, if one is configured.
 pub(crate) fn open(path: &str) -> io::Result<Option<File>> {
     if path.is_empty() { Ok(None) } else { File::options().create(true).append(true).open(path).map(Some) }
 }
@@ -41,15 +39,12 @@ pub(crate) fn open(path: &str) -> io::Result<Option<File>> {
 /// The destination of the log if there is no file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Stream {
-    /// Standard output.
     Out,
-    /// Standard error.
     Error,
 }
 
-/// Starts logging at `loglevel` to `logfile` or to a standard stream. Standard error also carries the output of a
-/// command or the addresses of a topology. It therefore shows only warnings, unless a lower level is configured. The
-/// environment's `RUST_LOG` overrides that.
+/// Starts logging at `loglevel` to `logfile` or to a standard stream. Standard error, with the output of a command or a
+/// topology's addresses, shows only warnings, unless a lower level is configured. `RUST_LOG` overrides that.
 pub(crate) fn start(config: &Config, stream: Stream) {
     let level = match config.loglevel {
         LogLevel::Debug => LevelFilter::TRACE,

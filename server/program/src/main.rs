@@ -1,5 +1,4 @@
-//! The program `lockwheel`: the server as a system program, with its roles, files, log, background process and
-//! supervisor.
+//! The program `lockwheel`: the server as a system program, with roles, files, log, background and supervisor.
 
 mod allocator;
 mod background;
@@ -34,7 +33,6 @@ use std::process::ExitCode;
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
-/// Runs the role that the arguments select.
 fn main() -> ExitCode {
     let mut arguments = env::args_os();
     let started_as = arguments.next().unwrap_or_default();

@@ -64,7 +64,6 @@ fn section(page: &mut Roff, name: &str) {
     page.control("SH", [name]);
 }
 
-/// Adds a term and its meaning.
 fn item(page: &mut Roff, term: [Inline; 2], meaning: &str) {
     page.control("TP", []);
     page.text(term);

@@ -1,9 +1,7 @@
-//! The options of the program beyond Redis' parameters. The help, the shell completions and the man page are made from
-//! this table.
+//! The options of the program beyond Redis' parameters, for the help, shell completions and the man page.
 
 use lockwheel_engine::spec::Version;
 
-/// One option.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ServerOption {
     pub(crate) name: &'static str,
@@ -74,7 +72,6 @@ const fn option(name: &'static str, value: &'static str, help: &'static str) -> 
     ServerOption { name, value, words: &[], help }
 }
 
-/// The examples of the help.
 pub(crate) const EXAMPLES: &[&str] = &[
     "lockwheel (listens on port 6379 of the loopback interface)",
     "lockwheel /etc/redis/6379.conf --loglevel verbose",

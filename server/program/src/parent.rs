@@ -8,20 +8,15 @@ use std::thread;
 pub(crate) struct Parent(u32);
 
 impl Parent {
-    /// Returns the present parent. Call this before anything that takes time. Returns `None` if the parent is in
-    /// another namespace, or is the first process of the system, which outlives all others.
-    ///
-    /// A parent that ended even before this process began to run cannot be told from the process that adopted this one.
+    /// Returns the present parent; call this first, since one that ended before cannot be told from the adopter.
+    /// `None`: it is in another namespace, or the system's first process, which outlives all.
     pub(crate) fn now() -> Option<Self> {
         // The id is 0 if the parent is in another namespace.
         Some(parent_id()).filter(|number| *number > 1).map(Parent)
     }
 
-    /// Calls `gone` on a new thread when the parent process has ended, no matter which of its threads started this
-    /// process.
-    ///
-    /// # Errors
-    /// Returns the system's error if it refuses a thread.
+    /// Calls `gone` on a new thread when the parent process has ended, whichever of its threads started this one. Fails
+    /// if the system refuses a thread.
     pub(crate) fn on_end(self, gone: impl FnOnce() + Send + 'static) -> io::Result<()> {
         let wait = move || {
             self.wait();
@@ -39,8 +34,7 @@ impl Parent {
     fn wait(self) {
         use rustix::event::{PollFd, PollFlags, poll};
         use rustix::process::{Pid, PidfdFlags, pidfd_open};
-        // The signal of `PR_SET_PDEATHSIG` arrives when the parent's thread ends, which may be long before the process
-        // ends.
+        // The signal of `PR_SET_PDEATHSIG` arrives when the parent's thread ends, perhaps long before it.
         let number = self.0.try_into().ok().and_then(Pid::from_raw);
         let process = number.map(|number| pidfd_open(number, PidfdFlags::empty()));
         let Some(Ok(process)) = process else { return self.ask_again_and_again() };

@@ -9,7 +9,6 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::process;
 
-/// The reason why the server does not serve.
 pub(crate) enum Failure {
     Start(StartError),
     /// The port could not be announced. The text is a sentence.
@@ -32,10 +31,7 @@ pub(crate) struct Announcement {
 
 impl Announcement {
     /// Returns the channels that `config` names. Takes over an inherited descriptor, so call this before the process
-    /// opens any of its own.
-    ///
-    /// # Errors
-    /// Returns a sentence if the descriptor does not exist.
+    /// opens any of its own; fails with a sentence if it does not exist.
     pub(crate) fn of(config: &Config) -> Result<Self, String> {
         let descriptor = match config.ready_fd {
             -1 => None,

@@ -3,7 +3,6 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
-/// The role of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     /// A server. Under the name `redis-server` it accepts only configuration files and options.
@@ -72,7 +71,6 @@ pub(crate) fn is_redis(started_as: &OsStr) -> bool {
     [REDIS_SERVER, REDIS_SENTINEL].iter().any(|name| is_called(started_as, name))
 }
 
-/// Whether the program file by which a program was started has this name.
 pub(crate) fn is_called(started_as: &OsStr, name: &str) -> bool {
     let file = Path::new(started_as).file_name().unwrap_or_default();
     let suffix = std::env::consts::EXE_SUFFIX.as_bytes();

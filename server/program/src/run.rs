@@ -139,7 +139,6 @@ async fn wait(mut child: Child, signals: &mut Signals, orphaned: &Notify) -> io:
     }
 }
 
-/// Returns the exit code of a command, as a shell does.
 pub(crate) fn code(status: ExitStatus) -> u8 {
     #[cfg(unix)]
     if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {

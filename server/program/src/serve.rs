@@ -18,8 +18,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::{env, process};
 
-/// Serves, or prints the requested text. `arguments` does not contain the program's name. Parameters without an
-/// argument are as in `defaults`.
+/// Serves, or prints the requested text. `arguments` are without the program's name, and extend `defaults`.
 pub(crate) fn main(
     started_as: &OsStr,
     defaults: Config,
@@ -44,10 +43,8 @@ pub(crate) fn main(
 
 /// The circumstances in which the program was started.
 struct Beginning<'a> {
-    /// The name by which it was started.
     started_as: &'a OsStr,
     has_arguments: bool,
-    /// The directory in which it was started.
     started_in: PathBuf,
 }
 
@@ -200,8 +197,7 @@ pub(crate) fn watch(parent: Option<Parent>, servers: &[Server]) -> Result<(), St
     parent.on_end(gone).map_err(StartError::System)
 }
 
-/// Returns the reason, in Redis' words, why the server cannot start. Meant for standard error, and for the log if the
-/// log `is_elsewhere`.
+/// Returns why the server cannot start, in Redis' words, for standard error and a log that `is_elsewhere`.
 pub(crate) fn cannot_start(error: &StartError, is_elsewhere: bool) -> String {
     let lines = match error {
         StartError::Bind(BindError::Address { port, tls, .. }) => {

@@ -29,7 +29,6 @@ mod system {
             })
         }
 
-        /// Waits for the next signal.
         pub(crate) async fn next(&mut self) -> Signal {
             tokio::select! {
                 _ = self.terminate.recv() => Signal::TERM,
@@ -63,7 +62,6 @@ mod system {
     use std::io;
     use tokio::process::Child;
 
-    /// The interrupt of the console.
     #[derive(Clone, Copy)]
     pub(crate) struct Signal;
 

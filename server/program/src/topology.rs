@@ -17,10 +17,8 @@ use std::time::Duration;
 /// The time for which a shutdown waits for running commands.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// The maximum number of servers of a topology.
 const MAX_SERVERS: usize = 64;
 
-/// The shape of a topology, as the first words name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Shape {
     /// A master and this number of replicas.
@@ -131,8 +129,7 @@ fn no_shape(kind: &str, shape: &str) -> String {
     )
 }
 
-/// Removes an option of the topology and its value from the options, wherever it stands. If it occurs several times,
-/// the last value counts.
+/// Removes an option of the topology and its value, wherever it stands; the last of several values counts.
 fn take(options: &mut Vec<OsString>, name: &str) -> Option<OsString> {
     let mut found = None;
     while let Some(at) = options.iter().position(|option| option == name) {

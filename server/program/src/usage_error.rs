@@ -1,5 +1,4 @@
-//! Errors of wrong arguments. Under Redis' names the texts are Redis' own. Otherwise they name the wrong argument and
-//! the nearest valid one.
+//! Errors of wrong arguments: Redis' own texts under its names, or else the wrong argument and the nearest valid one.
 
 use super::role::{Subcommand, is_redis};
 use lockwheel_engine::config::{Config, LoadError};
@@ -54,13 +53,11 @@ fn no_subcommand(word: &str, reason: &str) -> String {
     )
 }
 
-/// Returns the message for a word in place of the options of a subcommand.
 fn no_option(word: &str, reason: &str) -> String {
     format!("'{word}' is no option, and it cannot be read as a configuration file: {reason}")
 }
 
-/// Returns the message for a wrong option, which is given as its line of a configuration file. `own` lists the options
-/// of the subcommand.
+/// Returns the message for a wrong option, given as a line of a file. `own`: the subcommand's options.
 fn wrong_option(own: &[&str], line: &str, reason: &str) -> String {
     let name = line.split([' ', '\t']).next().unwrap_or_default();
     let parameters = Config::default().get(&[b"*"]);

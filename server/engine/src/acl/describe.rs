@@ -16,7 +16,6 @@ impl User {
 }
 
 impl Selector {
-    /// The rules of the selector in one line.
     fn describe(&self, table: &CommandTable) -> Vec<u8> {
         let mut words = Vec::new();
         let keys = self.describe_keys();
@@ -34,7 +33,6 @@ impl Selector {
         words.join(&b' ')
     }
 
-    /// The rules for keys.
     pub(crate) fn describe_keys(&self) -> Vec<u8> {
         let Reach::Some(patterns) = &self.keys else { return b"~*".to_vec() };
         let word = |pattern: &KeyPattern| {
@@ -49,7 +47,6 @@ impl Selector {
         patterns.iter().map(word).collect::<Vec<_>>().join(&b' ')
     }
 
-    /// The rules for channels.
     pub(crate) fn describe_channels(&self) -> Vec<u8> {
         let Reach::Some(patterns) = &self.channels else { return b"&*".to_vec() };
         patterns.iter().map(|pattern| [b"&", &**pattern].concat()).collect::<Vec<_>>().join(&b' ')
@@ -93,8 +90,7 @@ impl Selector {
         best.map(|(_, _, category)| category)
     }
 
-    /// Describes the single commands and first arguments by which this selector differs from `made`, a selector made of
-    /// categories.
+    /// Describes the commands and first arguments by which this selector differs from `made`, one of categories.
     fn describe_differences(&self, made: &Selector, table: &CommandTable, words: &mut Vec<Vec<u8>>) {
         let mut made = made.clone();
         for command in table.iter_all() {

@@ -7,20 +7,15 @@ use super::users::{Login, UserId, Users};
 /// The view of the users that an ACL command has.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AclView<'a> {
-    /// The users of the server.
     pub(crate) users: &'a Users,
-    /// The setting in which rules are read.
     pub(crate) setting: Setting<'a>,
-    /// The login of the client.
     pub(crate) login: Login,
-    /// Whether the users have a file.
     pub(crate) has_file: bool,
 }
 
 /// A change that an ACL command asks for.
 #[derive(Debug)]
 pub(crate) enum UserEffect {
-    /// No change.
     None,
     /// Adds a user, or replaces the user of the same name. A client of the user is disconnected if it is subscribed to
     /// a channel that the user has no right to any more.

@@ -5,11 +5,7 @@ use super::user::User;
 use super::users::Users;
 use std::collections::BTreeSet;
 
-/// Reads a file of users. If the file does not have the default user, that user has all rights and needs no password.
-/// O(length).
-///
-/// # Errors
-/// Returns the errors of all lines, in Redis' words.
+/// Reads a file of users. The default user has all rights and no password if absent. Returns all errors. O(length).
 pub(crate) fn read_users(text: &[u8], path: &str, setting: Setting<'_>) -> Result<Users, Vec<u8>> {
     let mut reader = Reader { path, setting, users: Vec::new(), names: BTreeSet::new(), errors: Vec::new() };
     for (at, line) in text.split(|&byte| byte == b'\n').enumerate() {
@@ -38,12 +34,10 @@ fn with_default(mut users: Vec<User>, default: User) -> Users {
     Users::new(default, users)
 }
 
-/// Users as the lines of a file.
 pub(crate) fn describe_all(users: &Users, setting: Setting<'_>) -> Vec<Vec<u8>> {
     users.iter().map(|user| [b"user ", &*user.name, b" ", &*user.describe(setting.table)].concat()).collect()
 }
 
-/// A file of users that is being read.
 struct Reader<'a> {
     path: &'a str,
     setting: Setting<'a>,
@@ -118,10 +112,7 @@ pub struct UserLine {
 }
 
 impl UserLine {
-    /// Reads the words behind `user`.
-    ///
-    /// # Errors
-    /// Returns the first wrong word and the reason, in Redis' words.
+    /// Reads the words behind `user`. Returns the first wrong word and the reason, in Redis' words.
     pub(crate) fn read(words: &[&[u8]], others: &[UserLine], setting: Setting<'_>) -> Result<Self, String> {
         let wrong = |word: &[u8], error: RuleError| {
             format!("Error in user declaration '{}': {}", String::from_utf8_lossy(word), error.text())
@@ -142,8 +133,7 @@ impl UserLine {
     }
 }
 
-/// Returns the users of a configuration: those of its lines, and the default user. If no line has the default user, it
-/// has this password.
+/// Returns the users of a configuration. The default user has this password if no line has that user.
 pub(crate) fn configured_users(lines: &[UserLine], password: &[u8], setting: Setting<'_>) -> Users {
     let made = lines.iter().map(|line| {
         let mut user = User::new(&line.name, setting.all_channels);

@@ -5,22 +5,16 @@ use std::collections::VecDeque;
 
 /// Milliseconds within which an equal refusal is added to the count of an entry.
 const SAME_WITHIN_MS: i64 = 60_000;
-/// The most bytes of the entries' texts, beyond which the oldest entries are dropped. A user may name keys of any
-/// length.
+/// The most bytes of the entries' texts, beyond which the oldest go: users may name keys of any length.
 const MAX_BYTES: usize = 1 << 20;
 /// The number of the latest entries that are searched for an equal refusal.
 const LOOKED_AT: usize = 10;
 
-/// The kind of a refused object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refused {
-    /// A command.
     Command,
-    /// A key.
     Key,
-    /// A channel.
     Channel,
-    /// A login.
     Login,
 }
 
@@ -38,7 +32,7 @@ impl Refused {
 
 /// The origin of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Context {
+pub(crate) enum RequestOrigin {
     /// A client sent the request.
     TopLevel,
     /// The request belongs to a transaction.
@@ -47,28 +41,26 @@ pub(crate) enum Context {
     Lua,
 }
 
-impl Context {
+impl RequestOrigin {
     /// Redis' word for the value.
     pub(crate) fn word(self) -> &'static str {
         match self {
-            Context::TopLevel => "toplevel",
-            Context::Multi => "multi",
-            Context::Lua => "lua",
+            RequestOrigin::TopLevel => "toplevel",
+            RequestOrigin::Multi => "multi",
+            RequestOrigin::Lua => "lua",
         }
     }
 }
 
 /// A refusal to a user.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Entry {
+pub(crate) struct AclLogEntry {
     /// The number of the entry, from 0 on. ACL LOG RESET does not restart the numbers.
     pub(crate) id: u64,
     /// The number of equal refusals.
     pub(crate) count: u64,
-    /// The kind of the refused object.
     pub(crate) refused: Refused,
-    /// The origin of the request.
-    pub(crate) context: Context,
+    pub(crate) context: RequestOrigin,
     /// The command, key or channel.
     pub(crate) object: Box<[u8]>,
     /// The user, or the name with which a client tried to log in.
@@ -81,12 +73,12 @@ pub(crate) struct Entry {
     pub(crate) updated_ms: i64,
 }
 
-impl Entry {
+impl AclLogEntry {
     fn memory(&self) -> usize {
         block(self.object.len()) + block(self.user.len()) + block(self.client.len())
     }
 
-    fn is_same(&self, other: &Entry) -> bool {
+    fn is_same(&self, other: &AclLogEntry) -> bool {
         self.refused == other.refused
             && self.context == other.context
             && other.created_ms.saturating_sub(self.updated_ms) <= SAME_WITHIN_MS
@@ -98,7 +90,7 @@ impl Entry {
 /// The log of refusals, the latest first.
 #[derive(Debug, Default)]
 pub(crate) struct AclLog {
-    entries: VecDeque<Entry>,
+    entries: VecDeque<AclLogEntry>,
     next_id: u64,
     /// Bytes of memory of the entries' texts.
     bytes: usize,
@@ -106,7 +98,7 @@ pub(crate) struct AclLog {
 
 impl AclLog {
     /// Records a refusal. At most `max` entries are kept. O(length of the object and the client's line).
-    pub(crate) fn add(&mut self, entry: Entry, max: usize) {
+    pub(crate) fn add(&mut self, entry: AclLogEntry, max: usize) {
         let looked_at = self.entries.iter().take(LOOKED_AT);
         match looked_at.enumerate().find(|(_, known)| known.is_same(&entry)).map(|(at, _)| at) {
             Some(at) => {
@@ -120,12 +112,12 @@ impl AclLog {
             }
             None => {
                 self.bytes += entry.memory();
-                self.entries.push_front(Entry { id: self.next_id, ..entry });
+                self.entries.push_front(AclLogEntry { id: self.next_id, ..entry });
                 self.next_id += 1;
             }
         }
         let surplus = self.entries.iter().skip(max);
-        self.bytes -= surplus.map(Entry::memory).sum::<usize>();
+        self.bytes -= surplus.map(AclLogEntry::memory).sum::<usize>();
         self.entries.truncate(max);
         while self.bytes > MAX_BYTES
             && self.entries.len() > 1
@@ -137,15 +129,14 @@ impl AclLog {
 
     /// Bytes of memory of the log. O(1).
     pub(crate) fn memory(&self) -> usize {
-        block(self.entries.capacity() * size_of::<Entry>()) + self.bytes
+        block(self.entries.capacity() * size_of::<AclLogEntry>()) + self.bytes
     }
 
     /// The entries, the latest first.
-    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = &Entry> {
+    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = &AclLogEntry> {
         self.entries.iter()
     }
 
-    /// Removes all entries.
     pub(crate) fn clear(&mut self) {
         self.entries.clear();
         self.bytes = 0;
@@ -159,11 +150,11 @@ mod tests {
     #[test]
     fn long_names_leave_room_for_the_latest_entries_alone() {
         let mut log = AclLog::default();
-        let entry = |length: usize| Entry {
+        let entry = |length: usize| AclLogEntry {
             id: 0,
             count: 1,
             refused: Refused::Key,
-            context: Context::TopLevel,
+            context: RequestOrigin::TopLevel,
             object: vec![b'k'; length].into(),
             user: b"u"[..].into(),
             client: b""[..].into(),

@@ -1,9 +1,8 @@
 //! Access control: users, their passwords and rules, and the log of refusals.
 //!
-//! A [`User`] has selectors. Each selector is a set of rights to commands, keys and channels, and one selector must
-//! allow a request as a whole. [`Users`] has all users by name; sessions refer to users by [`UserId`]. The words of
-//! rules are those of Redis (ACL SETUSER, `user` lines of a configuration, files of users), and so are the texts of
-//! errors.
+//! A [`User`] has selectors, sets of rights to commands, keys and channels, one of which must allow a request as a
+//! whole. [`Users`] has all users by name; sessions refer to them by [`UserId`]. The words of rules (ACL SETUSER,
+//! `user` lines, files of users) and errors are Redis'.
 
 mod describe;
 mod effect;
@@ -19,7 +18,7 @@ mod users;
 pub(crate) use effect::{AclView, UserEffect};
 pub use file::UserLine;
 pub(crate) use file::{configured_users, describe_all, read_users};
-pub(crate) use log::{AclLog, Context, Entry, Refused};
+pub(crate) use log::{AclLog, AclLogEntry, Refused, RequestOrigin};
 pub use rights::Denied;
 pub(crate) use rights::denied;
 pub(crate) use rules::{Setting, has_spaces, merge_words};

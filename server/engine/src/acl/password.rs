@@ -27,7 +27,6 @@ impl PasswordHash {
         digits.iter().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f')).then_some(PasswordHash(digits))
     }
 
-    /// The digits of the hash.
     pub(crate) fn digits(&self) -> &[u8] {
         &self.0
     }

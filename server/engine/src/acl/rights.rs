@@ -4,8 +4,7 @@ use super::selector::{KeyPattern, KeyRights, Selector};
 use super::user::User;
 use crate::spec::{Args, Command, Flags, Key, KeyFlags};
 
-/// The reason why a user may not make a request. The order of the reasons is that of the checks: a greater reason comes
-/// later.
+/// The reason why a user may not make a request, in the order of the checks: a greater reason comes later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Denied {
     /// No selector of the user allows the command.

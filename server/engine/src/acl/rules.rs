@@ -6,10 +6,8 @@ use super::user::{Sanitizing, User};
 use crate::spec::{Category, Command, CommandTable};
 use lockwheel_resp::split_words;
 
-/// The setting in which rules are read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Setting<'a> {
-    /// The commands that rules may name.
     pub(crate) table: &'a CommandTable,
     /// Whether new selectors have all channels.
     pub(crate) all_channels: bool,
@@ -18,7 +16,6 @@ pub(crate) struct Setting<'a> {
 /// The reason why a rule is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RuleError {
-    /// The word is no rule.
     Syntax,
     /// The command or category does not exist.
     UnknownCommand,
@@ -26,11 +23,9 @@ pub(crate) enum RuleError {
     KeysAfterAll,
     /// A pattern of channels follows the right to all channels.
     ChannelsAfterAll,
-    /// The user has no such password.
     NoSuchPassword,
     /// The hash of a password is malformed.
     InvalidHash,
-    /// The rule names a first argument of a subcommand.
     ArgumentOfSubcommand,
     /// The user has been declared before.
     DuplicateUser,
@@ -67,11 +62,8 @@ pub(crate) fn has_spaces(word: &[u8]) -> bool {
     word.iter().any(|&byte| byte == 0 || byte == 0x0b || byte.is_ascii_whitespace())
 }
 
-/// Joins the words of each selector, which stand in parentheses. If a parenthesis is opened before another is closed,
-/// the first selector is dropped, as in Redis.
-///
-/// # Errors
-/// Returns the place of a parenthesis that is not closed.
+/// Joins the words of each selector, which stand in parentheses, or returns the place of one that is not closed. A
+/// selector in which another one is opened is dropped, as in Redis.
 pub(crate) fn merge_words(words: &[&[u8]]) -> Result<Vec<Vec<u8>>, usize> {
     let mut merged: Vec<Vec<u8>> = Vec::new();
     let mut open: Option<(usize, Vec<u8>)> = None;
@@ -94,10 +86,7 @@ pub(crate) fn merge_words(words: &[&[u8]]) -> Result<Vec<Vec<u8>>, usize> {
 }
 
 impl User {
-    /// Applies one rule.
-    ///
-    /// # Errors
-    /// Returns the reason if the rule is refused. Nothing has changed then.
+    /// Applies one rule, or returns, without a change, why it is refused.
     pub(crate) fn follow(&mut self, rule: &[u8], setting: Setting<'_>) -> Result<(), RuleError> {
         match &*rule.to_ascii_lowercase() {
             b"" => {}
@@ -247,7 +236,6 @@ fn key_rights(rest: &[u8]) -> Result<(KeyRights, &[u8]), RuleError> {
     if rights.is_empty() { Err(RuleError::Syntax) } else { Ok((rights, b"")) }
 }
 
-/// The command of a full name.
 fn command<'t>(name: &[u8], table: &'t CommandTable) -> Result<&'t Command, RuleError> {
     table.find_full(name).map(|command| &**command).ok_or(RuleError::UnknownCommand)
 }

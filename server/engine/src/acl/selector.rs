@@ -2,10 +2,9 @@
 
 use crate::spec::{Category, Command, CommandId, CommandSet, CommandTable};
 use lockwheel_store::keyspace::glob;
-use lockwheel_store::memory::{block, of_vec};
+use lockwheel_store::memory::{block, vec_heap_bytes};
 
 bitflags::bitflags! {
-    /// The rights to the keys that a pattern matches.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub(crate) struct KeyRights: u8 {
         /// The right to read the content of the keys.
@@ -15,7 +14,6 @@ bitflags::bitflags! {
     }
 }
 
-/// A pattern of keys, and the rights to these keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct KeyPattern {
     pub(super) rights: KeyRights,
@@ -85,7 +83,7 @@ impl Selector {
         let keys = self.keys.patterns();
         let names = keys.iter().map(|key| block(key.pattern.len()));
         self.commands.heap_bytes()
-            + of_vec(&self.first_arguments)
+            + vec_heap_bytes(&self.first_arguments)
             + first.sum::<usize>()
             + size_of_val(keys)
             + names.sum::<usize>()
@@ -114,7 +112,6 @@ impl Selector {
         self.first_arguments.clear();
     }
 
-    /// Allows or denies a command with its subcommands.
     pub(super) fn put(&mut self, command: &Command, allowed: bool) {
         self.all_commands &= allowed;
         self.commands.put(command.id, allowed);
@@ -157,8 +154,7 @@ impl Selector {
         self.keys.is_all() || self.keys.patterns().iter().any(allows)
     }
 
-    /// Whether the selector allows a channel. A pattern of channels must be one of the selector's own patterns.
-    /// O(patterns × length).
+    /// Whether the selector allows a channel; a pattern must be one of its own. O(patterns × length).
     pub(super) fn reaches_channel(&self, channel: &[u8], is_pattern: bool) -> bool {
         let allows = |known: &[u8]| {
             if is_pattern { known == channel } else { glob::matches(known, channel, false) }

@@ -2,12 +2,11 @@
 
 use super::password::PasswordHash;
 use super::selector::Selector;
-use lockwheel_store::memory::{block, of_vec};
+use lockwheel_store::memory::{block, vec_heap_bytes};
 
 /// A user: the conditions of its login, and its rights.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct User {
-    /// The name.
     pub(crate) name: Box<[u8]>,
     /// Whether clients may log in as this user. Clients that have logged in stay.
     pub(crate) enabled: bool,
@@ -16,7 +15,6 @@ pub(crate) struct User {
     /// Whether payloads of RESTORE are checked in depth. The value is only kept and shown: payloads are always checked.
     pub(super) sanitizing: Sanitizing,
     pub(super) passwords: Vec<PasswordHash>,
-    /// The root selector.
     pub(super) root: Selector,
     /// The other selectors. A request that one of them allows is allowed too.
     pub(super) others: Vec<Selector>,
@@ -62,10 +60,12 @@ impl User {
     /// Approximate bytes of heap of the user's name, which the list of names holds too, and of its rights. O(patterns).
     pub(super) fn memory(&self) -> usize {
         let selectors = self.selectors().map(Selector::memory).sum::<usize>();
-        2 * block(self.name.len()) + of_vec(&self.passwords) + of_vec(&self.others) + selectors
+        2 * block(self.name.len())
+            + vec_heap_bytes(&self.passwords)
+            + vec_heap_bytes(&self.others)
+            + selectors
     }
 
-    /// Whether the user has all rights.
     pub(crate) fn is_unrestricted(&self) -> bool {
         self.root.is_unrestricted()
     }
@@ -86,7 +86,6 @@ impl User {
         std::iter::once(&self.root).chain(&self.others)
     }
 
-    /// The root selector.
     pub(crate) fn root(&self) -> &Selector {
         &self.root
     }
@@ -96,7 +95,6 @@ impl User {
         &self.others
     }
 
-    /// The hashes of the passwords.
     pub(crate) fn passwords(&self) -> &[PasswordHash] {
         &self.passwords
     }

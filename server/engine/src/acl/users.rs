@@ -3,7 +3,7 @@
 use super::rights::{Denied, denied};
 use super::user::User;
 use crate::spec::{Args, Command};
-use lockwheel_store::memory::of_vec;
+use lockwheel_store::memory::vec_heap_bytes;
 use std::collections::BTreeMap;
 
 /// The id of a user, by which sessions refer to it.
@@ -28,7 +28,6 @@ pub enum Login {
 }
 
 impl Login {
-    /// Whether the client acts as this user.
     pub(crate) fn acts_as(self, user: UserId) -> bool {
         match self {
             Login::None => user == UserId::DEFAULT,
@@ -104,7 +103,6 @@ impl Users {
         }
     }
 
-    /// Returns the name of the user that a client of this login acts as.
     pub(crate) fn name(&self, login: Login) -> &[u8] {
         self.acting(login).map_or(User::DEFAULT, |user| &user.name)
     }
@@ -114,8 +112,7 @@ impl Users {
         self.find(name).filter(|id| self.get(*id).admits(password))
     }
 
-    /// Returns the reason why a client of this login may not make a request. It costs one test of a flag while no user
-    /// is restricted.
+    /// Returns why a client of this login may not make a request: one test of a flag while no user is restricted.
     #[inline(always)]
     pub(crate) fn denied(&self, login: Login, command: &Command, request: Args<'_>) -> Option<Denied> {
         if self.restricted { self.denied_by_rules(login, command, request) } else { None }
@@ -145,7 +142,6 @@ impl Users {
         self.by_name.get(name).copied()
     }
 
-    /// All users, in the order of their names.
     pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = &User> {
         self.by_name.values().map(|id| self.get(*id))
     }
@@ -189,6 +185,6 @@ impl Users {
 
     fn note_changed(&mut self) {
         self.restricted = self.all.iter().flatten().any(|user| !user.is_unrestricted());
-        self.bytes = of_vec(&self.all) + self.all.iter().flatten().map(User::memory).sum::<usize>();
+        self.bytes = vec_heap_bytes(&self.all) + self.all.iter().flatten().map(User::memory).sum::<usize>();
     }
 }

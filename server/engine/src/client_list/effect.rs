@@ -5,16 +5,13 @@ use crate::clients::Slot;
 use crate::spec::{Args, CommandError};
 use lockwheel_resp::Reply;
 
-/// The effect that a command on clients asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ClientEffect {
     /// The command is answered, and asks for nothing.
     None,
-    /// Disconnects clients, in this order: at once, or the caller and a client whose own advance of the clock has
-    /// brought this about after their replies.
+    /// Disconnects clients, in this order; the caller, and one whose own advance has caused this, after their replies.
     Kill(Vec<Slot>),
-    /// Ends the wait of a client as if it had timed out, or with an error. The command is answered whether the client
-    /// was waiting.
+    /// Ends the wait of a client by its timeout, or an error. The reply says whether the client was waiting.
     Unblock { client: u64, with_error: bool },
 }
 

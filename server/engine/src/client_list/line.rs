@@ -8,9 +8,7 @@ use lockwheel_resp::{Protocol, allocation};
 use lockwheel_store::time::Now;
 
 impl ClientList<'_> {
-    /// Appends a client's line of CLIENT LIST, with the fields of Redis 7.2 in their order.
-    ///
-    /// Redis buffer fields map to ours where possible, else 0.
+    /// Appends a client's line of CLIENT LIST, with Redis 7.2's fields. Buffer fields map to ours if possible, else 0.
     pub(crate) fn describe(self, session: &Session, into: &mut Vec<u8>) {
         let executed = session.running.map_or(0, |running| running.exec_bytes);
         self.describe_with_arguments(session, self.waits.argument_bytes(session.id) + executed, into);

@@ -13,15 +13,10 @@ use lockwheel_store::time::Now;
 /// The clients, with the parts that know something about them.
 #[derive(Clone, Copy)]
 pub(crate) struct ClientList<'e> {
-    /// All clients.
     pub(crate) sessions: &'e Sessions,
-    /// The requests that wait.
     pub(crate) waits: &'e Waits,
-    /// The commands, which a line names.
     pub(crate) commands: &'e CommandTable,
-    /// The users.
     pub(crate) users: &'e Users,
-    /// The keys that clients track.
     pub(crate) keyspace: &'e Keyspace,
     /// The stream of replicas that do not keep up.
     pub(crate) replication: &'e Replication,
@@ -29,15 +24,12 @@ pub(crate) struct ClientList<'e> {
     pub(crate) following: Option<&'e ReplicaLink>,
     /// The cluster, if this is a node of one.
     pub(crate) cluster: Option<&'e Cluster>,
-    /// The faults, which may spare clients.
     pub(crate) faults: &'e Faults,
-    /// The present instant, and the number of the batch.
     pub(crate) now: Now,
     pub(crate) batch: u64,
 }
 
 impl<'e> ClientList<'e> {
-    /// Returns the clients that are listed, oldest first.
     pub(crate) fn listed(self) -> impl Iterator<Item = &'e Session> {
         self.sessions.live().filter(move |session| !self.is_unheard_master(session))
     }

@@ -9,9 +9,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// taken or not, does not count towards `maxmemory-clients`, so it never causes an eviction.
 const USUAL_OUTPUT: usize = 16 << 10;
 
-/// Counters of a client's buffers. The connection updates the input and the unwritten output; the engine updates the
-/// untaken output. Each counter has one writer at a time. Updates change the engine's total of all buffers. Dropping
-/// the counters removes their bytes from that total.
+/// Counters of a client's buffers. The connection updates the input and the unwritten output, the engine the untaken
+/// output: one writer at a time. They are part of the engine's total until dropped.
 #[derive(Debug)]
 pub struct ClientBuffers {
     all: ClientBytes,
@@ -23,7 +22,6 @@ pub struct ClientBuffers {
     query_memory: AtomicUsize,
     /// Bytes of memory of the state that the engine keeps for the client: queued requests, names of channels and keys.
     state_memory: AtomicUsize,
-    /// Bytes in the query buffer.
     query: AtomicUsize,
     /// The number of times that the client has sent a part of a request. The number wraps around.
     partial_reads: AtomicUsize,
@@ -102,8 +100,7 @@ impl ClientBuffers {
         self.change_output(&self.untaken_memory, memory);
     }
 
-    /// Replaces `before` bytes by `after` bytes in the memory of the state that the engine keeps for the client. Call
-    /// with the engine locked. O(1).
+    /// Replaces `before` bytes by `after` bytes of the state kept for the client, with the engine locked. O(1).
     pub(crate) fn change_state(&self, before: usize, after: usize) {
         let sum = load(&self.state_memory).wrapping_sub(before).wrapping_add(after);
         self.change(&self.state_memory, sum);

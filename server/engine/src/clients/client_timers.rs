@@ -13,15 +13,12 @@ use lockwheel_store::time::Now;
 /// The timers of clients, as a capability.
 #[derive(Debug)]
 pub(crate) struct ClientTimers<'a> {
-    /// The clients.
     pub(crate) sessions: &'a mut Sessions,
-    /// The timers of the engine.
     pub(crate) timers: &'a mut Timers,
     /// The source of the order among deadlines.
     pub(crate) keyspace: &'a mut Keyspace,
     /// `timeout`, in seconds. 0: no idle client is closed.
     pub(crate) timeout_s: u64,
-    /// The present instant.
     pub(crate) now: Now,
 }
 
@@ -73,7 +70,6 @@ impl ClientTimers<'_> {
         self.timers.insert(Timer { kind, client, order }, deadline_ms)
     }
 
-    /// Cancels the idle timer of a client.
     pub(crate) fn cancel_idle(&mut self, slot: Slot) {
         self.cancel(slot, |session| &mut session.idle_timer);
     }
@@ -92,9 +88,8 @@ impl ClientTimers<'_> {
         }
     }
 
-    /// Returns the deadline of the first timer, in milliseconds, and its order. The result is exact if the deadline is
-    /// no later than `until_ms`. Idle timers of clients that have been active since are first moved to their new
-    /// deadlines.
+    /// Returns the first timer's deadline, in milliseconds, and its order, exactly if no later than `until_ms`. Idle
+    /// timers of clients that were active since are moved first.
     pub(crate) fn first(&mut self, until_ms: i64) -> Option<(i64, Order)> {
         loop {
             match self.timers.first() {
@@ -104,8 +99,7 @@ impl ClientTimers<'_> {
         }
     }
 
-    /// Moves the first timer if it is the idle timer of a client that has been active since it was set. Returns whether
-    /// the timer was moved.
+    /// Moves the first timer if it is the idle timer of a client that was active since. Returns whether it was.
     fn put_off_idle(&mut self, at_ms: i64, timer: Timer) -> bool {
         if timer.kind != TimerKind::Idle {
             return false;
@@ -120,9 +114,8 @@ impl ClientTimers<'_> {
         true
     }
 
-    /// Returns the fate of a client whose idle timer has fired. A client that kept reading a long reply or sending a
-    /// long request was not idle. Output that its connection has not begun to write, the answer after a wait, is
-    /// written first.
+    /// Returns the fate of a client whose idle timer has fired. One that kept reading a long reply or sending a long
+    /// request was not idle. Output that its connection has not begun to write is written first.
     pub(crate) fn end_idle(&mut self, client: u64) -> IdleEnd {
         let Some(slot) = self.sessions.find(client) else { return IdleEnd::Stays };
         let session = self.sessions.get_mut(slot);
@@ -143,9 +136,8 @@ impl ClientTimers<'_> {
         }
     }
 
-    /// Checks the output of a client at `deadline_ms`, in milliseconds of real time. The client is closed if the output
-    /// has stayed over its soft limit until then. One timer at a time is enough, because the output is checked again
-    /// when it fires.
+    /// Checks a client's output at `deadline_ms`, of real time, and closes the client if it was over its soft limit
+    /// until then. One timer at a time is enough: the output is checked again when it fires.
     pub(crate) fn watch_output(&mut self, slot: Slot, deadline_ms: i64) {
         let session = self.sessions.get(slot);
         if session.output_timer.is_none() {
@@ -154,8 +146,7 @@ impl ClientTimers<'_> {
         }
     }
 
-    /// Returns the client whose output must be checked after its timer has fired. `None` if the client is gone, or no
-    /// longer over its soft limit.
+    /// Returns the client whose output to check after its timer, unless it is gone or below its soft limit.
     pub(crate) fn end_output(&mut self, client: u64) -> Option<Slot> {
         let slot = self.sessions.find(client)?;
         let session = self.sessions.get_mut(slot);
@@ -170,8 +161,7 @@ impl ClientTimers<'_> {
         slots
     }
 
-    /// Sets the instant at which the first lease of a client is renewed, in milliseconds of the monotonic clock.
-    /// `None`: never.
+    /// Sets when the first lease of a client is renewed, in milliseconds of the monotonic clock; `None`: never.
     pub(crate) fn set_lease(&mut self, slot: Slot, due_ms: Option<i64>) {
         self.cancel(slot, |session| &mut session.lease_timer);
         let client = self.sessions.get(slot).id;
@@ -179,7 +169,6 @@ impl ClientTimers<'_> {
         self.sessions.get_mut(slot).lease_timer = timer;
     }
 
-    /// Cancels the timers of a client that disconnects.
     pub(crate) fn cancel_all(&mut self, slot: Slot) {
         self.cancel_idle(slot);
         self.cancel(slot, |session| &mut session.output_timer);

@@ -1,8 +1,6 @@
-//! The gate for a client's output.
-//!
-//! The gate knows the beginning and the end of each reply, and decides whether the reply is sent or dropped, as CLIENT
-//! REPLY asked. Messages and confirmations of subscriptions, which are no replies, are always sent. They follow a reply
-//! that is being written.
+//! The gate for a client's output. It knows the beginning and the end of each reply, and sends or drops it, as CLIENT
+//! REPLY asked. Messages and confirmations of subscriptions are no replies: they are always sent, behind a reply that
+//! is being written.
 
 use super::buffers::ClientBuffers;
 use super::outbox::{Message, Outbox};
@@ -10,7 +8,6 @@ use lockwheel_resp::{Protocol, Reply, Writer, allocation};
 use lockwheel_store::memory::{ClientBytes, SharedBytes};
 use std::sync::Arc;
 
-/// The mode set by CLIENT REPLY.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ReplyMode {
     /// No reply is sent.
@@ -24,12 +21,10 @@ pub(crate) struct ReplyMode {
 }
 
 impl ReplyMode {
-    /// CLIENT REPLY ON. It does not cancel the skip of the next reply.
     pub(crate) fn turn_on(&mut self) {
         (self.off, self.skip) = (false, false);
     }
 
-    /// CLIENT REPLY OFF.
     pub(crate) fn turn_off(&mut self) {
         self.off = true;
     }
@@ -51,18 +46,18 @@ impl ReplyMode {
 
     /// Whether the reply to the present request is sent.
     #[inline]
-    pub(crate) fn verdict(self) -> Verdict {
+    pub(crate) fn verdict(self) -> ReplyDecision {
         match self.of_replica {
-            _ if self.off || self.skip => Verdict::Drop,
-            true => Verdict::Refuse,
-            false => Verdict::Send,
+            _ if self.off || self.skip => ReplyDecision::Drop,
+            true => ReplyDecision::Refuse,
+            false => ReplyDecision::Send,
         }
     }
 }
 
 /// Whether a reply is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum ReplyDecision {
     /// The reply is sent.
     Send,
     /// The reply is dropped.
@@ -77,7 +72,7 @@ pub(crate) struct OpenReply {
     buffer: Vec<u8>,
     /// The offset of the reply in the buffer.
     start: usize,
-    verdict: Verdict,
+    verdict: ReplyDecision,
 }
 
 impl OpenReply {
@@ -94,7 +89,7 @@ impl OpenReply {
     #[inline(always)]
     pub(crate) fn writer(&mut self, protocol: Protocol) -> Writer<'_> {
         let mut writer = Writer::new(&mut self.buffer, protocol);
-        if self.verdict == Verdict::Drop {
+        if self.verdict == ReplyDecision::Drop {
             writer.mute(true);
         }
         writer
@@ -107,7 +102,7 @@ impl OpenReply {
 
     /// Appends bytes unchanged.
     pub(crate) fn append(&mut self, bytes: &[u8]) {
-        if self.verdict != Verdict::Drop {
+        if self.verdict != ReplyDecision::Drop {
             allocation::append(&mut self.buffer, bytes);
         }
     }
@@ -115,7 +110,7 @@ impl OpenReply {
     /// Whether bytes were written although no reply may be sent.
     #[inline]
     pub(crate) fn is_refused(&self) -> bool {
-        self.verdict == Verdict::Refuse && self.len() > 0
+        self.verdict == ReplyDecision::Refuse && self.len() > 0
     }
 
     /// Drops all but the first `len` bytes of the reply.
@@ -133,9 +128,7 @@ impl OpenReply {
 /// The output of a client, and the mode that decides whether replies are sent.
 #[derive(Debug)]
 pub(crate) struct Delivery {
-    /// The mode set by CLIENT REPLY.
     pub(crate) mode: ReplyMode,
-    /// Replies and messages that the connection has not taken yet.
     out: Outbox,
     /// Whether a reply is being written or held. Its buffer is taken, and pushes are queued behind the reply.
     replying: bool,
@@ -188,8 +181,7 @@ impl Delivery {
         self.replying
     }
 
-    /// Holds back a whole reply and returns it, for [`Delivery::release`] to send. Later pushes are queued behind the
-    /// reply.
+    /// Holds back a whole reply and returns it for [`Delivery::release`]. Later pushes are queued behind it.
     pub(crate) fn hold(&mut self, mut reply: OpenReply) -> Vec<u8> {
         let held = allocation::copy(reply.bytes()).into_vec();
         reply.buffer.truncate(reply.start);
@@ -228,16 +220,15 @@ impl Delivery {
     }
 
     /// Answers a request that was left open with a whole reply. Returns whether the reply is sent.
-    pub(crate) fn answer(&mut self, protocol: Protocol, write: impl FnOnce(&mut dyn Reply)) -> Verdict {
+    pub(crate) fn answer(&mut self, protocol: Protocol, write: impl FnOnce(&mut dyn Reply)) -> ReplyDecision {
         let verdict = self.mode.verdict();
         self.next_request();
-        if verdict == Verdict::Send {
+        if verdict == ReplyDecision::Send {
             self.push(protocol, write);
         }
         verdict
     }
 
-    /// Sends a push, which is not the reply of a request.
     pub(crate) fn push(&mut self, protocol: Protocol, write: impl FnOnce(&mut dyn Reply)) {
         self.incoming().reply(protocol, write);
         self.count();
@@ -255,7 +246,6 @@ impl Delivery {
         self.count();
     }
 
-    /// Sends a message.
     pub(crate) fn push_message(&mut self, message: &mut Message<'_>, protocol: Protocol) {
         self.incoming().message(message, protocol);
         self.count();
@@ -292,7 +282,6 @@ impl Delivery {
         self.out.len() + behind + self.buffers.unwritten()
     }
 
-    /// The untaken output.
     #[inline]
     pub(crate) fn out(&self) -> &Outbox {
         &self.out
@@ -348,9 +337,9 @@ mod tests {
         delivery.mode.turn_off();
         status(&mut delivery, b"off");
         delivery.push(Protocol::Resp2, |push| push.status(b"message"));
-        assert_eq!(delivery.answer(Protocol::Resp2, |reply| reply.status(b"later")), Verdict::Drop);
+        assert_eq!(delivery.answer(Protocol::Resp2, |reply| reply.status(b"later")), ReplyDecision::Drop);
         delivery.mode.turn_on();
-        assert_eq!(delivery.answer(Protocol::Resp2, |reply| reply.status(b"three")), Verdict::Send);
+        assert_eq!(delivery.answer(Protocol::Resp2, |reply| reply.status(b"three")), ReplyDecision::Send);
         assert_eq!(sent(&mut delivery), "+one\r\n+two\r\n+message\r\n+three\r\n");
     }
 
@@ -361,7 +350,7 @@ mod tests {
         status(&mut delivery, b"one");
         let open = delivery.begin();
         delivery.end(open, true);
-        assert_eq!(delivery.answer(Protocol::Resp2, |reply| reply.status(b"skipped")), Verdict::Drop);
+        assert_eq!(delivery.answer(Protocol::Resp2, |reply| reply.status(b"skipped")), ReplyDecision::Drop);
         status(&mut delivery, b"two");
         assert_eq!(sent(&mut delivery), "+one\r\n+two\r\n");
     }

@@ -1,12 +1,10 @@
-//! The leases of connections. Timers renew them while their clients are active. They are given back when the clients
-//! disconnect.
+//! The leases of connections: timers renew them while clients are active, and they are given back with the client.
 
 use super::client_timers::ClientTimers;
 use super::slot::Slot;
 use crate::locks::sessions;
 
 impl ClientTimers<'_> {
-    /// Sets the lease timer of a client again after a change of the lease that is due first.
     pub(crate) fn leases_changed(&mut self, client: u64) {
         if let Some(slot) = self.sessions.find(client) {
             let due_ms = sessions::next_renewal(self.keyspace, client, self.now);

@@ -4,19 +4,14 @@ use super::{Session, Sessions, Slot};
 use crate::acl::{Login, Users};
 use crate::spec::CommandError;
 
-/// A client that logs in, with the users.
 pub(crate) struct LoginControl<'e> {
-    /// The users.
     pub(crate) users: &'e Users,
-    /// The clients.
     pub(crate) sessions: &'e mut Sessions,
-    /// The client.
     pub(crate) slot: Slot,
     /// The facts that HELLO tells about the server.
     pub(crate) server: ServerFacts<'e>,
 }
 
-/// The facts that HELLO tells about the server.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ServerFacts<'e> {
     /// The version of Redis whose commands the server has.
@@ -27,10 +22,8 @@ pub(crate) struct ServerFacts<'e> {
     pub(crate) role: Option<&'static str>,
 }
 
-/// The effect that a login asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LoginEffect {
-    /// No effect.
     None,
     /// The client takes no pushes any more: its waits by ticket end.
     EndTickets,
@@ -41,10 +34,8 @@ pub(crate) enum LoginEffect {
 pub(crate) enum LoginError {
     /// There is no such user with this password. The attempt is logged under the name.
     WrongPassword {
-        /// The name of the user.
         name: Box<[u8]>,
     },
-    /// The request is wrong.
     Request(CommandError),
 }
 
@@ -55,10 +46,7 @@ impl From<CommandError> for LoginError {
 }
 
 impl LoginControl<'_> {
-    /// Logs the client in as a user.
-    ///
-    /// # Errors
-    /// Returns an error if there is no such user with this password; then the client stays what it was.
+    /// Logs the client in as a user, or returns an error if there is none with this password.
     pub(crate) fn log_in(&mut self, name: &[u8], password: &[u8]) -> Result<(), LoginError> {
         let id = self.users.admit(name, password);
         let id = id.ok_or_else(|| LoginError::WrongPassword { name: name.into() })?;
@@ -66,7 +54,6 @@ impl LoginControl<'_> {
         Ok(())
     }
 
-    /// Returns the session of the client.
     pub(crate) fn session_mut(&mut self) -> &mut Session {
         self.sessions.get_mut(self.slot)
     }

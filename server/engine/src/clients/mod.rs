@@ -19,7 +19,7 @@ mod user_change;
 pub use buffers::ClientBuffers;
 pub(crate) use buffers::HeldState;
 pub(crate) use client_timers::{ClientTimers, IdleEnd};
-pub(crate) use delivery::{Delivery, OpenReply, Verdict};
+pub(crate) use delivery::{Delivery, OpenReply, ReplyDecision};
 pub(crate) use login::{LoginControl, LoginEffect, LoginError, ServerFacts};
 pub(crate) use multi::{Multi, RunningTransaction};
 pub(crate) use name::check_client_name;

@@ -3,7 +3,7 @@
 use super::buffers::{ClientBuffers, HeldState};
 use super::request::Request;
 use crate::spec::CommandId;
-use lockwheel_store::memory::of_vec;
+use lockwheel_store::memory::vec_heap_bytes;
 use std::sync::Arc;
 
 /// The requests that a client has queued since MULTI. Their bytes count as memory of the client until this is dropped.
@@ -20,7 +20,6 @@ pub(crate) struct Multi {
 /// The transaction that EXEC is running, as CLIENT LIST describes it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RunningTransaction {
-    /// The number of commands.
     pub(crate) commands: usize,
     /// Bytes of memory of all commands.
     pub(crate) memory: usize,
@@ -36,13 +35,12 @@ impl Multi {
 
     /// Queues a request with its command. O(1).
     pub(crate) fn push(&mut self, command: CommandId, request: Request) {
-        let before = of_vec(&self.queue);
+        let before = vec_heap_bytes(&self.queue);
         let bytes = self.held.bytes() + request.memory();
         self.queue.push((command, request));
-        self.held.set(bytes + of_vec(&self.queue) - before);
+        self.held.set(bytes + vec_heap_bytes(&self.queue) - before);
     }
 
-    /// The queued requests, each with its command.
     pub(crate) fn queue(&self) -> &[(CommandId, Request)] {
         &self.queue
     }

@@ -1,18 +1,15 @@
-//! Pending output of a client.
-//!
-//! Replies are written to one buffer, which is all there is while the client reads. Output that stays longer is kept in
-//! pieces of one size. They are filled to the last byte, so that they take little more memory than their bytes. A
-//! message to many clients is kept once for all of them.
+//! Pending output of a client. Replies are written to one buffer, which is all while the client reads. Output that
+//! stays longer is kept in pieces of one size, filled to the last byte, so that they take little more than their bytes.
+//! A message to many clients is kept once.
 
 use lockwheel_resp::allocation::{self, OutOfMemory};
 use lockwheel_resp::{Protocol, Reply, Writer};
-use lockwheel_store::memory::{BufferBytes, SharedBytes, block, of_vec};
+use lockwheel_store::memory::{BufferBytes, SharedBytes, block, vec_heap_bytes};
 use std::collections::VecDeque;
 use std::fmt;
 use std::io::IoSlice;
 
-/// The size of a piece, in bytes. The allocator has this size without waste; from 16 KiB on, jemalloc adds a page to
-/// each allocation.
+/// The size of a piece, in bytes. The allocator wastes nothing; from 16 KiB on, jemalloc adds a page.
 const PIECE: usize = 8 * 1024;
 /// The size, in bytes, from which a buffer becomes one piece instead of being copied into several.
 const LARGE: usize = 32 * PIECE;
@@ -56,7 +53,7 @@ impl Piece {
     /// Bytes of memory of its own, and shared bytes.
     fn memory(&self) -> (usize, usize) {
         match self {
-            Piece::Own(bytes) => (of_vec(bytes), 0),
+            Piece::Own(bytes) => (vec_heap_bytes(bytes), 0),
             Piece::Shared(message) => (0, message.bytes().len()),
         }
     }
@@ -78,7 +75,7 @@ impl Outbox {
     /// Bytes of memory of the outbox, without shared messages. O(1).
     #[inline]
     pub fn memory(&self) -> usize {
-        self.own + of_vec(&self.tail) + self.queue_memory()
+        self.own + vec_heap_bytes(&self.tail) + self.queue_memory()
     }
 
     #[inline]
@@ -239,9 +236,9 @@ impl Outbox {
     /// Adds a piece behind the others. The piece before it is not filled up any more.
     fn push(&mut self, piece: Piece) {
         if let Some(Piece::Own(last)) = self.pieces.back_mut() {
-            self.own -= of_vec(last);
+            self.own -= vec_heap_bytes(last);
             allocation::shrink(last);
-            self.own += of_vec(last);
+            self.own += vec_heap_bytes(last);
         }
         let (own, shared) = piece.memory();
         self.own += own;
@@ -269,7 +266,7 @@ impl Outbox {
                         allocation::check_left().unwrap_or_else(|error| error.unwind());
                     }
                     let piece = Vec::with_capacity(PIECE);
-                    self.own += of_vec(&piece);
+                    self.own += vec_heap_bytes(&piece);
                     self.put(Piece::Own(piece));
                     continue;
                 }

@@ -1,7 +1,7 @@
 //! The session of a client: the engine's state for one connection.
 
 use super::buffers::ClientBuffers;
-use super::delivery::{Delivery, Verdict};
+use super::delivery::{Delivery, ReplyDecision};
 use super::multi::{Multi, RunningTransaction};
 use super::slot::Slot;
 use super::subscribed::Subscribed;
@@ -11,7 +11,7 @@ use crate::persistence::Content;
 use crate::spec::CommandId;
 use lockwheel_resp::Protocol;
 use lockwheel_store::keyspace::{Keyspace, Watched};
-use lockwheel_store::memory::{ClientBytes, block, of_vec};
+use lockwheel_store::memory::{ClientBytes, block, vec_heap_bytes};
 use lockwheel_store::time::Now;
 use std::net::SocketAddr;
 
@@ -80,15 +80,12 @@ pub struct Session {
     pub(crate) is_replica: bool,
     /// Whether the client is this server's master, which sends the stream.
     pub(crate) is_master: bool,
-    /// The options that the client has asked for as a replica.
     pub(crate) replica: ReplicaWishes,
-    /// The instant at which the client connected.
     pub(crate) connected: Now,
     /// The instant at which the client last sent something, or was answered after a wait.
     pub(crate) last_active: Now,
     /// The timer that closes the connection after too long an idle time.
     pub(crate) idle_timer: Option<TimerKey>,
-    /// The timer that renews the client's leases.
     pub(crate) lease_timer: Option<TimerKey>,
     /// Bytes of unread output at the last idle check.
     pub(crate) unread_when_idle: usize,
@@ -96,7 +93,6 @@ pub struct Session {
     pub(crate) partial_reads_when_idle: usize,
     pub(crate) last_command: Option<CommandId>,
     pub(crate) multi: Option<Multi>,
-    /// The transaction that the client's EXEC is running.
     pub(crate) running: Option<RunningTransaction>,
     /// The watched keys, each with its database.
     pub(crate) watched: Vec<(usize, Box<[u8]>)>,
@@ -118,7 +114,6 @@ pub struct Session {
     pub(crate) closing: Option<Closing>,
     /// Whether the connection is reset instead of closed in order.
     pub(crate) resets: bool,
-    /// The output.
     pub(crate) delivery: Delivery,
     /// The instant at which the output passed the soft limit, in real milliseconds.
     pub(crate) over_soft_since: Option<i64>,
@@ -239,9 +234,9 @@ impl Session {
 
     /// Adds a watched key. O(1).
     pub(crate) fn watch(&mut self, db: usize, key: &[u8]) {
-        let before = of_vec(&self.watched);
+        let before = vec_heap_bytes(&self.watched);
         self.watched.push((db, key.into()));
-        let memory = self.watched_memory + block(key.len()) + of_vec(&self.watched) - before;
+        let memory = self.watched_memory + block(key.len()) + vec_heap_bytes(&self.watched) - before;
         self.count_watched(memory);
     }
 
@@ -285,9 +280,8 @@ impl Session {
         self.subscribed_memory = memory;
     }
 
-    /// Whether the unread output is so little that any client may have it, authenticated or not. The client is then
-    /// over no limit. For a replica over its soft limit this is false, because the limit may count more than its own
-    /// output.
+    /// Whether the unread output is so little that any client, authenticated or not, may have it: it is over no limit
+    /// then. False for a replica over its soft limit, which may count more than its own output.
     #[inline]
     pub(crate) fn keeps_up(&mut self) -> bool {
         let is_little = self.delivery.pending() <= MAX_UNAUTHENTICATED_BYTES;
@@ -324,7 +318,7 @@ impl Session {
 
     /// Whether the client has asked for no reply to the present request.
     pub fn is_muted(&self) -> bool {
-        self.delivery.mode.verdict() == Verdict::Drop
+        self.delivery.mode.verdict() == ReplyDecision::Drop
     }
 
     /// Returns the way in which the connection is to be closed now, if any. A connection that closes after its output

@@ -4,7 +4,7 @@ use super::buffers::ClientBuffers;
 use super::session::{Closing, Session};
 use super::slot::Slot;
 use crate::acl::Login;
-use lockwheel_store::memory::{of_trees, of_vec};
+use lockwheel_store::memory::{tree_heap_bytes, vec_heap_bytes};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
@@ -18,7 +18,6 @@ pub struct Sessions {
     generation: u32,
     /// The number of times that a client has connected, disconnected or changed its name.
     changes: u64,
-    /// Bytes of the names of all clients.
     name_bytes: usize,
     /// The clients to be woken: they have output that their own requests did not cause, or their state has changed.
     woken: VecDeque<u64>,
@@ -53,7 +52,6 @@ impl Sessions {
         self.changes
     }
 
-    /// Changes the name of a client.
     pub(crate) fn rename(&mut self, slot: Slot, name: &[u8]) {
         self.changes += 1;
         let before = std::mem::replace(&mut self.get_mut(slot).name, name.into());
@@ -65,8 +63,7 @@ impl Sessions {
         self.name_bytes
     }
 
-    /// Marks the connection of a client as gone. With `false` it counts again, while requests that it had sent before
-    /// run.
+    /// Marks a client's connection as gone; with `false`, not while requests that it had sent before run.
     pub(crate) fn set_gone(&mut self, slot: Slot, is_gone: bool) {
         self.changes += 1;
         self.get_mut(slot).closing = is_gone.then_some(Closing::Now);
@@ -84,8 +81,7 @@ impl Sessions {
         }
     }
 
-    /// Whether the client of this slot is connected. It stays false when the place is used again, so that deferred work
-    /// never runs for the next client.
+    /// Whether the client of this slot is connected. Stays false when the place is used again, as deferred work needs.
     pub fn is_connected(&self, slot: Slot) -> bool {
         let session = self.slots.get(slot.index as usize).and_then(Option::as_deref);
         session.is_some_and(|session| session.slot == slot)
@@ -184,8 +180,7 @@ impl Sessions {
         std::mem::take(&mut self.leaving)
     }
 
-    /// Bytes of memory of the sessions themselves, without the bytes that [`ClientBuffers`](super::ClientBuffers)
-    /// counts. O(1).
+    /// Bytes of memory of the sessions, without those of [`ClientBuffers`](super::ClientBuffers). O(1).
     pub(crate) fn memory(&self) -> usize {
         self.by_id.len() * Session::OWN_MEMORY
     }
@@ -193,7 +188,7 @@ impl Sessions {
     /// Bytes of memory of the tables that find sessions. O(1).
     pub(crate) fn overhead(&self) -> usize {
         let trees = usize::from(!self.by_id.is_empty());
-        of_vec(&self.slots) + of_trees(trees, self.by_id.len(), size_of::<(u64, Slot)>())
+        vec_heap_bytes(&self.slots) + tree_heap_bytes(trees, self.by_id.len(), size_of::<(u64, Slot)>())
     }
 
     /// The slot of a client's id. O(log n).
@@ -201,7 +196,6 @@ impl Sessions {
         self.by_id.get(&id).copied()
     }
 
-    /// All slots, oldest client first.
     pub(crate) fn slots(&self) -> impl Iterator<Item = Slot> {
         self.by_id.values().copied()
     }

@@ -1,7 +1,6 @@
 //! The place of a session.
 
-/// The place of a session, which is its handle from connect to disconnect. A later session in the same place has
-/// another slot.
+/// The place of a session, its handle from connect to disconnect. A later session there has another slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Slot {
     pub(super) index: u32,

@@ -1,9 +1,8 @@
 //! The names that a client has subscribed to.
 
-use lockwheel_store::memory::{block, of_trees};
+use lockwheel_store::memory::{block, tree_heap_bytes};
 use std::collections::BTreeSet;
 
-/// The channels, the patterns or the shard channels of a client.
 #[derive(Debug, Default)]
 pub(crate) struct Subscribed {
     names: BTreeSet<Box<[u8]>>,
@@ -40,6 +39,6 @@ impl Subscribed {
     /// Bytes of memory. The figure for the nodes of the tree is approximate. O(1).
     pub(super) fn memory(&self) -> usize {
         let trees = usize::from(!self.names.is_empty());
-        self.bytes + of_trees(trees, self.names.len(), size_of::<Box<[u8]>>())
+        self.bytes + tree_heap_bytes(trees, self.names.len(), size_of::<Box<[u8]>>())
     }
 }

@@ -7,33 +7,25 @@ use crate::pubsub::PubSub;
 use lockwheel_store::keyspace::Keyspace;
 use lockwheel_store::time::Now;
 
-/// A kind of subscription.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SubscriptionKind {
     /// A channel.
     Channel,
     /// All channels that match a pattern.
     Pattern,
-    /// A shard channel.
     Shard,
 }
 
-/// The subscriptions of a client, with the parts of the engine that record them.
 pub(crate) struct Subscriptions<'e> {
-    /// The client.
     pub(crate) session: &'e mut Session,
-    /// The subscribers of all channels.
     pub(crate) pubsub: &'e mut PubSub,
     /// The keys, with the history of locks.
     pub(crate) keyspace: &'e mut Keyspace,
-    /// Whether the history is on.
     pub(crate) has_history: bool,
-    /// The present instant.
     pub(crate) now: Now,
 }
 
 impl Subscriptions<'_> {
-    /// Returns the names of the subscriptions of this kind.
     pub(crate) fn names(&self, kind: SubscriptionKind) -> Vec<Box<[u8]>> {
         let names = match kind {
             SubscriptionKind::Channel => &self.session.channels,
@@ -43,8 +35,7 @@ impl Subscriptions<'_> {
         names.iter().cloned().collect()
     }
 
-    /// Returns the number of subscriptions that the confirmation of a subscription of this kind shows. Shard channels
-    /// are counted by themselves.
+    /// Returns the number of subscriptions that a confirmation of this kind shows: shard channels count apart.
     pub(crate) fn count(&self, kind: SubscriptionKind) -> usize {
         match kind {
             SubscriptionKind::Channel | SubscriptionKind::Pattern => self.session.subscriptions(),
@@ -99,8 +90,7 @@ impl Subscriptions<'_> {
         self.note(kind, name, (HistoryEvent::LeftQueue, cause));
     }
 
-    /// Records in the history that the client begins or stops to listen to the channel of a lock. Redisson's waiters do
-    /// so.
+    /// Records in the history that the client listens, or no longer, to a lock's channel, as Redisson's waiters do.
     fn note(&mut self, kind: SubscriptionKind, channel: &[u8], (event, cause): (HistoryEvent, HistoryCause)) {
         if self.has_history
             && kind != SubscriptionKind::Pattern

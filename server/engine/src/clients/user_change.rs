@@ -27,8 +27,7 @@ impl Sessions {
         }
     }
 
-    /// Logs each client in as the user of its name among other users. A client whose name is not among them has no user
-    /// any more. O(clients).
+    /// Logs each client in as the user of its name among other users, or as none. O(clients).
     pub(crate) fn log_in_again(&mut self, before: &Users, after: &Users) {
         for slot in self.slots().collect::<Vec<_>>() {
             let session = self.get_mut(slot);

@@ -1,7 +1,6 @@
-//! The state machine of an advance of the clock, without an engine.
-//!
-//! The conductor ([`core/advance.rs`](crate::core)) drives it. [`ClockAdvance::resume`] says how the advance goes on.
-//! Then the conductor carries out each [`AdvanceStep`] and reports the outcome, until the advance stops.
+//! The state machine of an advance of the clock, without an engine. [`core/advance.rs`](crate::core) drives it:
+//! [`ClockAdvance::resume`] says how the advance goes on; then each [`AdvanceStep`] is carried out and its outcome
+//! reported, until the advance stops.
 
 use super::change::ClockChange;
 use super::fired::{Fired, ShownFired};
@@ -27,8 +26,7 @@ pub enum RedissonWaiters {
 pub enum AdvanceProgress {
     /// The advance has reached its end.
     Done,
-    /// The advance continues after this time, in microseconds of real time, because clients may still react to what
-    /// they were sent.
+    /// The advance continues after so many microseconds of real time: clients may still react to what they got.
     WaitUs(u64),
 }
 
@@ -59,7 +57,6 @@ impl Remaining {
     }
 }
 
-/// The reply to the request at the end of an advance.
 #[derive(Debug)]
 enum AdvanceReply {
     /// The instant of the wall clock.
@@ -80,7 +77,6 @@ pub(crate) struct Situation {
     pub(crate) amid: Option<ExpiryRule>,
     /// The rule by which deadlines expire at the present instant.
     pub(crate) rule: ExpiryRule,
-    /// The number of resets of the clocks.
     pub(crate) resets: u64,
     /// The wall clock, in milliseconds.
     pub(crate) wall_ms: i64,
@@ -101,7 +97,6 @@ pub(crate) enum Opening {
     Advance,
 }
 
-/// The next step of an advance.
 #[derive(Debug)]
 pub(crate) enum AdvanceStep {
     /// Read the system's monotonic clock.
@@ -110,8 +105,7 @@ pub(crate) enum AdvanceStep {
     FindDeadline,
     /// Move the clocks of all servers by this many microseconds.
     MoveBy(u64),
-    /// Fire the deadline that was found, with at most this many fields of one hash. [`ClockAdvance::see`] is called for
-    /// it.
+    /// Fire the deadline found, with at most so many fields of a hash. [`ClockAdvance::see`] is called for it.
     Fire(usize),
     /// Retry the waiters of a key only after this many microseconds.
     RetryAfter(RetriedKey, u64),
@@ -119,7 +113,6 @@ pub(crate) enum AdvanceStep {
     Exchange,
     /// Move the recurring deadlines on as if this many milliseconds had passed.
     LeapOver(u64),
-    /// Stop here.
     Stop(AdvanceProgress),
 }
 
@@ -127,15 +120,23 @@ pub(crate) enum AdvanceStep {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum AdvanceEvent {
     /// The advance continues. `is_joint`: several servers advance together.
-    GoOn { is_joint: bool },
+    GoOn {
+        is_joint: bool,
+    },
     /// The reading of the system's monotonic clock, in microseconds.
     Read(u64),
     /// The time to the first deadline that the clocks can reach. `wakes` counts how often clients were sent something.
-    Found { in_us: Option<u64>, wakes: u64 },
+    Found {
+        in_us: Option<u64>,
+        wakes: u64,
+    },
     /// The deadline has fired. `deadlines`: the number of fields of a hash, or 1. `renewed`: the number of renewed
     /// leases. `has_served`: whether waiters were served.
-    Fired { deadlines: usize, renewed: u64, has_served: bool },
-    /// The step is done.
+    Fired {
+        deadlines: usize,
+        renewed: u64,
+        has_served: bool,
+    },
     Done,
 }
 
@@ -164,8 +165,7 @@ enum Phase {
     Leaping,
     /// The search for the first deadline after the leap.
     SeekingBeyond,
-    /// The reading of the clock when clients begin to react. Then the advance goes to the deadline in `next`
-    /// microseconds.
+    /// The reading of the clock when clients begin to react, before the deadline in `next` microseconds.
     Reading { next: Option<u64>, wakes: u64 },
     /// The move to the end of the advance, at which nothing is due.
     Arriving,
@@ -187,12 +187,10 @@ pub struct ClockAdvance {
     is_joint: bool,
     /// The number of times that clients had been sent something when the advance reached its instant.
     wakes: u64,
-    /// Whether the advance has stopped before all deadlines at its instant have fired, so that other clients are
-    /// answered.
+    /// Whether the advance has stopped amid an instant's deadlines, so that other clients are answered.
     is_amid: bool,
     /// The wall clock at the last instant, in milliseconds.
     arrived_ms: Option<i64>,
-    /// The number of resets of the clocks when the advance began.
     resets: Option<u64>,
     /// The error if another client has moved the clock so that the advance would leave its range.
     error: Option<ClockError>,
@@ -212,7 +210,6 @@ impl Default for ClockAdvance {
     }
 }
 
-/// Constructors.
 impl ClockAdvance {
     fn to(remaining: Remaining) -> Self {
         ClockAdvance {
@@ -253,7 +250,6 @@ impl ClockAdvance {
         ClockAdvance { change: Some(change), rule, reply: AdvanceReply::Wall, ..ClockAdvance::default() }
     }
 
-    /// Returns an advance that fires the deadlines left at the present instant, where deadlines expire by this rule.
     pub(crate) fn rest_of_instant(rule: ExpiryRule) -> Self {
         ClockAdvance { rule, ..ClockAdvance::default() }
     }
@@ -270,15 +266,13 @@ impl ClockAdvance {
         ClockAdvance { settling: Settling::new(settle), ..self }
     }
 
-    /// Lets other clients be answered on the way when much is due. The advance continues a millisecond of real time
-    /// later.
+    /// Lets other clients be answered when much is due; the advance continues a millisecond of real time later.
     #[must_use]
     pub fn in_pieces(self) -> Self {
         ClockAdvance { piece: PieceBudget::LIMITED, ..self }
     }
 }
 
-/// The opening: the rest of the present instant, and a change of the clock, come before the way.
 impl ClockAdvance {
     /// Continues the advance, if possible.
     pub(crate) fn resume(&mut self, situation: &Situation) -> Opening {
@@ -331,9 +325,7 @@ impl ClockAdvance {
     }
 }
 
-/// The way from one instant with deadlines to the next.
 impl ClockAdvance {
-    /// Returns the next step after this event.
     pub(crate) fn next(&mut self, event: AdvanceEvent) -> AdvanceStep {
         match (self.phase, event) {
             (_, AdvanceEvent::GoOn { is_joint }) => {
@@ -514,9 +506,7 @@ impl ClockAdvance {
     }
 }
 
-/// Queries.
 impl ClockAdvance {
-    /// Returns the rule by which deadlines expire on the way.
     pub(crate) fn rule(&self) -> ExpiryRule {
         self.rule
     }
@@ -526,7 +516,6 @@ impl ClockAdvance {
         self.waiters == RedissonWaiters::LeftAsleep
     }
 
-    /// Whether the advance has stopped amid an instant.
     pub(crate) fn is_amid(&self) -> bool {
         self.is_amid
     }
@@ -549,14 +538,12 @@ impl ClockAdvance {
         self.settling.is_settled()
     }
 
-    /// Takes the advance to its end without reactions of clients. Its client no longer waits when it stops on the way,
-    /// but other clients are still answered there.
+    /// Takes the advance to its end without waiting for its client, but with stops for other clients.
     pub(crate) fn unblock(&mut self) {
         self.settling.cut();
         self.is_unblocked = true;
     }
 
-    /// Whether the client no longer waits when the advance stops on the way.
     pub(crate) fn is_unblocked(&self) -> bool {
         self.is_unblocked
     }
@@ -566,15 +553,11 @@ impl ClockAdvance {
         self.has_killed = true;
     }
 
-    /// Whether the advance has disconnected its own client.
     pub(crate) fn has_killed(&self) -> bool {
         self.has_killed
     }
 
-    /// Writes the reply to the request, at the end of the advance.
-    ///
-    /// # Errors
-    /// See [`ClockAdvance::wall_ms`].
+    /// Writes the reply at the end of the advance. Fails as [`ClockAdvance::wall_ms`].
     pub(crate) fn write(&self, now: Now, reply: &mut dyn Reply) -> Result<(), ClockError> {
         let wall_ms = self.wall_ms(now)?;
         match &self.reply {

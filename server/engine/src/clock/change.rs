@@ -20,10 +20,7 @@ pub enum ClockChange {
 }
 
 impl ClockChange {
-    /// Changes a clock at this instant of the system's clocks.
-    ///
-    /// # Errors
-    /// Returns an error if the clock would leave its range. The clock is then unchanged.
+    /// Changes a clock at this instant of the system's clocks. Fails, without a change, if it would leave its range.
     pub(super) fn apply(&self, clock: &mut Clock, system: Now) -> Result<(), ClockError> {
         match self {
             ClockChange::Freeze => clock.freeze(system),
@@ -36,7 +33,6 @@ impl ClockChange {
         Ok(())
     }
 
-    /// Returns the rule by which deadlines expire at the end of the change.
     pub(crate) fn rule(&self) -> ExpiryRule {
         match self {
             ClockChange::Freeze | ClockChange::Step(_) | ClockChange::Set(_) => ExpiryRule::Reached,

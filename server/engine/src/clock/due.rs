@@ -10,7 +10,6 @@ pub(crate) enum Due {
     Key,
     /// Fields of a hash expire.
     Fields,
-    /// Another timer of a key.
     KeyTimer,
     /// A timer on the monotonic clock.
     Timer,
@@ -32,11 +31,9 @@ pub(crate) struct Agenda {
 /// The first deadline of all kinds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FirstDue {
-    /// The kind of the deadline.
     pub(crate) due: Due,
     /// The milliseconds until the deadline; negative if it is overdue.
     pub(crate) in_ms: i64,
-    /// The deadline on its clock.
     pub(crate) deadlines: Deadlines,
 }
 

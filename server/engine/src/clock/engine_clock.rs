@@ -20,11 +20,9 @@ const LOOK_MS: i64 = 100;
 pub struct EngineClock {
     /// The two clocks that a test moves.
     clocks: Clock,
-    /// The present instant by these clocks.
     now: Now,
     /// The present instant by the system's clocks.
     system: Now,
-    /// The start, by the system's clocks.
     started: Now,
     timers: Timers,
     /// The advances that the running script or transaction has asked for.
@@ -51,7 +49,6 @@ pub struct EngineClock {
     last_caller: u64,
 }
 
-/// Instants and the requests that run at them.
 impl EngineClock {
     /// Returns the clock at an instant of the system's clocks.
     pub(crate) fn new(clocks: Clock, system: Now) -> Self {
@@ -89,7 +86,6 @@ impl EngineClock {
         self.system
     }
 
-    /// Returns the start by the system's clocks.
     pub(crate) fn started(&self) -> Now {
         self.started
     }
@@ -104,12 +100,10 @@ impl EngineClock {
         self.clocks.read(system)
     }
 
-    /// Whether the clocks run by themselves.
     pub(crate) fn runs(&self) -> bool {
         self.mode() == Mode::Real
     }
 
-    /// Returns the mode of the clocks.
     pub(crate) fn mode(&self) -> Mode {
         self.clocks.mode()
     }
@@ -119,13 +113,11 @@ impl EngineClock {
         self.clocks.info(self.system)
     }
 
-    /// Returns the engine's own timers.
     #[inline]
     pub(crate) fn timers(&self) -> &Timers {
         &self.timers
     }
 
-    /// Returns the engine's own timers for a change.
     #[inline]
     pub(crate) fn timers_mut(&mut self) -> &mut Timers {
         &mut self.timers
@@ -160,7 +152,6 @@ impl EngineClock {
         self.stopwatch.begin(reading_ns);
     }
 
-    /// Records that a request of this client is about to run.
     #[inline]
     pub(crate) fn note_request(&mut self, client: u64) {
         self.has_run = true;
@@ -168,7 +159,6 @@ impl EngineClock {
         self.last_caller = client;
     }
 
-    /// Returns the number of requests so far, and the client of the last one.
     pub(crate) fn last_request(&self) -> (u64, u64) {
         (self.requests, self.last_caller)
     }
@@ -184,8 +174,7 @@ impl EngineClock {
         self.stopwatch.reading_ns()
     }
 
-    /// Records the reading of the stopwatch at the end of a command that began at `began_ns`. Returns the command's
-    /// duration, in nanoseconds.
+    /// Records the reading at the end of a command that began at `began_ns`. Returns its duration, in nanoseconds.
     #[inline]
     pub(crate) fn lap(&mut self, began_ns: u64, reading_ns: u64) -> u64 {
         self.stopwatch.lap(began_ns, reading_ns)
@@ -207,20 +196,16 @@ impl EngineClock {
         self.stopwatch.take_stale()
     }
 
-    /// Counts renewed leases of connections.
     pub(crate) fn note_renewed_leases(&mut self, count: u64) {
         self.renewed_leases += count;
     }
 
-    /// Returns the number of renewed leases of connections.
     pub(crate) fn renewed_leases(&self) -> u64 {
         self.renewed_leases
     }
 }
 
-/// Deadlines.
 impl EngineClock {
-    /// Returns the rule by which deadlines expire at the present instant.
     #[inline]
     pub(crate) fn rule(&self) -> ExpiryRule {
         self.amid.unwrap_or_else(|| self.clocks.expiry_rule())
@@ -244,8 +229,7 @@ impl EngineClock {
         self.clocks.room_us(self.system)
     }
 
-    /// Returns the instant at which the first timer in real time fires, in microseconds of the system's monotonic
-    /// clock.
+    /// Returns when the first timer in real time fires, in microseconds of the system's monotonic clock.
     pub(crate) fn next_real_us(&mut self) -> Option<u64> {
         let real = Deadlines { wall_ms: None, monotonic_ms: self.timers.next_deadline(true) };
         self.system.us_until(real, ExpiryRule::Past).map(|us| self.system.monotonic_us.saturating_add(us))
@@ -265,7 +249,6 @@ impl EngineClock {
     }
 }
 
-/// Moving the clocks.
 impl EngineClock {
     /// Returns an advance of both clocks by `ms`, which has not begun.
     ///
@@ -295,10 +278,7 @@ impl EngineClock {
         moves
     }
 
-    /// Changes the clocks. Deadlines that they pass are due, and fire afterwards.
-    ///
-    /// # Errors
-    /// Returns an error if a clock would leave its range. The clocks are then unchanged.
+    /// Changes the clocks. Deadlines that they pass fire afterwards. Fails, without a change, out of the clocks' range.
     pub(crate) fn change(&mut self, change: &ClockChange) -> Result<(), ClockError> {
         change.apply(&mut self.clocks, self.system)?;
         self.stop_advance(None);
@@ -343,28 +323,23 @@ impl EngineClock {
         self.now = self.clocks.read(self.system);
     }
 
-    /// Returns the number of resets of the clocks.
     pub(crate) fn resets(&self) -> u64 {
         self.resets
     }
 
-    /// Sets the number of resets of the shared clocks.
     pub(crate) fn set_resets(&mut self, resets: u64) {
         self.resets = resets;
     }
 }
 
-/// Advances that have stopped, and planned ones.
 impl EngineClock {
-    /// Returns the rule of an advance that has stopped amid an instant, if there is one. Only that advance fires the
-    /// rest of the instant.
+    /// Returns the rule of an advance that has stopped amid an instant; only that advance fires the rest.
     #[inline]
     pub(crate) fn amid(&self) -> Option<ExpiryRule> {
         self.amid
     }
 
-    /// Records that an advance has stopped. `amid`: the rule of the instant's remaining deadlines, if it has stopped
-    /// amid one.
+    /// Records that an advance has stopped. `amid`: the rule of the instant's remaining deadlines, if any.
     pub(crate) fn stop_advance(&mut self, amid: Option<ExpiryRule>) {
         self.amid = amid;
         self.look_later();
@@ -374,8 +349,7 @@ impl EngineClock {
         self.look_at_ms = self.system.monotonic_ms().saturating_add(LOOK_MS);
     }
 
-    /// Returns when to check whether an advance that has stopped amid an instant continues, in microseconds of the
-    /// system's monotonic clock.
+    /// Returns when to check whether such an advance continues, in microseconds of the system's monotonic clock.
     pub(crate) fn look_at_us(&self) -> u64 {
         self.look_at_ms.unsigned_abs().saturating_mul(1000)
     }
@@ -389,7 +363,6 @@ impl EngineClock {
         is_due
     }
 
-    /// Records that a client waits for an advance.
     pub(crate) fn await_advance(&mut self, client: u64, advance: Box<ClockAdvance>) {
         self.waiting.begin(client, advance);
     }
@@ -437,34 +410,27 @@ impl EngineClock {
         self.waiting.end(client)
     }
 
-    /// Whether a client is killed by its own advance, for example by a sentinel that promotes its server. Such a client
-    /// gets its reply before it is disconnected.
+    /// Whether a client is killed by its own advance, as when a sentinel promotes its server. It gets its reply first.
     pub(crate) fn note_killed(&mut self, client: u64) -> bool {
         self.waiting.note_killed(client)
     }
 
-    /// Plans an advance for the end of the running script or transaction.
-    ///
-    /// # Errors
-    /// Returns an error if a clock would leave its range after the advances that are planned already, or if there are
-    /// too many of them.
+    /// Plans an advance for the end of the running script or transaction. Fails if a clock would leave its range after
+    /// the advances that are planned already, or if there are too many of them.
     pub(crate) fn plan(&mut self, planned: PlannedAdvance) -> Result<(), CommandError> {
         self.planned.plan(planned, &self.clocks, self.system)
     }
 
-    /// Whether advances are planned.
     #[inline]
     pub(crate) fn has_planned(&self) -> bool {
         !self.planned.is_empty()
     }
 
-    /// Takes the planned advances, in order.
     pub(crate) fn take_planned(&mut self) -> Vec<PlannedAdvance> {
         self.planned.take()
     }
 
-    /// Returns the advance for a plan. `None` if another client has changed the clock since, so that it would leave its
-    /// range.
+    /// Returns the advance for a plan; `None` if it would leave the range of a clock changed since.
     pub(crate) fn planned_advance(&self, planned: PlannedAdvance) -> Option<ClockAdvance> {
         let advance = match planned {
             PlannedAdvance::Advance { ms, waiters } => {

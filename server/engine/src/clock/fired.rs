@@ -12,7 +12,12 @@ pub(crate) enum Fired<'a> {
     /// Fields of a hash expired.
     Fields(&'a [u8]),
     /// Another timer of a key was due. `shown` is the name of the key as users know it.
-    KeyTimer { timer: KeyTimer, db: usize, key: &'a [u8], shown: &'a [u8] },
+    KeyTimer {
+        timer: KeyTimer,
+        db: usize,
+        key: &'a [u8],
+        shown: &'a [u8],
+    },
     /// The wait of a client ended.
     Timeout(u64),
     /// The wait of a ticket has timed out.
@@ -23,11 +28,9 @@ pub(crate) enum Fired<'a> {
     Renewal(u64),
     /// The fault of a client ended: a delay, a freeze or a loss of the connection.
     Fault(u64),
-    /// The pause of clients ended.
     PauseEnd,
     /// The time limit for handing over the master's role ended.
     Failover,
-    /// The delay of a lock's grant ended.
     GrantDelay,
     /// The server let clients in again.
     Restart,
@@ -99,7 +102,6 @@ pub(super) enum ShownFired {
 }
 
 impl ShownFired {
-    /// Writes the fired deadline.
     pub(super) fn write(&self, reply: &mut dyn Reply) {
         reply.array(2);
         match self {

@@ -1,9 +1,8 @@
 //! The engine's clock: the instant, the two clocks that a test moves, the engine's own timers, and how both clocks
 //! advance from deadline to deadline.
 //!
-//! The module does not know the engine. [`EngineClock`] owns the state. A handler of `CLOCK.*` sees only the clock and
-//! answers with a `ClockOrder`, which the conductor in [`core`](crate::core) carries out. A [`ClockAdvance`] is a state
-//! machine: the conductor reports what has happened, and the advance answers with the next step:
+//! [`EngineClock`] owns the state. A handler of `CLOCK.*` sees only the clock and answers with a `ClockOrder`, which
+//! [`core`](crate::core) carries out. A [`ClockAdvance`] is a state machine: it answers each event with the next step:
 //!
 //! 1. `resume`: it waits for silence, has the present instant finished, changes the clock, or goes on its way;
 //! 2. `next`, again and again: find the first deadline, move there, fire, let servers exchange, look for more;

@@ -3,7 +3,6 @@
 use super::timers::{Timer, TimerKey, TimerKind, Timers};
 use lockwheel_store::keyspace::Keyspace;
 
-/// The timers of the monotonic clock at the present instant.
 pub(crate) struct MonotonicTimers<'e> {
     timers: &'e mut Timers,
     /// The source of the order among all deadlines.
@@ -23,8 +22,7 @@ impl<'e> MonotonicTimers<'e> {
         self.now_ms.saturating_add_unsigned(ms)
     }
 
-    /// Sets a timer of a client, or of the server (0), that is due in `ms` milliseconds. It comes after all other
-    /// deadlines of the same instant. O(1).
+    /// Sets a timer of a client, or of the server (0), that is due in `ms` milliseconds, after all others then. O(1).
     pub(crate) fn set(&mut self, kind: TimerKind, client: u64, ms: u64) -> TimerKey {
         let timer = Timer { kind, client, order: self.keyspace.next_order() };
         self.timers.insert(timer, self.instant_in(ms))

@@ -10,14 +10,12 @@ use lockwheel_store::time::{ClockError, Info, Mode};
 pub(crate) type ClockHandler =
     fn(&mut EngineClock, from_script: bool, Args<'_>) -> Result<ClockOrder, CommandError>;
 
-/// An order of a clock command.
 #[derive(Debug)]
 pub(crate) enum ClockOrder {
     /// Write the clocks' instants and the next deadline.
     Inform,
     /// Write OK: an advance is planned for the end of the script.
     Planned,
-    /// Advance the clock, and write the result.
     Advance(Box<ClockAdvance>),
 }
 

@@ -3,8 +3,7 @@
 /// The maximum number of deadlines in one piece: about a tenth of a second's work.
 const MAX_FIRED: u64 = 131_072;
 
-/// The maximum duration of a piece of servers that advance together, in microseconds of real time. They notify one
-/// another of each deadline.
+/// The maximum duration of a piece of servers that advance together, in microseconds of real time.
 const MAX_JOINT_US: u64 = 100_000;
 
 /// The maximum duration of a piece of a single server, in microseconds of real time. A deadline may take long if many
@@ -31,7 +30,6 @@ impl PieceBudget {
     /// The budget of an advance that is divided into pieces.
     pub(super) const LIMITED: PieceBudget = PieceBudget { fired: Some(0), began_us: 0, unread: 0 };
 
-    /// Whether the advance is divided into pieces.
     pub(super) fn is_limited(&self) -> bool {
         self.fired.is_some()
     }
@@ -68,7 +66,6 @@ impl PieceBudget {
         self.unread = 0;
     }
 
-    /// Begins the next piece.
     pub(super) fn renew(&mut self) {
         self.fired = self.fired.map(|_| 0);
     }

@@ -9,7 +9,6 @@ const MAX_PLANNED: usize = 1 << 16;
 
 const TOO_MANY: CommandError = CommandError::text("ERR too many advances of the clock in one script");
 
-/// An advance of the clock that a running script has asked for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum PlannedAdvance {
     /// CLOCK.ADVANCE.
@@ -44,15 +43,11 @@ impl PlannedAdvance {
 #[derive(Debug, Default)]
 pub(crate) struct PlannedAdvances {
     advances: Vec<PlannedAdvance>,
-    /// The clocks after the planned advances.
     after: Option<Clock>,
 }
 
 impl PlannedAdvances {
-    /// Plans an advance of this clock after those already planned.
-    ///
-    /// # Errors
-    /// Returns an error if the clock would leave its range, or if there are too many advances.
+    /// Plans an advance of this clock after the planned ones. Fails for too many, or out of the clock's range.
     pub(super) fn plan(
         &mut self,
         planned: PlannedAdvance,
@@ -76,13 +71,11 @@ impl PlannedAdvances {
         Ok(())
     }
 
-    /// Whether no advance is planned.
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.advances.is_empty()
     }
 
-    /// Takes all of them, in order.
     pub(super) fn take(&mut self) -> Vec<PlannedAdvance> {
         std::mem::take(self).advances
     }

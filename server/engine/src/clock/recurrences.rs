@@ -15,7 +15,6 @@ pub(super) type RetriedKey = (usize, Box<[u8]>);
 pub(super) struct Recurrences {
     /// The number of recurrences since the last leap.
     count: u64,
-    /// Whether the advance has leapt.
     has_leapt: bool,
     /// The last key whose waiters were retried, until it is known whether one was served.
     retried: Option<RetriedKey>,

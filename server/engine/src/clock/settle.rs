@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-/// The length of the waits for silence after each instant at which a client was sent something, in microseconds of real
-/// time.
+/// The waits for silence after each instant at which a client was sent something, in microseconds of real time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settle {
     quiet_us: u64,
@@ -14,8 +13,7 @@ impl Settle {
     /// The default limit on the duration of an advance.
     pub const DEFAULT_LIMIT: Duration = Duration::from_secs(5);
 
-    /// Waits after each such instant until no request has come for `quiet`. Once the advance has lasted for `limit`, it
-    /// goes to its end without waiting.
+    /// Waits after each such instant until no request has come for `quiet`, or the advance has lasted for `limit`.
     pub fn new(quiet: Duration, limit: Duration) -> Self {
         let [quiet_us, limit_us] =
             [quiet, limit].map(|time| u64::try_from(time.as_micros()).unwrap_or(u64::MAX));

@@ -3,7 +3,6 @@
 use lockwheel_store::keyspace::Order;
 use lockwheel_store::time::{TimerId, Wheel};
 
-/// The purpose of a timer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum TimerKind {
     /// A wait ends, on the monotonic clock.
@@ -66,14 +65,10 @@ impl TimerKind {
     }
 }
 
-/// A timer of a client.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Timer {
-    /// Its purpose.
     pub(crate) kind: TimerKind,
-    /// The client.
     pub(crate) client: u64,
-    /// The order among all deadlines.
     pub(crate) order: Order,
 }
 
@@ -119,15 +114,13 @@ impl Timers {
         self.monotonic.peek()
     }
 
-    /// Removes the first timer in real time or on the monotonic clock that is due no later than at `until_ms`. O(1)
-    /// amortised.
+    /// Removes the first timer of this kind of clock that is due at `until_ms`. O(1) amortised.
     pub(crate) fn pop_due(&mut self, real: bool, until_ms: i64) -> Option<Timer> {
         let timer = self.wheel(real).pop_due(until_ms)?.payload;
         self.counts[timer.kind as usize] -= 1;
         Some(timer)
     }
 
-    /// Returns the number of timers of a kind.
     pub(crate) fn count(&self, kind: TimerKind) -> usize {
         self.counts[kind as usize]
     }

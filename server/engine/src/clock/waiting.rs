@@ -3,7 +3,6 @@
 use super::advance::ClockAdvance;
 use std::collections::BTreeMap;
 
-/// The owner of an advance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AdvanceOwner {
     /// The client with this number, which waits for the advance.

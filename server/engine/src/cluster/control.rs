@@ -1,6 +1,6 @@
 //! The parts of the engine that a CLUSTER command sees, and the effects that it asks for.
 
-use super::gossip::Message;
+use super::gossip::GossipMessage;
 use super::node::{NodeId, NodeNumber};
 use super::slot_keys::SlotKeys;
 use super::state::Cluster;
@@ -19,29 +19,20 @@ pub(crate) const DISABLED: CommandError =
 /// The parts of the engine that a cluster query sees.
 #[derive(Clone, Copy)]
 pub(crate) struct ClusterReport<'e> {
-    /// The node.
     pub(crate) cluster: &'e Cluster,
-    /// The configuration in force.
     pub(crate) config: &'e Config,
-    /// The keys of each slot.
     pub(crate) keys: Option<&'e SlotKeys>,
-    /// The command table.
     pub(crate) commands: &'e CommandTable,
     /// The replication offset of the data.
     pub(crate) offset: u64,
-    /// The present instant.
     pub(crate) now: Now,
 }
 
 /// The parts of the engine that a change of the cluster sees. The engine carries out what follows from the change.
 pub(crate) struct ClusterControl<'e> {
-    /// The node.
     pub(crate) cluster: &'e mut Cluster,
-    /// The configuration in force.
     pub(crate) config: &'e Config,
-    /// The keys.
     pub(crate) keyspace: &'e mut Keyspace,
-    /// The clients.
     pub(crate) sessions: &'e Sessions,
     /// The node's connection to the other servers of the process.
     pub(crate) member: &'e mut TopologyMember,
@@ -49,24 +40,18 @@ pub(crate) struct ClusterControl<'e> {
     pub(crate) session: u64,
     /// Whether a script made the request.
     pub(crate) is_of_script: bool,
-    /// The present instant.
     pub(crate) now: Now,
 }
 
-/// The result of a change of the cluster.
 pub(crate) type ClusterOutcome = Result<ClusterRequest, CommandError>;
 
-/// The handler of a command that changes the cluster.
 pub(crate) type ClusterChangeHandler = fn(&mut ClusterControl<'_>, Args<'_>) -> ClusterOutcome;
-/// The handler of a cluster query.
 pub(crate) type ClusterReportHandler = fn(ClusterReport<'_>, Args<'_>, &mut dyn Reply) -> Outcome;
 
-/// The handler of a CLUSTER command.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ClusterHandler {
     /// A handler that only reads the state.
     Report(ClusterReportHandler),
-    /// A handler that changes the cluster and may ask for further effects.
     Change(ClusterChangeHandler),
 }
 
@@ -79,8 +64,7 @@ pub(crate) enum ClusterRequest {
     ViewChanged,
     /// The view has changed; the reply is this status.
     ViewChangedTo(String),
-    /// The view has changed because a slot has arrived. The other nodes are informed as soon as possible; the reply is
-    /// OK.
+    /// The view has changed because a slot has arrived, which other nodes learn at once; the reply is OK.
     SlotArrived,
     /// The node becomes a replica of another node and announces it to all nodes; the reply is OK.
     Replicate(NodeNumber),
@@ -97,8 +81,7 @@ pub(crate) enum ClusterRequest {
     Save,
     /// Handles a message from another node. The reply is the answer to the message, if it has one.
     Hear {
-        /// The message.
-        message: Box<Message>,
+        message: Box<GossipMessage>,
         /// The address of the sender; empty if it is unknown.
         ip: String,
     },

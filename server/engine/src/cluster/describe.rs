@@ -19,7 +19,6 @@ pub(crate) fn ranges(view: &ClusterView) -> Vec<(u16, u16, NodeNumber)> {
     found
 }
 
-/// The reader of a line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reader {
     /// A client, connected with or without TLS.

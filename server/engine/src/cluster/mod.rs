@@ -26,7 +26,7 @@ pub(crate) use control::{
     ClusterReportHandler, ClusterRequest, DISABLED,
 };
 pub(crate) use describe::{Reader, ranges};
-pub(crate) use gossip::{Facts, Gossip, LinkInfo, MAX_NODES, Message, Speaker, Tally, by_kind};
+pub(crate) use gossip::{Facts, Gossip, GossipMessage, LinkInfo, MAX_NODES, Speaker, Tally, by_kind};
 pub(crate) use node::{Node, NodeId, NodeNumber};
 pub(crate) use node_flags::NodeFlags;
 pub(crate) use nodes_conf::load;

@@ -10,7 +10,6 @@ use std::num::NonZeroU32;
 pub(crate) struct NodeId([u8; NodeId::LEN]);
 
 impl NodeId {
-    /// The length of a name, in bytes.
     pub(crate) const LEN: usize = 40;
 
     /// Parses a name. Returns `None` if the text is not one.
@@ -19,12 +18,10 @@ impl NodeId {
         text.try_into().ok().filter(|_| fine).map(NodeId)
     }
 
-    /// Returns a random name.
     pub(crate) fn random(rng: &mut Rng) -> Self {
         NodeId(std::array::from_fn(|_| b"0123456789abcdef"[rng.below(16) as usize]))
     }
 
-    /// Returns the text of the name.
     pub(crate) fn as_bytes(&self) -> &[u8] {
         &self.0
     }
@@ -54,16 +51,12 @@ impl NodeNumber {
     }
 }
 
-/// A node, as itself or another node sees it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Node {
-    /// The node's name.
     pub(crate) id: NodeId,
     /// The address; empty if the node does not know its own yet.
     pub(crate) ip: String,
-    /// The port for clients.
     pub(crate) port: u16,
-    /// The port for clients over TLS.
     pub(crate) tls_port: u16,
     /// The port for other nodes.
     pub(crate) bus_port: u16,
@@ -71,9 +64,7 @@ pub(crate) struct Node {
     pub(crate) hostname: String,
     /// The fields after the host name, which later releases write. They are kept unchanged.
     pub(crate) extra: String,
-    /// The role and state.
     pub(crate) flags: NodeFlags,
-    /// The master of a replica.
     pub(crate) master: Option<NodeNumber>,
     /// The instant of the last request for a sign of life that has no answer, in wall milliseconds; 0 if there is none.
     pub(crate) ping_sent_ms: i64,
@@ -81,9 +72,7 @@ pub(crate) struct Node {
     pub(crate) pong_received_ms: i64,
     /// The epoch of its claim to its slots.
     pub(crate) config_epoch: u64,
-    /// Whether this node has a connection to it.
     pub(crate) is_linked: bool,
-    /// The replication offset, if it is known.
     pub(crate) replication_offset: Option<u64>,
     /// The number of slots that the node owns.
     pub(crate) slots: usize,
@@ -111,12 +100,10 @@ impl Node {
         }
     }
 
-    /// Whether the node is a master, which may own slots.
     pub(crate) fn is_master(&self) -> bool {
         self.flags.contains(NodeFlags::MASTER)
     }
 
-    /// Whether the node is a replica.
     pub(crate) fn is_replica(&self) -> bool {
         self.flags.contains(NodeFlags::REPLICA)
     }
@@ -126,8 +113,7 @@ impl Node {
         self.flags.contains(NodeFlags::FAILED)
     }
 
-    /// Returns the name of the node's shard if a file of a later release has stated it. Otherwise the shard is named
-    /// after the master.
+    /// Returns the name of the node's shard: the one that a file of a later release has stated, else the master's.
     pub(crate) fn shard_id(&self) -> Option<&str> {
         self.extra.split(',').find_map(|field| field.strip_prefix("shard-id="))
     }
@@ -137,7 +123,6 @@ impl Node {
         !self.has_failed() && self.replication_offset != Some(0)
     }
 
-    /// Returns the port for clients that use TLS, or for those that do not.
     pub(crate) fn client_port(&self, tls: bool) -> u16 {
         if tls && self.tls_port != 0 { self.tls_port } else { self.port }
     }

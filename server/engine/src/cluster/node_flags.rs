@@ -6,7 +6,6 @@ bitflags::bitflags! {
     /// The role and state of a node.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub(crate) struct NodeFlags: u16 {
-        /// This node itself.
         const MYSELF = 1;
         /// A master, which may own slots.
         const MASTER = 1 << 1;

@@ -1,5 +1,4 @@
-//! The file in which a node keeps its view (`cluster-config-file`), in the format of Redis. Fields that later releases
-//! add to an address are read and kept.
+//! A node's file with its view (`cluster-config-file`), in Redis' format. Fields that later releases add are kept.
 
 use super::describe::Reader;
 use super::node::{Node, NodeId, NodeNumber};
@@ -12,10 +11,9 @@ use lockwheel_resp::split_words;
 use std::collections::BTreeMap;
 use std::io;
 
-/// An error in a file: the number of the wrong line, from 1, and the line. The number is 0 if no line describes this
-/// node.
+/// An error in a file: the number of the wrong line, from 1, and the line; 0 if no line describes this node.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Broken {
+pub(crate) struct NodesFileError {
     pub(crate) line: usize,
     pub(crate) text: String,
 }
@@ -29,11 +27,8 @@ pub(crate) fn write(view: &ClusterView) -> Vec<u8> {
     text.into_bytes()
 }
 
-/// Reads a view. Returns `None` if the text is empty. O(length of the text).
-///
-/// # Errors
-/// Returns the first line that is invalid.
-pub(crate) fn read(text: &[u8], now_ms: i64) -> Result<Option<ClusterView>, Broken> {
+/// Reads a view. Returns `None` for an empty text, or the first invalid line. O(length of the text).
+pub(crate) fn read(text: &[u8], now_ms: i64) -> Result<Option<ClusterView>, NodesFileError> {
     if text.is_empty() {
         return Ok(None);
     }
@@ -42,7 +37,7 @@ pub(crate) fn read(text: &[u8], now_ms: i64) -> Result<Option<ClusterView>, Brok
         if line.is_empty() || line[0] == 0 {
             continue;
         }
-        let broken = || Broken { line: at + 1, text: String::from_utf8_lossy(line).into_owned() };
+        let broken = || NodesFileError { line: at + 1, text: String::from_utf8_lossy(line).into_owned() };
         let words = split_words(line).ok_or_else(broken)?;
         let words: Vec<&str> = words
             .iter()
@@ -51,15 +46,12 @@ pub(crate) fn read(text: &[u8], now_ms: i64) -> Result<Option<ClusterView>, Brok
             .map_err(|_| broken())?;
         reading.add(&words).ok_or_else(broken)?;
     }
-    let missing = Broken { line: 0, text: "no node is this one".to_owned() };
+    let missing = NodesFileError { line: 0, text: "no node is this one".to_owned() };
     reading.finish().map(Some).ok_or(missing)
 }
 
-/// Loads the view from a file, which this server locks for itself from now on. Returns `None` if the file has no view
-/// yet.
-///
-/// # Errors
-/// Returns the reason that the file is refused: lines as Redis logs them, with the invalid line.
+/// Loads the view, if there is one yet, from a file, which this server locks from now on. If the file is refused,
+/// returns the reason: lines as Redis logs them, with the invalid line.
 pub(crate) fn load(
     file: &str,
     claim: impl FnOnce(&str) -> io::Result<()>,
@@ -84,14 +76,13 @@ pub(crate) fn load(
             return Err(format!("Loading the cluster node config from {file}: {why}"));
         }
     };
-    read(&text, now_ms).map_err(|Broken { line, text }| {
+    read(&text, now_ms).map_err(|NodesFileError { line, text }| {
         let line =
             if line > 0 { format!(" Line {line} of {file}: {text}") } else { format!(" {file}: {text}") };
         format!("Unrecoverable error: corrupted cluster config file.{line}")
     })
 }
 
-/// The state of reading a file.
 #[derive(Default)]
 struct Reading {
     now_ms: i64,
@@ -258,7 +249,7 @@ mod tests {
     const B: &str = "a23cb81d6dafd14fe3346fcff21c682f226fea9e";
     const C: &str = "c52f8f2d129ab396f01ea29cd50a594a4f758c6d";
 
-    fn view(text: &str) -> Result<Option<ClusterView>, Broken> {
+    fn view(text: &str) -> Result<Option<ClusterView>, NodesFileError> {
         read(text.as_bytes(), 7)
     }
 
@@ -303,7 +294,7 @@ mod tests {
             &node,
         ] {
             let text = format!("{node} 0-9\n{line}\n");
-            assert_eq!(view(&text), Err(Broken { line: 2, text: line.to_owned() }), "{line}");
+            assert_eq!(view(&text), Err(NodesFileError { line: 2, text: line.to_owned() }), "{line}");
         }
         let nobody = view("vars currentEpoch 1 lastVoteEpoch 0\n");
         assert_eq!(nobody.map_err(|broken| broken.line), Err(0));

@@ -45,8 +45,7 @@ pub struct ClusterPlan {
 }
 
 impl ClusterPlan {
-    /// Returns a plan with a node for each port. The first `masters` of them (at least one) are masters. `seed` decides
-    /// their names.
+    /// Returns a plan with a node for each port. The first `masters` (at least one) are masters. `seed` sets the names.
     pub fn new(masters: usize, ports: &[u16], seed: u64) -> Self {
         let mut rng = Rng::new(seed);
         let address =

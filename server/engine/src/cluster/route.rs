@@ -48,7 +48,6 @@ pub(crate) struct Asks<'a> {
     pub(crate) runs_writes: bool,
     /// Whether the command moves keys between nodes.
     pub(crate) migrates: bool,
-    /// The modes of the client.
     pub(crate) asker: Asker,
 }
 
@@ -64,11 +63,7 @@ struct Found {
     existing: usize,
 }
 
-/// Returns the slot of a request's keys, if it has any, provided that this node runs the request. `exists` tells
-/// whether this node has a key. O(keys).
-///
-/// # Errors
-/// Returns a `Redirect` if this node does not run the request.
+/// Returns the slot of a request's keys, if any; a `Redirect` if not here. `exists`: this node has the key. O(keys).
 pub(crate) fn route(
     view: &ClusterView,
     asks: Asks<'_>,

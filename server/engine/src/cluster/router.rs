@@ -14,21 +14,16 @@ const CROSS_SLOT_SCRIPT: &str = "ERR Script attempted to access keys that do not
 /// The parts of an engine that decide where a request belongs.
 #[derive(Clone, Copy)]
 pub(crate) struct RequestRouter<'e> {
-    /// The node.
     pub(crate) cluster: &'e Cluster,
-    /// The configuration in force.
     pub(crate) config: &'e Config,
-    /// The command table.
     pub(crate) commands: &'e CommandTable,
     /// The interpreter, which knows the flags that scripts declare.
     pub(crate) scripts: &'e Scripts,
-    /// The keys of this node.
     pub(crate) keyspace: &'e Keyspace,
 }
 
 impl RequestRouter<'_> {
-    /// Returns the redirect for a request that this node does not run. A request from this replica's master is always
-    /// run.
+    /// Returns the redirect for a request that this node does not run. A master's requests are always run.
     #[cold]
     #[inline(never)]
     pub(crate) fn redirect(self, session: &Session, command: &Command, args: Args<'_>) -> Option<Redirect> {
@@ -67,10 +62,7 @@ impl RequestRouter<'_> {
         (*slot.get_or_insert(found) != found).then_some(CROSS_SLOT_SCRIPT)
     }
 
-    /// Routes a request that was admitted and has waited. The client's ASKING was meant for it.
-    ///
-    /// # Errors
-    /// Returns a `Redirect` if this node does not run the request.
+    /// Routes a request that was admitted, so that ASKING does not matter, and has waited; or returns a `Redirect`.
     pub(crate) fn route_again(
         self,
         session: u64,
@@ -86,7 +78,6 @@ impl RequestRouter<'_> {
         route_waiting(self.cluster.view(), key, read_only).err()
     }
 
-    /// Returns the error for a client whose request this node does not run.
     #[cold]
     pub(crate) fn error(self, redirect: Redirect) -> CommandError {
         CommandError::new(redirect.text(|to| self.cluster.endpoint(self.config, to)))
@@ -117,7 +108,6 @@ impl RequestRouter<'_> {
         self.route(session, asks, is_asking)
     }
 
-    /// Routes a transaction by the keys of all its commands.
     fn route_transaction(self, session: &Session, multi: &Multi) -> Result<Option<u16>, Redirect> {
         let mut keys: Vec<Vec<u8>> = Vec::new();
         let mut writes = false;

@@ -1,6 +1,6 @@
 //! The facts of a server on which its node bases decisions.
 
-use super::gossip::{Facts, Login};
+use super::gossip::{Facts, NodeLogin};
 use crate::config::Config;
 use crate::replication::{ReplicaLink, Replication};
 use lockwheel_store::time::Now;
@@ -21,7 +21,7 @@ impl Facts {
             is_synced: following.is_none_or(|following| is_connected || following.was_up()),
             hears_master: following.is_some_and(ReplicaLink::hears_master),
             announced_ip: parameters.announce_ip.clone(),
-            login: Login::of(config),
+            login: NodeLogin::of(config),
             node_timeout: parameters.node_timeout.max(1),
             validity_factor: parameters.replica_validity_factor,
             ping_period: config.replication.ping_period.saturating_mul(1000),
@@ -31,15 +31,14 @@ impl Facts {
     }
 }
 
-impl Login {
-    /// Returns the credentials for other nodes: those for a master if they are set, otherwise the password that its own
-    /// clients need.
+impl NodeLogin {
+    /// Returns the credentials for other nodes: those for a master, or else the password of its own clients.
     fn of(config: &Config) -> Self {
         let replication = &config.replication;
         let has_own = !replication.masterauth.is_empty();
         let password = if has_own { &replication.masterauth } else { &config.requirepass };
         let user = replication.masteruser.as_bytes();
-        Login {
+        NodeLogin {
             user: Some(user.to_vec()).filter(|user| !user.is_empty() && has_own),
             password: Some(password.clone()).filter(|password| !password.is_empty()),
         }
@@ -53,12 +52,12 @@ mod tests {
     #[test]
     fn the_login_of_a_replica_goes_before_the_password_of_clients() {
         let mut config = Config::default();
-        assert_eq!(Login::of(&config), Login::default());
+        assert_eq!(NodeLogin::of(&config), NodeLogin::default());
         config.requirepass = b"own".to_vec();
         config.replication.masteruser = "user".to_owned();
-        assert_eq!(Login::of(&config), Login { user: None, password: Some(b"own".to_vec()) });
+        assert_eq!(NodeLogin::of(&config), NodeLogin { user: None, password: Some(b"own".to_vec()) });
         config.replication.masterauth = b"theirs".to_vec();
-        let login = Login { user: Some(b"user".to_vec()), password: Some(b"theirs".to_vec()) };
-        assert_eq!(Login::of(&config), login);
+        let login = NodeLogin { user: Some(b"user".to_vec()), password: Some(b"theirs".to_vec()) };
+        assert_eq!(NodeLogin::of(&config), login);
     }
 }

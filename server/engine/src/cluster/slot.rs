@@ -1,6 +1,5 @@
 //! The slot of a key: the CRC16 of the key or of its tag, the part between braces.
 
-/// The number of slots.
 pub(crate) const SLOTS: u16 = 16384;
 
 /// The polynomial of XMODEM's CRC16.
@@ -28,8 +27,7 @@ fn crc16(bytes: &[u8]) -> u16 {
     bytes.iter().fold(0, |crc, byte| (crc << 8) ^ TABLE[usize::from((crc >> 8) as u8 ^ byte)])
 }
 
-/// Returns the part of a key that decides its slot: the text between the first `{` and the next `}`, unless it is
-/// empty.
+/// Returns the part of a key that decides its slot: between the first `{` and the next `}`, unless empty.
 fn tag(key: &[u8]) -> &[u8] {
     let Some(open) = key.iter().position(|byte| *byte == b'{') else { return key };
     let rest = &key[open + 1..];

@@ -12,13 +12,10 @@ const PAGE: usize = 64;
 /// The maximum number of keys that one step scans.
 const PIECE: usize = 1000;
 
-/// The keys of a slot, in order.
 type Keys = BTreeSet<Box<[u8]>>;
 
-/// The keys of an empty slot.
 static NONE: Keys = BTreeSet::new();
 
-/// The keys of each slot, in order.
 #[derive(Debug)]
 pub(crate) struct SlotKeys {
     /// The pages of slots, in order. A page in which there has never been a key is not allocated.
@@ -29,7 +26,6 @@ pub(crate) struct SlotKeys {
 }
 
 impl SlotKeys {
-    /// Returns an empty index.
     pub(crate) fn new() -> Self {
         let pages = (0..usize::from(SLOTS).div_ceil(PAGE)).map(|_| None).collect();
         SlotKeys { pages, names: 0, keys: 0 }
@@ -65,7 +61,6 @@ impl SlotKeys {
         }
     }
 
-    /// Returns the keys of a slot, in order.
     pub(crate) fn of(&self, slot: u16) -> &Keys {
         let (page, place) = place_of(slot);
         self.pages[page].as_ref().map_or(&NONE, |page| &page[place])

@@ -5,7 +5,6 @@ use super::slot::SLOTS;
 /// The size of a set, in bytes.
 const BYTES: usize = SLOTS as usize / 8;
 
-/// A set of slots.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct SlotSet(Box<[u8; BYTES]>);
 
@@ -30,12 +29,10 @@ impl SlotSet {
         bytes.try_into().ok().map(|bytes| SlotSet(Box::new(bytes)))
     }
 
-    /// Returns the encoded set.
     pub(crate) fn as_bytes(&self) -> &[u8] {
         &self.0[..]
     }
 
-    /// Adds or removes a slot.
     pub(crate) fn set(&mut self, slot: u16, is_in: bool) {
         let (byte, bit) = (usize::from(slot / 8), 1 << (slot % 8));
         match is_in {

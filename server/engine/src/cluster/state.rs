@@ -1,7 +1,6 @@
-//! The state of a server that is a node of a cluster: its view, its messages with other nodes, its connections to them,
-//! and the modes of its clients.
+//! The state of a server that is a node of a cluster: its view, messages, connections, and clients' modes.
 
-use super::gossip::{Effect, Facts, Gossip, TICK_MS};
+use super::gossip::{Facts, Gossip, GossipEffect, TICK_MS};
 use super::node::{Node, NodeId, NodeNumber};
 use super::node_flags::NodeFlags;
 use super::nodes_conf::write;
@@ -9,7 +8,7 @@ use super::plan::PlannedAddress;
 use super::route::Asker;
 use super::slot::SLOTS;
 use super::slot_keys::SlotKeys;
-use super::view::{ClusterView, Rules};
+use super::view::{ClusterView, ServingRules};
 use crate::clients::Session;
 use crate::clock::{MonotonicTimers, TimerKey, TimerKind};
 use crate::config::{Config, EndpointType};
@@ -23,13 +22,10 @@ use std::io;
 /// An effect of the cluster node for the rest of the engine to carry out.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum ClusterEffect {
-    /// The view has changed.
     ViewChanged,
     /// A client of another node has published a message.
     Publish {
-        /// The channel.
         channel: Vec<u8>,
-        /// The message.
         message: Vec<u8>,
         /// Whether the channel is a shard channel.
         is_shard: bool,
@@ -45,9 +41,7 @@ pub(crate) enum ClusterEffect {
     LoseSlots(Vec<u16>),
 }
 
-/// The state of a server that is a node of a cluster.
-///
-/// After a change by [`Cluster::tell`], call [`Cluster::next_effect`] until it returns `None`.
+/// A cluster node's state. After a change by [`Cluster::tell`], call [`Cluster::next_effect`] until it returns `None`.
 #[derive(Debug)]
 pub(crate) struct Cluster {
     view: ClusterView,
@@ -78,8 +72,7 @@ impl Cluster {
         }
     }
 
-    /// Returns a node with the view of its file. Without one, it is a new node with a random name that knows no other
-    /// node.
+    /// Returns a node with the view of its file; without one, a new node of a random name that knows no other.
     pub(crate) fn begin(loaded: Option<ClusterView>, rng: &mut Rng) -> Self {
         let view = match loaded {
             Some(view) => {
@@ -95,7 +88,6 @@ impl Cluster {
         Cluster::new(view, rng.next_u64())
     }
 
-    /// Returns the view.
     pub(crate) fn view(&self) -> &ClusterView {
         &self.view
     }
@@ -105,7 +97,6 @@ impl Cluster {
         &mut self.view
     }
 
-    /// Returns the state of the messages between nodes.
     pub(crate) fn gossip(&self) -> &Gossip {
         &self.gossip
     }
@@ -120,30 +111,29 @@ impl Cluster {
         change(&mut self.gossip, &mut self.view)
     }
 
-    /// Carries out the effects on connections and the log until an effect concerns the rest of the engine. Returns that
-    /// effect.
+    /// Carries out the effects on connections and the log. Returns the first that concerns the rest of the engine.
     pub(crate) fn next_effect(&mut self, outbound: &mut Outbound) -> Option<ClusterEffect> {
         loop {
             match self.gossip.next_effect()? {
-                Effect::Connect { link, ip, port } => {
+                GossipEffect::Connect { link, ip, port } => {
                     let endpoint = Endpoint { host: ip.into(), port };
                     self.links.insert(link, outbound.connect(endpoint, Purpose::Cluster(link)));
                 }
-                Effect::Send { link, bytes } => {
+                GossipEffect::Send { link, bytes } => {
                     self.links.get(&link).into_iter().for_each(|id| outbound.send(*id, &bytes));
                 }
-                Effect::Close { link } => {
+                GossipEffect::Close { link } => {
                     self.links.remove(&link).into_iter().for_each(|id| outbound.close(id));
                 }
-                Effect::Log(text) => tracing::warn!("{text}"),
-                Effect::Notice(text) => tracing::info!("{text}"),
-                Effect::Changed => return Some(ClusterEffect::ViewChanged),
-                Effect::Publish { channel, message, is_shard } => {
+                GossipEffect::Log(text) => tracing::warn!("{text}"),
+                GossipEffect::Notice(text) => tracing::info!("{text}"),
+                GossipEffect::Changed => return Some(ClusterEffect::ViewChanged),
+                GossipEffect::Publish { channel, message, is_shard } => {
                     return Some(ClusterEffect::Publish { channel, message, is_shard });
                 }
-                Effect::PauseWrites { ms } => return Some(ClusterEffect::PauseWrites { ms }),
-                Effect::Unpause => return Some(ClusterEffect::Unpause),
-                Effect::LoseSlots(slots) => return Some(ClusterEffect::LoseSlots(slots)),
+                GossipEffect::PauseWrites { ms } => return Some(ClusterEffect::PauseWrites { ms }),
+                GossipEffect::Unpause => return Some(ClusterEffect::Unpause),
+                GossipEffect::LoseSlots(slots) => return Some(ClusterEffect::LoseSlots(slots)),
             }
         }
     }
@@ -183,20 +173,15 @@ impl Cluster {
         }
     }
 
-    /// Finds out whether the cluster serves requests after a change of the view. Returns the slots that have gone,
-    /// whose shard channels end. O(slots).
+    /// Finds out whether the cluster serves requests after a change. Returns slots whose shard channels end. O(slots).
     pub(crate) fn refresh(&mut self) -> Vec<u16> {
         self.gossip.tell_time(&mut self.view);
         self.view.refresh();
         self.view.take_abandoned()
     }
 
-    /// Writes the view to the file of this path, if the path is not empty. The view changes with every report on a node
-    /// that may be down. If each change waited for the disk, a busy disk would make this node late, and its neighbours
-    /// would report it.
-    ///
-    /// # Errors
-    /// Returns the error of the operating system.
+    /// Writes the view to the file of this path, if not empty, or returns the system's error. A report on a node
+    /// changes the view: to wait for a busy disk would make this node late, and be reported itself.
     pub(crate) fn save(&self, path: &str, note: impl FnOnce(&[u8]) -> io::Result<()>) -> io::Result<()> {
         if path.is_empty() { Ok(()) } else { note(&write(&self.view)) }
     }
@@ -206,7 +191,7 @@ impl Cluster {
         let PlannedAddress { ip, ports, hostname } = PlannedAddress::announced_by(config);
         self.view.announce(&ip, ports, &hostname);
         self.view.me_mut().flags.set(NodeFlags::NO_FAILOVER, config.cluster.replica_no_failover);
-        self.view.rules = Rules::of(&config.cluster);
+        self.view.rules = ServingRules::of(&config.cluster);
     }
 
     /// Makes the present view the one to which a later reset returns.
@@ -214,8 +199,7 @@ impl Cluster {
         self.start = self.view.clone();
     }
 
-    /// Returns to the initial view and forgets all reports of other nodes. `seed` decides its random choices. Returns
-    /// the earlier state.
+    /// Returns to the initial view without any reports, with this `seed`. Returns the earlier state.
     pub(crate) fn begin_anew(&mut self, seed: u64, mut timers: MonotonicTimers<'_>) -> Cluster {
         timers.cancel(self.tick.take());
         std::mem::replace(self, Cluster::new(self.start.clone(), seed))
@@ -226,8 +210,7 @@ impl Cluster {
         (self.asking, self.read_only) = (before.asking, before.read_only);
     }
 
-    /// Gives a master the slots of its keys that have no owner. Slots of its keys that belong to another node are
-    /// imported. O(slots).
+    /// Gives a master the slots of its keys that have no owner, and imports those that have. O(slots).
     pub(crate) fn take_slots_of_keys(&mut self, keys: &SlotKeys) {
         let view = &mut self.view;
         if !view.me().is_master() {
@@ -261,8 +244,7 @@ impl Cluster {
         (0..SLOTS).filter(|slot| self.view.owner(*slot) != me && !keys.of(*slot).is_empty()).collect()
     }
 
-    /// Returns the address of the master that the view names, unless this node already follows it. `None` also if the
-    /// address is not known yet.
+    /// Returns the known address of the master that the view names, unless this node already follows it.
     pub(crate) fn master_to_follow(&self, following: Option<&ReplicaLink>) -> Option<(String, u16)> {
         let view = &self.view;
         let master = view.me().master.filter(|_| view.me().is_replica())?;
@@ -271,7 +253,6 @@ impl Cluster {
         (!is_followed).then(|| (master.ip.clone(), master.port))
     }
 
-    /// Returns the modes of a client.
     pub(crate) fn asker(&self, session: u64) -> Asker {
         let (asking, read_only) = (self.asking.contains(&session), self.read_only.contains(&session));
         Asker { asking, read_only }
@@ -282,13 +263,11 @@ impl Cluster {
         set(&mut self.asking, session, asking);
     }
 
-    /// Records that a client has sent READONLY or READWRITE.
     pub(crate) fn set_read_only(&mut self, session: u64, read_only: bool) {
         set(&mut self.read_only, session, read_only);
     }
 
-    /// Ends the effect of ASKING after a request has run, unless the request was ASKING itself or a transaction is
-    /// open.
+    /// Ends the effect of ASKING after a request other than ASKING, unless a transaction is open.
     #[cold]
     pub(crate) fn end_asking(&mut self, session: &Session, args: Args<'_>) {
         if !args.is(0, "asking") && session.multi.is_none() {
@@ -296,7 +275,6 @@ impl Cluster {
         }
     }
 
-    /// Forgets a client.
     pub(crate) fn forget_client(&mut self, session: u64) {
         self.set_asking(session, false);
         self.set_read_only(session, false);
@@ -326,7 +304,7 @@ fn set(of: &mut BTreeSet<u64>, session: u64, is_in: bool) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::gossip::Login;
+    use super::super::gossip::NodeLogin;
     use super::super::slot::slot_of;
     use super::*;
     use crate::clock::Timers;
@@ -353,7 +331,7 @@ mod tests {
     fn connections_are_made_used_and_closed_without_the_engine() {
         let (mut cluster, _) = of_two();
         let mut outbound = Outbound::default();
-        let login = Login { user: None, password: Some(b"secret".to_vec()) };
+        let login = NodeLogin { user: None, password: Some(b"secret".to_vec()) };
         cluster.tell(Facts { node_timeout: 100, login, ..Facts::default() }, Gossip::sync);
         assert_eq!(effects(&mut cluster, &mut outbound), []);
         let id = outbound.next_pending().expect("a connection is wanted");

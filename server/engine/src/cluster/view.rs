@@ -16,15 +16,13 @@ pub(crate) const BUS_PORT_DISTANCE: u16 = 10_000;
 /// Whether the cluster serves requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ClusterState {
-    /// Requests are served.
     Ok,
-    /// Requests are refused.
     Fail,
 }
 
 /// The parts of a cluster that may be missing while it serves requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Rules {
+pub(crate) struct ServingRules {
     /// Every slot must have a node (`cluster-require-full-coverage`).
     pub(crate) full_coverage: bool,
     /// Reads are served even if the cluster is down (`cluster-allow-reads-when-down`).
@@ -33,10 +31,10 @@ pub(crate) struct Rules {
     pub(crate) channels_when_down: bool,
 }
 
-impl Rules {
+impl ServingRules {
     /// Returns the rules of the parameters.
     pub(crate) fn of(parameters: &ClusterParameters) -> Self {
-        Rules {
+        ServingRules {
             full_coverage: parameters.require_full_coverage,
             reads_when_down: parameters.allow_reads_when_down,
             channels_when_down: parameters.allow_pubsubshard_when_down,
@@ -55,7 +53,6 @@ pub(crate) struct Health {
     pub(crate) size: usize,
 }
 
-/// One node's view of its cluster.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ClusterView {
     nodes: BTreeMap<NodeNumber, Node>,
@@ -64,16 +61,14 @@ pub(crate) struct ClusterView {
     owners: Vec<Option<NodeNumber>>,
     /// The slots of each owner. A node without slots is absent.
     claims: BTreeMap<NodeNumber, SlotSet>,
-    /// Slots that this node migrates to others.
     migrating: BTreeMap<u16, NodeNumber>,
-    /// Slots that this node imports from others.
     importing: BTreeMap<u16, NodeNumber>,
     /// The latest epoch that this node knows of.
     pub(crate) current_epoch: u64,
     /// The latest epoch in which this node has voted.
     pub(crate) last_vote_epoch: u64,
     /// The rules for serving requests.
-    pub(crate) rules: Rules,
+    pub(crate) rules: ServingRules,
     state: ClusterState,
     /// The last instant at which this node could not reach most masters, after it had served requests.
     in_minority_ms: Option<i64>,
@@ -101,7 +96,7 @@ impl ClusterView {
             importing: BTreeMap::new(),
             current_epoch: 0,
             last_vote_epoch: 0,
-            rules: Rules { full_coverage: true, ..Rules::default() },
+            rules: ServingRules { full_coverage: true, ..ServingRules::default() },
             state: ClusterState::Fail,
             in_minority_ms: None,
             now_ms: 0,
@@ -111,17 +106,14 @@ impl ClusterView {
         }
     }
 
-    /// Returns this node.
     pub(crate) fn me(&self) -> &Node {
         &self.nodes[&self.me]
     }
 
-    /// Returns the number of this node.
     pub(crate) fn my_number(&self) -> NodeNumber {
         self.me
     }
 
-    /// Returns this node for a change.
     pub(crate) fn me_mut(&mut self) -> &mut Node {
         self.nodes.get_mut(&self.me).expect("a view has its own node")
     }
@@ -151,7 +143,6 @@ impl ClusterView {
         self.nodes().filter(move |(_, node)| node.is_replica() && node.master == Some(master))
     }
 
-    /// Returns the owner of a slot.
     pub(crate) fn owner(&self, slot: u16) -> Option<NodeNumber> {
         self.owners[usize::from(slot)]
     }
@@ -161,12 +152,10 @@ impl ClusterView {
         &self.owners
     }
 
-    /// Returns the node to which a slot of this node is migrated.
     pub(crate) fn migrating_to(&self, slot: u16) -> Option<NodeNumber> {
         self.migrating.get(&slot).copied()
     }
 
-    /// Returns the node from which this node imports a slot.
     pub(crate) fn importing_from(&self, slot: u16) -> Option<NodeNumber> {
         self.importing.get(&slot).copied()
     }
@@ -230,8 +219,7 @@ impl ClusterView {
         }
     }
 
-    /// Whether this node is, or recently was, in a minority. It serves requests some time after it can reach most
-    /// masters.
+    /// Whether this node is, or recently was, in a minority: it serves requests only some time later.
     pub(crate) fn is_in_minority(&self) -> bool {
         self.in_minority_ms.is_some()
     }
@@ -270,7 +258,6 @@ impl ClusterView {
         }
     }
 
-    /// Returns the slots of a node.
     pub(crate) fn claim(&self, number: NodeNumber) -> SlotSet {
         self.claims.get(&number).cloned().unwrap_or_default()
     }
@@ -360,7 +347,6 @@ impl ClusterView {
         true
     }
 
-    /// Makes this node, which has no slots, a replica.
     pub(crate) fn replicate(&mut self, master: NodeNumber) {
         if self.me().is_master() {
             self.close_all_slots();
@@ -416,7 +402,6 @@ impl ClusterView {
     }
 }
 
-/// Returns the default bus port of a node with this port for clients.
 pub(crate) fn default_bus_port(port: u16) -> u16 {
     port.saturating_add(BUS_PORT_DISTANCE)
 }

@@ -11,7 +11,6 @@ use lockwheel_store::values::{Str, Value};
 
 const NUMKEYS: &str = "ERR invalid numkeys value or out of range";
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<DataHandler>] = &[
     Row::new("delifeq", 3, delifeq as DataHandler)
         .flags(&[Flags::WRITE, Flags::FAST])
@@ -54,7 +53,6 @@ fn delifeq(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     Ok(())
 }
 
-/// The number of keys that a request of MSETEX announces.
 fn number_of_keys(args: Args<'_>) -> Result<usize, CommandError> {
     let wrong = CommandError::text(NUMKEYS);
     let keys = args.int_in(1, 1, i64::from(i32::MAX), wrong.clone()).map_err(|_| wrong)?;

@@ -12,7 +12,6 @@ const BOUNDS: &str = "ERR LBOUND can't be greater than UBOUND";
 const DELTA: &str = "ERR applied increment would overflow";
 const NOT_FINITE: &str = "ERR increment would produce NaN or Infinity";
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("increx", -2, increx as DataHandler)
     .flags(&[Flags::WRITE, Flags::DENYOOM, Flags::FAST])
     .categories(&["string"])
@@ -35,7 +34,6 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("increx", -2, increx as 
         "ERR invalid expire time in 'increx' command",
     ])];
 
-/// The options of a request, with the numbers of the arguments that they name.
 #[derive(Debug, Default)]
 struct Options {
     by_float: Option<usize>,
@@ -50,10 +48,7 @@ struct Options {
 }
 
 impl Options {
-    /// Reads the options of a request. Each may be given once.
-    ///
-    /// # Errors
-    /// Returns a syntax error, or an error if ENX has no deadline to set.
+    /// Reads the options of a request. Fails if one is given twice or wrong, or if ENX has no deadline to set.
     fn read(args: Args<'_>) -> Result<Self, CommandError> {
         let mut options = Options::default();
         let mut at = 2;
@@ -103,7 +98,6 @@ fn increx(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     }
 }
 
-/// Reads an integer among the options, which the error calls by `name`.
 fn integer(args: Args<'_>, at: Option<usize>, name: &str, default: i64) -> Result<i64, CommandError> {
     let Some(at) = at else { return Ok(default) };
     number::parse_i64(&args[at])
@@ -143,7 +137,6 @@ fn add_integer(tx: &mut Tx<'_>, args: Args<'_>, options: &Options, reply: &mut d
     Ok(())
 }
 
-/// Reads a finite number among the options, which the error calls by `name`.
 fn float(args: Args<'_>, at: usize, name: &str) -> Result<Extended, CommandError> {
     let number = Extended::parse(&args[at]).filter(|number| number.is_finite());
     number.ok_or_else(|| CommandError::new(format!("ERR {name} is not a valid float")))
@@ -200,12 +193,10 @@ fn add_float(
     Ok(())
 }
 
-/// The decimal text of a finite number.
 fn text(number: Extended) -> String {
     number.text().unwrap_or_default()
 }
 
-/// Sets the string of a key, and keeps its deadline.
 fn put(tx: &mut Tx<'_>, key: &[u8], text: Str) {
     tx.set(key, Value::Str(text), true);
 }

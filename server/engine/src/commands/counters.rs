@@ -11,7 +11,6 @@ const KEY: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::ACCESS, KeyF
 const NOT_AN_INTEGER: &str = "ERR value is not an integer or out of range";
 const OVERFLOW: &str = "ERR increment or decrement would overflow";
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<DataHandler>] = &[
     Row::new("incr", 2, incr as DataHandler)
         .flags(&[FLAGS])

@@ -4,7 +4,6 @@ use crate::spec::{Args, CommandError, DataHandler, Flags, Outcome, Row, errors};
 use lockwheel_resp::Reply;
 use lockwheel_store::keyspace::Tx;
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<DataHandler>] = &[
     Row::new("dbsize", 1, dbsize as DataHandler)
         .flags(&[Flags::READONLY, Flags::FAST])

@@ -9,7 +9,6 @@ use lockwheel_store::values::{Str, Value, digest};
 const NOT_A_STRING: &str = "ERR Key should be of string type if conditions are specified";
 const INVALID_CONDITION: &str = "ERR Invalid condition. Use IFEQ, IFNE, IFDEQ, or IFDNE";
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<DataHandler>] = &[
     Row::new("digest", 2, digest_of_key as DataHandler)
         .flags(&[Flags::READONLY, Flags::FAST])

@@ -24,7 +24,6 @@ macro_rules! expire_errors {
     };
 }
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<DataHandler>] = &[
     expire_row("expire", expire, "1.0.0", IN_SECONDS)
         .syntax("key seconds [condition@7.0.0: NX | XX | GT | LT]")
@@ -135,21 +134,15 @@ impl TimeForm {
     /// Milliseconds since the Unix epoch.
     pub(super) const UNIX_MILLISECONDS: Self = TimeForm { unit_ms: 1, absolute: true };
 
-    /// The deadline that `value` means, in wall milliseconds.
-    ///
-    /// # Errors
-    /// Returns `invalid expire time`, which names the command, if the deadline does not fit 64 bits.
+    /// The deadline that `value` means, in wall milliseconds. Fails, naming the command, if it does not fit 64 bits.
     pub(super) fn deadline_ms(self, value: i64, tx: &Tx<'_>, command: &str) -> Result<i64, CommandError> {
         let start = if self.absolute { 0 } else { tx.now().wall_ms() };
         let deadline = value.checked_mul(self.unit_ms).and_then(|ms| ms.checked_add(start));
         deadline.ok_or_else(|| invalid_expire_time(command))
     }
 
-    /// The deadline that argument `at` means, in wall milliseconds. It may be in the past. The argument must be at
-    /// least `least`.
-    ///
-    /// # Errors
-    /// Returns an error if the argument is not an integer, below `least`, or too large. The text names `command`.
+    /// The deadline that argument `at` means, in wall milliseconds, perhaps in the past. Fails, naming `command`, if
+    /// the argument is not an integer, below `least`, or too large.
     pub(super) fn read_deadline_ms(
         self,
         tx: &Tx<'_>,
@@ -164,7 +157,6 @@ impl TimeForm {
         }
     }
 
-    /// Whether the time counts from the Unix epoch.
     pub(super) fn is_absolute(self) -> bool {
         self.absolute
     }
@@ -189,10 +181,7 @@ pub(super) struct Conditions {
 }
 
 impl Conditions {
-    /// Reads the arguments of this range.
-    ///
-    /// # Errors
-    /// Returns an error if an argument is no condition, or if two conditions exclude each other.
+    /// Reads the arguments of this range. Fails if one is no condition, or if two exclude each other.
     pub(super) fn parse(args: Args<'_>, range: Range<usize>) -> Result<Self, CommandError> {
         let mut found = Conditions::default();
         for at in range {
@@ -282,7 +271,6 @@ fn give_deadline(
     Ok(())
 }
 
-/// Propagates a deadline, with its conditions.
 fn propagate_deadline(tx: &mut Tx<'_>, args: Args<'_>, deadline_ms: i64) {
     if args.len() == 3 {
         return tx.propagate_with(&[b"PEXPIREAT", &args[1]], deadline_ms);
@@ -306,8 +294,7 @@ fn deadline_of(tx: &mut Tx<'_>, args: Args<'_>) -> Result<i64, i64> {
     }
 }
 
-/// The milliseconds left until the deadline. They are saturated, because after a large step back of the clock they may
-/// exceed 64 bits.
+/// The milliseconds until the deadline, saturated: after a large step back of the clock they may exceed 64 bits.
 fn left_of(tx: &mut Tx<'_>, args: Args<'_>) -> Result<i64, i64> {
     deadline_of(tx, args).map(|deadline| deadline.saturating_sub(tx.now().wall_ms()).max(0))
 }

@@ -12,7 +12,6 @@ const SUMMED: &[&str] = &["request_policy:multi_shard", "response_policy:agg_sum
 const SOURCE: KeySpec = KeySpec::one(1, &[KeyFlags::RW, KeyFlags::ACCESS, KeyFlags::DELETE]);
 const NO_SUCH_KEY: &str = "ERR no such key";
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<DataHandler>] = &[
     Row::new("del", -2, delete as DataHandler)
         .flags(&[Flags::WRITE])

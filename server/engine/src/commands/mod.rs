@@ -31,7 +31,6 @@ mod testing;
 
 use crate::spec::{BlockingHandler, DataHandler, ReadingAnyKeyHandler, Row};
 
-/// The rows of all families that never wait, one slice per file.
 pub(crate) const ROWS: &[&[Row<DataHandler>]] = &[
     at_once::ROWS,
     bitmaps::combine::ROWS,
@@ -87,6 +86,5 @@ pub(crate) const ROWS: &[&[Row<DataHandler>]] = &[
 /// The rows of the families that may read keys which their requests do not name.
 pub(crate) const READING_ANY_KEY_ROWS: &[&[Row<ReadingAnyKeyHandler>]] = &[sort::ROWS];
 
-/// The rows of the families that may wait.
 pub(crate) const BLOCKING_ROWS: &[&[Row<BlockingHandler>]] =
     &[lists::blocking::ROWS, sorted_sets::blocking::ROWS, streams::read::ROWS];

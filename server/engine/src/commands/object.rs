@@ -10,7 +10,6 @@ const NO_FREQUENCY: &str = "ERR An LFU maxmemory policy is not selected, access 
 const NO_IDLE_TIME: &str = "ERR An LFU maxmemory policy is selected, idle time not tracked. Please note that when \
     switching between policies at runtime LRU and LFU data will take some time to adjust.";
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<DataHandler>] = &[Row::container("object", -2, OBJECT)
     .about("generic", "2.2.3", "Depends on subcommand.")
     .summary("Looks at how a key is held and accessed.")];

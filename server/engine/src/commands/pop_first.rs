@@ -1,5 +1,4 @@
-//! Commands that pop from the first nonempty of several keys, and may wait for such a key: BLPOP, LMPOP, BZPOPMIN,
-//! ZMPOP and the like.
+//! Commands that pop from the first nonempty of several keys, and may wait for one: BLPOP, LMPOP, BZPOPMIN and others.
 
 use crate::spec::{
     Args, Asking, Attempt, BlockingHandler, BlockingOutcome, CommandError, DataHandler, Flags, Flow,
@@ -16,29 +15,23 @@ pub(super) const POPS: KeyFlags = KeyFlags::of(&[KeyFlags::RW, KeyFlags::ACCESS,
 
 /// A type of value whose elements can be removed at either end.
 pub(super) trait Pop: Typed + Debug + 'static {
-    /// An end.
     type End: Copy + Debug + Send + PartialEq;
     /// The words of the ends, in lower case.
     const ENDS: [(&'static str, Self::End); 2];
-    /// The class of waiters for such a value.
     const CLASS: &'static WaitClass;
     /// The number of values in the reply of one element.
     const WIDTH: usize;
 
-    /// Removes the element at an end and replies it, as [`Pop::WIDTH`] values of an array that has begun. Returns
-    /// whether the value is empty now.
+    /// Removes the element at an end and replies its [`Pop::WIDTH`] values of an array. Whether the value is empty now.
     fn take_one(edit: Edit<'_, Self>, end: Self::End, reply: &mut dyn Reply) -> bool;
 
     /// Removes up to `count` elements at an end and replies them as one array. Returns whether the value is empty now.
     fn take(edit: Edit<'_, Self>, end: Self::End, count: usize, reply: &mut dyn Reply) -> bool;
 
-    /// The number of elements.
     fn len(&self) -> usize;
 
-    /// The command that pops elements at an end.
     fn command(end: Self::End) -> &'static [u8];
 
-    /// The event of removing elements at an end.
     fn event(end: Self::End) -> Event;
 }
 
@@ -55,10 +48,8 @@ pub(super) fn taken<T: Pop>(tx: &mut Tx<'_>, key: &[u8], end: T::End, empty: boo
     }
 }
 
-/// The request of a command of this family.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct PopFirst<E> {
-    /// The arguments that are keys.
     keys: Range<usize>,
     end: E,
     /// The most elements, at least 1, replied as an array. `None`: one element, replied without an array.
@@ -176,11 +167,8 @@ fn pop_or_wait<T: Pop>(
     Ok(Wait::on_keys(keys, T::CLASS, Waiting::<T>(request), timeout_ms, Null::Array).into())
 }
 
-/// The first of these arguments that is a key with a value of type `T`. `None` if there is no such key.
-///
-/// # Errors
-/// Returns an error if a key before it holds a value of another type. For a command that is already waiting (`waits`),
-/// that matters only once the command could be served. It is not notified if a key changes to another type.
+/// The first of these arguments that is a key with a value of type `T`, if any. Fails if a key before it holds another
+/// type, unless the command is waiting (`waits`): a change of type does not notify it.
 pub(super) fn first_ready<T: Typed>(
     tx: &Tx<'_>,
     args: Args<'_>,
@@ -215,7 +203,6 @@ pub(super) const fn blocking_pop_row(name: &'static str, handler: BlockingHandle
         .errors(TIMEOUT_ERRORS)
 }
 
-/// The errors of a wrong timeout.
 pub(super) const TIMEOUT_ERRORS: &[&str] =
     &["ERR timeout is not a float or out of range", "ERR timeout is negative", "ERR timeout is out of range"];
 

@@ -4,7 +4,6 @@ use crate::spec::{Args, CommandError, DataHandler, Flags, Outcome, Row, errors};
 use lockwheel_resp::{Reply, allocation, number};
 use lockwheel_store::keyspace::{Tx, glob};
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("scan", -2, scan as DataHandler)
     .flags(&[Flags::READONLY])
     .categories(&["keyspace"])
@@ -23,7 +22,6 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("scan", -2, scan as Data
 /// The number of elements that a call visits by default.
 const COUNT_DEFAULT: usize = 10;
 
-/// The options of a scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ScanOptions<'a> {
     /// The least number of elements to visit, at least 1.
@@ -33,13 +31,9 @@ pub(super) struct ScanOptions<'a> {
 }
 
 impl<'a> ScanOptions<'a> {
-    /// Reads the options of HSCAN, SSCAN or ZSCAN, from argument `from` on: MATCH and COUNT.
-    ///
-    /// Redis checks the cursor first, then whether the key exists and has the right type, and only then the options.
-    ///
-    /// # Errors
-    /// Returns a syntax error for an unknown option, an option without its value, or a COUNT below 1. Returns another
-    /// error for a COUNT that is no integer.
+    /// Reads MATCH and COUNT of HSCAN, SSCAN or ZSCAN, from argument `from` on. Redis checks the cursor first, then
+    /// that the key exists and has the right type, and then these. Fails with a syntax error for an unknown option, an
+    /// option without its value, or a COUNT below 1, and otherwise for a COUNT that is no integer.
     pub(super) fn of_collection(args: Args<'a>, from: usize) -> Result<Self, CommandError> {
         Self::parse(args, from, false)
     }
@@ -74,11 +68,8 @@ impl<'a> ScanOptions<'a> {
     }
 }
 
-/// Argument `index` as a cursor, read as by C's `strtoul` in Redis 7.2. A sign and leading zeros are allowed, and an
-/// empty text is 0.
-///
-/// # Errors
-/// Returns `invalid cursor` for any other text, also with a space in front, and for more than 64 bits.
+/// Argument `index` as a cursor, read as by C's `strtoul` in Redis 7.2: a sign and leading zeros are allowed, an empty
+/// text is 0. Fails with `invalid cursor` for any other text, a space in front, or more than 64 bits.
 pub(super) fn parse_cursor(args: Args<'_>, index: usize) -> Result<u64, CommandError> {
     let text = c_text(args.get(index).unwrap_or_default());
     if text.is_empty() {
@@ -114,7 +105,6 @@ pub(super) fn begin_page(cursor: u64, len: usize, reply: &mut dyn Reply) {
     reply.array(len);
 }
 
-/// Answers a scan of a missing key.
 pub(super) fn empty_page(reply: &mut dyn Reply) -> Outcome {
     begin_page(0, 0, reply);
     Ok(())

@@ -6,7 +6,6 @@ use lockwheel_store::keyspace::Tx;
 use lockwheel_store::values::{DIGEST_BYTES, has_digest};
 use std::ops::Range;
 
-/// The condition of SET.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Condition {
     /// NX: the key is absent.
@@ -29,8 +28,7 @@ pub(super) struct Comparison {
 }
 
 impl Comparison {
-    /// Returns the comparison that the word at `at` names, with the argument after it. `None` if the word is no
-    /// comparison, or the argument is missing.
+    /// Returns the comparison that the word at `at` names, with the argument after it. `None`: either is missing.
     pub(super) fn read(args: Args<'_>, at: usize) -> Option<Self> {
         const WORDS: [(&str, bool, bool); 4] =
             [("ifeq", false, false), ("ifne", false, true), ("ifdeq", true, false), ("ifdne", true, true)];
@@ -38,10 +36,7 @@ impl Comparison {
         (at + 1 < args.len()).then_some(Comparison { at: at + 1, by_digest, differs })
     }
 
-    /// Whether the string of a key satisfies the comparison. `None` is an absent key.
-    ///
-    /// # Errors
-    /// Returns an error if the argument must be a digest and has another length.
+    /// Whether a key's string (`None`: absent) satisfies the comparison. Fails if a digest has another length.
     pub(super) fn holds(self, args: Args<'_>, text: Option<&[u8]>) -> Result<bool, CommandError> {
         let word = &args[self.at];
         let Some(text) = text else { return Ok(self.differs) };
@@ -68,7 +63,6 @@ pub(super) enum Comparisons {
 /// The change of the deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ttl {
-    /// No option.
     Unsaid,
     /// KEEPTTL: the deadline stays.
     Keep,
@@ -94,16 +88,12 @@ impl Ttl {
 pub(super) struct TtlWords(Option<Ttl>);
 
 impl TtlWords {
-    /// The change of the deadline that the words ask for.
     pub(super) fn get(self) -> Ttl {
         self.0.unwrap_or(Ttl::Unsaid)
     }
 
-    /// Reads the words of a range. `other` reads a word that is about no deadline.
-    ///
-    /// # Errors
-    /// Returns a syntax error for an unknown word, for a time without its value within the range, or for two words that
-    /// exclude each other.
+    /// Reads the words of a range; `other` reads those about no deadline. Fails with a syntax error for an unknown
+    /// word, a time without its value within the range, or two words that exclude each other.
     pub(super) fn read_all(
         &mut self,
         args: Args<'_>,
@@ -117,10 +107,7 @@ impl TtlWords {
         Ok(())
     }
 
-    /// Reads the word at `at` and its value, which must stand before `end`. Returns the place of the next word.
-    ///
-    /// # Errors
-    /// Returns a syntax error.
+    /// Reads the word at `at` and its value, before `end`, or fails. Returns the place of the next word.
     pub(super) fn read(
         &mut self,
         args: Args<'_>,
@@ -152,24 +139,19 @@ fn time_form(args: Args<'_>, at: usize) -> Option<TimeForm> {
     forms.into_iter().find(|(word, _)| args.is(at, word)).map(|(_, form)| form)
 }
 
-/// The options of SET and GETEX.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SetOptions {
     /// NX, XX or a comparison.
     pub(super) condition: Option<Condition>,
     /// GET: the reply is the old value.
     pub(super) get: bool,
-    /// The change of the deadline.
     pub(super) ttl: Ttl,
 }
 
 impl SetOptions {
     const NONE: Self = SetOptions { condition: None, get: false, ttl: Ttl::Unsaid };
 
-    /// Reads the options of SET: all but PERSIST. As in Redis an option may be repeated, and the last one counts.
-    ///
-    /// # Errors
-    /// Returns a syntax error.
+    /// Reads the options of SET: all but PERSIST. As in Redis, the last of a repeated option counts.
     pub(super) fn of_set(args: Args<'_>, comparisons: Comparisons) -> Result<Self, CommandError> {
         let mut options = Self::NONE;
         let mut at = 3;
@@ -196,9 +178,6 @@ impl SetOptions {
     }
 
     /// Reads the options of MSETEX, from argument `from` on: NX or XX, a time or KEEPTTL.
-    ///
-    /// # Errors
-    /// Returns a syntax error.
     pub(super) fn of_msetex(args: Args<'_>, from: usize) -> Result<Self, CommandError> {
         let mut options = Self::NONE;
         let mut at = from;
@@ -218,9 +197,6 @@ impl SetOptions {
     }
 
     /// Reads the options of GETEX: a time or PERSIST.
-    ///
-    /// # Errors
-    /// Returns a syntax error.
     pub(super) fn of_getex(args: Args<'_>) -> Result<Self, CommandError> {
         let mut options = Self::NONE;
         let mut at = 2;
@@ -235,10 +211,7 @@ impl SetOptions {
         Ok(options)
     }
 
-    /// The deadline to set, in wall milliseconds. `None` if no deadline is set.
-    ///
-    /// # Errors
-    /// Returns an error if the time is no integer, not positive, or does not fit. The text names `command`.
+    /// The deadline to set, if any, in wall milliseconds. Fails, naming `command`, for no integer or one out of range.
     pub(super) fn deadline_ms(
         &self,
         tx: &Tx<'_>,

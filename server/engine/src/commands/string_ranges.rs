@@ -12,7 +12,6 @@ const SUBSTRING_COST: &str = "O(N) where N is the length of the returned string.
     ultimately determined by the returned length, but because creating a substring from an existing string \
     is very cheap, it can be considered O(1) for small strings.";
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<DataHandler>] = &[
     Row::new("append", 3, append as DataHandler)
         .flags(&[Flags::WRITE, Flags::DENYOOM, Flags::FAST])
@@ -117,9 +116,8 @@ fn getrange(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     Ok(())
 }
 
-/// The bytes from `start` to `end`, both included, of `len` bytes. Negative positions count from the end, and positions
-/// beyond either end become that end. Two positions before the first byte mean the first byte, as in Redis, unless they
-/// cross.
+/// The bytes from `start` to `end`, both included, of `len`. Negative positions count from the end; positions beyond an
+/// end become it. As in Redis, two before the first byte mean that byte, unless they cross.
 fn byte_range(start: i64, end: i64, len: usize) -> Range<usize> {
     if len == 0 || (start < 0 && end < 0 && start > end) {
         return 0..0;

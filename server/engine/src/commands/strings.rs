@@ -10,7 +10,6 @@ use lockwheel_store::values::{Str, Value};
 const NOT_AN_INTEGER: &str = "ERR value is not an integer or out of range";
 const SYNTAX: &str = "ERR syntax error";
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<DataHandler>] = &[
     Row::new("get", 2, get as DataHandler)
         .flags(&[Flags::READONLY, Flags::FAST])
@@ -249,8 +248,7 @@ fn set_with_options(
     Ok(())
 }
 
-/// Propagates a SET that has an effect. The deadline is absolute. GET, and comparisons that Redis 7.0 lacks, are left
-/// out.
+/// Propagates a SET that has an effect: with an absolute deadline, without GET and comparisons that 7.0 lacks.
 fn propagate_set(tx: &mut Tx<'_>, args: Args<'_>, options: SetOptions, deadline_ms: Option<i64>) {
     let (key, value) = (&args[1], &args[2]);
     match (deadline_ms, options.condition) {
@@ -268,8 +266,7 @@ fn propagate_set(tx: &mut Tx<'_>, args: Args<'_>, options: SetOptions, deadline_
     }
 }
 
-/// Whether a script that has checked that keys do not exist sets an absent key to one of its arguments. That is SET NX
-/// in two steps.
+/// Whether a script that found keys absent sets one of them to an argument: SET NX in two steps.
 #[inline(never)]
 fn is_known_absent(tx: &Tx<'_>, key: &[u8], value: &[u8]) -> bool {
     let CalledBy::Script(inputs) = tx.called_by() else { return false };
@@ -370,7 +367,6 @@ fn mget(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     Ok(())
 }
 
-/// The keys and values of MSET and MSETNX.
 fn pairs<'a>(args: Args<'a>, command: &str) -> Result<&'a [[&'a [u8]; 2]], CommandError> {
     match args.from(1).as_chunks() {
         (pairs, []) => Ok(pairs),

@@ -24,7 +24,6 @@ impl World {
         self.request(&line.split(' ').map(str::as_bytes).collect::<Vec<_>>())
     }
 
-    /// Runs a request.
     pub(super) fn request(&mut self, request: &[&[u8]]) -> String {
         let args = Args::new(request);
         let row = ROWS
@@ -61,7 +60,6 @@ impl World {
         tx.peek(key.as_bytes()).map_or("none", |value| value.encoding().name())
     }
 
-    /// The payload of a key, as DUMP replies it.
     pub(super) fn dump(&mut self, key: &str) -> Option<Vec<u8>> {
         let tx = self.keyspace.tx(0, Now::default());
         tx.peek(key.as_bytes()).map(rdb::dump)
@@ -78,7 +76,6 @@ impl World {
         self.keyspace.take_garbage().map_or(0, |garbage| garbage.parts())
     }
 
-    /// Runs lines, and checks the reply and the events of each.
     #[track_caller]
     pub(super) fn check(&mut self, lines: &[(&str, &str, &str)]) {
         for (line, reply, events) in lines {

@@ -1,7 +1,7 @@
 //! CONFIG GET and CONFIG SET, as pure functions on a configuration.
 
 use super::Config;
-use super::parameter::{Change, Context, HostPart, Parameter, Reason, Value};
+use super::parameter::{Change, HostPart, Parameter, ReadContext, Reason, Value};
 use super::system_reason::system_reason;
 use super::table::PARAMETERS;
 use crate::spec::quotable;
@@ -41,7 +41,6 @@ impl fmt::Display for SetError {
 
 impl std::error::Error for SetError {}
 
-/// A parameter, with the one of its names that was used.
 type Named = (&'static str, &'static Parameter);
 
 /// The changes that CONFIG SET makes around the engine.
@@ -216,8 +215,7 @@ impl Config {
         })
     }
 
-    /// The named parameters, each with the one of its names that was used. All are known and changeable, and no name
-    /// occurs twice.
+    /// The named parameters, each with the name that was used: all known, changeable, and named once.
     fn settable(&self, pairs: &[(&[u8], &[u8])], local: bool) -> Result<Vec<Named>, SetError> {
         let mut named: Vec<Named> = Vec::new();
         for (given, text) in pairs {
@@ -250,10 +248,9 @@ impl Config {
         words: &[&[u8]],
         again: bool,
     ) -> Result<Value, Reason> {
-        parameter.read(words, &Context { config: self, parameter, again })
+        parameter.read(words, &ReadContext { config: self, parameter, again })
     }
 
-    /// The value of a parameter.
     pub(super) fn value(&self, parameter: &Parameter) -> Value {
         if let Some(field) = parameter.field {
             return (field.get)(self);
@@ -261,7 +258,6 @@ impl Config {
         self.kept.get(parameter.name).cloned().unwrap_or_else(|| parameter.default_value())
     }
 
-    /// Stores a value that was read for a parameter.
     pub(super) fn store(&mut self, parameter: &Parameter, value: Value) {
         match parameter.field {
             Some(field) => (field.set)(self, value),
@@ -282,8 +278,7 @@ pub(super) fn find(name: &[u8]) -> Option<&'static Parameter> {
     PARAMETERS.iter().find(|parameter| parameter.is_called(name))
 }
 
-/// The words of a value that is given as one word. The value of a parameter that takes several words is split at each
-/// space.
+/// The words of a value given as one word: split at each space if the parameter takes several.
 pub(super) fn split_value<'a>(parameter: &Parameter, text: &'a [u8]) -> Vec<&'a [u8]> {
     if !parameter.takes_several() {
         return vec![text];

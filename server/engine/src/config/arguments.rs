@@ -28,8 +28,7 @@ impl Invocation {
         Self::with_defaults(Config::default(), arguments, files, names)
     }
 
-    /// Reads the arguments as [`from_arguments`](Self::from_arguments) does. Parameters that are not set have the
-    /// values of `defaults`.
+    /// As [`from_arguments`](Self::from_arguments); parameters that are not set have the values of `defaults`.
     pub fn with_defaults(
         defaults: Config,
         arguments: impl IntoIterator<Item = Vec<u8>>,
@@ -61,7 +60,6 @@ impl Invocation {
     }
 }
 
-/// The default port of a sentinel.
 const SENTINEL_PORT: u16 = 26379;
 
 impl Config {
@@ -71,8 +69,7 @@ impl Config {
         Config { port: SENTINEL_PORT, protected_mode: false, sentinel: Some(Vec::new()), ..self }
     }
 
-    /// Makes these the parameters of a sentinel that watches nothing yet and has no file. Such a sentinel keeps its
-    /// state in memory.
+    /// Makes these the parameters of a sentinel that watches nothing yet and keeps its state in memory.
     #[must_use]
     pub fn into_sentinel(self) -> Self {
         let saves = SaveParameters { load: String::new(), ..self.saves };
@@ -120,12 +117,10 @@ fn implied(option: &[u8]) -> Option<&'static [u8]> {
     }
 }
 
-/// A parsed command line.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct CommandLine<'a> {
     file: Option<&'a [u8]>,
     stdin: bool,
-    /// The options as lines of a configuration file.
     options: Vec<u8>,
 }
 

@@ -168,7 +168,6 @@ impl Supervision {
 
 /// The type of a field. The table pairs each field with a kind whose values have this type.
 pub(super) trait Field {
-    /// The field as a value.
     fn value(&self) -> Value;
     /// Stores a value. A value of another type changes nothing; the table rules it out.
     fn assign(&mut self, value: Value);

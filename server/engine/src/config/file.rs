@@ -97,7 +97,6 @@ pub struct CommandNames {
     pub(crate) read_user: fn(&[&[u8]], &Config) -> Result<UserLine, String>,
 }
 
-/// Reads configuration text into a configuration.
 pub(super) struct Loader<'a> {
     pub(super) config: Config,
     files: &'a mut dyn Files,
@@ -114,7 +113,6 @@ impl<'a> Loader<'a> {
         Loader { config, files, names, seen: BTreeSet::new(), depth: 0, number: 0 }
     }
 
-    /// Records the path of the file that CONFIG REWRITE writes.
     pub(super) fn note_file(&mut self, path: &str) {
         self.config.file = self.files.absolute(path);
     }
@@ -123,10 +121,7 @@ impl<'a> Loader<'a> {
         self.files.read(source).map_err(|error| LoadError::unreadable(source.path(), &error))
     }
 
-    /// Returns the configuration, if its lines and the lines of a sentinel are consistent.
-    ///
-    /// # Errors
-    /// Returns the first wrong line of a sentinel, or a conflict between lines.
+    /// Returns the configuration, or the first wrong line of a sentinel, or a conflict between lines.
     pub(super) fn finish(mut self) -> Result<Config, LoadError> {
         if self.seen.contains("compat") && !self.seen.contains("acl-pubsub-default") {
             self.config.acl_pubsub_default = ChannelDefault::of(self.config.compat);
@@ -145,10 +140,7 @@ impl<'a> Loader<'a> {
         Ok(self.config)
     }
 
-    /// Applies each line in order.
-    ///
-    /// # Errors
-    /// Returns the first wrong line, or a file that cannot be read.
+    /// Applies each line in order. Returns the first wrong line, or a file that cannot be read.
     pub(super) fn load(&mut self, text: &[u8]) -> Result<(), LoadError> {
         let depth = self.depth;
         for (index, line) in text.split(|&byte| byte == b'\n').enumerate() {

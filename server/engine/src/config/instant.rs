@@ -7,8 +7,7 @@ use jiff::fmt::temporal::DateTimeParser;
 /// `2030-01-01T01:30:00.25+01:30`. Returns `None` if the text is no instant, before 1970, after
 /// 9999-12-30T21:59:59.999Z, or finer than a millisecond.
 pub(super) fn parse(text: &[u8]) -> Option<i64> {
-    // The parser of the calendar accepts more than RFC 3339: leap seconds, dates without separators, annotations, far
-    // zones.
+    // The calendar's parser also accepts leap seconds, dates without separators, annotations, far zones.
     let (date_time, zone) = text.split_at_checked("2030-01-01T00:00:00".len())?;
     let is_separated =
         date_time.iter().enumerate().all(|(at, byte)| byte.is_ascii_digit() != is_separator(at));

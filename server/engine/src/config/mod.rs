@@ -1,8 +1,6 @@
-//! The parameters of a server, and their forms in a command line, a configuration file and CONFIG SET.
-//!
-//! The module is pure: text comes in as an argument, and a [`Config`] or an error goes out. A parameter is one row of
-//! the table in `table.rs`. A parameter that the server uses is a typed field of [`Config`]. Every other parameter of
-//! Redis 7.2 is kept as it was given, and shown by CONFIG GET.
+//! The parameters of a server, and their forms in a command line, a configuration file and CONFIG SET. The module is
+//! pure: text comes in, and a [`Config`] or an error goes out. A parameter is one row of the table in `table.rs`, and a
+//! typed field of [`Config`] if the server uses it. All others of Redis 7.2 are kept as given, and shown.
 
 mod access;
 mod append_only;
@@ -62,10 +60,8 @@ pub enum TimeMode {
     At(i64),
 }
 
-/// The parameters of a server.
-///
-/// Each field but `file` and `tls` is the parameter of the same name, with `-` for `_`. The other parameters have no
-/// field: see [`Config::get`].
+/// The parameters of a server. Each field but `file` and `tls` is the parameter of the same name, with `-` for `_`. The
+/// other parameters have no field: see [`Config::get`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// The addresses to listen on, as `bind` spells them. A leading `-` marks an address that the machine may lack.
@@ -155,8 +151,7 @@ pub struct Config {
     pub maxmemory: u64,
     /// The most bytes of clients, at least 128 KiB. A negative number is a percentage of `maxmemory`. 0: no limit.
     pub maxmemory_clients: i64,
-    /// The keys to evict while the data have more bytes than `maxmemory`. The measure of accesses depends on the policy
-    /// too.
+    /// The keys to evict above `maxmemory`; it also decides how accesses are measured.
     pub maxmemory_policy: MaxmemoryPolicy,
     /// The work that eviction may do.
     pub eviction_effort: EvictionEffort,
@@ -192,8 +187,7 @@ pub struct Config {
     pub supervised: Supervision,
     /// The absolute path of the configuration file. Empty: none.
     pub file: String,
-    /// The new names of commands (`rename-command`): the name of a command and its new name. An empty new name removes
-    /// the command.
+    /// The new names of commands (`rename-command`): old and new. An empty new name removes the command.
     pub(crate) renames: Vec<(String, String)>,
     /// Whether the program's log begins with a logo.
     pub always_show_logo: bool,
@@ -208,17 +202,13 @@ pub struct Config {
 /// The parameters of waits for locks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LockWaitParameters {
-    /// Whether a request for a lock is refused if it would close a deadlock with Redisson owners whose waits are known
-    /// only from the history.
+    /// Whether a request for a lock is refused for a deadlock with Redisson waits known only from the history.
     pub deadlock_inferred: bool,
-    /// Milliseconds of the monotonic clock for which a lock that becomes free is kept from native waiters, while
-    /// Redisson clients wait for it too.
+    /// Milliseconds of the monotonic clock for which a free lock is kept from native waiters while Redisson's wait.
     pub handoff_delay: u64,
-    /// Milliseconds of the monotonic clock for which a lock may be free while a client waits for it. After that
-    /// LOCK.VERIFY suspects that a message was lost.
+    /// Milliseconds (monotonic) of a free lock with a waiting client after which LOCK.VERIFY suspects a lost message.
     pub wakeup_limit: u64,
-    /// The number of Redisson-style waiters that one hand-off may wake in vain. Beyond it LOCK.VERIFY reports the
-    /// hand-off.
+    /// The number of Redisson-style waiters that a hand-off may wake in vain before LOCK.VERIFY reports it.
     pub herd_limit: u64,
 }
 
@@ -259,8 +249,7 @@ impl Default for LfuParameters {
 }
 
 impl Default for Config {
-    /// Redis' defaults, with two exceptions for a server that serves tests: `bind` is the loopback interface, and
-    /// clients on this machine may use DEBUG.
+    /// Redis' defaults, but for tests `bind` is the loopback interface, and clients on this machine may use DEBUG.
     fn default() -> Self {
         Config {
             bind: vec!["127.0.0.1".to_owned(), "-::1".to_owned()],
@@ -368,10 +357,7 @@ pub fn is_secret(name: &[u8]) -> bool {
 }
 
 impl Config {
-    /// Returns the database that a SELECT names.
-    ///
-    /// # Errors
-    /// Returns an error if there is no such database.
+    /// Returns the database that a SELECT names, or an error if there is none.
     pub(crate) fn selected(&self, args: Args<'_>) -> Result<usize, CommandError> {
         let index = args.int_in(1, i32::MIN.into(), i32::MAX.into(), errors::OUT_OF_INT_RANGE)?;
         if self.cluster.enabled && index != 0 {
@@ -458,8 +444,7 @@ impl Config {
         self.bind.iter().map(address).collect()
     }
 
-    /// The loopback address at which clients of this machine reach the server. It is that of IPv6 if `bind` names it
-    /// and no IPv4 address.
+    /// The loopback address for clients of this machine: IPv6 if `bind` names it and no IPv4 address.
     pub fn loopback(&self) -> IpAddr {
         let bound = self.bind_addresses();
         let has = |is_it: fn(&Host) -> bool| bound.iter().any(|address| is_it(&address.host));

@@ -8,25 +8,24 @@ use std::borrow::Cow;
 pub(super) type Reason = Cow<'static, str>;
 
 /// The context of the reading of a value, besides its words.
-pub(super) struct Context<'a> {
+pub(super) struct ReadContext<'a> {
     pub(super) config: &'a Config,
     pub(super) parameter: &'static Parameter,
     /// Whether the text being loaded has set the parameter before.
     pub(super) again: bool,
 }
 
-impl Context<'_> {
-    /// The value in force.
+impl ReadContext<'_> {
     pub(super) fn current(&self) -> Value {
         self.config.value(self.parameter)
     }
 }
 
 /// Reads the words of a parameter that has a grammar of its own.
-pub(super) type Read = fn(&[&[u8]], &Context<'_>) -> Result<Value, Reason>;
+pub(super) type Read = fn(&[&[u8]], &ReadContext<'_>) -> Result<Value, Reason>;
 
 /// A rule for values, in addition to the rules of the kind.
-pub(super) type Rule = fn(&Value) -> Result<(), Reason>;
+pub(super) type ValueRule = fn(&Value) -> Result<(), Reason>;
 
 /// A value of a parameter.
 #[derive(Clone, Debug, PartialEq)]
@@ -121,8 +120,7 @@ pub enum HostPart {
     TlsPort,
     /// The limit of clients.
     Clients,
-    /// The setting of connections over TLS. Setting the same value again counts as a change, because the files are read
-    /// again.
+    /// The setting of connections over TLS. The same value counts as a change: files are read again.
     Tls,
 }
 
@@ -146,8 +144,7 @@ pub struct Parameter {
     pub default: &'static str,
     /// The times at which the parameter may change.
     pub change: Change,
-    pub(super) check: Option<Rule>,
-    /// Whether the value is a secret.
+    pub(super) check: Option<ValueRule>,
     pub(super) secret: bool,
     /// Whether CONFIG GET shows the parameter only for its full name, and not for a pattern.
     pub(super) hidden: bool,
@@ -198,7 +195,7 @@ impl Parameter {
     }
 
     /// Adds a rule to those of the kind.
-    pub(super) const fn check(mut self, check: Rule) -> Self {
+    pub(super) const fn check(mut self, check: ValueRule) -> Self {
         self.check = Some(check);
         self
     }
@@ -223,12 +220,10 @@ impl Parameter {
         std::iter::once(self.name).chain(self.alias)
     }
 
-    /// Whether this is one of the parameter's names, in either case.
     pub(super) fn is_called(&self, name: &[u8]) -> bool {
         self.names().any(|own| own.as_bytes().eq_ignore_ascii_case(name))
     }
 
-    /// Whether the parameter takes several words, or none.
     pub(super) fn takes_several(&self) -> bool {
         matches!(self.kind, Kind::Special(Grammar { several: true, .. }))
     }

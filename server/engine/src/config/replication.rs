@@ -36,8 +36,7 @@ pub struct ReplicationParameters {
     pub announce_ip: String,
     /// The port that a replica announces. 0: the port that it listens on (`replica-announce-port`).
     pub announce_port: u16,
-    /// The number of good replicas without which a master refuses writes. 0: it never refuses
-    /// (`min-replicas-to-write`).
+    /// The good replicas without which a master refuses writes; 0: none needed (`min-replicas-to-write`).
     pub min_to_write: i64,
     /// The most seconds since the last message of a good replica (`min-replicas-max-lag`).
     pub min_max_lag: i64,

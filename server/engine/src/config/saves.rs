@@ -3,8 +3,7 @@
 /// The parameters of files of saves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SaveParameters {
-    /// The conditions under which Redis saves: pairs of seconds and changes (`save`). Here they are only kept and
-    /// shown.
+    /// The conditions under which Redis saves (`save`): pairs of seconds and changes, only kept and shown here.
     pub points: Vec<String>,
     /// The file, in the working directory, that SAVE writes and that is read at the start (`dbfilename`).
     pub dbfilename: String,

@@ -1,8 +1,7 @@
-//! Parameters with a grammar or a rule of their own. The texts of the errors are Redis', as observed, except for values
-//! that Redis accepts and this server refuses.
+//! Parameters with a grammar or a rule of their own. The errors are Redis', except for values that only we refuse.
 
 use super::limits::OutputLimit;
-use super::parameter::{Context, Reason, Value};
+use super::parameter::{ReadContext, Reason, Value};
 use super::values::{c_integer, choice, integer, no_choice, size, size_in};
 use super::{TimeMode, instant};
 use lockwheel_resp::number;
@@ -18,7 +17,7 @@ fn unless_empty<'a>(words: Words<'a>) -> Words<'a> {
 }
 
 /// `bind`: at most 16 addresses. Whether the server can listen on them shows later, when it binds them.
-pub(super) fn bind(words: Words<'_>, _: &Context<'_>) -> Result<Value, Reason> {
+pub(super) fn bind(words: Words<'_>, _: &ReadContext<'_>) -> Result<Value, Reason> {
     const MAX_ADDRESSES: usize = 16;
     let words = unless_empty(words);
     if words.len() > MAX_ADDRESSES {
@@ -28,7 +27,7 @@ pub(super) fn bind(words: Words<'_>, _: &Context<'_>) -> Result<Value, Reason> {
 }
 
 /// `save`: pairs of seconds and changes. A second line of a file adds to the first.
-pub(super) fn save(words: Words<'_>, context: &Context<'_>) -> Result<Value, Reason> {
+pub(super) fn save(words: Words<'_>, context: &ReadContext<'_>) -> Result<Value, Reason> {
     const INVALID: &str = "Invalid save parameters";
     let (pairs, []) = unless_empty(words).as_chunks::<2>() else { return Err(INVALID.into()) };
     let mut points = match context.current() {
@@ -47,13 +46,13 @@ pub(super) fn save(words: Words<'_>, context: &Context<'_>) -> Result<Value, Rea
 }
 
 /// `notify-keyspace-events`: a letter for each class.
-pub(super) fn events(words: Words<'_>, _: &Context<'_>) -> Result<Value, Reason> {
+pub(super) fn events(words: Words<'_>, _: &ReadContext<'_>) -> Result<Value, Reason> {
     let classes = EventClasses::parse(words[0]);
     classes.map(Value::Events).ok_or("Invalid event class character. Use 'Ag$lshzxeKEtmdn'.".into())
 }
 
 /// `oom-score-adj`: `relative` is another word for `yes`.
-pub(super) fn oom_score_adj(words: Words<'_>, _: &Context<'_>) -> Result<Value, Reason> {
+pub(super) fn oom_score_adj(words: Words<'_>, _: &ReadContext<'_>) -> Result<Value, Reason> {
     match choice(words[0], &["no", "yes", "relative", "absolute"])? {
         "relative" => Ok(Value::Choice("yes")),
         other => Ok(Value::Choice(other)),
@@ -61,7 +60,7 @@ pub(super) fn oom_score_adj(words: Words<'_>, _: &Context<'_>) -> Result<Value, 
 }
 
 /// `oom-score-adj-values`: three numbers.
-pub(super) fn oom_score_adj_values(words: Words<'_>, _: &Context<'_>) -> Result<Value, Reason> {
+pub(super) fn oom_score_adj_values(words: Words<'_>, _: &ReadContext<'_>) -> Result<Value, Reason> {
     if words.len() != 3 {
         return Err(ARITY.into());
     }
@@ -75,7 +74,7 @@ pub(super) fn oom_score_adj_values(words: Words<'_>, _: &Context<'_>) -> Result<
 }
 
 /// `latency-tracking-info-percentiles`: numbers from 0 to 100, shown with at most six decimals.
-pub(super) fn percentiles(words: Words<'_>, _: &Context<'_>) -> Result<Value, Reason> {
+pub(super) fn percentiles(words: Words<'_>, _: &ReadContext<'_>) -> Result<Value, Reason> {
     let mut percentiles = Vec::new();
     for word in unless_empty(words) {
         let percentile =
@@ -91,7 +90,7 @@ pub(super) fn percentiles(words: Words<'_>, _: &Context<'_>) -> Result<Value, Re
 }
 
 /// `shutdown-on-sigterm` and `shutdown-on-sigint`: any of some words, shown in the order of this list.
-pub(super) fn shutdown(words: Words<'_>, _: &Context<'_>) -> Result<Value, Reason> {
+pub(super) fn shutdown(words: Words<'_>, _: &ReadContext<'_>) -> Result<Value, Reason> {
     const NAMES: &[&str] = &["default", "save", "nosave", "now", "force"];
     if words.is_empty() {
         return Err(no_choice(NAMES));
@@ -106,7 +105,7 @@ pub(super) fn shutdown(words: Words<'_>, _: &Context<'_>) -> Result<Value, Reaso
 }
 
 /// `hz`: values outside 1 to 500 become the nearest of the two.
-pub(super) fn hz(words: Words<'_>, _: &Context<'_>) -> Result<Value, Reason> {
+pub(super) fn hz(words: Words<'_>, _: &ReadContext<'_>) -> Result<Value, Reason> {
     match integer(words[0], 0, i32::MAX.into())? {
         Value::Integer(hz) => Ok(Value::Integer(hz.clamp(1, 500))),
         other => Ok(other),
@@ -114,15 +113,14 @@ pub(super) fn hz(words: Words<'_>, _: &Context<'_>) -> Result<Value, Reason> {
 }
 
 /// `repl-backlog-size`: a smaller value becomes 16 KiB.
-pub(super) fn backlog(words: Words<'_>, _: &Context<'_>) -> Result<Value, Reason> {
+pub(super) fn backlog(words: Words<'_>, _: &ReadContext<'_>) -> Result<Value, Reason> {
     const MIN_BYTES: u64 = 16 << 10;
     let bytes = size_in(words[0], 1, i64::MAX as u64)?;
     Ok(Value::Size(bytes.max(MIN_BYTES)))
 }
 
-/// `dir`: a directory. Quotes around it are dropped. The test suites of some clients start a server with quotes, and no
-/// directory has such a name.
-pub(super) fn dir(words: Words<'_>, _: &Context<'_>) -> Result<Value, Reason> {
+/// `dir`: a directory. Quotes around it, which test suites of some clients use, are dropped.
+pub(super) fn dir(words: Words<'_>, _: &ReadContext<'_>) -> Result<Value, Reason> {
     let path = match words[0] {
         [b'"', path @ .., b'"'] => path,
         path => path,
@@ -131,7 +129,7 @@ pub(super) fn dir(words: Words<'_>, _: &Context<'_>) -> Result<Value, Reason> {
 }
 
 /// `client-output-buffer-limit`: `class hard soft soft-seconds`, any number of times. Other classes keep their limits.
-pub(super) fn output_limits(words: Words<'_>, context: &Context<'_>) -> Result<Value, Reason> {
+pub(super) fn output_limits(words: Words<'_>, context: &ReadContext<'_>) -> Result<Value, Reason> {
     const ARITY: &str = "Wrong number of arguments in buffer limit configuration.";
     const CLASS: &str = "Invalid client class specified in buffer limit configuration.";
     const NUMBERS: &str = "Error in hard, soft or soft_seconds setting \
@@ -162,7 +160,7 @@ fn read_limit(hard: &[u8], soft: &[u8], soft_seconds: &[u8]) -> Option<OutputLim
 }
 
 /// `replicaof`: `no one`, or a master's host and port.
-pub(super) fn replicaof(words: Words<'_>, _: &Context<'_>) -> Result<Value, Reason> {
+pub(super) fn replicaof(words: Words<'_>, _: &ReadContext<'_>) -> Result<Value, Reason> {
     let [host, port] = words else { return Err(ARITY.into()) };
     if host.eq_ignore_ascii_case(b"no") && port.eq_ignore_ascii_case(b"one") {
         return Ok(Value::Words(Vec::new()));
@@ -174,7 +172,7 @@ pub(super) fn replicaof(words: Words<'_>, _: &Context<'_>) -> Result<Value, Reas
 }
 
 /// `time`: `real`, `manual`, or the instant of a frozen clock.
-pub(super) fn time(words: Words<'_>, _: &Context<'_>) -> Result<Value, Reason> {
+pub(super) fn time(words: Words<'_>, _: &ReadContext<'_>) -> Result<Value, Reason> {
     let mode = match words[0].to_ascii_lowercase().as_slice() {
         b"real" => Some(TimeMode::Real),
         b"manual" => Some(TimeMode::Manual),
@@ -186,7 +184,7 @@ pub(super) fn time(words: Words<'_>, _: &Context<'_>) -> Result<Value, Reason> {
 }
 
 /// `seed`: 64 bits. An empty word lets the system pick a seed.
-pub(super) fn seed(words: Words<'_>, _: &Context<'_>) -> Result<Value, Reason> {
+pub(super) fn seed(words: Words<'_>, _: &ReadContext<'_>) -> Result<Value, Reason> {
     let text = std::str::from_utf8(words[0]).unwrap_or("?");
     if text.is_empty() {
         return Ok(Value::Seed(None));
@@ -219,37 +217,31 @@ pub(super) fn activedefrag(value: &Value) -> Result<(), Reason> {
     ensure(*value == Value::Flag(false), WHY)
 }
 
-/// A rule for `tls-cluster` and `tls-replication`: only `no` is allowed, because links between servers are not
-/// encrypted here.
+/// A rule for `tls-cluster` and `tls-replication`: only `no`, since links between servers are not encrypted.
 pub(super) fn tls_links(value: &Value) -> Result<(), Reason> {
     ensure(*value == Value::Flag(false), "Unable to update TLS configuration. Check server logs.")
 }
 
-/// A rule for `dbfilename`.
 pub(super) fn dbfilename(value: &Value) -> Result<(), Reason> {
     ensure(is_base_name(text(value)), "dbfilename can't be a path, just a filename")
 }
 
-/// A rule for `appendfilename`.
 pub(super) fn appendfilename(value: &Value) -> Result<(), Reason> {
     ensure(!text(value).is_empty(), "appendfilename can't be empty")?;
     ensure(is_base_name(text(value)), "appendfilename can't be a path, just a filename")
 }
 
-/// A rule for `appenddirname`.
 pub(super) fn appenddirname(value: &Value) -> Result<(), Reason> {
     ensure(!text(value).is_empty(), "appenddirname can't be empty")?;
     ensure(is_base_name(text(value)), "appenddirname can't be a path, just a dirname")
 }
 
-/// A rule for `cluster-announce-hostname`.
 pub(super) fn hostname(value: &Value) -> Result<(), Reason> {
     ensure(text(value).len() < 256, "Hostnames must be less than 256 characters")?;
     let fine = text(value).iter().all(|byte| byte.is_ascii_alphanumeric() || b"-.".contains(byte));
     ensure(fine, "Hostnames may only contain alphanumeric characters, hyphens or dots")
 }
 
-/// A rule for `cluster-announce-human-nodename`.
 pub(super) fn nodename(value: &Value) -> Result<(), Reason> {
     let allowed = |byte: &u8| byte.is_ascii_alphanumeric() || !byte.is_ascii() || b"-./:_`".contains(byte);
     let fine = text(value).iter().all(allowed);
@@ -262,8 +254,7 @@ pub(super) fn locale(value: &Value) -> Result<(), Reason> {
     ensure(known.contains(&text(value)), "Invalid locale name")
 }
 
-/// A rule for `proc-title-template`: all variables are known, and the title is not empty if the variables that may be
-/// empty are.
+/// A rule for `proc-title-template`: only known variables, and not empty if those that may be empty are.
 pub(super) fn proc_title(value: &Value) -> Result<(), Reason> {
     const NEVER_EMPTY: &[&[u8]] = &[b"listen-addr", b"port", b"tls-port", b"config-file"];
     const PERHAPS_EMPTY: &[&[u8]] = &[b"title", b"server-mode", b"unixsocket"];

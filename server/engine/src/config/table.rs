@@ -62,7 +62,6 @@ macro_rules! field {
     };
 }
 
-/// A parameter of TLS with its field.
 const fn tls(parameter: Parameter, field: Access) -> Parameter {
     parameter.host(HostPart::Tls).field(field)
 }

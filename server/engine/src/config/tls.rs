@@ -17,15 +17,12 @@ impl AuthClients {
     pub(super) const ALL: [Self; 3] = [AuthClients::No, AuthClients::Yes, AuthClients::Optional];
 }
 
-/// The parameters of connections over TLS.
-///
-/// Each field is the parameter of the same name, with `tls-` in front and `-` for `_`. Files are in the PEM format.
+/// The parameters of TLS connections. Each field's parameter has `tls-` in front, and `-` for `_`. Files are in PEM.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TlsParameters {
     /// The port. `None` disables TLS. Port 0, which only a program can ask for, picks a free port.
     pub port: Option<u16>,
-    /// The file that the port is written to when the server is ready. Empty: none. With a file and no port, a free port
-    /// is picked.
+    /// The file for the port when the server is ready; empty: none. With a file and no port, a free one is picked.
     pub port_file: String,
     /// The file of the server's certificate, followed by the certificates that lead to a trusted one.
     pub cert_file: String,

@@ -1,6 +1,6 @@
 //! The reading of values, kind by kind. The texts of the errors are Redis', as observed.
 
-use super::parameter::{Context, Kind, Parameter, Reason, Value};
+use super::parameter::{Kind, Parameter, ReadContext, Reason, Value};
 use lockwheel_resp::number;
 
 const YES_OR_NO: &str = "argument must be 'yes' or 'no'";
@@ -11,11 +11,8 @@ const NOT_A_SIZE_OR_PERCENT: &str = "argument must be a memory or percent value"
 const PERCENT_TOO_HIGH: &str = "percentage argument must be less or equal to 100";
 
 impl Parameter {
-    /// Reads the words as a value of this parameter.
-    ///
-    /// # Errors
-    /// Returns the reason if the words are no value of this parameter.
-    pub(super) fn read(&self, words: &[&[u8]], context: &Context<'_>) -> Result<Value, Reason> {
+    /// Reads the words as a value of this parameter, or returns the reason if they are none.
+    pub(super) fn read(&self, words: &[&[u8]], context: &ReadContext<'_>) -> Result<Value, Reason> {
         let value = match (self.kind, words) {
             (Kind::Special(grammar), words) if grammar.several || words.len() == 1 => {
                 (grammar.read)(words, context)?
@@ -67,7 +64,6 @@ pub(super) fn choice(word: &[u8], words: &'static [&'static str]) -> Result<&'st
     found.copied().ok_or_else(|| no_choice(words))
 }
 
-/// The error that lists the words of a choice.
 pub(super) fn no_choice(words: &[&str]) -> Reason {
     format!("argument(s) must be one of the following: {}", words.join(", ")).into()
 }
@@ -109,9 +105,8 @@ fn size_or_percent(word: &[u8]) -> Result<Value, Reason> {
     }
 }
 
-/// Reads a number of bytes: digits (without digits: 0) and a unit in either case. `k`, `m`, `g` are powers of 1000;
-/// `kb`, `mb`, `gb` are powers of 1024. A number that is too large becomes the largest number. A product that is too
-/// large wraps around, as in Redis.
+/// Reads a number of bytes: digits (without: 0) and a unit in either case. `k`, `m`, `g` are powers of 1000; `kb`,
+/// `mb`, `gb` of 1024. A number that is too large becomes the largest; a product wraps around, as in Redis.
 pub(crate) fn size(word: &[u8]) -> Option<u64> {
     /// The most digits. A longer number is refused.
     const MAX_DIGITS: usize = 127;

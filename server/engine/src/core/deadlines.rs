@@ -4,7 +4,7 @@ use super::engine::Engine;
 use super::hooks::Hook;
 use crate::clock::{AdvanceOwner, Due, Fired, Timer, TimerKind};
 use crate::deadlines::{FiringPiece, KeyDeadlines, PIECE, Schedule};
-use crate::latency::Event;
+use crate::latency::LatencyEvent;
 use crate::locks;
 use crate::member::TopologyRequest;
 use crate::waits::TicketEnd;
@@ -72,7 +72,7 @@ impl Engine {
         {
             let took_ns = self.environment.stopwatch_ns().saturating_sub(began_ns);
             self.observers.stats.expire_ns += took_ns;
-            self.call_observer().note_latency(Event::ExpireCycle, took_ns);
+            self.call_observer().note_latency(LatencyEvent::ExpireCycle, took_ns);
         }
         let is_left = due.is_some() || !self.key_deadlines().expire;
         self.set_expiry_backlog(is_left.then(|| rule.until_ms(self.clock.now().wall_ms())));

@@ -5,7 +5,7 @@ use super::hooks::Hook;
 use crate::clients::{Request, Sessions, Slot};
 use crate::faults::Faults;
 use crate::locks::{
-    self, Answer, Happening, HistoryBy, HistoryCause, HistoryEvent, HistoryRequest, LedgerSettings,
+    self, Happening, HistoryBy, HistoryCause, HistoryEvent, HistoryRequest, LedgerSettings, ReplySummary,
     VerifyLimits,
 };
 use crate::scripts::Scripts;
@@ -138,7 +138,7 @@ impl HistoryNotes<'_> {
     /// Records the reply to a queued command.
     #[cold]
     pub(crate) fn queued_answer(&mut self, slot: Slot, command: CommandId, args: Args<'_>, reply: &[u8]) {
-        if let Some(answer) = Answer::read(reply) {
+        if let Some(answer) = ReplySummary::read(reply) {
             self.refused_answer(slot, self.commands.get(command).spec.name, args, answer);
         }
     }
@@ -182,11 +182,11 @@ impl HistoryNotes<'_> {
     pub(super) fn answer(&mut self, slot: Slot, args: Args<'_>, reply: &[u8]) {
         let session = self.sessions.get(slot);
         if !locks::has_script_acted(self.keyspace, session.db, args, reply)
-            && let (Some(answer), None) = (Answer::read(reply), &session.multi)
+            && let (Some(answer), None) = (ReplySummary::read(reply), &session.multi)
         {
             // A request with an error reply may not have been run.
             let command = match answer {
-                Answer::Error(_) => {
+                ReplySummary::Error(_) => {
                     self.commands.resolve(args).filter(|command| command.spec.accepts(args.len()))
                 }
                 _ => session.last_command.map(|command| self.commands.get(command)),
@@ -198,7 +198,7 @@ impl HistoryNotes<'_> {
         self.unsent(slot);
     }
 
-    fn refused_answer(&mut self, slot: Slot, name: &str, args: Args<'_>, answer: Answer<'_>) {
+    fn refused_answer(&mut self, slot: Slot, name: &str, args: Args<'_>, answer: ReplySummary<'_>) {
         let session = self.sessions.get(slot);
         let actor = Actor { session: std::num::NonZeroU64::new(session.id), ..Actor::ENGINE };
         let mut tx = self.keyspace.tx_by(&actor, session.db, self.now);

@@ -3,7 +3,7 @@
 
 use super::engine::Engine;
 use super::hooks::Hook;
-use crate::latency::Event;
+use crate::latency::LatencyEvent;
 use crate::limits::{ClientEviction, CountedBytes, LARGE_INPUT, MemoryParts, client_limit};
 use crate::locks;
 use lockwheel_store::memory::{BufferBytes, MemoryUsage};
@@ -88,7 +88,7 @@ impl Engine {
             let (config, now) = (&self.config, self.clock.now());
             has_room = self.limits.evict_keys(&mut self.keyspace, (counted, policy), config, now);
             let took_ns = self.environment.stopwatch_ns().saturating_sub(began_ns);
-            self.call_observer().note_latency(Event::EvictionCycle, took_ns);
+            self.call_observer().note_latency(LatencyEvent::EvictionCycle, took_ns);
         }
         let before = self.memory_parts().of_clients();
         self.commit();

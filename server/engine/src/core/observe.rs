@@ -6,7 +6,7 @@ use super::observers::Observers;
 use crate::clients::{Sessions, Slot};
 use crate::clock::EngineClock;
 use crate::config::Config;
-use crate::latency::Event;
+use crate::latency::LatencyEvent;
 use crate::monitors;
 use crate::spec::{Args, CommandId, CommandTable, Flags, Spec};
 use crate::waits::{Blocked, Waits};
@@ -41,7 +41,7 @@ impl CallObserver<'_> {
         let served_ns = self.clock.lap(began_ns, self.environment.stopwatch_ns());
         let took_ns = served_ns + blocked.took_ns;
         self.observers.stats.served(blocked.command, served_ns, took_ns);
-        self.note_latency(Event::CommandUnblocking, served_ns);
+        self.note_latency(LatencyEvent::CommandUnblocking, served_ns);
         if self.observers.slow_log.wants(took_ns) {
             let call = Call::by(self.sessions.get(slot));
             self.log_slow(call, blocked.command, Args::new(&blocked.request.argv()), took_ns);
@@ -56,7 +56,10 @@ impl CallObserver<'_> {
         self.waits.count_call(&mut self.observers.stats, self.commands, command, args);
         if let CallEnd::Done { took_ns } = end {
             let is_fast = self.commands.get(command).has(Flags::FAST);
-            self.note_latency(if is_fast { Event::FastCommand } else { Event::Command }, took_ns);
+            self.note_latency(
+                if is_fast { LatencyEvent::FastCommand } else { LatencyEvent::Command },
+                took_ns,
+            );
             if self.observers.slow_log.wants(took_ns) {
                 self.log_slow(call, command, args, took_ns);
             }
@@ -64,7 +67,7 @@ impl CallObserver<'_> {
     }
 
     /// Records a duration that may be long enough for an event of LATENCY.
-    pub(super) fn note_latency(&mut self, event: Event, took_ns: u64) {
+    pub(super) fn note_latency(&mut self, event: LatencyEvent, took_ns: u64) {
         if took_ns >= self.observers.latency.threshold_ns() {
             let unix_time = self.environment.now(self.clock).wall_second();
             self.observers.latency.took(event, took_ns, unix_time);

@@ -1,7 +1,7 @@
 //! The observers of calls.
 
 use super::part_handler::LatencyView;
-use crate::acl::{AclLog, Entry, Refused};
+use crate::acl::{AclLog, AclLogEntry, Refused};
 use crate::clock::EngineClock;
 use crate::config::Config;
 use crate::latency::Latency;
@@ -84,7 +84,7 @@ impl Observers {
 
     /// Counts and logs a refusal to a user; the log keeps so many entries.
     #[cold]
-    pub(super) fn refused(&mut self, entry: Entry, max_len: usize) {
+    pub(super) fn refused(&mut self, entry: AclLogEntry, max_len: usize) {
         let denied = &mut self.stats.access_denied;
         *match entry.refused {
             Refused::Login => &mut denied.logins,

@@ -5,14 +5,14 @@ use super::engine::Engine;
 use super::hooks::Hook;
 use crate::clients::Slot;
 use crate::spec::{Args, CommandId};
-use crate::tracking::{Invalidation, Limit, Recipient, Tracker, Tracking, write_broken_redirect};
+use crate::tracking::{Invalidation, Recipient, Tracker, Tracking, TrackingLimit, write_broken_redirect};
 use lockwheel_resp::Reply;
 use std::collections::BTreeMap;
 
 impl Engine {
     /// Returns the capability to track keys, for changes without effects for [`Engine::change_tracking`].
     pub(crate) fn tracking(&mut self) -> Tracking<'_> {
-        let limit = Limit::new(self.config.tracking_table_max_keys);
+        let limit = TrackingLimit::new(self.config.tracking_table_max_keys);
         Tracking::new(&mut self.keyspace, &self.sessions, limit, self.start.seed)
     }
 

@@ -4,7 +4,7 @@ use super::call::Origin;
 use super::engine::Engine;
 use super::host::HostFiles;
 use super::permit::{Denied, Reason, Refusal};
-use crate::acl::{self, Context, Entry, Login, Refused, Setting, UserEffect, Users};
+use crate::acl::{self, AclLogEntry, Login, Refused, RequestOrigin, Setting, UserEffect, Users};
 use crate::client_list::ClientList;
 use crate::clients::{Closing, Slot};
 use crate::config::{Config, system_reason};
@@ -133,19 +133,19 @@ impl RefusedObject {
     }
 
     /// Returns the entry of the log for a client whose request came to run by this origin.
-    fn entry(self, clients: ClientList<'_>, slot: Slot, origin: Origin) -> Entry {
+    fn entry(self, clients: ClientList<'_>, slot: Slot, origin: Origin) -> AclLogEntry {
         let session = clients.sessions.get(slot);
         let context = match origin {
-            Origin::Client if session.multi.is_none() => Context::TopLevel,
-            Origin::Client | Origin::Transaction => Context::Multi,
-            Origin::Script => Context::Lua,
+            Origin::Client if session.multi.is_none() => RequestOrigin::TopLevel,
+            Origin::Client | Origin::Transaction => RequestOrigin::Multi,
+            Origin::Script => RequestOrigin::Lua,
         };
         let mut client = Vec::new();
         clients.describe(session, &mut client);
         let now_ms = clients.now.wall_ms();
         let RefusedObject { refused, object, user } = self;
         let client = client.trim_ascii_end().into();
-        Entry {
+        AclLogEntry {
             id: 0,
             count: 1,
             refused,

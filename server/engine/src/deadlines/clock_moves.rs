@@ -8,12 +8,9 @@ use lockwheel_store::time::{ClockError, ExpiryRule, Now};
 /// The clock with the parts that follow its moves, as a capability.
 #[derive(Debug)]
 pub(crate) struct ClockMoves<'e> {
-    /// The clock.
     pub(crate) clock: &'e mut EngineClock,
-    /// All databases.
     pub(crate) keyspace: &'e mut Keyspace,
-    /// Whether the history of this server records moves of the clock. If servers share a clock, the first server
-    /// records them.
+    /// Whether this server's history records moves of the clock: of several on one clock, the first does.
     pub(crate) is_recorded: bool,
 }
 
@@ -30,10 +27,7 @@ impl ClockMoves<'_> {
         self.keyspace.go_on_at(self.clock.now(), rule);
     }
 
-    /// Changes the clock. Passed deadlines are due then, and fire afterwards.
-    ///
-    /// # Errors
-    /// Returns an error if a clock would leave its range. Nothing has changed then.
+    /// Changes the clock; passed deadlines fire afterwards. Fails, without a change, if a clock would leave its range.
     pub(crate) fn change(&mut self, change: &ClockChange) -> Result<(), ClockError> {
         let before = self.clock.now();
         self.clock.change(change)?;
@@ -42,8 +36,7 @@ impl ClockMoves<'_> {
         Ok(())
     }
 
-    /// Fires the deadlines that are still due at this instant. For an advance that stopped within the instant because
-    /// its server hangs or is gone.
+    /// Fires the deadlines left at this instant, for an advance that stopped within it when its server hung or went.
     pub(crate) fn fire_rest_of_instant(&mut self) {
         self.clock.fire_rest_of_instant(self.keyspace);
     }

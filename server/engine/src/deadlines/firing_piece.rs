@@ -1,8 +1,7 @@
 //! The bounds of the deadlines that fire before one batch.
 
-/// The most deadlines that fire before one batch while time runs, or after a hang of the server during which others
-/// advanced the clock. They cost less than a millisecond. The rest fire before the next batches, which follow at once.
-/// An advance of the clock fires all deadlines.
+/// The most deadlines, for less than a millisecond, before one batch while time runs, or after a hang during which
+/// others advanced the clock. The rest fire before the next batches. An advance fires all.
 pub(crate) const PIECE: usize = 1000;
 
 /// The longest such piece, in nanoseconds. A deadline takes long if it has many listeners.
@@ -20,13 +19,11 @@ pub(crate) struct FiringPiece {
 }
 
 impl FiringPiece {
-    /// A piece of at most `most` deadlines.
     #[inline]
     pub(crate) fn new(most: usize) -> Self {
         FiringPiece { left: most, is_timed: most <= PIECE, looks: 0 }
     }
 
-    /// The number of deadlines that may still fire.
     #[inline]
     pub(crate) fn left(&self) -> usize {
         self.left

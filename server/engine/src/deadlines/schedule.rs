@@ -10,7 +10,6 @@ use lockwheel_store::time::{ExpiryRule, Mode};
 pub(crate) struct KeyDeadlines {
     /// Whether keys expire at their deadlines, and not only when a request names them.
     pub(crate) expire: bool,
-    /// Whether timers of keys fire.
     pub(crate) fire_timers: bool,
 }
 
@@ -26,9 +25,7 @@ impl KeyDeadlines {
 /// All deadlines of a server, as a capability to find the next one.
 #[derive(Debug)]
 pub(crate) struct Schedule<'e> {
-    /// The clock, and the timers of the engine.
     pub(crate) clock: &'e mut EngineClock,
-    /// All databases.
     pub(crate) keyspace: &'e mut Keyspace,
     /// The clients. The idle timer of a client that has been active since it was set is moved.
     pub(crate) sessions: &'e mut Sessions,
@@ -39,8 +36,7 @@ pub(crate) struct Schedule<'e> {
 }
 
 impl Schedule<'_> {
-    /// Returns the first deadline on either clock. The result is exact if the deadline is no more than `within_ms`
-    /// ahead.
+    /// Returns the first deadline on either clock, exactly if it is no more than `within_ms` ahead.
     fn first(&mut self, within_ms: i64) -> Option<FirstDue> {
         let now = self.clock.now();
         let until_ms = now.monotonic_ms().saturating_add(within_ms);
@@ -55,7 +51,6 @@ impl Schedule<'_> {
         Agenda { timer, ..self.of_keys() }.first(now)
     }
 
-    /// Returns the first key deadline of each kind.
     fn of_keys(&mut self) -> Agenda {
         let mut agenda = Agenda::default();
         if self.keys.expire {
@@ -74,8 +69,7 @@ impl Schedule<'_> {
         self.first(until_ms).filter(|first| first.in_ms <= until_ms).map(|first| first.due)
     }
 
-    /// Returns the first deadline, and the microseconds until it expires by this rule. `None` if the clocks cannot be
-    /// advanced that far.
+    /// Returns the first deadline, if the clocks can reach it, and the microseconds until it expires by this rule.
     pub(crate) fn first_reachable(&mut self, rule: ExpiryRule) -> Option<(FirstDue, u64)> {
         let first = self.first(i64::MAX)?;
         let in_us = self.clock.reachable_in_us(first.deadlines, rule)?;
@@ -88,19 +82,16 @@ impl Schedule<'_> {
         Some(first.in_ms.max(0))
     }
 
-    /// The number of pending deadlines on both clocks.
     pub(crate) fn pending(&self) -> usize {
         self.keyspace.timers() + self.clock.timers().on_monotonic()
     }
 
-    /// Returns the system's monotonic instant, in microseconds, at which the next deadline fires. `None` if no deadline
-    /// is pending, or if all pending ones are on a frozen clock. `is_joined`: an advance may belong to another server.
-    /// O(1) amortised.
+    /// Returns the system's monotonic instant, in microseconds, at which the next deadline fires; `None` if none is
+    /// pending on running clocks. `is_joined`: an advance may belong to another server. O(1) amortised.
     pub(crate) fn next_us(&mut self, is_joined: bool) -> Option<u64> {
         let real_us = self.clock.next_real_us();
         if self.clock.amid().is_some() {
-            // The advance that has stopped will fire the due deadlines itself. If it may belong to another server, this
-            // server checks that it still runs.
+            // The stopped advance fires the due deadlines itself. Another server's is watched.
             let look_us = is_joined.then(|| self.clock.look_at_us());
             return real_us.into_iter().chain(look_us).min();
         }

@@ -1,11 +1,9 @@
 //! The actions of rules.
 
-/// The action of a rule, by its target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
     /// An action that precedes or replaces the execution of the request.
     OnRequest(RequestAction),
-    /// An action on the reply of an executed request.
     OnReply(ReplyAction),
     /// The messages that a request publishes reach no subscriber.
     LosePublish,
@@ -20,7 +18,7 @@ pub(crate) enum RequestAction {
         cut_after_ms: Option<u64>,
     },
     /// The request is executed later.
-    Delay(Latency),
+    Delay(FaultDelay),
     /// The request is held until the test releases it.
     Hold,
     /// The request gets this error as its reply.
@@ -46,7 +44,6 @@ pub(crate) enum RequestAction {
     ShiftTimes,
 }
 
-/// An action on a reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ReplyAction {
     /// The reply is lost. All later traffic of its connection, in both directions, is lost with it.
@@ -55,7 +52,7 @@ pub(crate) enum ReplyAction {
         cut_after_ms: Option<u64>,
     },
     /// The reply is sent later.
-    Delay(Latency),
+    Delay(FaultDelay),
     /// The reply is held until the test releases it.
     Hold,
     /// Another reply is sent in its place.
@@ -72,7 +69,7 @@ pub(crate) enum ReplyAction {
 
 /// A delay, in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Latency {
+pub(crate) struct FaultDelay {
     pub(crate) ms: u64,
     /// The maximum random deviation in either direction, in milliseconds.
     pub(crate) jitter_ms: u64,
@@ -90,13 +87,11 @@ pub(crate) struct Slices {
 /// A reply that is sent in place of another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Substitute {
-    /// Null.
     Null,
     /// The status `OK`.
     Ok,
     /// An integer.
     Integer(i64),
-    /// A bulk string.
     Bulk(Box<[u8]>),
     /// Arbitrary bytes, not necessarily a valid reply.
     Raw(Box<[u8]>),

@@ -17,8 +17,7 @@ pub(super) struct Cause {
     pub(super) is_exempt: bool,
 }
 
-/// The stack of running requests. The first entry is the request of the client; each later one is called by the one
-/// before.
+/// The stack of running requests: the first is the client's, each later one is called by the one before.
 #[derive(Debug, Default)]
 pub(super) struct Causes(Vec<Cause>);
 
@@ -33,7 +32,6 @@ impl Causes {
         self.0.pop();
     }
 
-    /// Forgets all causes.
     pub(super) fn clear(&mut self) {
         self.0.clear();
     }

@@ -6,13 +6,11 @@ use lockwheel_resp::number;
 /// The arguments of a request with some of its integers replaced.
 pub(crate) struct ChangedArguments<'a> {
     args: Args<'a>,
-    /// The text of each replaced argument.
     changed: Vec<Option<Vec<u8>>>,
 }
 
 impl<'a> ChangedArguments<'a> {
-    /// Replaces each integer for which `change`, called with its index and value, returns another. The command's name
-    /// stays.
+    /// Replaces each integer for which `change`, given its index and value, returns another, but not the name.
     pub(crate) fn new(args: Args<'a>, change: impl Fn(usize, i64) -> Option<i64>) -> Self {
         let changed = |(index, arg): (usize, &&[u8])| {
             let value = number::parse_i64(arg).filter(|_| index > 0)?;
@@ -22,7 +20,6 @@ impl<'a> ChangedArguments<'a> {
         ChangedArguments { args, changed }
     }
 
-    /// Returns all arguments.
     pub(crate) fn argv(&self) -> Vec<&[u8]> {
         let both = self.args.all().iter().zip(&self.changed);
         both.map(|(arg, changed)| changed.as_deref().unwrap_or(arg)).collect()

@@ -12,7 +12,6 @@ pub(crate) struct Subject<'a> {
     pub(crate) command: &'a str,
     /// The arguments, the command's name first.
     pub(crate) args: Args<'a>,
-    /// The keys of the request.
     pub(crate) keys: Vec<&'a [u8]>,
     /// The channels that the request names.
     pub(crate) channels: Vec<&'a [u8]>,
@@ -27,11 +26,9 @@ pub(crate) struct Subject<'a> {
 pub(crate) struct Script<'a> {
     /// The digest of the script, in lower case.
     pub(crate) sha: [u8; 40],
-    /// The text of the script.
     pub(crate) text: &'a [u8],
 }
 
-/// The kind of a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReplyKind {
     /// Neither an error nor null.
@@ -105,7 +102,6 @@ impl Conditions {
             && holds(&self.argument, |(index, value)| subject.args.get(*index) == Some(&**value))
     }
 
-    /// Returns the clients that the conditions name.
     pub(crate) fn clients(&self) -> Option<&Group> {
         self.client.as_ref()
     }

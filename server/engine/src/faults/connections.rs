@@ -31,12 +31,10 @@ pub(crate) struct Connections {
     partitions: Vec<Partition>,
     /// The number of partitions that ended before the `FAULT.HEAL` that will count them.
     healed_ahead: usize,
-    /// Whether a fault affects any connection.
     has_any: bool,
 }
 
 impl Connections {
-    /// Whether a fault affects any connection.
     #[inline]
     pub(crate) fn has_any(&self) -> bool {
         self.has_any
@@ -71,7 +69,6 @@ impl Connections {
         self.exempt.contains(&client)
     }
 
-    /// Exempts a client from rules and partitions, or ends its exemption.
     pub(crate) fn set_exempt(&mut self, client: u64, is_exempt: bool, step: &mut FaultStep<'_>) {
         if is_exempt {
             self.exempt.insert(client);
@@ -83,8 +80,7 @@ impl Connections {
         }
     }
 
-    /// Returns the clients of a group except `caller`. Exempt clients are left out unless the group names one client by
-    /// its id.
+    /// Returns the clients of a group except `caller`, and exempt ones unless the group names one by its id.
     pub(crate) fn members(&self, sessions: &Sessions, group: &Group, caller: u64) -> Vec<u64> {
         let is_one = matches!(group, Group::Id(_));
         let live = sessions.live().filter(|session| session.id != caller);
@@ -117,16 +113,12 @@ impl Connections {
         thawed
     }
 
-    /// Thaws a client whose timer has fired.
     pub(crate) fn thaw_due(&mut self, client: u64, step: &mut FaultStep<'_>) {
         self.frozen.remove(&client);
         self.look_anew(step);
     }
 
-    /// Cuts the server off from a group of clients.
-    ///
-    /// # Errors
-    /// Returns an error if there are too many partitions or they take too much memory.
+    /// Cuts the server off from a group of clients. Fails if the partitions are too many or too large.
     pub(crate) fn part(
         &mut self,
         partition: Partition,
@@ -174,7 +166,6 @@ impl Connections {
         self.lost.contains_key(&client)
     }
 
-    /// Forgets a client that has disconnected.
     pub(crate) fn forget(&mut self, client: u64, step: &mut FaultStep<'_>) {
         let frozen = self.frozen.remove(&client);
         let lost = self.lost.remove(&client);
@@ -229,7 +220,6 @@ mod tests {
             Room { connections, timers, keyspace: Keyspace::new(1, 7) }
         }
 
-        /// Changes the connections at this point in time; returns the effects.
         fn change(
             &mut self,
             now_ms: i64,

@@ -5,7 +5,7 @@ use super::condition::ReplyKind;
 use super::judge::RuleJudge;
 use super::node_fault::{GrantNumbers, NodeFault};
 use super::rule::RuleId;
-use super::rules::{ReplyRule, Verdict};
+use super::rules::{ReplyRule, RuleActions};
 use super::state::Faults;
 use super::step::{FaultEffect, FaultStep};
 use crate::clients::{Session, Sessions, Slot};
@@ -15,13 +15,9 @@ use crate::spec::{Args, Command, CommandError, CommandId, CommandTable};
 
 /// The parts of the engine that a fault request can access. The engine acts on the changes afterwards.
 pub(crate) struct FaultControl<'e> {
-    /// The faults.
     pub(crate) faults: &'e mut Faults,
-    /// The sessions of all clients.
     pub(crate) sessions: &'e Sessions,
-    /// The script cache.
     pub(crate) scripts: &'e Scripts,
-    /// The table of all commands.
     pub(crate) commands: &'e CommandTable,
     /// The change that the request makes, with its effects.
     pub(crate) step: FaultStep<'e>,
@@ -35,8 +31,7 @@ impl FaultControl<'_> {
         self.faults.cut(self.sessions, is_spared, &mut self.step);
     }
 
-    /// Begins an outage of this number of milliseconds, and ends any current outage before. If the server is alone, a
-    /// timer ends the outage.
+    /// Begins an outage of so many milliseconds, after ending a current one. If the server is alone, a timer ends it.
     pub(crate) fn begin_outage(&mut self, ms: u64, has_kept_history: bool, is_alone: bool) {
         self.end_outage();
         self.faults.outage.begin(ms, has_kept_history, is_alone, &mut self.step);
@@ -67,7 +62,6 @@ impl FaultControl<'_> {
         }
     }
 
-    /// Handles a fault timer that has fired.
     pub(crate) fn timer_fired(&mut self, timer: Timer) {
         let FaultControl { faults, sessions, step, .. } = self;
         match timer.kind {
@@ -81,7 +75,7 @@ impl FaultControl<'_> {
 /// Judgement by the rules. Each action of a rule is counted.
 impl FaultControl<'_> {
     /// Returns the actions of the rules on a request.
-    pub(crate) fn judge(&mut self, slot: Slot, command: &Command, args: Args<'_>) -> Verdict {
+    pub(crate) fn judge(&mut self, slot: Slot, command: &Command, args: Args<'_>) -> RuleActions {
         let verdict = self.rules().judge(slot, command, args);
         self.note_spent_rules();
         self.hit(verdict.act.as_ref().map(|(rule, _)| *rule));
@@ -137,7 +131,6 @@ impl FaultControl<'_> {
     }
 }
 
-/// The result of a fault request.
 pub(crate) type FaultOutcome = Result<FaultRequest, CommandError>;
 
 /// The effect that a fault request asks for, beyond its own changes.
@@ -147,12 +140,10 @@ pub(crate) enum FaultRequest {
     Done,
     /// The history of locks records the request.
     Steered,
-    /// The rules with these names are removed one by one. The requests and replies of a rule are released while the
-    /// later rules still stand.
+    /// The rules with these names are removed one by one: what a rule holds is released while the later ones stand.
     Remove(Vec<Box<[u8]>>),
     /// Requests and replies that a rule holds are released, the longest held first, up to a limit.
     LetGo {
-        /// The rule.
         rule: RuleId,
         /// The maximum number of requests and replies to release.
         most: usize,
@@ -163,7 +154,6 @@ pub(crate) enum FaultRequest {
     Lag(Option<Vec<u8>>),
     /// A replica takes over with the data that it has.
     FailOver(GrantNumbers),
-    /// The server restarts.
     Restart {
         /// The time in which no client is let in, in milliseconds.
         down_ms: u64,

@@ -11,7 +11,6 @@ pub(super) struct Draws {
 }
 
 impl Draws {
-    /// Creates the draws of the rule with this name.
     pub(super) fn new(chance: f64, seed: u64, name: &[u8]) -> Self {
         // Generators with adjacent seeds yield unrelated numbers.
         let mix = |state: u64, byte: &u8| Rng::new(state ^ u64::from(*byte)).next_u64();
@@ -28,7 +27,6 @@ impl Draws {
         least.saturating_add(self.rng.below(most.saturating_sub(least).saturating_add(1)))
     }
 
-    /// Returns the next draw.
     pub(super) fn draw(&mut self) -> bool {
         /// The number of distinct values of a draw.
         const RANGE: u64 = 1 << 53;

@@ -5,9 +5,7 @@ use lockwheel_store::keyspace::glob;
 /// The properties of a client by which groups select it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Client<'a> {
-    /// The id of the client.
     pub(crate) id: u64,
-    /// The name of the client.
     pub(crate) name: &'a [u8],
     /// The name of the client's library.
     pub(crate) library: &'a [u8],
@@ -18,7 +16,6 @@ pub(crate) struct Client<'a> {
 /// A set of clients.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Group {
-    /// The client with this id.
     Id(u64),
     /// The clients whose name matches this pattern.
     Name(Box<[u8]>),
@@ -26,12 +23,10 @@ pub(crate) enum Group {
     Library(Box<[u8]>),
     /// The clients with this address, with or without a port.
     Address(Box<[u8]>),
-    /// All clients.
     All,
 }
 
 impl Group {
-    /// Whether a client belongs to the group.
     pub(crate) fn has(&self, client: Client<'_>) -> bool {
         match self {
             Group::Id(id) => *id == client.id,

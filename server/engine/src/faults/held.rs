@@ -7,10 +7,8 @@ use std::collections::{BTreeMap, VecDeque};
 
 /// A request or reply of a client, and the rule that holds it.
 #[derive(Debug)]
-pub(crate) struct Held {
-    /// The rule that holds it.
+pub(crate) struct HeldTraffic {
     pub(crate) rule: RuleId,
-    /// The held request or reply.
     pub(crate) part: HeldPart,
 }
 
@@ -19,7 +17,6 @@ pub(crate) struct Held {
 pub(crate) enum HeldPart {
     /// A request that has not been executed.
     Request,
-    /// A whole reply.
     Reply(Vec<u8>),
     /// The unsent pieces of a reply.
     Slices(SlicedReply),
@@ -28,7 +25,6 @@ pub(crate) enum HeldPart {
 /// A reply that is sent in pieces.
 #[derive(Debug)]
 pub(crate) struct SlicedReply {
-    /// The whole reply.
     bytes: Vec<u8>,
     /// The number of bytes that have been sent.
     sent: usize,
@@ -40,7 +36,6 @@ pub(crate) struct SlicedReply {
 enum Piece<'a> {
     /// A piece, and the milliseconds until the next one.
     Next(&'a [u8], u64),
-    /// The last piece.
     Last(&'a [u8]),
 }
 
@@ -98,7 +93,7 @@ impl HeldPart {
         match self {
             HeldPart::Request => 0,
             HeldPart::Reply(bytes) | HeldPart::Slices(SlicedReply { bytes, .. }) => {
-                lockwheel_store::memory::of_vec(bytes)
+                lockwheel_store::memory::vec_heap_bytes(bytes)
             }
         }
     }
@@ -132,7 +127,6 @@ impl HeldClients {
         }
     }
 
-    /// Whether nothing is held.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.by_rule.is_empty()
@@ -143,7 +137,6 @@ impl HeldClients {
         self.by_rule.get(&rule).map_or(0, BTreeMap::len)
     }
 
-    /// Returns the clients of a rule, the longest held first.
     pub(crate) fn of(&self, rule: RuleId) -> Vec<u64> {
         self.by_rule.get(&rule).map_or_else(Vec::new, |clients| clients.values().copied().collect())
     }
@@ -168,7 +161,6 @@ impl HeldClients {
         self.orphans.remove(&client)
     }
 
-    /// Forgets the orphans.
     pub(super) fn forget_orphans(&mut self) {
         self.orphans.clear();
     }

@@ -3,7 +3,7 @@
 use super::causes::Cause;
 use super::group::{Client, Group};
 use super::rule::RuleId;
-use super::rules::Verdict;
+use super::rules::RuleActions;
 use super::state::Faults;
 use super::subject::subject_of;
 use crate::clients::{Request, Sessions, Slot};
@@ -29,8 +29,7 @@ impl<'e> RuleJudge<'e> {
         RuleJudge { faults, sessions, scripts, commands }
     }
 
-    /// Returns the actions of the rules on a request.
-    pub(super) fn judge(&mut self, slot: Slot, command: &Command, args: Args<'_>) -> Verdict {
+    pub(super) fn judge(&mut self, slot: Slot, command: &Command, args: Args<'_>) -> RuleActions {
         let subject = subject_of(self.sessions.get(slot), self.scripts, command, args);
         subject.map(|subject| self.faults.rules.judge(&subject)).unwrap_or_default()
     }
@@ -96,8 +95,7 @@ impl<'e> RuleJudge<'e> {
         self.faults.causes.pop();
     }
 
-    /// Removes the clients for which a rule loses a message to this channel from the lists of receivers. Returns the
-    /// rule.
+    /// Removes the clients for which a rule loses a message to this channel from the lists. Returns the rule.
     pub(super) fn lose_message(&mut self, channel: &[u8], mut lists: Vec<&mut Vec<u64>>) -> Option<RuleId> {
         let all: Vec<u64> = lists.iter().flat_map(|ids| ids.iter().copied()).collect();
         let rule = self.loss_of(channel, &all)?;
@@ -119,7 +117,6 @@ impl<'e> RuleJudge<'e> {
         causes.with_subjects(self.commands, |subjects| rules.judge_message(channel, subjects, &receives))
     }
 
-    /// Whether a client loses a message that this rule affects.
     fn is_lost_for(&self, rule: RuleId, client: u64) -> bool {
         let Some(slot) = self.sessions.find(client) else { return true };
         self.faults.rules.loses_for(rule, Client::of(self.sessions.get(slot)))

@@ -1,7 +1,6 @@
-//! Faults that a test injects: rules with their conditions, actions and random draws.
-//!
-//! [`Faults`] holds the parts, each of which owns its state. A change of them is a [`FaultStep`], whose result is the
-//! list of effects that the engine applies. To a rule, a request is a list of arguments with a few facts.
+//! Faults that a test injects: rules with their conditions, actions and random draws. [`Faults`] holds the parts, each
+//! of which owns its state. A change is a [`FaultStep`], whose effects the engine applies. To a rule, a request is a
+//! list of arguments with a few facts.
 
 mod action;
 mod causes;
@@ -30,7 +29,7 @@ pub(crate) use changed_arguments::ChangedArguments;
 pub(crate) use connections::{MAX_PARTITIONS, TOO_MANY_PARTITIONS};
 pub(crate) use control::{FaultControl, FaultOutcome, FaultRequest};
 pub(crate) use group::Group;
-pub(crate) use held::{Held, HeldPart};
+pub(crate) use held::{HeldPart, HeldTraffic};
 pub(crate) use judge::RuleJudge;
 pub(crate) use node_fault::{Apart, DataFate, GrantNumbers, NodeFault};
 pub(crate) use parse::ADD;
@@ -39,6 +38,6 @@ pub(crate) use partition::Partition;
 pub(crate) use reply_fate::ReplyFate;
 pub(crate) use restart::{RestartPlanner, RestartStep};
 pub(crate) use rule::{Rule, RuleId};
-pub(crate) use rules::{ReplyRule, Rules, Verdict};
+pub(crate) use rules::{ReplyRule, RuleActions, Rules};
 pub(crate) use state::Faults;
 pub(crate) use step::{FaultEffect, FaultStep};

@@ -23,8 +23,7 @@ pub(crate) enum DataFate {
 /// A fault of servers that share a process. Each server is named by its index.
 #[derive(Debug)]
 pub(crate) enum NodeFault {
-    /// A server is killed. It comes back after `ms` milliseconds, with or without its data. `None`: it does not come
-    /// back.
+    /// A server is killed, and comes back after `ms` milliseconds, or never, with or without its data.
     Down { node: usize, ms: Option<u64>, data: DataFate },
     /// A killed server comes back.
     Up { node: usize },
@@ -45,6 +44,5 @@ pub(crate) enum Apart {
     Nodes(Vec<usize>),
     /// All other servers.
     Others,
-    /// The clients of the servers.
     Clients,
 }

@@ -11,8 +11,7 @@ const FOR_GOOD_MS: i64 = i64::MAX;
 pub(crate) struct Outage {
     /// The end of the outage, on the monotonic clock in milliseconds.
     until_ms: Option<i64>,
-    /// The timer that ends the outage of a server that runs alone. The driver of several servers ends their outages
-    /// itself.
+    /// The timer that ends the outage of a server that runs alone; the driver of several ends theirs itself.
     timer: Option<TimerKey>,
     /// Whether the data after the outage belong to the replication history that the server knows.
     has_kept_history: bool,
@@ -41,8 +40,7 @@ impl Outage {
         self.was_killed() && !self.is_down(now_ms)
     }
 
-    /// Returns the time at which the server comes back, on the monotonic clock in milliseconds. `None` if the outage
-    /// has no set end.
+    /// Returns when the server comes back, in milliseconds of the monotonic clock; `None`: no set end.
     pub(crate) fn comes_up_at(&self) -> Option<i64> {
         self.until_ms.filter(|until_ms| *until_ms != FOR_GOOD_MS)
     }
@@ -82,8 +80,7 @@ impl Outage {
         self.is_dying = true;
     }
 
-    /// Kills the server until a point in time of the monotonic clock, in milliseconds. `killer` is its own client that
-    /// has asked for that, if any.
+    /// Kills the server until an instant of the monotonic clock, in ms. `killer`: its own client that asks for it.
     pub(crate) fn kill(
         &mut self,
         until_ms: i64,
@@ -114,7 +111,6 @@ impl Outage {
         self.end(step);
     }
 
-    /// Ends the outage and resets its state.
     pub(super) fn reset(&mut self, step: &mut FaultStep<'_>) {
         self.end(step);
         *self = Outage::default();

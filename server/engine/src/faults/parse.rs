@@ -1,6 +1,6 @@
 //! The grammar and the parser of rules.
 
-use super::action::{Action, Latency, ReplyAction, RequestAction, Slices, Substitute};
+use super::action::{Action, FaultDelay, ReplyAction, RequestAction, Slices, Substitute};
 use super::condition::{Conditions, ReplyKind};
 use super::group::Group;
 use super::rule::Parsed;
@@ -15,9 +15,7 @@ const RESULT_OF_REQUEST: CommandError =
     CommandError::text("ERR RESULT needs an action on the reply, such as DROPREPLY");
 const NO_ACTION: CommandError = CommandError::text("ERR a rule must end with DO and an action");
 
-/// Resolves the full name of a command in lower case.
-///
-/// Returns an error if the command does not exist.
+/// Resolves the full name of a command in lower case, or returns an error if it does not exist.
 pub(super) type CommandResolver<'a> = dyn Fn(&[u8]) -> Result<String, CommandError> + 'a;
 
 /// The grammar of `FAULT.ADD`.
@@ -175,9 +173,9 @@ fn request_action(words: &Words<'_>) -> Result<RequestAction, CommandError> {
     })
 }
 
-fn latency(words: &Words<'_>, delay: Symbol, jitter: Symbol) -> Result<Option<Latency>, CommandError> {
+fn latency(words: &Words<'_>, delay: Symbol, jitter: Symbol) -> Result<Option<FaultDelay>, CommandError> {
     let jitter_ms = words.number(jitter)?.unwrap_or(0);
-    Ok(words.number(delay)?.map(|ms| Latency { ms, jitter_ms }))
+    Ok(words.number(delay)?.map(|ms| FaultDelay { ms, jitter_ms }))
 }
 
 /// Parses an index or a number of bytes.

@@ -44,7 +44,6 @@ impl Link {
 /// A group of clients from which the server is cut off.
 #[derive(Clone, Debug)]
 pub(crate) struct Partition {
-    /// The clients that are cut off.
     pub(crate) group: Group,
     /// The affected directions.
     pub(crate) link: Link,
@@ -53,13 +52,11 @@ pub(crate) struct Partition {
 }
 
 impl Partition {
-    /// Returns the effect of the partition on the connection of a client.
     pub(crate) fn link_of(&self, client: Client<'_>) -> Link {
         let is_cut_off = client.id != self.spared && self.group.has(client);
         if is_cut_off { self.link } else { Link::default() }
     }
 
-    /// Returns the bytes of memory that the partition takes.
     pub(crate) fn memory(&self) -> usize {
         size_of::<Partition>() + self.group.text_len()
     }

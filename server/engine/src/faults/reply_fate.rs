@@ -7,7 +7,6 @@ use crate::clients::{Closing, OpenReply, Session};
 /// The result of an action on a reply.
 #[derive(Debug)]
 pub(crate) enum ReplyFate {
-    /// The reply is complete.
     Ended,
     /// A reply was written although none may be sent.
     Refused,
@@ -16,9 +15,7 @@ pub(crate) enum ReplyFate {
         /// The milliseconds until the connection is cut. `None`: it is not cut.
         cut_after_ms: Option<u64>,
     },
-    /// The reply, or its rest, is held.
     Held {
-        /// The held part.
         part: HeldPart,
         /// The time until the part is sent, in milliseconds. `None`: until the test releases it.
         delay_ms: Option<u64>,
@@ -85,7 +82,7 @@ impl Substitute {
 
 #[cfg(test)]
 mod tests {
-    use super::super::action::{Latency, Slices};
+    use super::super::action::{FaultDelay, Slices};
     use super::*;
     use crate::acl::Login;
     use crate::clients::{Outbox, Peer, Sessions};
@@ -127,7 +124,7 @@ mod tests {
 
     #[test]
     fn a_reply_is_held_as_a_whole_or_behind_its_first_piece() {
-        let (fate, sessions) = act(ReplyAction::Delay(Latency { ms: 9, jitter_ms: 0 }));
+        let (fate, sessions) = act(ReplyAction::Delay(FaultDelay { ms: 9, jitter_ms: 0 }));
         let ReplyFate::Held { part: HeldPart::Reply(bytes), delay_ms: Some(9) } = fate else {
             panic!("{fate:?}")
         };

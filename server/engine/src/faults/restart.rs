@@ -3,7 +3,6 @@
 use super::node_fault::{DataFate, GrantNumbers};
 use super::outage::Outage;
 
-/// A step of a server restart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum RestartStep {
     /// The server no longer has a master or replicas.
@@ -53,12 +52,7 @@ pub(crate) enum RestartStep {
     /// The server starts as a new process does, in its former role.
     ComeBack,
     /// The server starts as a replica of a master.
-    Follow {
-        /// The host of the master.
-        host: String,
-        /// The port of the master.
-        port: u16,
-    },
+    Follow { host: String, port: u16 },
     /// All effects of the earlier steps are delivered.
     Commit,
 }
@@ -66,7 +60,6 @@ pub(crate) enum RestartStep {
 /// The facts on which a restart plan depends.
 #[derive(Debug)]
 pub(crate) struct RestartPlanner<'e> {
-    /// The outage of the server.
     pub(crate) outage: &'e Outage,
     /// Whether the server is one of several in its process.
     pub(crate) is_joined: bool,
@@ -96,8 +89,7 @@ impl RestartPlanner<'_> {
         [vec![step], steps_for(numbers)].concat()
     }
 
-    /// Plans a restart as a process that has kept only its configuration. The server is down for this number of
-    /// milliseconds.
+    /// Plans a restart, after so many milliseconds, as a process that has kept only its configuration.
     pub(crate) fn restart_without_data(&self, down_ms: u64, numbers: GrantNumbers) -> Vec<RestartStep> {
         let is_replica = self.master.is_some();
         let mut steps = Vec::new();
@@ -122,16 +114,14 @@ impl RestartPlanner<'_> {
         steps
     }
 
-    /// Plans a crash of one server whose connections have been cut. The server restarts after this number of
-    /// milliseconds.
+    /// Plans a crash of one server, already cut off, which restarts after so many milliseconds.
     pub(crate) fn crash(&self, down_ms: u64) -> Vec<RestartStep> {
         let restart = self.restart_without_data(down_ms, GrantNumbers::GoOn);
         [restart, vec![RestartStep::Commit]].concat()
     }
 
-    /// Plans the end of a killed process. All connections are cut, except that of `killer`, which is closed after its
-    /// reply. The data are lost unless they are kept. The server is down until an instant of the monotonic clock, in
-    /// milliseconds.
+    /// Plans the end of a killed process until an instant of the monotonic clock, in milliseconds. All connections are
+    /// cut, except that of `killer`, which is closed after its reply. The data are lost unless they are kept.
     pub(crate) fn kill(&self, until_ms: i64, killer: Option<u64>, data: DataFate) -> Vec<RestartStep> {
         // The writes of a script during which the server dies have not reached the replicas.
         let has_kept_history = data == DataFate::Kept && self.knows_history && !self.outage.is_dying();
@@ -171,8 +161,7 @@ mod tests {
     use crate::clock::{MonotonicTimers, Timers};
     use lockwheel_store::keyspace::Keyspace;
 
-    /// Returns the outage of a killed server, one of several. The argument says whether its data belong to the known
-    /// history.
+    /// Returns the outage of a killed server, one of several, whose data belong to the known history or not.
     fn killed(has_kept_history: bool) -> Outage {
         let (mut outage, mut timers, mut keyspace) =
             (Outage::default(), Timers::default(), Keyspace::new(1, 7));

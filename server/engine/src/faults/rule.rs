@@ -1,6 +1,6 @@
 //! A rule: its conditions, its action, and its counters.
 
-use super::action::{Action, Latency};
+use super::action::{Action, FaultDelay};
 use super::condition::{Conditions, ReplyKind};
 use super::draw::Draws;
 use super::group::Group;
@@ -9,7 +9,6 @@ use super::group::Group;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct RuleId(pub(super) u64);
 
-/// A parsed rule.
 #[derive(Debug)]
 pub(super) struct Parsed {
     pub(super) conditions: Conditions,
@@ -17,7 +16,6 @@ pub(super) struct Parsed {
     pub(super) result: Option<ReplyKind>,
     /// The number of first matches that are let through.
     pub(super) skip: u64,
-    /// The maximum number of times that the rule acts.
     pub(super) times: Option<u64>,
     /// The probability with which the rule acts, from 0 to 1.
     pub(super) chance: Option<f64>,
@@ -26,9 +24,8 @@ pub(super) struct Parsed {
     pub(super) action_at: usize,
 }
 
-/// The counters of a rule.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Counts {
+pub(crate) struct RuleCounts {
     /// The number of times that all conditions held.
     pub(crate) matched: u64,
     /// The number of matches let through because of SKIP.
@@ -42,19 +39,15 @@ pub(crate) struct Counts {
 /// The suffix that separates the draws of a rule's jitter from those of its probability.
 const JITTER: &[u8] = b" jitter";
 
-/// A rule.
 #[derive(Debug)]
 pub(crate) struct Rule {
-    /// The number of the rule.
     pub(crate) id: RuleId,
-    /// The name of the rule.
     pub(crate) name: Box<[u8]>,
     /// The words of the rule behind its name, as they were given.
     pub(crate) text: Box<[u8]>,
     /// The offset in the text, in bytes, at which the action begins.
     action_at: usize,
-    /// The counters of the rule.
-    pub(crate) counts: Counts,
+    pub(crate) counts: RuleCounts,
     pub(super) conditions: Conditions,
     pub(super) result: Option<ReplyKind>,
     pub(super) action: Action,
@@ -72,7 +65,7 @@ impl Rule {
         let action_at = words[..action_at].iter().map(|word| word.len() + 1).sum();
         let draws = chance.map(|chance| Draws::new(chance, seed, name));
         let jitter = Draws::new(1.0, seed, &[name, JITTER].concat());
-        let counts = Counts::default();
+        let counts = RuleCounts::default();
         Rule {
             id,
             name: name.into(),
@@ -94,12 +87,10 @@ impl Rule {
         self.times.map(|times| times - self.counts.taken)
     }
 
-    /// Returns the action, as it was given.
     pub(crate) fn action_text(&self) -> &[u8] {
         self.text.get(self.action_at..).unwrap_or_default()
     }
 
-    /// Returns the clients that the rule names.
     pub(crate) fn clients(&self) -> Option<&Group> {
         self.conditions.clients()
     }
@@ -124,13 +115,13 @@ impl Rule {
     }
 
     /// Returns a latency without jitter, randomly drawn.
-    pub(super) fn draw_latency(&mut self, latency: Latency) -> Latency {
-        let Latency { ms, jitter_ms } = latency;
+    pub(super) fn draw_latency(&mut self, latency: FaultDelay) -> FaultDelay {
+        let FaultDelay { ms, jitter_ms } = latency;
         match jitter_ms {
             0 => latency,
             _ => {
                 let (least, most) = (ms.saturating_sub(jitter_ms), ms.saturating_add(jitter_ms));
-                Latency { ms: self.jitter.between(least, most), jitter_ms: 0 }
+                FaultDelay { ms: self.jitter.between(least, most), jitter_ms: 0 }
             }
         }
     }

@@ -20,7 +20,7 @@ const TOO_LARGE: CommandError =
 
 /// The actions of the rules on a request before it is executed.
 #[derive(Debug, Default)]
-pub(crate) struct Verdict {
+pub(crate) struct RuleActions {
     /// The action that precedes or replaces the execution, with its rule.
     pub(crate) act: Option<(RuleId, RequestAction)>,
     /// The candidates for the reply. The first one that takes the reply acts.
@@ -35,14 +35,11 @@ pub(crate) struct ReplyRule {
     depends: bool,
 }
 
-/// All rules.
 #[derive(Debug)]
 pub(crate) struct Rules {
-    /// The rules, oldest first.
     rules: Vec<Rule>,
     seed: u64,
     last_id: u64,
-    /// The number of rules removed so far.
     removals: u64,
     /// The bytes of memory that the rules take.
     memory: usize,
@@ -54,7 +51,6 @@ impl Rules {
         Rules { rules: Vec::new(), seed, last_id: 0, removals: 0, memory: 0 }
     }
 
-    /// Returns the rules, oldest first.
     pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = &Rule> {
         self.rules.iter()
     }
@@ -73,10 +69,8 @@ impl Rules {
         self.rules.iter_mut().find(|rule| rule.id == id)
     }
 
-    /// Adds a rule, given its name and its words. `resolve` returns the full name of a command in lower case.
-    ///
-    /// # Errors
-    /// Returns an error if the words are not a rule, the name is taken, or there is no room for another rule.
+    /// Adds a rule, given its name and its words; `resolve` returns a command's full name in lower case. Fails if the
+    /// words are not a rule, the name is taken, or there is no room.
     pub(crate) fn add(&mut self, args: Args<'_>, resolve: &CommandResolver<'_>) -> Result<(), CommandError> {
         let name = &args[1];
         let parsed = parse::rule(args, resolve)?;
@@ -105,7 +99,6 @@ impl Rules {
         Some(rule.id)
     }
 
-    /// Returns the number of rules removed so far.
     pub(crate) fn removals(&self) -> u64 {
         self.removals
     }
@@ -127,8 +120,8 @@ impl Rules {
     }
 
     /// Returns the actions of the rules on a request.
-    pub(crate) fn judge(&mut self, subject: &Subject<'_>) -> Verdict {
-        let mut verdict = Verdict::default();
+    pub(crate) fn judge(&mut self, subject: &Subject<'_>) -> RuleActions {
+        let mut verdict = RuleActions::default();
         for rule in self.rules.iter_mut().filter(|rule| !rule.is_over() && rule.conditions.hold(subject)) {
             match &rule.action {
                 Action::LosePublish => {}
@@ -148,7 +141,7 @@ impl Rules {
                             RequestAction::Delay(latency) => RequestAction::Delay(rule.draw_latency(latency)),
                             action => action,
                         };
-                        return Verdict { act: Some((rule.id, action)), on_reply: Vec::new() };
+                        return RuleActions { act: Some((rule.id, action)), on_reply: Vec::new() };
                     }
                 }
                 Action::OnRequest(_) => {}

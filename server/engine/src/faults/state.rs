@@ -11,16 +11,13 @@ use super::step::{FaultEffect, FaultStep};
 use crate::clients::{Closing, Session, Sessions, Slot};
 use crate::spec::{Args, CommandError, CommandTable, Flags, no_such_command};
 
-/// The state of all faults. Each part owns its own state.
 #[derive(Debug)]
 pub(crate) struct Faults {
-    /// The rules.
     pub(crate) rules: Rules,
     /// The clients whose requests or replies a rule holds.
     pub(crate) held: HeldClients,
     /// The connections whose traffic a fault affects.
     pub(crate) connections: Connections,
-    /// The outage of the server.
     pub(crate) outage: Outage,
     /// The running requests, recorded while rules see messages.
     pub(super) causes: Causes,
@@ -54,10 +51,7 @@ impl Faults {
         any_live
     }
 
-    /// Adds a rule, given its name and its words.
-    ///
-    /// # Errors
-    /// Returns an error if the words are not a rule, the name is taken, or there are too many rules.
+    /// Adds a rule, given its name and its words. Fails for an invalid rule, a taken name, or too many rules.
     pub(crate) fn add_rule(
         &mut self,
         commands: &CommandTable,
@@ -92,7 +86,6 @@ impl Faults {
         self.held.all().for_each(|client| step.add(FaultEffect::GoOn(client)));
     }
 
-    /// Forgets a client that has disconnected.
     pub(crate) fn forget_client(&mut self, client: u64, step: &mut FaultStep<'_>) {
         self.held.take_orphan(client);
         self.connections.forget(client, step);
@@ -115,7 +108,6 @@ impl Faults {
         slots.map(|slot| sessions.get(slot)).any(|session| self.is_client(session))
     }
 
-    /// Whether everything sent to a session is lost.
     #[inline]
     pub(crate) fn is_lost(&self, session: &Session) -> bool {
         self.connections.has_any() && self.connections.is_lost(session)
@@ -150,10 +142,7 @@ impl Faults {
             .for_each(|session| step.add(FaultEffect::CutOff(session.slot)));
     }
 
-    /// Cuts the server off from its clients, except `spared` and exempt ones. Returns the number of affected clients.
-    ///
-    /// # Errors
-    /// Returns an error if there are too many partitions.
+    /// Cuts off the clients, except `spared` and exempt ones. Returns their number, or fails for too many partitions.
     pub(crate) fn part_from_clients(
         &mut self,
         sessions: &Sessions,
@@ -191,8 +180,7 @@ impl Faults {
         }
     }
 
-    /// Disconnects orphans and the clients of black holes, except `caller`, before a reset. So lost traffic does not
-    /// come back.
+    /// Disconnects orphans and the clients of black holes, except `caller`: lost traffic must not come back by a reset.
     pub(crate) fn cut_lost(&self, sessions: &Sessions, caller: Option<Slot>, step: &mut FaultStep<'_>) {
         let is_spared =
             |session: &Session| caller == Some(session.slot) || !self.connections.is_black_hole(session.id);

@@ -17,7 +17,6 @@ pub(crate) enum FaultEffect {
     RulesChanged,
     /// A rule has acted.
     Hit {
-        /// The rule.
         rule: RuleId,
         /// The total number of times that the rule has acted.
         hits: u64,
@@ -52,7 +51,6 @@ impl<'e> FaultStep<'e> {
         self.effects
     }
 
-    /// Adds an effect.
     pub(crate) fn add(&mut self, effect: FaultEffect) {
         self.effects.push(effect);
     }
@@ -62,8 +60,7 @@ impl<'e> FaultStep<'e> {
         self.timers.instant_in(ms)
     }
 
-    /// Sets a timer of a client, or of the server (0), that is due in this number of milliseconds of the monotonic
-    /// clock.
+    /// Sets a timer of a client, or of the server (0), due in so many milliseconds of the monotonic clock.
     pub(crate) fn set_timer(&mut self, kind: TimerKind, client: u64, ms: u64) -> TimerKey {
         if ms == 0 {
             self.add(FaultEffect::FireAtOnce);
@@ -71,7 +68,6 @@ impl<'e> FaultStep<'e> {
         self.timers.set(kind, client, ms)
     }
 
-    /// Cancels a timer, if there is one.
     pub(super) fn cancel(&mut self, timer: Option<TimerKey>) {
         self.timers.cancel(timer);
     }

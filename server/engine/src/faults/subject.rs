@@ -19,8 +19,7 @@ impl<'a> Client<'a> {
     }
 }
 
-/// Returns a checked request of this session, as rules see it. `None` if the request names a script that is not cached:
-/// the request will be refused.
+/// Returns a checked request of this session for rules; `None` if its script is not cached: it will be refused.
 pub(super) fn subject_of<'a>(
     session: &'a Session,
     scripts: &'a Scripts,

@@ -1,6 +1,6 @@
 //! LATENCY DOCTOR: a report on slow events, with advice, in the words of Redis.
 
-use super::{Event, Series};
+use super::{LatencyEvent, Series};
 use std::fmt;
 
 const DISABLED: &str = "I'm sorry, Dave, I can't do that. Latency monitoring is disabled in this Redis instance. You \
@@ -107,22 +107,22 @@ impl fmt::Display for Figures {
 
 /// Returns the lines of advice, in Redis' order.
 fn advice(all: &[Series], setting: Advised) -> Vec<String> {
-    let has = |event: Event| all.iter().any(|series| series.event == event);
+    let has = |event: LatencyEvent| all.iter().any(|series| series.event == event);
     let mut lines = Vec::new();
-    if has(Event::Command) {
+    if has(LatencyEvent::Command) {
         lines.extend(slow_log_advice(setting));
         lines.push(INSPECT.to_owned());
     }
-    if has(Event::FastCommand) {
+    if has(LatencyEvent::FastCommand) {
         lines.extend(SCHEDULER.iter().map(|&line| line.to_owned()));
     }
-    if has(Event::ExpireCycle) {
+    if has(LatencyEvent::ExpireCycle) {
         lines.push(HZ.to_owned());
     }
-    if has(Event::Command) || has(Event::ExpireCycle) {
+    if has(LatencyEvent::Command) || has(LatencyEvent::ExpireCycle) {
         lines.push(LARGE_OBJECTS.to_owned());
     }
-    if has(Event::EvictionCycle) {
+    if has(LatencyEvent::EvictionCycle) {
         lines.push(MASS_EVICTION.to_owned());
     }
     lines
@@ -153,7 +153,7 @@ mod tests {
 
     const SETTING: Advised = Advised { threshold_ms: 50, slow_log_us: 10_000, slow_log_len: 128 };
 
-    fn reported(samples: &[(Event, i64, u64)], setting: Advised) -> String {
+    fn reported(samples: &[(LatencyEvent, i64, u64)], setting: Advised) -> String {
         let mut latency = Latency::new(1);
         for &(event, second, ms) in samples {
             latency.took(event, ms * 1_000_000, second);
@@ -169,22 +169,22 @@ mod tests {
 
     #[test]
     fn events_have_their_figures_and_their_advice() {
-        let told = reported(&[(Event::Command, 5, 110), (Event::Command, 6, 130)], SETTING);
+        let told = reported(&[(LatencyEvent::Command, 5, 110), (LatencyEvent::Command, 6, 130)], SETTING);
         let line = "\n1. command: 2 latency spikes (average 120ms, mean deviation 10ms, period 2.50 sec). Worst all \
                     time event 130ms.\n";
         assert!(told.contains(line), "{told}");
         assert_eq!(told.matches("\n- ").count(), 2, "{told}");
-        let told = reported(&[(Event::CommandUnblocking, 5, 110)], SETTING);
+        let told = reported(&[(LatencyEvent::CommandUnblocking, 5, 110)], SETTING);
         assert!(told.contains("I'm not able to suggest any easy fix"), "{told}");
-        let told = reported(&[(Event::EvictionCycle, 5, 110)], SETTING);
+        let told = reported(&[(LatencyEvent::EvictionCycle, 5, 110)], SETTING);
         assert!(told.ends_with("forcing the server to block trying to evict keys. \n"), "{told}");
-        let told = reported(&[(Event::FastCommand, 5, 1), (Event::ExpireCycle, 5, 1)], SETTING);
+        let told = reported(&[(LatencyEvent::FastCommand, 5, 1), (LatencyEvent::ExpireCycle, 5, 1)], SETTING);
         assert_eq!((told.matches("\n- ").count(), told.matches("\n  ").count()), (3, 5), "{told}");
     }
 
     #[test]
     fn latency_doctor_advises_a_lower_slow_log_threshold() {
-        let command = [(Event::Command, 5, 110)];
+        let command = [(LatencyEvent::Command, 5, 110)];
         let off = reported(&command, Advised { slow_log_us: -1, ..SETTING });
         assert!(off.contains("Try to enable") && off.contains("slower-than 50000'. If"), "{off}");
         let short = reported(&command, Advised { slow_log_us: 51_000, ..SETTING });

@@ -32,7 +32,6 @@ pub(crate) fn draw(series: &Series, now: i64) -> String {
     graph
 }
 
-/// A sample in the graph.
 struct Column {
     /// The height, in steps.
     step: usize,
@@ -76,13 +75,13 @@ fn ago(seconds: i64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Event, Latency};
+    use super::super::{Latency, LatencyEvent};
     use super::*;
 
     fn graph(samples: &[(i64, u64)], now: i64) -> String {
         let mut latency = Latency::new(1);
         for &(second, ms) in samples {
-            latency.took(Event::Command, ms * 1_000_000, second);
+            latency.took(LatencyEvent::Command, ms * 1_000_000, second);
         }
         draw(latency.find(b"command").expect("there are some"), now)
     }

@@ -11,12 +11,10 @@ use std::collections::VecDeque;
 /// The maximum number of samples of an event.
 const MAX_SAMPLES: usize = 160;
 
-/// An event whose duration is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Event {
+pub(crate) enum LatencyEvent {
     /// A command with constant or logarithmic cost.
     FastCommand,
-    /// Any other command.
     Command,
     /// A command that is served after a wait.
     CommandUnblocking,
@@ -26,15 +24,14 @@ pub(crate) enum Event {
     EvictionCycle,
 }
 
-impl Event {
-    /// Returns the name of the event.
+impl LatencyEvent {
     pub(crate) const fn name(self) -> &'static str {
         match self {
-            Event::FastCommand => "fast-command",
-            Event::Command => "command",
-            Event::CommandUnblocking => "command-unblocking",
-            Event::ExpireCycle => "expire-cycle",
-            Event::EvictionCycle => "eviction-cycle",
+            LatencyEvent::FastCommand => "fast-command",
+            LatencyEvent::Command => "command",
+            LatencyEvent::CommandUnblocking => "command-unblocking",
+            LatencyEvent::ExpireCycle => "expire-cycle",
+            LatencyEvent::EvictionCycle => "eviction-cycle",
         }
     }
 }
@@ -48,10 +45,9 @@ pub(crate) struct Sample {
     pub(crate) took_ms: u64,
 }
 
-/// The samples of an event.
 #[derive(Debug)]
 pub(crate) struct Series {
-    pub(crate) event: Event,
+    pub(crate) event: LatencyEvent,
     /// At least one sample, oldest first.
     samples: VecDeque<Sample>,
     /// The longest duration ever, including that of dropped samples.
@@ -59,16 +55,14 @@ pub(crate) struct Series {
 }
 
 impl Series {
-    fn new(event: Event) -> Self {
+    fn new(event: LatencyEvent) -> Self {
         Series { event, samples: VecDeque::new(), longest_ms: 0 }
     }
 
-    /// Iterates over the samples, oldest first.
     pub(crate) fn samples(&self) -> impl ExactSizeIterator<Item = &Sample> + Clone {
         self.samples.iter()
     }
 
-    /// Returns the latest sample.
     pub(crate) fn latest(&self) -> Option<&Sample> {
         self.samples.back()
     }
@@ -90,7 +84,6 @@ impl Series {
     }
 }
 
-/// The latency monitor.
 #[derive(Debug)]
 pub(crate) struct Latency {
     /// The minimum duration of a sample, in milliseconds. 0 turns the monitor off.
@@ -123,9 +116,8 @@ impl Latency {
         }
     }
 
-    /// Records an event that took `took_ns` nanoseconds, if that reaches the threshold. It ended at `unix_time`, in
-    /// seconds since the epoch.
-    pub(crate) fn took(&mut self, event: Event, took_ns: u64, unix_time: i64) {
+    /// Records an event of `took_ns` nanoseconds, if that reaches the threshold, which ended at `unix_time` (seconds).
+    pub(crate) fn took(&mut self, event: LatencyEvent, took_ns: u64, unix_time: i64) {
         if took_ns < self.threshold_ns() {
             return;
         }
@@ -146,8 +138,7 @@ impl Latency {
         self.series.iter().find(|series| series.event.name().as_bytes() == name)
     }
 
-    /// Forgets the samples of these events, named in any case, or of all if no name is given. Returns the number of
-    /// events.
+    /// Forgets the samples of these events, named in any case, or of all without a name. Returns their number.
     pub(crate) fn forget(&mut self, names: &[&[u8]]) -> usize {
         let before = self.series.len();
         let is_named = |series: &Series| {
@@ -167,15 +158,15 @@ mod tests {
     #[test]
     fn the_maximum_of_each_second_is_kept_for_a_limited_time() {
         let mut latency = Latency::new(10);
-        latency.took(Event::Command, 10 * MS - 1, 1);
+        latency.took(LatencyEvent::Command, 10 * MS - 1, 1);
         assert!(latency.series().is_empty());
         for (second, ms) in [(1, 10), (1, 30), (1, 20), (2, 15)] {
-            latency.took(Event::Command, ms * MS, second);
+            latency.took(LatencyEvent::Command, ms * MS, second);
         }
         let series = latency.find(b"command").expect("it took long");
         let samples: Vec<_> = series.samples().map(|sample| (sample.unix_time, sample.took_ms)).collect();
         assert_eq!((samples, series.longest_ms), (vec![(1, 30), (2, 15)], 30));
-        (3..1000).for_each(|second| latency.took(Event::Command, 10 * MS, second));
+        (3..1000).for_each(|second| latency.took(LatencyEvent::Command, 10 * MS, second));
         let series = latency.find(b"command").expect("it took long");
         assert_eq!((series.samples().len(), series.longest_ms), (MAX_SAMPLES, 30));
     }
@@ -183,13 +174,13 @@ mod tests {
     #[test]
     fn events_are_forgotten_by_name_or_all() {
         let mut latency = Latency::new(1);
-        for event in [Event::Command, Event::FastCommand, Event::ExpireCycle] {
+        for event in [LatencyEvent::Command, LatencyEvent::FastCommand, LatencyEvent::ExpireCycle] {
             latency.took(event, MS, 1);
         }
         assert_eq!((latency.forget(&[b"x", b"Command"]), latency.series().len()), (1, 2));
         assert_eq!((latency.forget(&[]), latency.series().len()), (2, 0));
         latency.configure(0);
-        latency.took(Event::Command, u64::MAX - 1, 1);
+        latency.took(LatencyEvent::Command, u64::MAX - 1, 1);
         assert!(latency.series().is_empty());
     }
 }

@@ -1,7 +1,7 @@
 //! Output of clients beside the replies to their own requests, and the limits of what they leave unread.
 
 use crate::acl::Users;
-use crate::clients::{ClientTimers, Closing, Delivery, Message, OpenReply, Session, Slot, Verdict};
+use crate::clients::{ClientTimers, Closing, Delivery, Message, OpenReply, ReplyDecision, Session, Slot};
 use crate::config::{Config, OutputLimit};
 use crate::faults::Faults;
 use crate::replication::Replication;
@@ -10,8 +10,7 @@ use lockwheel_store::keyspace::EventValue;
 
 /// The size in bytes from which output is counted as it grows. Smaller output is counted when it is taken.
 const COUNTED: usize = 16 * 1024;
-/// The bytes that a replica may leave unread besides the whole backlog: the reply line before the backlog, and the
-/// stream written meanwhile.
+/// The bytes that a replica may leave unread beside the backlog: the reply line, and the stream written meanwhile.
 const BESIDE_BACKLOG: usize = 64 * 1024;
 
 /// The fate of a client after something has been written for it.
@@ -30,13 +29,10 @@ pub(crate) enum OutputEnd {
 
 /// The output of clients, with the parts that limit it. The engine follows each [`OutputEnd`].
 pub(crate) struct ClientOutput<'e> {
-    /// The clients and their timers.
     pub(crate) timers: ClientTimers<'e>,
     /// The injected faults, which may have lost a client's connection.
     pub(crate) faults: &'e Faults,
-    /// The users that clients have logged in as.
     pub(crate) users: &'e Users,
-    /// The parameters in force.
     pub(crate) config: &'e Config,
     /// The replicas, which may lack more than their own output.
     pub(crate) replication: &'e Replication,
@@ -50,12 +46,12 @@ impl ClientOutput<'_> {
         let Some(session) = self.receiver(slot) else { return OutputEnd::Fine };
         let protocol = session.protocol;
         match allocation::contain(|| session.delivery.answer(protocol, write)) {
-            Ok(Verdict::Send) => self.end_push(slot),
-            Ok(Verdict::Drop) => {
+            Ok(ReplyDecision::Send) => self.end_push(slot),
+            Ok(ReplyDecision::Drop) => {
                 self.timers.sessions.wake(slot);
                 OutputEnd::Fine
             }
-            Ok(Verdict::Refuse) => OutputEnd::Refused,
+            Ok(ReplyDecision::Refuse) => OutputEnd::Refused,
             // A part of the reply may be lost, and the client that is running a command is a different one.
             Err(_) => OutputEnd::CutOff,
         }
@@ -106,7 +102,6 @@ impl ClientOutput<'_> {
         self.end_push(slot)
     }
 
-    /// Pushes a message to a client that takes pushes, and wakes its connection.
     pub(crate) fn push(&mut self, slot: Slot, push: impl FnOnce(&mut Delivery)) -> OutputEnd {
         let session = self.timers.sessions.get_mut(slot);
         if !session.takes_pushes() || self.faults.is_lost(session) {
@@ -185,8 +180,7 @@ impl ClientOutput<'_> {
     }
 }
 
-/// Whether a client is surely below its limit: it is authenticated, gets only replies, which have no limit, and has few
-/// unread ones.
+/// Whether a client is surely below its limit: authenticated, with only few unread replies, which have no limit.
 #[inline]
 pub(crate) fn has_little_output(session: &Session, users: &Users, config: &Config) -> bool {
     session.is_authenticated(users)

@@ -48,8 +48,7 @@ impl ClientEviction {
         Some(ClientEviction { limit, taken, largest: largest.into_iter() })
     }
 
-    /// Returns the next client to be disconnected. `None` if the others take less than the limit, or if none may be
-    /// disconnected.
+    /// Returns the next client to be disconnected, unless the others are below the limit or exempt.
     pub(crate) fn next(&mut self, sessions: &Sessions) -> Option<Slot> {
         if !self.is_over() {
             return None;
@@ -59,7 +58,6 @@ impl ClientEviction {
         Some(slot)
     }
 
-    /// Whether the remaining clients take as much as the limit.
     pub(crate) fn is_over(&self) -> bool {
         self.taken >= self.limit
     }

@@ -11,8 +11,7 @@ const MIN_KEYS: u64 = 16;
 /// The approximate number of keys that are evicted in a microsecond.
 const KEYS_PER_US: u64 = 1;
 
-/// Returns the most keys that are evicted before a request runs. Redis measures the time; here the same requests must
-/// have the same effects.
+/// Returns the most keys evicted before a request: not by time, as in Redis, so that effects are the same.
 fn max_keys_at_once(tenacity: u32) -> u64 {
     let time_us = match tenacity {
         0..=10 => 50 * u64::from(tenacity),
@@ -25,8 +24,7 @@ fn max_keys_at_once(tenacity: u32) -> u64 {
 /// Bytes of a keyspace, as the account of the engine has them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KeyspaceMemory {
-    /// Keys and values, without the free room in their pages. The next keys take that room, as in Redis, where it goes
-    /// back to the allocator.
+    /// Keys and values, without the free room in their pages, which the next keys take; Redis' allocator gets it back.
     pub(crate) data: usize,
     /// The tables that find keys, and the waits for keys.
     pub(crate) tables: usize,

@@ -14,17 +14,12 @@ use lockwheel_store::memory::{MemoryAccount, MemoryUsage};
 pub struct MemoryParts<'e> {
     /// The bytes that the parts count themselves.
     pub(crate) account: &'e MemoryAccount,
-    /// The keys.
     pub(crate) keyspace: &'e Keyspace,
-    /// The clients.
     pub(crate) sessions: &'e Sessions,
     /// The replicas, and the backlog that is kept for them.
     pub(crate) replication: &'e Replication,
-    /// The interpreter.
     pub(crate) scripts: &'e Scripts,
-    /// The faults.
     pub(crate) faults: &'e Faults,
-    /// The limits of memory.
     pub(crate) limits: &'e Limits,
     /// Bytes of all other parts.
     pub(crate) others: usize,
@@ -68,8 +63,7 @@ impl MemoryParts<'_> {
         self.account.clients.all.get() + self.account.messages.get()
     }
 
-    /// Returns the bytes of replicas' buffers: mostly their unread bytes, and the parts of the stream that lagging
-    /// replicas share. O(replicas).
+    /// Returns the bytes of replicas' buffers: unread ones, and the stream that lagging replicas share. O(replicas).
     pub(crate) fn of_replicas(self) -> usize {
         let replicas = self.replication.replica_sessions().filter_map(|id| self.sessions.find(id));
         let own: usize = replicas.map(|slot| self.sessions.get(slot).delivery.buffers().memory()).sum();

@@ -9,7 +9,6 @@ pub(super) struct EvictionMessages(Option<Sent>);
 struct Sent {
     /// Bytes of clients before the messages.
     before: usize,
-    /// Bytes of the messages.
     bytes: usize,
     until_us: u64,
 }

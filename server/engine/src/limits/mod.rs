@@ -23,14 +23,12 @@ use messages::EvictionMessages;
 /// The state of the limits between requests.
 #[derive(Debug, Default)]
 pub(crate) struct Limits {
-    /// Whether memory exceeded `maxmemory` and no key could be evicted at the last request that was checked. A script
-    /// that the request runs uses this result too.
+    /// Whether memory exceeded `maxmemory` without a key to evict at the last checked request, for its script, too.
     out_of_memory: bool,
     /// Whether keys are evicted before the next batches, because there are too many to evict at once.
     evicts: bool,
     /// Clients that were disconnected for their memory. Their connections may not have given it back yet.
     leaving: Vec<u64>,
-    /// The messages about evicted keys.
     messages: EvictionMessages,
 }
 

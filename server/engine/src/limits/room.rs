@@ -8,16 +8,14 @@ use lockwheel_resp::allocation::{self, OutOfMemory};
 pub(crate) const LARGE_INPUT: usize = 64 << 10;
 /// The copies of a long name that a command may make: for events, for clients that wait, for replicas, for the history.
 const NAME_COPIES: usize = 8;
-/// The most bytes that a collection takes for an element in addition to the element's own: its entry, and the growing
-/// table.
+/// The most bytes beside its own that a collection takes for an element: its entry, and the growing table.
 const ELEMENT_OVERHEAD: usize = 128;
 /// Bytes for allocations other than the arguments: blocks of tables, the reply, the key's events.
 const SPARE: usize = 1 << 20;
 /// The flags of keys that a command may create or enlarge.
 const GROWS: KeyFlags = KeyFlags::of(&[KeyFlags::INSERT, KeyFlags::UPDATE, KeyFlags::OW]);
 
-/// Whether there is no memory for the data of a request. `is_queued`: the request only joins a transaction.
-/// O(arguments).
+/// Whether there is no memory for a request's data. `is_queued`: it only joins a transaction. O(arguments).
 pub(crate) fn lacks_room(command: &Command, args: Args<'_>, is_queued: bool) -> bool {
     check_room(needed(command, args, is_queued)).is_err()
 }
@@ -30,10 +28,7 @@ pub(crate) fn call_lacks_room(command: &Command, args: Args<'_>) -> bool {
         && lacks_room(command, args, false)
 }
 
-/// Checks that there is memory for the data of a transaction.
-///
-/// # Errors
-/// Returns the size of the needed memory if there is not enough.
+/// Checks that there is memory for a transaction's data, or returns the size of what is needed.
 pub(crate) fn check_room_for(multi: &Multi) -> Result<(), OutOfMemory> {
     check_room(multi.memory())
 }
@@ -49,8 +44,7 @@ fn needed(command: &Command, args: Args<'_>, is_queued: bool) -> usize {
     added(command, args, is_queued).saturating_add(names.saturating_mul(NAME_COPIES))
 }
 
-/// Returns the length of the longest key. For a command without keys, any word except the message of PUBLISH may be a
-/// name.
+/// Returns the length of the longest key. Without keys, any word but PUBLISH's message may be a name.
 fn longest_name(command: &Command, args: Args<'_>) -> usize {
     let words = args.all();
     let longest = |words: &[&[u8]]| words.iter().map(|word| word.len()).max().unwrap_or(0);

@@ -1,21 +1,17 @@
-//! Clients that wait for a lock as Redisson does: by subscriptions to the lock's channels. In a cluster these include
-//! the channels of the lock's slot.
+//! Clients that wait for a lock as Redisson does: by subscriptions to its channels, or those of its slot in a cluster.
 
 use super::redisson::{Channels, LOCK_CHANNELS, RelatedName};
 use crate::pubsub::PubSub;
 use lockwheel_store::keyspace::glob;
 use std::collections::BTreeSet;
 
-/// A client that waits for a lock as Redisson does: by subscribing to its channel.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ChannelWaiter {
-    /// The client.
     pub(crate) client: u64,
     /// The owner for which the client waits, if the channel names one.
     pub(crate) owner: Option<Box<[u8]>>,
 }
 
-/// Returns the channels of locks that have subscribers.
 pub(super) fn listened_channels(pubsub: &PubSub) -> impl Iterator<Item = &[u8]> {
     let with_prefix =
         move |prefix: &'static [u8]| pubsub.with_prefix(prefix).chain(pubsub.shards_with_prefix(prefix));
@@ -25,19 +21,15 @@ pub(super) fn listened_channels(pubsub: &PubSub) -> impl Iterator<Item = &[u8]> 
 /// The maximum number of matches of patterns with channels that a request over many locks makes.
 const MAX_MATCHES: usize = 500_000;
 
-/// The remaining matches of patterns with channels for a request over many locks.
-///
-/// The number of matches is the product of patterns and channels, both of which clients choose. If too few matches are
-/// left for a lock, its patterns are not matched.
+/// The remaining matches of patterns with channels for a request over many locks. Clients choose both, and so the cost.
+/// A lock for which too few matches are left has no pattern matched.
 #[derive(Debug)]
 pub(super) struct MatchBudget {
     left: usize,
-    /// The number of locks for which patterns were not matched.
     left_out: usize,
 }
 
 impl MatchBudget {
-    /// Returns the budget of one request.
     pub(super) fn new() -> Self {
         MatchBudget { left: MAX_MATCHES, left_out: 0 }
     }
@@ -61,7 +53,6 @@ impl MatchBudget {
     }
 }
 
-/// The channels of a lock.
 struct LockChannels<'a> {
     names: &'a Channels,
     /// The channels that name an owner, with their subscribers.
@@ -69,13 +60,11 @@ struct LockChannels<'a> {
 }
 
 impl<'a> LockChannels<'a> {
-    /// Returns the channels with these names.
     fn of(pubsub: &'a PubSub, names: &'a Channels) -> Self {
         let of_owners = pubsub.with_prefix(&names.fair).chain(pubsub.shards_with_prefix(&names.fair));
         LockChannels { names, of_owners: of_owners.collect() }
     }
 
-    /// Returns the clients that listen to a channel that names an owner.
     fn named(&self) -> impl Iterator<Item = ChannelWaiter> {
         self.of_owners.iter().flat_map(|(channel, ids)| {
             let owner = Some(Box::from(&channel[self.names.fair.len()..]));
@@ -106,7 +95,6 @@ impl<'a> LockChannels<'a> {
     }
 }
 
-/// Returns a client that waits for a lock, for an unknown owner.
 fn unnamed(client: u64) -> ChannelWaiter {
     ChannelWaiter { client, owner: None }
 }
@@ -119,8 +107,7 @@ pub(crate) fn channel_waiters(pubsub: &PubSub, key: &[u8]) -> BTreeSet<ChannelWa
     channels.named().chain(channels.by_channel(pubsub)).chain(channels.by_pattern(pubsub)).collect()
 }
 
-/// Returns the clients that wait for one of many keys as Redisson does. Clients with patterns are included only while
-/// the budget lasts.
+/// Clients that wait for one of many keys. Clients with patterns are included only while the budget lasts.
 pub(super) fn channel_waiters_within(
     pubsub: &PubSub,
     key: &[u8],
@@ -136,7 +123,6 @@ pub(super) fn channel_waiters_within(
     waiters
 }
 
-/// Returns the clients that wait for a key on a channel that names the owner.
 pub(super) fn named_channel_waiters(pubsub: &PubSub, key: &[u8]) -> BTreeSet<ChannelWaiter> {
     LockChannels::of(pubsub, &Channels::of(key)).named().collect()
 }

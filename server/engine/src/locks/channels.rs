@@ -4,8 +4,7 @@ use super::redisson::{self, UNLOCK_MESSAGE};
 use lockwheel_store::keyspace::Tx;
 use lockwheel_store::values::Value;
 
-/// Notifies Redisson's waiters that a plain lock is free. For a fair lock, only the first waiter in the queue is
-/// notified.
+/// Notifies Redisson's waiters that a plain lock is free; for a fair lock, only the head of the queue.
 pub(super) fn notify_plain(tx: &mut Tx<'_>, key: &[u8]) {
     if tx.has_audience() {
         let (queue, channel) = redisson::queue_and_channel(key);

@@ -8,7 +8,6 @@ use crate::spec::{
 use lockwheel_resp::Reply;
 use lockwheel_store::keyspace::Tx;
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<DataHandler>] = &[
     row("lock.check", check)
         .flags(&[Flags::READONLY, Flags::FAST])

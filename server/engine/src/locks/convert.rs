@@ -35,7 +35,6 @@ const CONVERT: &CommandGrammar = grammar!(
 
 symbols!(CONVERT: SHARED, EX, PX, BLOCK, TOKEN, ASYNC);
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("lock.convert", -4, convert as BlockingHandler)
     .flags(&[Flags::WRITE, Flags::DENYOOM, Flags::FAST, Flags::BLOCKING])
     .categories(&["lock"])
@@ -96,7 +95,6 @@ pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("lock.convert", -4, 
         "UNBLOCKED LOCK.CANCEL ended the wait",
     ])];
 
-/// A request for another mode of a hold.
 #[derive(Debug)]
 struct Convert {
     to: HoldMode,
@@ -104,15 +102,13 @@ struct Convert {
     token: Option<i64>,
 }
 
-/// The way in which the request waits.
 #[derive(Debug)]
 struct Waiting {
-    /// The time to wait in milliseconds. `None`: the request does not wait. `Some(None)`: without a limit.
+    /// The time to wait in milliseconds. `None`: no wait. `Some(None)`: no limit.
     block: Option<Option<u64>>,
     by_ticket: bool,
 }
 
-/// Reads a request.
 fn parse(tx: &Tx<'_>, args: Args<'_>) -> Result<(Convert, Waiting), CommandError> {
     let options: ParsedArgs<'_> = CONVERT.parse(args)?;
     let to = if options.has(SHARED) { HoldMode::Shared } else { HoldMode::Exclusive };
@@ -255,9 +251,8 @@ fn sessions_of(tx: &Tx<'_>, key: &[u8], field: &[u8]) -> Vec<SessionLease> {
     records::grant(tx, key, field).map_or_else(Vec::new, |grant| records::leases(tx).by_id(grant.number))
 }
 
-/// Returns the session lease of the hold that becomes exclusive: that of the requesting client, if it has one.
-/// Otherwise it is the first lease, unless there are shared holds without a session lease, one of which may be
-/// converted.
+/// Returns the session lease of the hold that becomes exclusive: the requesting client's, if it has one. Otherwise the
+/// first lease, unless a shared hold without a session lease may be the converted one.
 fn converting_lease(tx: &Tx<'_>, leases: Vec<SessionLease>, reads: i64) -> Option<SessionLease> {
     let leased = leases.iter().fold(0_i64, |holds, lease| holds.saturating_add(lease.holds));
     let own = leases.iter().position(|lease| Some(lease.session) == tx.client());
@@ -279,7 +274,6 @@ fn joined(mut of_reads: Vec<SessionLease>, of_writes: Vec<SessionLease>) -> Vec<
     of_reads
 }
 
-/// Returns the further details of the hold in a field.
 fn detail_of(tx: &Tx<'_>, key: &[u8], field: &[u8]) -> Option<Detail> {
     records::grant(tx, key, field).and_then(|grant| records::detail(tx, grant.number).cloned())
 }
@@ -296,7 +290,6 @@ fn left_ms(tx: &Tx<'_>, key: &[u8]) -> i64 {
     tx.deadline(key).map_or(super::options::DEFAULT_LEASE_MS, |deadline| deadline - tx.now().wall_ms())
 }
 
-/// Announces that a hold has changed to this mode, with this grant.
 fn announce_converted(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], grant: u64, mode: &str) {
     let text = |text: &[u8]| EventValue::Text(text.into());
     let number = EventValue::Number(i64::try_from(grant).unwrap_or(i64::MAX));

@@ -4,14 +4,11 @@ use crate::spec::CommandError;
 use lockwheel_store::keyspace::{Tx, events};
 use lockwheel_store::values::{Str, Value};
 
-/// The error if a key holds a string that is not an integer.
 pub(super) const NOT_A_COUNT: &str =
     "ERR value is not an integer or out of range: the value of the key is not a count";
 const NO_COUNT: CommandError = CommandError::text(NOT_A_COUNT);
 
-/// Returns the count of a key, or `None` if there is no such key.
-///
-/// Returns an error if the key holds another type, or a string that is not an integer.
+/// Returns the count of a key; `None` if it is absent. Fails if the key holds another type, or no integer.
 pub(super) fn read(tx: &mut Tx<'_>, key: &[u8]) -> Result<Option<i64>, CommandError> {
     let text = tx.read::<Str>(key)?;
     text.map(|text| text.to_i64().ok_or(NO_COUNT)).transpose()

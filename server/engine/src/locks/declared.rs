@@ -28,7 +28,6 @@ const fn row(name: &'static str, arity: i32, handler: DataHandler) -> Row<DataHa
     Row::new(name, arity, handler).flags(&[FLAGS]).categories(&["lock", "control"])
 }
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<DataHandler>] = &[
     row("lock.mark", 2, mark)
         .about("lock", "7.2.0", "O(1)")

@@ -5,7 +5,7 @@
 //! requests and Redisson's scripts therefore find the lock held, and see for how long. After a shared hold the
 //! placeholder is a reader, so that others can read. The end of a delay wakes the waiters, as the end of a lease does.
 
-use super::held::Held;
+use super::held::OwnerHold;
 use super::layouts::read_write;
 use super::ledger::Delay;
 use super::records;
@@ -15,8 +15,7 @@ use super::snapshot::{LockLayout, LockMode};
 use lockwheel_store::keyspace::{Tx, events};
 use lockwheel_store::values::{Hash, Str, Value};
 
-/// Does the follow-up work that the ledger has requested for a key. With a field, the last lease of that reader has run
-/// out. Without a field, a delay begins.
+/// Does the ledger's follow-up work. With a field, the last lease of that reader has run out, or else a delay begins.
 pub(crate) fn follow_up(tx: &mut Tx<'_>, key: &[u8], field: &[u8]) {
     if !field.is_empty() {
         return read_write::reap(tx, key, field);
@@ -44,7 +43,6 @@ fn begin(tx: &mut Tx<'_>, key: &[u8], delay: Delay) {
     }
 }
 
-/// Whether the placeholder is the only reader.
 fn is_only_reader(hash: &Hash) -> bool {
     hash.len() == 2 && hash.contains(MODE_FIELD) && hash.contains(DELAY_FIELD)
 }
@@ -86,8 +84,7 @@ fn lengthen(tx: &mut Tx<'_>, key: &[u8], ends_ms: i64) {
     }
 }
 
-/// Returns the rest of a delay in milliseconds, if the lock is delayed. -1: the delay lasts until it is ended by a
-/// command.
+/// Returns the rest of a delay in milliseconds, if the lock is delayed. -1: until a command ends the delay.
 pub(super) fn left_ms(tx: &Tx<'_>, key: &[u8]) -> Option<i64> {
     let is_read = match tx.peek(key)? {
         Value::Hash(hash) if hash.contains(DELAY_FIELD) => hash.contains(MODE_FIELD),
@@ -99,7 +96,6 @@ pub(super) fn left_ms(tx: &Tx<'_>, key: &[u8]) -> Option<i64> {
     Some(ends_ms.map_or(-1, |ends_ms| ends_ms - tx.now().wall_ms()))
 }
 
-/// Ends a delay, if there is one.
 pub(super) fn end(tx: &mut Tx<'_>, key: &[u8]) {
     let writer = write_field(DELAY_FIELD);
     let (field, has_mode, is_text) = match tx.peek(key) {
@@ -111,5 +107,5 @@ pub(super) fn end(tx: &mut Tx<'_>, key: &[u8]) {
         _ => return,
     };
     // The placeholder exists, as releasing requires.
-    let _ = release::leave(tx, key, &Held { field, holds: 1, has_mode, is_text }, 0);
+    let _ = release::leave(tx, key, &OwnerHold { field, holds: 1, has_mode, is_text }, 0);
 }

@@ -1,7 +1,7 @@
 //! `LOCK.FORCEUNLOCK`: takes a lock from its holders.
 
 use super::delays;
-use super::held::Held;
+use super::held::OwnerHold;
 use super::ledger::ReleaseCause;
 use super::records;
 use super::redisson::{self, DELAY_FIELD, MODE_FIELD, WRITE_SUFFIX};
@@ -23,7 +23,6 @@ const MAX_REASON_BYTES: usize = 4096;
 
 const REASON_TOO_LONG: CommandError = CommandError::text("ERR REASON is longer than 4096 bytes");
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.forceunlock", -2, force_unlock as DataHandler)
     .flags(&[Flags::WRITE])
     .categories(&["lock"])
@@ -102,7 +101,7 @@ fn force_unlock(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outco
     let evict_all = |tx: &mut Tx<'_>| {
         holders.iter().try_for_each(|(field, holds)| {
             let is_text = matches!(tx.peek(key), Some(Value::Str(_)));
-            release::leave(tx, key, &Held { field, holds: *holds, has_mode, is_text }, 0)
+            release::leave(tx, key, &OwnerHold { field, holds: *holds, has_mode, is_text }, 0)
         })
     };
     if matches!(evicted, Evicted::All) {
@@ -113,7 +112,6 @@ fn force_unlock(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outco
     Ok(())
 }
 
-/// Returns the fields of holders, with their hold counts.
 fn holders(hash: &Hash) -> Vec<(Box<[u8]>, i64)> {
     let count = |owner: &[u8]| hash.get(owner).and_then(number::parse_i64).unwrap_or(1);
     redisson::owners(hash).map(|owner| (owner.into(), count(owner))).collect()

@@ -1,6 +1,5 @@
 //! `LOCK.INFO … FULL`: details of a lock beyond its snapshot.
 
-/// The further details of a lock. Holders and waiters are in the order of the snapshot.
 #[derive(Debug)]
 pub(super) struct FullInfo {
     pub(super) holders: Vec<FullHolder>,
@@ -9,7 +8,6 @@ pub(super) struct FullInfo {
     pub(super) predecessor: Option<&'static str>,
 }
 
-/// The further details of a holder.
 #[derive(Debug)]
 pub(super) struct FullHolder {
     /// The milliseconds until the holder's own lease runs out. Each of several readers has a lease of its own.

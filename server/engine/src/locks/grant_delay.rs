@@ -1,5 +1,4 @@
-//! The delay before a free lock is granted to its native waiters (`lock-handoff-delay`). It runs if Redisson's clients
-//! wait for the lock too, since they need a round trip to ask for it.
+//! The delay before a free lock is granted to native waiters (`lock-handoff-delay`), while Redisson's clients wait too.
 
 use super::channel_waiters;
 use super::wait_queue::LOCK_LINE;
@@ -10,12 +9,10 @@ use lockwheel_store::time::Now;
 /// Whether the native waiters of a lock are held back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum GrantDelay {
-    /// Waiters are not held back.
     None,
     /// Waiters are already held back until a known time.
     Runs,
-    /// Waiters are held back from now on, until this time of the monotonic clock in milliseconds. [`release_due`] must
-    /// be called then.
+    /// Waiters are held back until this time of the monotonic clock in ms. [`release_due`] must be called then.
     Begins(i64),
 }
 

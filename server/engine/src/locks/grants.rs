@@ -12,12 +12,10 @@ pub(crate) struct Grants<'e> {
 }
 
 impl<'e> Grants<'e> {
-    /// Returns the grants in a keyspace.
     pub(crate) fn new(keyspace: &'e mut Keyspace, now: Now) -> Self {
         Grants { keyspace, now }
     }
 
-    /// Returns the number of the last grant.
     pub(crate) fn last_number(&self) -> u64 {
         self.keyspace.last_number()
     }
@@ -27,12 +25,10 @@ impl<'e> Grants<'e> {
         self.keyspace.numbers_go_on_after(last);
     }
 
-    /// Restarts the numbers of grants.
     pub(crate) fn restart_numbers(&mut self) {
         self.keyspace.restart_numbers();
     }
 
-    /// Takes over the holds that other servers granted in these keys.
     pub(crate) fn inherit_holds(&mut self, history: &MergedHistory) {
         inherit_holds(self.keyspace, history, self.now);
     }

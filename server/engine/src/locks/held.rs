@@ -3,9 +3,8 @@
 use super::redisson::WRITE_SUFFIX;
 
 /// An owner's hold, and the field that stores it.
-pub(super) struct Held<'a> {
+pub(super) struct OwnerHold<'a> {
     pub(super) field: &'a [u8],
-    /// The hold count.
     pub(super) holds: i64,
     /// Whether the lock has a mode: a read-write lock of Redisson's is in the key, alone or beside a plain hold.
     pub(super) has_mode: bool,
@@ -13,7 +12,7 @@ pub(super) struct Held<'a> {
     pub(super) is_text: bool,
 }
 
-impl Held<'_> {
+impl OwnerHold<'_> {
     /// Whether the hold is a reader's, or a plain one beside a read-write lock.
     pub(super) fn is_read(&self) -> bool {
         self.has_mode && !self.field.ends_with(WRITE_SUFFIX)

@@ -7,13 +7,12 @@ use super::records::LockRecords;
 use crate::spec::{Args, CommandError, CommandGrammar, Flags, Row, grammar, symbols};
 use lockwheel_resp::{Protocol, Reply};
 use lockwheel_store::keyspace::Tx;
-use lockwheel_store::memory::of_vec;
+use lockwheel_store::memory::vec_heap_bytes;
 
 /// The error of commands that need the history while it is off.
 pub(crate) const OFF: CommandError =
     CommandError::text("ERR the history of locks is off: CONFIG SET lock-history yes turns it on");
 
-/// The flags of commands that read the history, or add to it.
 pub(super) const FLAGS: Flags = Flags::of(&[Flags::CONTROL, Flags::NOSCRIPT, Flags::NO_MULTI]);
 
 const HISTORY: &CommandGrammar =
@@ -21,7 +20,6 @@ const HISTORY: &CommandGrammar =
 
 symbols!(HISTORY: KEY, OWNER, SINCE, COUNT, JSON, EDN);
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<HistoryHandler>] = &[Row::new("lock.history", -1, history as HistoryHandler)
     .flags(&[FLAGS])
     .categories(&["lock", "control"])
@@ -55,7 +53,6 @@ pub(super) const ROWS: &[Row<HistoryHandler>] = &[Row::new("lock.history", -1, h
         "ERR the history of locks is off: *",
     ])];
 
-/// The format of the history in the reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Format {
     Map,
@@ -63,7 +60,6 @@ enum Format {
     Edn,
 }
 
-/// The options of a request.
 #[derive(Debug)]
 struct Options {
     filter: Filter,
@@ -171,14 +167,11 @@ impl Reading for Listing {
     }
 
     fn memory(&self) -> usize {
-        of_vec(&self.wanted) + of_vec(&self.text) + self.operations.memory()
+        vec_heap_bytes(&self.wanted) + vec_heap_bytes(&self.text) + self.operations.memory()
     }
 }
 
-/// Checks the options of a `LOCK.HISTORY` request.
-///
-/// # Errors
-/// Returns a syntax error if an option or its value is wrong.
+/// Fails if an option of a `LOCK.HISTORY` request or its value is wrong.
 pub(crate) fn check_request(args: Args<'_>) -> Result<(), CommandError> {
     Options::of(args).map(drop)
 }
@@ -208,7 +201,6 @@ mod tests {
     use super::*;
     use lockwheel_store::time::Now;
 
-    /// Returns a history of `entries` entries with keys of `bytes` bytes.
     fn history(entries: usize, bytes: usize) -> History {
         let mut history = History::new(1 << 16, 7);
         for at in 0..entries {

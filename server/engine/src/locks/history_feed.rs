@@ -29,8 +29,7 @@ pub(crate) fn happened(keyspace: &mut Keyspace, now: Now, what: Happening<'_>) {
     }
 }
 
-/// Records that a client does not get the answer to the running request, for this reason. A request without entries is
-/// not recorded.
+/// Records why a client does not get the answer to the running request, unless it has made no entries.
 pub(crate) fn answer_kept(keyspace: &mut Keyspace, now: Now, client: u64, text: &[u8]) {
     if let Some(history) = history(keyspace)
         && let count @ 1.. = history.recorded()
@@ -100,15 +99,13 @@ pub(crate) fn mute_history(keyspace: &mut Keyspace, is_muted: bool) -> bool {
 pub(crate) struct MergedHistory(Box<History>);
 
 impl MergedHistory {
-    /// Returns the merged history of these keyspaces, each with the name of its server, or `None` if all histories are
-    /// off.
+    /// Returns the merged history of these keyspaces and their servers' names; `None` if all histories are off.
     pub(crate) fn of(servers: &[(&Keyspace, String)], seed: u64) -> Option<Self> {
         let rings = recorded_by(servers);
         let lacks_some = rings.len() < servers.len();
         (!rings.is_empty()).then(|| MergedHistory(Box::new(Merging::new(rings, lacks_some, seed).finish())))
     }
 
-    /// Returns the entries.
     pub(super) fn ring(&self) -> &Ring {
         self.0.ring()
     }
@@ -122,13 +119,11 @@ impl MergedHistory {
     }
 }
 
-/// A merge of copies of the histories of several servers.
 #[derive(Debug)]
 pub(crate) struct MergingHistory(Box<Merging<Ring>>);
 
 impl MergingHistory {
-    /// Begins to merge the histories of these keyspaces, each with the name of its server. Returns `None` if all
-    /// histories are off. O(n), n the entries.
+    /// Begins to merge the histories of these keyspaces and their servers' names; `None` if all are off. O(n) entries.
     pub(crate) fn of(servers: &[(&Keyspace, String)], seed: u64) -> Option<Self> {
         let rings = recorded_by(servers).into_iter().map(|(ring, name)| (ring.copy_to_merge(), name));
         let rings: Vec<_> = rings.collect();
@@ -151,7 +146,6 @@ impl MergingHistory {
         self.0.go_on(PIECE)
     }
 
-    /// Merges the rest.
     pub(crate) fn finish(self) -> MergedHistory {
         MergedHistory(Box::new(self.0.finish()))
     }
@@ -201,7 +195,6 @@ impl<'a> HistoryReader<'a> {
         self.number
     }
 
-    /// Returns the number of the first kept entry.
     pub(crate) fn first(self) -> u64 {
         self.ring.first()
     }

@@ -1,5 +1,4 @@
-//! The clients that read the history in pieces. They read one at a time, in the order of their requests, so that others
-//! are served in between.
+//! The clients that read the history in pieces, one at a time in the order of requests. Others are served in between.
 
 use super::history_feed::MergingHistory;
 use super::history_handler;
@@ -13,22 +12,18 @@ use std::collections::VecDeque;
 /// A request that reads the history.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReadingRequest<'a> {
-    /// The name of the command.
     pub(crate) name: &'static str,
-    /// The database of the client.
     pub(crate) db: usize,
     pub(crate) args: Args<'a>,
 }
 
-/// The clients that read the history in pieces.
 #[derive(Debug, Default)]
 pub(crate) struct HistoryReadings {
     /// The clients in the order of their requests. Only the first is served.
     clients: VecDeque<u64>,
     /// The reading of the first client, once it has begun.
     work: Option<Box<dyn HistoryWork>>,
-    /// The copied histories of all servers that the first client reads, until they are merged, and the time of the
-    /// copy.
+    /// The copied histories of all servers for the first client, until they are merged, and the time of the copy.
     merging: Option<(MergingHistory, Now)>,
     /// The client that begins to read the histories of all servers in pieces.
     begins: Option<u64>,
@@ -46,11 +41,7 @@ impl HistoryReadings {
         merging + self.work.as_ref().map_or(0, |work| work.memory())
     }
 
-    /// Answers a request of a client, or begins to read for it. No other client may be reading. Returns whether the
-    /// request has been answered.
-    ///
-    /// # Errors
-    /// Returns the error of the command.
+    /// Answers a request, or begins to read for it, if no other reads; or fails. Returns whether it has been answered.
     pub(crate) fn answer(
         &mut self,
         run: HistoryHandler,
@@ -69,10 +60,7 @@ impl HistoryReadings {
         self.clients.len() == 1
     }
 
-    /// Does a piece for the first client. Returns whether it was the last one, so that the client has been answered.
-    ///
-    /// # Errors
-    /// Returns the error of the command.
+    /// Does a piece for the first client. Returns whether it was answered by that, or the error of the command.
     pub(crate) fn go_on(
         &mut self,
         keyspace: &mut Keyspace,
@@ -100,11 +88,8 @@ impl HistoryReadings {
         Ok(false)
     }
 
-    /// Reads the histories of all servers for a client, or begins to read them in pieces if they are long. If another
-    /// client is being served, this one reads later. Returns whether the request has been answered.
-    ///
-    /// # Errors
-    /// Returns the error of the command.
+    /// Reads the histories of all servers for a client, or begins to in pieces if they are long. If another client is
+    /// being served, this one reads later. Returns whether the request has been answered, or the command's error.
     pub(crate) fn answer_of_all(
         &mut self,
         client: u64,
@@ -141,8 +126,7 @@ impl HistoryReadings {
         self.work.is_some() || self.merging.is_some()
     }
 
-    /// Makes a client wait if another one is being served. When its turn comes, it asks for the histories of all
-    /// servers again. Returns whether it waits.
+    /// Makes a client wait if another is being served, and ask for all histories again later. Whether it waits.
     fn reads_later(&mut self, client: u64) -> bool {
         let is_later = self.clients.front().is_some_and(|first| *first != client);
         if is_later && !self.clients.contains(&client) {
@@ -152,8 +136,7 @@ impl HistoryReadings {
         is_later
     }
 
-    /// Takes the client that has waited for the histories of all servers, and now waits until it has read them. Also
-    /// returns whether it is served now.
+    /// Takes the client that began to wait for the histories of all servers. Also returns whether it is served now.
     pub(crate) fn take_beginner(&mut self) -> Option<(u64, bool)> {
         let client = self.begins.take()?;
         Some((client, self.clients.front() == Some(&client)))

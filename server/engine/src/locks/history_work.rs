@@ -20,7 +20,6 @@ pub(crate) type HistoryHandler =
 
 /// A reading of the history that is done in pieces.
 pub(crate) trait HistoryWork: Debug + Send {
-    /// Does a piece. Returns whether it was the last.
     fn go_on(&mut self) -> bool;
 
     /// Writes the reply, after the last piece.
@@ -30,7 +29,6 @@ pub(crate) trait HistoryWork: Debug + Send {
     fn memory(&self) -> usize;
 }
 
-/// A reading of a history.
 pub(super) trait Reading: Debug + Send + 'static {
     /// Examines `count` more entries. Returns whether the reading is complete.
     fn go_on(&mut self, ring: &Ring, count: usize) -> bool;
@@ -42,7 +40,6 @@ pub(super) trait Reading: Debug + Send + 'static {
     fn memory(&self) -> usize;
 }
 
-/// A reading with its copy of the history.
 #[derive(Debug)]
 struct Copied<R> {
     ring: Ring,

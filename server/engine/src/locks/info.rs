@@ -67,17 +67,14 @@ fn info(tx: &mut Tx<'_>, pubsub: &PubSub, args: Args<'_>, reply: &mut dyn Reply)
     Ok(())
 }
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<DataHandler>] = &[Row::help_command("lock.help", 1)
     .flags(&[Flags::LOADING, Flags::STALE])
     .categories(&["lock"])
     .about("lock", "7.2.0", "O(1)")
     .summary("Explains the lock commands.")];
 
-/// Returns the lock as its key shows it, with its waiters. Channel subscribers come after native waiters.
-///
-/// O(n), n the holders, the waiters, the patterns that clients are subscribed to and, if some listen, the entries of
-/// the history.
+/// Returns the lock as its key shows it, with its waiters; subscribers come after native waiters. O(n), n the holders,
+/// the waiters, the subscribed patterns and, if clients listen, the entries of the history.
 pub(crate) fn snapshot(tx: &mut Tx<'_>, pubsub: &PubSub, key: &[u8]) -> LockSnapshot {
     let (mut mode, mut layout) = tx.peek(key).map_or((LockMode::Free, LockLayout::None), redisson::kind);
     let mut fields = tx.peek(key).map_or_else(Vec::new, fields);
@@ -103,8 +100,7 @@ pub(crate) fn snapshot(tx: &mut Tx<'_>, pubsub: &PubSub, key: &[u8]) -> LockSnap
     LockSnapshot { mode, layout, ttl_ms, delay_ms, holders, waiters: waiters.collect() }
 }
 
-/// Returns the further facts of `FULL` about the lock of this snapshot. O(n log n), n the holders, their leases and the
-/// waiters.
+/// Returns the further facts of `FULL` about this lock. O(n log n), n the holders, their leases and the waiters.
 fn full(tx: &mut Tx<'_>, key: &[u8], snapshot: &LockSnapshot) -> FullInfo {
     let predecessor = records::last_cause(tx, key).map(ReleaseCause::name);
     let native = native_waiters(tx, key);
@@ -125,7 +121,6 @@ fn full(tx: &mut Tx<'_>, key: &[u8], snapshot: &LockSnapshot) -> FullInfo {
     FullInfo { holders: holders.collect(), waiters: waiters.collect(), predecessor }
 }
 
-/// Returns the native waiters, in order of arrival.
 fn native_waiters(tx: &Tx<'_>, key: &[u8]) -> Vec<WaiterId> {
     tx.waiting(key).filter(|waiter| is_shown(waiter)).map(|waiter| waiter.id).collect()
 }
@@ -152,7 +147,6 @@ fn is_no_lock(tx: &Tx<'_>, key: &[u8]) -> bool {
     }
 }
 
-/// Returns the holder that a field stands for.
 fn holder(tx: &Tx<'_>, key: &[u8], layout: LockLayout, field: &[u8], holds: i64) -> LockHolder {
     let (owner, mode) = match (layout, field.strip_suffix(WRITE_SUFFIX)) {
         (LockLayout::ReadWrite, Some(writer)) => (writer, LockMode::Exclusive),
@@ -174,8 +168,7 @@ fn holder(tx: &Tx<'_>, key: &[u8], layout: LockLayout, field: &[u8], holds: i64)
     }
 }
 
-/// Returns the fields that stand for owners, with their hold counts: those of Redisson's hash except its mode, or the
-/// text of a string.
+/// Returns the owners' fields and hold counts: those of Redisson's hash except its mode, or the text of a string.
 fn fields(value: &Value) -> Vec<(Vec<u8>, i64)> {
     match value {
         Value::Hash(hash) => hash

@@ -1,6 +1,5 @@
-//! Holds and permits that another server of the process has granted. A server that takes over, or is sent a key, finds
-//! the key alone. The key does not say that it is a lock, or how many permits there are. The history of all servers
-//! does.
+//! Holds and permits that another server of the process has granted. A key that a server takes over or receives does
+//! not say that it is a lock, or how many permits there are. The history of all servers does.
 
 use super::history::{Cause, Entry, Event, Name, Ring};
 use super::history_feed::MergedHistory;
@@ -43,8 +42,7 @@ fn last_grants(ring: &Ring) -> Vec<LastGrant<'_>> {
     last.into_iter().map(of).collect()
 }
 
-/// Returns the semaphores in a history: their total of permits, and whether each began with none. O(n log n), n its
-/// entries.
+/// Returns the semaphores in a history: their total of permits, and whether each began with none. O(n log n).
 fn semaphores(ring: &Ring) -> BTreeMap<Name, (i64, bool)> {
     let mut known = BTreeMap::new();
     for (_, entry) in ring.after(0).filter(|(_, entry)| entry.event == Event::Permits) {
@@ -60,8 +58,7 @@ fn semaphores(ring: &Ring) -> BTreeMap<Name, (i64, bool)> {
     known
 }
 
-/// Takes over holds and permits of other servers for the keys that this server has. The holds keep their grants, and
-/// the semaphores their totals.
+/// Takes over holds and permits for the keys that this server has. Grants and totals stay.
 pub(super) fn inherit_holds(keyspace: &mut Keyspace, history: &MergedHistory, now: Now) {
     let ring = history.ring();
     for (key, total) in semaphores(ring) {

@@ -1,6 +1,6 @@
 //! Holds of locks that last as long as a connection.
 
-use super::held::Held;
+use super::held::OwnerHold;
 use super::layouts::read_write;
 use super::ledger::ReleaseCause;
 use super::records;
@@ -61,7 +61,7 @@ fn give_back(tx: &mut Tx<'_>, id: u64, lease: &SessionLease, of_others: i64) {
     });
 }
 
-fn held<'l>(hash: &Hash, field: &'l [u8]) -> Held<'l> {
+fn held<'l>(hash: &Hash, field: &'l [u8]) -> OwnerHold<'l> {
     let holds = hash.get(field).and_then(number::parse_i64).unwrap_or(1);
-    Held { field, holds, has_mode: hash.contains(MODE_FIELD), is_text: false }
+    OwnerHold { field, holds, has_mode: hash.contains(MODE_FIELD), is_text: false }
 }

@@ -82,13 +82,12 @@ pub(crate) use listening::ListeningHandler;
 pub(crate) use past::{bytes_apart_from_keys, fence_bytes, forget_past, past_bytes};
 pub(crate) use records::{LedgerSettings, VerifyLimits, configure as configure_ledger};
 pub(crate) use redisson::{known_name, lock_of_channel, waiter_of_channel};
-pub(crate) use refusals::{Answer, call_ended, has_script_acted};
+pub(crate) use refusals::{ReplySummary, call_ended, has_script_acted};
 pub use snapshot::{LockHolder, LockLayout, LockMode, LockSnapshot, LockWaiter};
 pub(crate) use verify::check_request as check_verify_request;
 pub(crate) use wait_queue::{LOCK_LINE, SEVERAL, can_be_held_back, noted_mode, shares};
 pub(crate) use warnings::watch_leases;
 
-/// The rows of the commands that never wait, one slice per file.
 pub(crate) const ROWS: &[&[Row<DataHandler>]] = &[
     info::ROWS,
     release::ROWS,
@@ -107,15 +106,12 @@ pub(crate) const ROWS: &[&[Row<DataHandler>]] = &[
     declared::ROWS,
 ];
 
-/// The rows of the commands that read the history.
 pub(crate) const HISTORY_ROWS: &[&[Row<HistoryHandler>]] =
     &[history_command::ROWS, verify::ROWS, statistics::ROWS];
 
-/// The rows of the commands that see subscriptions.
 pub(crate) const LISTENING_ROWS: &[&[Row<ListeningHandler>]] =
     &[info::LISTENING_ROWS, scan::LISTENING_ROWS, graph::LISTENING_ROWS, semaphores::LISTENING_ROWS];
 
-/// The rows of the commands that may wait.
 pub(crate) const BLOCKING_ROWS: &[&[Row<BlockingHandler>]] = &[
     acquire::ROWS,
     acquire::SEVERAL_ROWS,
@@ -133,7 +129,6 @@ pub(crate) fn subscribe(keyspace: &mut Keyspace, seed: u64) {
     keyspace.subscribe(Box::new(semaphores::SemaphoreLedger::default()));
 }
 
-/// Runs the action of a key's timer.
 pub(crate) fn key_timer_fired(tx: &mut Tx<'_>, key: &[u8], timer: KeyTimer) {
     match timer {
         KeyTimer::Lease => semaphores::end_lease(tx, key),
@@ -142,7 +137,6 @@ pub(crate) fn key_timer_fired(tx: &mut Tx<'_>, key: &[u8], timer: KeyTimer) {
     }
 }
 
-/// Returns the handler of a command that reads the history.
 pub(crate) fn history_handler(name: &str) -> Option<HistoryHandler> {
     let mut rows = HISTORY_ROWS.iter().copied().flatten();
     rows.find(|row| row.spec.name == name).and_then(|row| row.handler)

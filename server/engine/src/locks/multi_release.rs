@@ -16,7 +16,6 @@ use std::collections::BTreeMap;
 const MRELEASE: &CommandGrammar = grammar!("numkeys key [key ...] owner");
 const OWNER: Symbol = MRELEASE.symbol("owner");
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.mrelease", -4, release as DataHandler)
     .flags(&[Flags::WRITE, Flags::MOVABLEKEYS])
     .categories(&["lock"])

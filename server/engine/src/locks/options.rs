@@ -11,11 +11,8 @@ pub(super) const PING_WITHOUT_SESSION: CommandError =
 /// The lease of a request that names none, in milliseconds: Redisson's `lockWatchdogTimeout`.
 pub(super) const DEFAULT_LEASE_MS: i64 = 30_000;
 
-/// Returns the lease that one of these options gives, in milliseconds. Each option comes with the milliseconds of its
-/// unit. `None` if no option is given.
-///
-/// # Errors
-/// Returns an error if the lease is not an integer, not positive, or so large that the deadline overflows.
+/// Returns the lease that one of these options gives, in milliseconds; each has the milliseconds of its unit. `None`:
+/// no option is given. Fails if the lease is no integer, not positive, or overflows the deadline.
 pub(super) fn lease_ms(
     tx: &Tx<'_>,
     args: &ParsedArgs<'_>,
@@ -25,8 +22,7 @@ pub(super) fn lease_ms(
     lease_from_ms(tx, args, units, (command, 1))
 }
 
-/// Returns a lease as [`lease_ms`] does. Its errors say that the lease is at least `least_ms` milliseconds, which the
-/// caller checks.
+/// As [`lease_ms`]; the errors say at least `least_ms` milliseconds, which the caller checks.
 #[inline]
 pub(super) fn lease_from_ms(
     tx: &Tx<'_>,
@@ -45,7 +41,6 @@ fn given_lease_ms(tx: &Tx<'_>, args: &ParsedArgs<'_>, (unit, unit_ms): (Symbol, 
     ms.checked_add(tx.now().wall_ms()).map(|_| ms)
 }
 
-/// Returns the error for an invalid lease.
 #[cold]
 fn invalid_lease(
     tx: &Tx<'_>,

@@ -15,7 +15,6 @@ pub(super) fn check_token(tx: &Tx<'_>, key: &[u8], field: &[u8], token: i64) -> 
     Err(stale(token, current))
 }
 
-/// Returns the error for a token of another grant than the current one.
 pub(super) fn stale(token: i64, current: Option<u64>) -> CommandError {
     CommandError::new(match current {
         Some(current) => format!("STALE token {token} is not the current token {current}"),

@@ -11,8 +11,7 @@ pub(crate) fn past_bytes(keyspace: &Keyspace) -> usize {
     records + keyspace.subscriber().map_or(0, LatchEnds::memory)
 }
 
-/// Forgets how holds and latches have ended, since keys need the memory. The ends of latches that clients still wait
-/// for stay.
+/// Forgets how holds and latches have ended, to free memory, but not ends of latches that clients wait for.
 pub(crate) fn forget_past(keyspace: &mut Keyspace) {
     if let Some(records) = LockRecords::in_keyspace_mut(keyspace) {
         records.forget_past();
@@ -22,8 +21,7 @@ pub(crate) fn forget_past(keyspace: &mut Keyspace) {
     }
 }
 
-/// Returns the bytes of the highest tokens of resources. The tokens stand for other systems, so keys never need this
-/// memory. O(1).
+/// Returns the bytes of the highest tokens. They stand for other systems, so keys never need this memory. O(1).
 pub(crate) fn fence_bytes(keyspace: &Keyspace) -> usize {
     keyspace.subscriber().map_or(0, Fences::bytes)
 }

@@ -1,6 +1,4 @@
-//! Redisson's names: the fields of its locks, their further keys, its channels and messages.
-//!
-//! No other file spells these names.
+//! Redisson's names: the fields of its locks, their further keys, its channels and messages. No other file spells them.
 
 use super::snapshot::{LockLayout, LockMode};
 use lockwheel_store::keyspace::is_thread;
@@ -19,7 +17,6 @@ pub(super) const MODE_FIELD: &[u8] = b"mode";
 pub(super) const READ: &[u8] = b"read";
 /// The value of [`MODE_FIELD`] while a lock is written.
 pub(super) const WRITE: &[u8] = b"write";
-/// The suffix of the owner's name in the field of its write lock.
 pub(super) const WRITE_SUFFIX: &[u8] = b":write";
 
 /// The field in a lock that nobody gets for a while, which is not an owner.
@@ -79,7 +76,6 @@ pub(super) fn is_held_read_write(value: &Value) -> bool {
     matches!(value, Value::Hash(hash) if hash.contains(MODE_FIELD) && owners(hash).next().is_some())
 }
 
-/// Whether a value names this owner as a holder.
 pub(super) fn is_held_by(value: &Value, owner: &[u8]) -> bool {
     match value {
         Value::Hash(hash) => {
@@ -136,7 +132,6 @@ fn later_owner(hash: &Hash) -> Option<&[u8]> {
     owners(hash).next()
 }
 
-/// Returns the mode and the layout of the lock that a value is.
 pub(super) fn kind(value: &Value) -> (LockMode, LockLayout) {
     match value {
         Value::Hash(hash) => match hash.get(MODE_FIELD) {
@@ -149,8 +144,7 @@ pub(super) fn kind(value: &Value) -> (LockMode, LockLayout) {
     }
 }
 
-/// Returns a key's name as it appears in the names of related keys and channels: in braces, unless it has braces of its
-/// own.
+/// Returns a key's name in the names of related keys and channels: in braces, unless it has some of its own.
 fn braced(key: &[u8]) -> Vec<u8> {
     of_key(b"", key).into_vec()
 }
@@ -205,7 +199,6 @@ pub(super) fn latch_channel(key: &[u8]) -> RelatedName {
     RelatedName::from_vec([LATCH_CHANNEL, key, b"}"].concat())
 }
 
-/// Returns the field of an owner's write lock.
 pub(super) fn write_field(owner: &[u8]) -> Vec<u8> {
     [owner, WRITE_SUFFIX].concat()
 }
@@ -220,7 +213,6 @@ pub(super) fn queue_key(key: &[u8]) -> RelatedName {
     of_key(QUEUE, key)
 }
 
-/// Returns the key of the leases of a semaphore's permits.
 pub(super) fn permit_leases_key(key: &[u8]) -> Vec<u8> {
     suffixed(key, b"timeout")
 }
@@ -236,14 +228,12 @@ pub(super) fn names_channel_of(keys: &[&[u8]], semaphore: &[u8]) -> bool {
     channels.into_iter().any(|name| unbraced(name) == semaphore)
 }
 
-/// Returns the key of the permits of a rate that are left. The key is this client's own if each client has permits of
-/// its own.
+/// Returns the key of a rate's remaining permits: this client's own if each has its own.
 pub(super) fn rate_value_key(key: &[u8], client: Option<&[u8]>) -> Vec<u8> {
     of_client(suffixed(key, b"value"), client)
 }
 
-/// Returns the key of the permits of a rate that were given out. The key is this client's own if each client has
-/// permits of its own.
+/// Returns the key of a rate's permits that were given out: this client's own if each has its own.
 pub(super) fn rate_permits_key(key: &[u8], client: Option<&[u8]>) -> Vec<u8> {
     of_client(suffixed(key, b"permits"), client)
 }
@@ -272,13 +262,11 @@ pub(super) fn waiter_channel(key: &[u8], owner: &[u8]) -> RelatedName {
     name
 }
 
-/// Returns the lock to which a list of waiters belongs, if the key is one.
 pub(super) fn lock_of_queue(key: &[u8]) -> Option<&[u8]> {
     key.strip_prefix(QUEUE).map(unbraced)
 }
 
-/// Returns the name by which users know a key. For the queue of a fair lock, the remaining permits of a rate or a
-/// reader's lease, that is the name of the whole. Any other key has its own name.
+/// Returns the name by which users know a key: that of the whole for a fair queue, a rate's permits or a read lease.
 pub(crate) fn known_name(key: &[u8]) -> &[u8] {
     let whole = || {
         let end = key.windows(2).position(|two| two == b"}:")?;
@@ -322,7 +310,6 @@ pub(super) fn read_lease_key(key: &[u8], owner: &[u8], n: i64) -> Vec<u8> {
     [&*braced(key), b":", owner, READ_LEASE, n.to_string().as_bytes()].concat()
 }
 
-/// The prefixes of all channels of locks, including fair and read-write locks.
 pub(super) const LOCK_CHANNELS: [&[u8]; 2] = [CHANNEL, READ_WRITE_CHANNEL];
 
 /// Returns the keys of the locks of these channels, which begin with one of [`LOCK_CHANNELS`]. For each channel these
@@ -346,7 +333,6 @@ pub(crate) struct Channels {
 }
 
 impl Channels {
-    /// Returns the channels of a key.
     pub(crate) fn of(key: &[u8]) -> Self {
         let lock = lock_channel(key);
         let fair = waiter_channel(key, b"");

@@ -1,5 +1,4 @@
-//! Refused requests. An attempt at a lock that others hold leaves no trace in keys, nor does a release or renewal of a
-//! lost hold. The history learns of these from the reply.
+//! Refused requests: a refused attempt, release or renewal leaves no trace in keys; the reply shows it to the history.
 
 use super::history::{Cause, Event, Happening};
 use super::records::{self, LockRecords};
@@ -10,9 +9,8 @@ use lockwheel_resp::number;
 use lockwheel_store::keyspace::{Keyspace, Tx};
 use lockwheel_store::values::Value;
 
-/// The reply to a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Answer<'a> {
+pub(crate) enum ReplySummary<'a> {
     Null,
     Integer(i64),
     Error(&'a [u8]),
@@ -20,17 +18,16 @@ pub(crate) enum Answer<'a> {
     Other(&'a [u8]),
 }
 
-impl<'a> Answer<'a> {
-    /// Parses the beginning of a reply.
+impl<'a> ReplySummary<'a> {
     pub(crate) fn read(reply: &'a [u8]) -> Option<Self> {
         let (kind, rest) = reply.split_first()?;
         let line = rest.split(|&byte| byte == b'\r').next()?;
         Some(match kind {
-            b'_' => Answer::Null,
-            b'$' | b'*' if line == b"-1" => Answer::Null,
-            b':' => Answer::Integer(number::parse_i64(line)?),
-            b'-' => Answer::Error(line),
-            _ => Answer::Other(reply),
+            b'_' => ReplySummary::Null,
+            b'$' | b'*' if line == b"-1" => ReplySummary::Null,
+            b':' => ReplySummary::Integer(number::parse_i64(line)?),
+            b'-' => ReplySummary::Error(line),
+            _ => ReplySummary::Other(reply),
         })
     }
 }
@@ -45,13 +42,12 @@ pub(crate) fn has_script_acted(keyspace: &Keyspace, db: usize, args: Args<'_>, r
     history.is_some_and(|history| history.is_of_script() && history.has_recorded(db, key))
 }
 
-/// Records the refusal in the reply to a client's request that has ended. `source` is the text of the script that has
-/// run, if it is known.
+/// Records the refusal in the reply to a request that has ended. `source`: the text of its script, if known.
 pub(crate) fn call_ended(
     tx: &mut Tx<'_>,
     command: &str,
     args: Args<'_>,
-    (answer, source): (Answer<'_>, Option<&[u8]>),
+    (answer, source): (ReplySummary<'_>, Option<&[u8]>),
 ) {
     if is_for_another(answer) {
         return;
@@ -64,7 +60,7 @@ pub(crate) fn call_ended(
         "lock.release" => native_release(tx, args, answer),
         "lock.renew" => native_renewal(tx, args, answer),
         "eval" | "evalsha" | "fcall" => {
-            if matches!(answer, Answer::Integer(0) | Answer::Null)
+            if matches!(answer, ReplySummary::Integer(0) | ReplySummary::Null)
                 && source.is_some_and(deletes_by_comparison)
                 && let Some(key) = args.get(3).filter(|_| args.count(2).is_ok_and(|count| count > 0))
             {
@@ -73,30 +69,32 @@ pub(crate) fn call_ended(
             script(tx, args, answer);
         }
         "set"
-            if answer == Answer::Null
+            if answer == ReplySummary::Null
                 && args.all().iter().skip(3).any(|word| word.eq_ignore_ascii_case(b"nx")) =>
         {
             refused(tx, &args[1], &args[2]);
         }
-        "set" if answer == Answer::Null && args.all().iter().skip(3).any(|word| is_comparison(word)) => {
+        "set"
+            if answer == ReplySummary::Null && args.all().iter().skip(3).any(|word| is_comparison(word)) =>
+        {
             compared(tx, Event::RenewalRefused, &args[1], &args[2]);
         }
-        "setnx" if answer == Answer::Integer(0) => refused(tx, &args[1], &args[2]),
-        "msetnx" if answer == Answer::Integer(0) => {
+        "setnx" if answer == ReplySummary::Integer(0) => refused(tx, &args[1], &args[2]),
+        "msetnx" if answer == ReplySummary::Integer(0) => {
             for [key, owner] in args.from(1).as_chunks::<2>().0 {
                 refused(tx, key, owner);
             }
         }
-        "delifeq" if answer == Answer::Integer(0) => {
+        "delifeq" if answer == ReplySummary::Integer(0) => {
             records::note_comparison(tx, &args[1]);
             compared(tx, Event::ReleaseRefused, &args[1], &args[2]);
         }
         // A digest does not tell the owner that asks.
-        "delex" if answer == Answer::Integer(0) && args.is(2, "ifeq") && args.len() == 4 => {
+        "delex" if answer == ReplySummary::Integer(0) && args.is(2, "ifeq") && args.len() == 4 => {
             records::note_comparison(tx, &args[1]);
             compared(tx, Event::ReleaseRefused, &args[1], &args[3]);
         }
-        "msetex" if answer == Answer::Integer(0) => several_texts(tx, args),
+        "msetex" if answer == ReplySummary::Integer(0) => several_texts(tx, args),
         "keys" => {
             let what = Happening { cause: Cause::Keys, ..Happening::new(Event::Habit, &args[1], b"") };
             records::record(tx, what);
@@ -105,8 +103,7 @@ pub(crate) fn call_ended(
     }
 }
 
-/// Whether a script seems to read a text and to delete the key if the text is the expected one. Only its words are
-/// checked.
+/// Whether a script seems to delete a key if its text is the expected one. Only its words are checked.
 fn deletes_by_comparison(source: &[u8]) -> bool {
     let has = |word: &[u8]| source.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word));
     has(b"get") && (has(b"del") || has(b"unlink")) && (has(b"==") || has(b"~="))
@@ -118,17 +115,17 @@ fn is_comparison(word: &[u8]) -> bool {
 }
 
 /// Whether a node of a cluster or a replica has not run the request. Then another server decides about the lock.
-fn is_for_another(answer: Answer<'_>) -> bool {
+fn is_for_another(answer: ReplySummary<'_>) -> bool {
     const WORDS: [&[u8]; 6] =
         [b"MOVED ", b"ASK ", b"TRYAGAIN ", b"CLUSTERDOWN ", b"CROSSSLOT ", b"READONLY "];
-    matches!(answer, Answer::Error(text) if WORDS.iter().any(|word| text.starts_with(word)))
+    matches!(answer, ReplySummary::Error(text) if WORDS.iter().any(|word| text.starts_with(word)))
 }
 
 /// Records a refusal for an owner that has asked for these keys.
-fn native_acquire(tx: &mut Tx<'_>, keys: &[&[u8]], owner: &[u8], answer: Answer<'_>) {
+fn native_acquire(tx: &mut Tx<'_>, keys: &[&[u8]], owner: &[u8], answer: ReplySummary<'_>) {
     let (cause, text) = match answer {
-        Answer::Null => (Cause::None, &b""[..]),
-        Answer::Error(text) => match text.strip_prefix(b"DEADLOCK ") {
+        ReplySummary::Null => (Cause::None, &b""[..]),
+        ReplySummary::Error(text) => match text.strip_prefix(b"DEADLOCK ") {
             Some(cycle) => (Cause::Deadlock, cycle),
             None if text.starts_with(b"ERR") => return,
             None => (Cause::Error, &b""[..]),
@@ -151,9 +148,8 @@ fn several(args: Args<'_>) -> Option<(&[&[u8]], &[u8])> {
     Some((args.all().get(2..2 + count)?, args.get(2 + count)?))
 }
 
-/// Records the refusal of several locks, which are taken all or none. The locks that others hold are refused, or the
-/// first lock if no other holder is seen.
-fn several_acquire(tx: &mut Tx<'_>, args: Args<'_>, answer: Answer<'_>) {
+/// Records the refusal of several locks, of those that others hold or else of the first.
+fn several_acquire(tx: &mut Tx<'_>, args: Args<'_>, answer: ReplySummary<'_>) {
     let Some((keys, owner)) = several(args) else { return };
     let is_others =
         |key: &&&[u8]| tx.marked(key).is_some_and(|(value, _)| !redisson::is_held_by(value, owner));
@@ -162,9 +158,9 @@ fn several_acquire(tx: &mut Tx<'_>, args: Args<'_>, answer: Answer<'_>) {
     native_acquire(tx, refused, owner, answer);
 }
 
-fn several_release(tx: &mut Tx<'_>, args: Args<'_>, answer: Answer<'_>) {
+fn several_release(tx: &mut Tx<'_>, args: Args<'_>, answer: ReplySummary<'_>) {
     if let Some((keys, owner)) = several(args)
-        && matches!(answer, Answer::Error(text) if !text.starts_with(b"ERR"))
+        && matches!(answer, ReplySummary::Error(text) if !text.starts_with(b"ERR"))
     {
         let is_lost = |key: &&&[u8]| !tx.peek(key).is_some_and(|value| redisson::is_held_by(value, owner));
         let lost: Vec<&[u8]> = keys.iter().filter(is_lost).copied().collect();
@@ -172,22 +168,22 @@ fn several_release(tx: &mut Tx<'_>, args: Args<'_>, answer: Answer<'_>) {
     }
 }
 
-fn native_release(tx: &mut Tx<'_>, args: Args<'_>, answer: Answer<'_>) {
-    if matches!(answer, Answer::Error(text) if !text.starts_with(b"ERR")) {
+fn native_release(tx: &mut Tx<'_>, args: Args<'_>, answer: ReplySummary<'_>) {
+    if matches!(answer, ReplySummary::Error(text) if !text.starts_with(b"ERR")) {
         note(tx, Event::ReleaseRefused, &args[1], &args[2]);
     }
 }
 
 /// Records the renewals that were refused. The reply is an array with 1 or 0 for each key.
-fn native_renewal(tx: &mut Tx<'_>, args: Args<'_>, answer: Answer<'_>) {
+fn native_renewal(tx: &mut Tx<'_>, args: Args<'_>, answer: ReplySummary<'_>) {
     let Ok(count) = args.count(1) else { return };
     let Some(owner) = args.get(2 + count) else { return };
     let keys = &args.from(2)[..count];
     match answer {
-        Answer::Error(text) if !text.starts_with(b"ERR") => {
+        ReplySummary::Error(text) if !text.starts_with(b"ERR") => {
             keys.iter().for_each(|key| note(tx, Event::RenewalRefused, key, owner));
         }
-        Answer::Other(reply) => {
+        ReplySummary::Other(reply) => {
             let renewed = flags(reply, count).unwrap_or_default();
             for (key, _) in keys.iter().zip(renewed).filter(|(_, renewed)| !renewed) {
                 note(tx, Event::RenewalRefused, key, owner);
@@ -197,10 +193,9 @@ fn native_renewal(tx: &mut Tx<'_>, args: Args<'_>, answer: Answer<'_>) {
     }
 }
 
-/// Records the refusal of a script whose first key is the lock. A script that renews several locks answers 1 or 0 for
-/// each of its keys.
-fn script(tx: &mut Tx<'_>, args: Args<'_>, answer: Answer<'_>) {
-    let of_one = !matches!(answer, Answer::Other(_));
+/// Records the refusal of a script for its first key, or for each if it renews several: it answers 1 or 0.
+fn script(tx: &mut Tx<'_>, args: Args<'_>, answer: ReplySummary<'_>) {
+    let of_one = !matches!(answer, ReplySummary::Other(_));
     // Most scripts have changed something. To see that takes no more than the first key, if there is one.
     if of_one && args.get(3).is_none_or(|key| has_recorded(tx, key)) {
         return;
@@ -211,7 +206,7 @@ fn script(tx: &mut Tx<'_>, args: Args<'_>, answer: Answer<'_>) {
     if of_one && keys.is_empty() {
         return;
     }
-    if let Answer::Other(reply) = answer
+    if let ReplySummary::Other(reply) = answer
         && let Some(renewed) = flags(reply, count)
     {
         let lost = keys.iter().zip(renewed).filter(|(_, renewed)| !renewed);
@@ -227,12 +222,12 @@ fn script(tx: &mut Tx<'_>, args: Args<'_>, answer: Answer<'_>) {
     let is_unlock = keys.iter().any(|other| Channels::of(key).all.iter().any(|channel| **channel == **other));
     let renews = arguments.iter().any(|word| number::parse_i64(word).is_some_and(|number| number > 0));
     match answer {
-        Answer::Error(_) => {}
-        Answer::Null => note_script(tx, Event::ReleaseRefused, key, &owner),
+        ReplySummary::Error(_) => {}
+        ReplySummary::Null => note_script(tx, Event::ReleaseRefused, key, &owner),
         _ if is_unlock => note_script(tx, Event::ReleaseRefused, key, &owner),
-        Answer::Integer(0) if is_in_vain(tx, keys) => refused(tx, key, &owner),
-        Answer::Integer(0) if renews => note_script(tx, Event::RenewalRefused, key, &owner),
-        Answer::Integer(0) => note_script(tx, Event::ReleaseRefused, key, &owner),
+        ReplySummary::Integer(0) if is_in_vain(tx, keys) => refused(tx, key, &owner),
+        ReplySummary::Integer(0) if renews => note_script(tx, Event::RenewalRefused, key, &owner),
+        ReplySummary::Integer(0) => note_script(tx, Event::ReleaseRefused, key, &owner),
         _ => refused(tx, key, &owner),
     }
 }
@@ -261,8 +256,7 @@ fn flags(reply: &[u8], count: usize) -> Option<Vec<bool>> {
     lines.take(count).map(flag).collect()
 }
 
-/// Returns the owner that a script names among its arguments: an owner as Redisson names it, or one that has lost this
-/// lock.
+/// Returns the owner among a script's arguments: one as Redisson names it, or one that has lost this lock.
 fn owner_of_script(tx: &Tx<'_>, key: &[u8], arguments: &[&[u8]]) -> Option<Box<[u8]>> {
     if tx.marked(key).is_none() && tx.peek(key).is_some() {
         return None;
@@ -279,8 +273,7 @@ fn compared(tx: &mut Tx<'_>, event: Event, key: &[u8], owner: &[u8]) {
     }
 }
 
-/// Records the refusal of a request that sets several keys to texts, all or none. The keys that others hold are
-/// refused.
+/// Records the refusal of a request that sets several texts or none, for the keys that others hold.
 fn several_texts(tx: &mut Tx<'_>, args: Args<'_>) {
     let Ok(count) = args.count(1) else { return };
     let Some(words) = count.checked_mul(2).and_then(|words| args.all().get(2..)?.get(..words)) else {
@@ -301,7 +294,6 @@ fn refused(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) {
     }
 }
 
-/// Whether an owner holds a lock.
 fn holds(tx: &Tx<'_>, key: &[u8], owner: &[u8]) -> bool {
     match tx.peek(key) {
         Some(Value::Hash(hash)) => owner != MODE_FIELD && hash.contains(owner),

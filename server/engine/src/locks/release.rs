@@ -1,6 +1,6 @@
 //! `LOCK.RELEASE`: releases a hold, or all of them.
 
-use super::held::Held;
+use super::held::OwnerHold;
 use super::layouts::{read_write, text};
 use super::ledger::Release;
 use super::ownership;
@@ -24,7 +24,6 @@ const RELEASE: &CommandGrammar = grammar!("key owner [mode: SHARED | EXCLUSIVE] 
 
 symbols!(RELEASE: SHARED, EXCLUSIVE, ALL, TOKEN);
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.release", -3, release as DataHandler)
     .flags(&[Flags::WRITE, Flags::FAST])
     .categories(&["lock"])
@@ -85,13 +84,12 @@ fn release(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     Ok(())
 }
 
-/// Gives back holds of an owner by the client of this request, so that the owner keeps `left`. If the client has leased
-/// one of them, that one goes. The remaining holds are leased as long as before. Returns the number of remaining holds:
-/// none for a reader whose other leases have ended.
+/// Gives back holds of an owner by this client, so that the owner keeps `left`. If the client has leased one, that one
+/// goes. Returns the number of remaining holds: none for a reader whose other leases have ended.
 pub(super) fn give_back_one(
     tx: &mut Tx<'_>,
     key: &[u8],
-    held: &Held<'_>,
+    held: &OwnerHold<'_>,
     left: i64,
 ) -> Result<i64, CommandError> {
     if left > 0 && held.is_read() && sessions::lease_some(tx, key, held.field) {
@@ -110,7 +108,12 @@ pub(super) fn give_back_one(
 }
 
 /// Leaves an owner `left` of its holds.
-pub(super) fn leave(tx: &mut Tx<'_>, key: &[u8], held: &Held<'_>, left: i64) -> Result<(), CommandError> {
+pub(super) fn leave(
+    tx: &mut Tx<'_>,
+    key: &[u8],
+    held: &OwnerHold<'_>,
+    left: i64,
+) -> Result<(), CommandError> {
     if held.is_text {
         tx.delete(key);
         tx.propagate_key(key, &[KeyRequest::Remove]);
@@ -128,7 +131,6 @@ pub(super) fn leave(tx: &mut Tx<'_>, key: &[u8], held: &Held<'_>, left: i64) -> 
     Ok(())
 }
 
-/// The mode in which a hold is given back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum HoldMode {
     Shared,
@@ -141,21 +143,20 @@ pub(super) fn held<'a>(
     key: &[u8],
     owner: &'a [u8],
     writer: &'a [u8],
-) -> Result<Held<'a>, CommandError> {
+) -> Result<OwnerHold<'a>, CommandError> {
     held_as(tx, key, owner, writer, None)
 }
 
-/// Returns the hold of an owner of a lock in this mode. Without a mode, returns the hold in the only mode that the
-/// owner has.
+/// Returns the hold of an owner in this mode; without one, in the only mode that the owner has.
 fn held_as<'a>(
     tx: &mut Tx<'_>,
     key: &[u8],
     owner: &'a [u8],
     writer: &'a [u8],
     mode: Option<HoldMode>,
-) -> Result<Held<'a>, CommandError> {
+) -> Result<OwnerHold<'a>, CommandError> {
     if let Some(is_mine) = text::holds(tx, key, owner) {
-        let held = Held { field: owner, holds: 1, has_mode: false, is_text: true };
+        let held = OwnerHold { field: owner, holds: 1, has_mode: false, is_text: true };
         return if is_mine { Ok(held) } else { Err(lost(tx, key, owner, writer).unwrap_or(NOT_HELD)) };
     }
     let (found, has_mode) = match tx.read::<Hash>(key) {
@@ -180,7 +181,7 @@ fn held_as<'a>(
         Err(wrong_type) => return Err(lost(tx, key, owner, writer).unwrap_or_else(|| wrong_type.into())),
     };
     match found {
-        Some((field, holds)) => Ok(Held { field, holds, has_mode, is_text: false }),
+        Some((field, holds)) => Ok(OwnerHold { field, holds, has_mode, is_text: false }),
         None => Err(lost(tx, key, owner, writer).unwrap_or(NOT_HELD)),
     }
 }
@@ -205,7 +206,6 @@ fn give_back(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) -> Result<(), CommandErr
     Ok(())
 }
 
-/// Returns the error for an owner that has lost the lock.
 pub(super) fn lost(tx: &Tx<'_>, key: &[u8], owner: &[u8], writer: &[u8]) -> Option<CommandError> {
     let losses = [owner, writer].into_iter().filter_map(|field| records::last_loss(tx, key, field));
     let Release { cause, wall_ms, grant } = losses.max_by_key(|loss| loss.grant)?;

@@ -22,7 +22,6 @@ const OWNER: Symbol = RENEW.symbol("owner");
 
 symbols!(RENEW: EX, PX, GT, TOKEN);
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.renew", -6, renew as DataHandler)
     .flags(&[Flags::WRITE, Flags::FAST, Flags::MOVABLEKEYS])
     .categories(&["lock"])
@@ -61,14 +60,11 @@ pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.renew", -6, renew 
         "STALE token *",
     ])];
 
-/// The lease that a renewal has to set.
 #[derive(Clone, Copy)]
 enum Lease {
     /// No lease: the owner does not hold the lock.
     None,
-    /// The lease of the key.
     Key,
-    /// The leases of a read-write lock.
     ReadWrite(Hands),
 }
 

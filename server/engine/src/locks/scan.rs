@@ -61,7 +61,6 @@ pub(super) const LISTENING_ROWS: &[Row<ListeningHandler>] = &[Row::new(
 /// The default number of keys that a call visits.
 const COUNT_DEFAULT: usize = 10;
 
-/// The locks that a request wants.
 struct Wanted<'a> {
     count: usize,
     pattern: Option<&'a [u8]>,
@@ -91,7 +90,6 @@ impl<'a> Wanted<'a> {
     }
 }
 
-/// Returns a page of the locks that are held.
 fn held(tx: &Tx<'_>, cursor: u64, wanted: &Wanted<'_>) -> Page {
     let mut page = Vec::new();
     let next = tx.scan(cursor, wanted.count, &mut |key, value| {
@@ -103,9 +101,8 @@ fn held(tx: &Tx<'_>, cursor: u64, wanted: &Wanted<'_>) -> Page {
     (page, next)
 }
 
-/// Returns a page of the locks that clients wait for. The locks are ordered by a hash of their names, and the cursor is
-/// a position in that order. So a lock that is waited for from the first page to the last is on one of them. O(n log
-/// n), n all of these locks.
+/// Returns a page of the locks that clients wait for, by a hash of their names; the cursor is a position in that order.
+/// So a lock that is waited for all the time is on one of the pages. O(n log n), n all of these locks.
 fn waited_for(tx: &Tx<'_>, pubsub: &PubSub, cursor: u64, wanted: &Wanted<'_>) -> Page {
     let listened = listened_channels(pubsub).filter_map(redisson::lock_of_channel).map(|(key, _)| key.into());
     let mut keys: BTreeSet<Box<[u8]>> = listened.collect();
@@ -132,8 +129,7 @@ fn place(key: &[u8]) -> u64 {
     FixedState::with_seed(0).hash_one(key) >> 12
 }
 
-/// Whether a client waits for a lock, natively or as Redisson does. The list of a fair lock's waiters is not a lock,
-/// even after it has been deleted.
+/// Whether a client waits for a lock, natively or as Redisson does. A fair lock's list, even deleted, is no lock.
 fn is_waited_for(
     tx: &Tx<'_>,
     (pubsub, listeners): (&PubSub, &Listeners),

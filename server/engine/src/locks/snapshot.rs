@@ -106,7 +106,6 @@ impl LockLayout {
 }
 
 impl LockSnapshot {
-    /// Writes the reply of LOCK.INFO, with the additions of FULL.
     pub(super) fn write(&self, full: Option<&FullInfo>, reply: &mut dyn Reply) {
         let more = if full.is_some() { 3 } else { usize::from(self.delay_ms.is_some()) };
         reply.map(5 + more);

@@ -1,6 +1,5 @@
-//! `CL.THROTTLE`: redis-cell's rate limiter, the generic cell rate algorithm.
-//!
-//! The key holds the theoretical arrival time of the next cell in nanoseconds since the epoch, and ends with it.
+//! `CL.THROTTLE`: redis-cell's rate limiter, the generic cell rate algorithm. The key holds the theoretical arrival
+//! time of the next cell in nanoseconds since the epoch, and ends with it.
 
 use crate::spec::{
     Args, CommandError, CommandGrammar, DataHandler, Flags, KeyFlags, KeySpec, Outcome, ParsedArgs, Row,
@@ -24,7 +23,6 @@ const ARRIVAL: CommandError =
     CommandError::text("ERR the value of the key is not an arrival time of CL.THROTTLE");
 const TOO_LONG: CommandError = CommandError::text("ERR max-burst or quantity is too large for this rate");
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<DataHandler>] = &[
     Row::new("cl.throttle", -5, throttle as DataHandler)
         .flags(&[Flags::WRITE, Flags::DENYOOM, Flags::FAST])
@@ -74,7 +72,7 @@ struct Quota {
 
 /// The decision about a request.
 #[derive(Debug, PartialEq, Eq)]
-struct Verdict {
+struct ThrottleDecision {
     is_limited: bool,
     remaining: i128,
     /// The time until a retry. `None`: the request is allowed, or never will be.
@@ -86,7 +84,7 @@ struct Verdict {
 
 impl Quota {
     /// Decides whether `quantity` cells may come now, if the next cell was to arrive at `arrival_ns`.
-    fn judge(&self, arrival_ns: Option<i128>, now_ns: i128, quantity: i128) -> Verdict {
+    fn judge(&self, arrival_ns: Option<i128>, now_ns: i128, quantity: i128) -> ThrottleDecision {
         let tolerance = self.emission_ns * self.limit;
         let increment = self.emission_ns * quantity;
         let arrival = arrival_ns.unwrap_or(now_ns).max(now_ns);
@@ -95,7 +93,7 @@ impl Quota {
         let is_limited = missing > 0;
         let arrival_ns = if is_limited { arrival } else { next };
         let reset_after_ns = arrival_ns - now_ns;
-        Verdict {
+        ThrottleDecision {
             is_limited,
             remaining: ((tolerance - reset_after_ns) / self.emission_ns).max(0),
             retry_after_ns: (is_limited && increment <= tolerance).then_some(missing),

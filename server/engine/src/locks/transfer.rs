@@ -1,7 +1,7 @@
 //! `LOCK.TRANSFER`: gives a hold to another owner, without the lock being free in between.
 
 use super::acquire::counter;
-use super::held::Held;
+use super::held::OwnerHold;
 use super::layouts::read_write;
 use super::ledger::{Detail, ReleaseCause};
 use super::options;
@@ -21,7 +21,6 @@ const TRANSFER: &CommandGrammar = grammar!("key from to [PX milliseconds:1..] [T
 
 symbols!(TRANSFER: PX, TOKEN);
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lock.transfer", -4, transfer as DataHandler)
     .flags(&[Flags::WRITE, Flags::DENYOOM, Flags::FAST])
     .categories(&["lock"])
@@ -102,7 +101,7 @@ fn set_lease(
     tx: &mut Tx<'_>,
     key: &[u8],
     from: &[u8],
-    held: &Held<'_>,
+    held: &OwnerHold<'_>,
     deadline: i64,
 ) -> Result<(), CommandError> {
     if held.has_mode {

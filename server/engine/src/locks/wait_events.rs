@@ -9,8 +9,7 @@ fn owner_field(owner: &[u8]) -> (&'static str, EventValue) {
     ("owner", EventValue::Text(owner.into()))
 }
 
-/// Reports that an owner begins to wait for a lock. Each connection of a holder is notified once that the lock is
-/// contended.
+/// Reports that an owner begins to wait. Each holder's connection is notified once that the lock is contended.
 pub(super) fn queued(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) {
     announce(tx, key, "queued", || vec![owner_field(owner)]);
     if !records::is_followed(tx) {

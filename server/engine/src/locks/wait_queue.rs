@@ -6,7 +6,6 @@ use crate::spec::WaitClass;
 use lockwheel_store::keyspace::{Place, Tx};
 use std::ops::Bound::{Excluded, Unbounded};
 
-/// The line of all waiters for locks.
 pub(crate) const LOCK_LINE: &str = "lock";
 
 /// The wait classes of waiters for one lock.
@@ -20,9 +19,7 @@ pub(super) const CONVERSION_NAME: &str = "conversion";
 /// The classes of waiters for several locks: to hold them alone, and to share them.
 pub(crate) const SEVERAL: [&str; 2] = ["locks", "shared locks"];
 
-/// The classes of waiters that want to share a lock.
 const SHARERS: [&str; 2] = [SHARED_NAME, SEVERAL[1]];
-/// The classes of waiters that want to hold a lock alone.
 const ALONE: [&str; 5] = [PLAIN_NAME, FAIR_NAME, EXCLUSIVE_NAME, CONVERSION_NAME, SEVERAL[0]];
 
 /// The rank of conversions, which are served before all others.
@@ -36,7 +33,6 @@ pub(super) fn mode_of(class: &str) -> Option<LockMode> {
     ALONE.contains(&class).then_some(LockMode::Exclusive)
 }
 
-/// Whether waiters of this class want to share the lock.
 pub(crate) fn shares(class: &str) -> bool {
     SHARERS.contains(&class)
 }
@@ -76,8 +72,7 @@ pub(super) enum Precedence {
 }
 
 /// Returns the precedence over a newcomer of this rank and class. A request for several locks keeps its place while it
-/// waits for the others. A newcomer that wants to share the lock passes such requests if they want to share, too, but
-/// no writer. O(log n), n the waiters.
+/// waits for the others. A sharing newcomer passes such requests if they share, but no writer. O(log n), n the waiters.
 #[inline]
 pub(super) fn precedence(tx: &Tx<'_>, key: &[u8], rank: i64, class: &str) -> Precedence {
     if tx.keys_waited_for() == 0 {
@@ -94,8 +89,7 @@ pub(super) fn precedence(tx: &Tx<'_>, key: &[u8], rank: i64, class: &str) -> Pre
     if is_behind { Precedence::WhileFree } else { Precedence::Newcomer }
 }
 
-/// Whether a waiter before a newcomer of this rank is held back, although the lock is free. A fair lock has an order of
-/// its own.
+/// Whether a waiter before this rank is held back though the lock is free. A fair lock has its own order.
 fn is_held_back(tx: &Tx<'_>, key: &[u8], rank: i64) -> bool {
     tx.is_held_back(key) && tx.first_in_line(key, LOCK_LINE).is_some_and(|(place, _)| place.rank <= rank)
 }

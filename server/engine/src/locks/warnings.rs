@@ -36,8 +36,7 @@ pub(super) fn jeopardy(tx: &mut Tx<'_>, key: &[u8]) {
     }
 }
 
-/// Sets the timer of a lease that a native re-entry has renewed. The ledger is not notified of the renewal, but the
-/// owners must be warned when little of the lease is left.
+/// Sets the timer of a lease that a native re-entry has renewed, unseen by the ledger, so that owners are warned.
 pub(super) fn lease_set(tx: &mut Tx<'_>, key: &[u8]) {
     let near_ms = records::jeopardy_ms(tx);
     if let Some(deadline) = tx.deadline(key).filter(|_| near_ms > 0 && tx.marked(key).is_some()) {
@@ -45,8 +44,7 @@ pub(super) fn lease_set(tx: &mut Tx<'_>, key: &[u8]) {
     }
 }
 
-/// Sets timers for the leases that a raised `lock-jeopardy` concerns for the first time; `before_ms` is its former
-/// value. O(n), n the keys of all databases.
+/// Sets timers for leases that a `lock-jeopardy` raised from `before_ms` concerns for the first time. O(n) keys.
 pub(crate) fn watch_leases(keyspace: &mut Keyspace, now: Now, before_ms: i64) {
     (0..keyspace.databases()).for_each(|db| watch_leases_in(&mut keyspace.tx(db, now), before_ms));
 }

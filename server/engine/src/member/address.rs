@@ -11,8 +11,7 @@ const MAX_ANNOUNCEMENTS: usize = 16;
 pub(crate) struct MemberAddress {
     /// The port that the server listens on.
     pub(crate) port: u16,
-    /// The present and earlier announced addresses, the latest first. An earlier address still leads to the server,
-    /// because a port stays mapped.
+    /// The announced addresses, the latest first. Earlier ones still lead here, because a port stays mapped.
     announcements: VecDeque<Announcement>,
     /// Whether the server is a sentinel, which has no locks.
     pub(crate) is_sentinel: bool,
@@ -34,8 +33,7 @@ impl MemberAddress {
         self.announcements.truncate(MAX_ANNOUNCEMENTS);
     }
 
-    /// Whether this host and port lead to the server, by its own port or by the announcement of this age. Age 0 is the
-    /// latest announcement.
+    /// Whether this host and port lead to the server, by its own port or the announcement of this age (0: the latest).
     fn is(&self, host: &str, port: u16, age: usize) -> bool {
         let announcement = self.announcements.get(age);
         let is_here = matches!(host, "127.0.0.1" | "localhost" | "::1" | "[::1]")
@@ -46,7 +44,6 @@ impl MemberAddress {
     }
 }
 
-/// An address that a server announces to others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Announcement {
     /// Names and addresses of the server's host, in addition to the loopback interface.

@@ -32,26 +32,21 @@ pub(crate) enum Broadcast {
     Clock,
 }
 
-/// The answer to a broadcast.
 #[derive(Debug)]
 pub(crate) enum BroadcastAnswer {
     /// The request has been carried out.
     Ok,
     /// The number of things that the request has affected.
     Count(usize),
-    /// The history of locks that the command reads. `None`: the history of the command's own server, which is switched
-    /// off.
+    /// The history of locks that the command reads; `None`: its own server's, which is switched off.
     History(Option<MergingHistory>),
     /// The milliseconds until the next deadline, and the number of pending deadlines.
     Clock(Option<i64>, usize),
 }
 
 impl BroadcastAnswer {
-    /// Writes the answer. An answer about the clock describes `clock`. Histories are read by `read`, which may take
-    /// several calls. Returns whether the client has been answered.
-    ///
-    /// # Errors
-    /// Returns the error of `read`.
+    /// Writes the answer. An answer about the clock describes `clock`. Histories are read by `read`, perhaps in several
+    /// calls; its error is returned. Returns whether the client has been answered.
     pub(crate) fn write(
         self,
         clock: &EngineClock,

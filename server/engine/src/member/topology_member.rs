@@ -35,15 +35,13 @@ pub struct TopologyMember {
 
 /// The view of the servers of the process.
 impl TopologyMember {
-    /// Makes the server the one at `place` out of several, which share a clock. Their histories are one, in the order
-    /// of `stamps`.
+    /// Makes the server the one at `place` of several with one clock and one history, in the order of `stamps`.
     pub(crate) fn join(&mut self, members: &[MemberAddress], place: usize, stamps: StampSource) {
         (self.is_joined, self.members, self.place) = (true, members.to_vec(), place);
         self.stamps = Some(stamps);
     }
 
-    /// Whether the server is one of several in its process. The servers then share a clock, and the driver of all
-    /// servers carries out its advances.
+    /// Whether the server is one of several, which share a clock; the driver of all carries out its advances.
     #[inline]
     pub(crate) fn is_joined(&self) -> bool {
         self.is_joined
@@ -54,7 +52,6 @@ impl TopologyMember {
         self.place
     }
 
-    /// The addresses of all servers, by their places.
     pub(crate) fn addresses(&self) -> &[MemberAddress] {
         &self.members
     }
@@ -64,7 +61,6 @@ impl TopologyMember {
         self.members = members.to_vec();
     }
 
-    /// The order of the entries of all servers' histories.
     pub(crate) fn stamps(&self) -> Option<&StampSource> {
         self.stamps.as_ref()
     }
@@ -79,10 +75,7 @@ impl TopologyMember {
         self.place_of(std::str::from_utf8(host).ok()?, u16::try_from(atoi(port)).ok()?)
     }
 
-    /// The server that a word names, by place (from 0), or by host and port.
-    ///
-    /// # Errors
-    /// Returns an error if there is no such server, or if the process has no other server.
+    /// The server that a word names, by place (from 0), or by host and port. Fails without such a server, or others.
     pub(crate) fn find(&self, word: &[u8]) -> Result<usize, CommandError> {
         if !self.is_joined {
             return Err(CommandError::text(ALONE));
@@ -112,7 +105,6 @@ impl TopologyMember {
         self.cut_from = places;
     }
 
-    /// Whether this server is cut off from the server at a place.
     pub(crate) fn is_cut_from(&self, place: usize) -> bool {
         self.cut_from.contains(&place)
     }
@@ -180,7 +172,6 @@ impl TopologyMember {
         self.requests.iter().any(|asked| matches!(asked, TopologyRequest::ClockChanged))
     }
 
-    /// Takes the next request.
     pub(crate) fn next_request(&mut self) -> Option<TopologyRequest> {
         self.requests.pop_front()
     }
@@ -221,7 +212,6 @@ impl TopologyMember {
         self.answer = answer;
     }
 
-    /// Takes the answer to a client.
     pub(crate) fn take_answer(&mut self) -> Option<Result<BroadcastAnswer, CommandError>> {
         self.answer.take()
     }

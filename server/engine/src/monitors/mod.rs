@@ -25,7 +25,6 @@ impl Monitors {
         self.clients.is_empty()
     }
 
-    /// The clients.
     pub(crate) fn clients(&self) -> &[u64] {
         &self.clients
     }

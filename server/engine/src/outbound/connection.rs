@@ -22,20 +22,16 @@ pub enum Outgoing {
     Close,
 }
 
-/// The state of a connection.
 #[derive(Debug, PartialEq, Eq)]
 enum State {
     /// The driver has not taken the request to connect yet.
     Wanted(Endpoint),
-    /// The driver connects.
     Connecting,
-    /// The connection is open.
     Open,
     /// The engine has ended the connection.
     Ended,
 }
 
-/// One connection.
 #[derive(Debug)]
 pub(super) struct Connection {
     pub(super) purpose: Purpose,

@@ -1,7 +1,5 @@
-//! Connections that the engine makes to other servers.
-//!
-//! The module only records what the engine requests and which bytes to send. It does not block and does not use
-//! sockets: the driver of the engine connects, sends and closes as requested, and reports events.
+//! Connections that the engine makes to other servers. The module only records what the engine requests and which bytes
+//! to send: the driver connects, sends and closes without blocking it, and reports events.
 
 mod connection;
 mod event;
@@ -46,8 +44,7 @@ impl Outbound {
         id
     }
 
-    /// Sends bytes as soon as the connection is open. Bytes for a connection that has ended are dropped. O(log n +
-    /// bytes).
+    /// Sends bytes once the connection is open; drops those for one that has ended. O(log n + bytes).
     pub(crate) fn send(&mut self, id: OutboundId, bytes: &[u8]) {
         let Some(connection) = self.connections.get_mut(&id) else { return };
         if connection.append(bytes) {

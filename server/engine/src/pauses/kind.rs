@@ -9,7 +9,6 @@ use crate::spec::{Args, Command, CommandTable, Flags};
 pub(crate) enum PauseKind {
     /// Pauses requests that may write, or send something to replicas.
     Write,
-    /// Pauses all requests.
     All,
 }
 
@@ -30,7 +29,6 @@ pub(crate) fn may_replicate(
     queue.iter().any(|(id, request)| replicates(table.get(*id), Args::new(&request.argv())))
 }
 
-/// Whether a request runs a script or a function that has declared that it does not write.
 fn runs_without_writes(scripts: &Scripts, command: &Command, args: Args<'_>) -> bool {
     scripts.declared_flags(&command.name, args).is_some_and(|flags| flags.no_writes)
 }

@@ -1,6 +1,5 @@
-//! Pauses of clients: which requests may not run now, and the clients whose requests are parked until they may.
-//!
-//! A pause comes from CLIENT PAUSE, from a master's part that is handed over, or from a server that is about to end.
+//! Pauses of clients: which requests may not run now, and the clients whose requests are parked. A pause comes from
+//! CLIENT PAUSE, from a master's part that is handed over, or from a server that is about to end.
 
 mod kind;
 
@@ -10,7 +9,6 @@ use crate::clock::{Timer, TimerKey, TimerKind, Timers};
 use lockwheel_store::keyspace::Order;
 use std::collections::BTreeMap;
 
-/// The pause that a client has asked for.
 #[derive(Clone, Copy, Debug)]
 struct ClientPause {
     kind: PauseKind,
@@ -18,13 +16,11 @@ struct ClientPause {
     until_ms: i64,
 }
 
-/// The pauses in force, and the clients that they hold.
-///
-/// A change is followed by [`Pauses::take_change`], which says that the rest of the engine has to follow it.
+/// The pauses in force, and the clients that they hold. A change is followed by [`Pauses::take_change`], which says
+/// that the rest of the engine has to follow it.
 #[derive(Debug, Default)]
 pub(crate) struct Pauses {
     by_client: Option<ClientPause>,
-    /// The timer that ends the pause of CLIENT PAUSE.
     timer: Option<TimerKey>,
     /// Writes are paused until the master's part is handed over, or is not.
     by_failover: bool,
@@ -124,7 +120,6 @@ impl Pauses {
         self.parked.remove(&arrival);
     }
 
-    /// Whether requests are parked.
     #[inline]
     pub(crate) fn has_parked(&self) -> bool {
         !self.parked.is_empty()
@@ -136,8 +131,7 @@ impl Pauses {
         self.has_ended
     }
 
-    /// Returns the clients whose requests are to be tried again because a pause is over, the longest parked first.
-    /// They stay parked until they are forgotten.
+    /// Returns the clients to be tried again after a pause, the longest parked first. They stay parked until forgotten.
     pub(crate) fn take_resumed(&mut self) -> Vec<u64> {
         match std::mem::take(&mut self.has_ended) {
             true => self.parked.values().copied().collect(),

@@ -11,7 +11,6 @@ pub(crate) type EndingOf = fn(&[u8]) -> Option<&[u8]>;
 pub(super) struct Endings {
     ending_of: EndingOf,
     channels: BTreeMap<Box<[u8]>, BTreeSet<Box<[u8]>>>,
-    /// Bytes of all names and endings.
     bytes: usize,
     count: usize,
 }
@@ -52,7 +51,6 @@ impl Endings {
         self.channels.get(ending).into_iter().flatten().map(|channel| &**channel)
     }
 
-    /// The endings, in order.
     pub(super) fn all(&self) -> impl ExactSizeIterator<Item = &[u8]> {
         self.channels.keys().map(|ending| &**ending)
     }

@@ -7,7 +7,7 @@ pub(crate) use receivers::{Audience, SERVER_CHANNELS};
 
 use endings::{EndingOf, Endings};
 use lockwheel_store::keyspace::glob;
-use lockwheel_store::memory::of_trees;
+use lockwheel_store::memory::tree_heap_bytes;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The subscribers, by the name of a channel or a pattern.
@@ -64,7 +64,6 @@ impl PubSub {
         self.shards.len()
     }
 
-    /// The number of subscribers of a shard channel.
     pub(crate) fn shard_subscribers(&self, channel: &[u8]) -> usize {
         self.shards.get(channel).map_or(0, BTreeSet::len)
     }
@@ -94,8 +93,7 @@ impl PubSub {
         [&self.channels, &self.shards].iter().any(|all| all.get(channel).is_some_and(|ids| ids.contains(&id)))
     }
 
-    /// The channels with subscribers, shard channels included, whose names have this ending, in order. O(log n) to
-    /// begin.
+    /// The channels with subscribers, shard channels too, whose names have this ending, in order. O(log n) to begin.
     pub(crate) fn with_ending(&self, ending: &[u8]) -> impl Iterator<Item = &[u8]> {
         self.endings.with(ending)
     }
@@ -105,8 +103,7 @@ impl PubSub {
         self.endings.all()
     }
 
-    /// Approximate bytes of memory of the names and their subscribers: a tree of names, and a tree of clients for each
-    /// name. O(1).
+    /// Approximate bytes of the names and subscribers: a tree of names, and one of clients for each. O(1).
     pub(crate) fn memory(&self) -> usize {
         /// The bytes by which an allocator rounds up the size of a name.
         const ROUNDED: usize = 8;
@@ -116,8 +113,8 @@ impl PubSub {
         self.names
             + self.ending_bytes()
             + names * ROUNDED
-            + of_trees(trees, names, entry_bytes)
-            + of_trees(names, self.subscriptions, size_of::<u64>())
+            + tree_heap_bytes(trees, names, entry_bytes)
+            + tree_heap_bytes(names, self.subscriptions, size_of::<u64>())
     }
 
     /// Approximate bytes of memory of the index of channels by ending. O(1).
@@ -125,8 +122,8 @@ impl PubSub {
         let (bytes, endings, names) = self.endings.sizes();
         let entry_bytes = size_of::<(Box<[u8]>, BTreeSet<Box<[u8]>>)>();
         bytes
-            + of_trees(usize::from(endings > 0), endings, entry_bytes)
-            + of_trees(endings, names, size_of::<Box<[u8]>>())
+            + tree_heap_bytes(usize::from(endings > 0), endings, entry_bytes)
+            + tree_heap_bytes(endings, names, size_of::<Box<[u8]>>())
     }
 
     /// The channels with subscribers whose names have this prefix, in order, each with its subscribers.
@@ -200,7 +197,6 @@ impl PubSub {
         self.leave(pattern, id, |all| &mut all.patterns);
     }
 
-    /// The patterns that match a channel, in order, each with its subscribers.
     pub(crate) fn matching(&self, channel: &[u8]) -> impl Iterator<Item = (&[u8], &BTreeSet<u64>)> {
         let matching = self.patterns.iter().filter(|(pattern, _)| glob::matches(pattern, channel, false));
         matching.map(|(pattern, ids)| (&**pattern, ids))

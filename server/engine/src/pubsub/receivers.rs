@@ -18,7 +18,6 @@ pub(crate) enum Audience {
     Shard,
 }
 
-/// The receivers of a message.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Receivers {
     /// The subscribers of the channel.
@@ -28,7 +27,6 @@ pub(crate) struct Receivers {
 }
 
 impl Receivers {
-    /// Returns the lists of receivers, to be shortened.
     pub(crate) fn lists(&mut self) -> Vec<&mut Vec<u64>> {
         std::iter::once(&mut self.direct).chain(self.matching.iter_mut().map(|(_, ids)| ids)).collect()
     }
@@ -62,7 +60,6 @@ impl PubSub {
 }
 
 impl Audience {
-    /// Writes a message for the subscribers of its channel.
     pub(crate) fn write(self, channel: &[u8], message: &[u8], reply: &mut dyn Reply) {
         reply.push(3);
         reply.bulk(if self == Audience::Shard { b"smessage" } else { b"message" });

@@ -73,8 +73,7 @@ impl Backlog {
         self.bytes.capacity()
     }
 
-    /// Returns the stream from the byte at this offset, in two parts. `None` if a part of it is not kept, or if the
-    /// offset lies beyond the end.
+    /// Returns the stream from the byte at this offset, in two parts; `None` if it is not all kept, or beyond the end.
     pub(super) fn since(&self, offset: i64) -> Option<(&[u8], &[u8])> {
         let skipped = usize::try_from(offset.checked_sub(self.first_offset())?).ok()?;
         let skipped = skipped + self.bytes.len() - self.len();

@@ -1,5 +1,4 @@
-//! The part of the stream that a replica lacks when it connects. Replicas that connect at about the same time share
-//! most of it.
+//! The part of the stream that a replica lacks when it connects; replicas of about the same time share most of it.
 
 use super::backlog::Backlog;
 use lockwheel_resp::allocation;
@@ -14,7 +13,6 @@ const CHUNK_BYTES: i64 = 16 * 1024;
 pub(crate) struct CatchUp {
     /// The bytes before the first whole chunk.
     pub(crate) head: Vec<u8>,
-    /// The whole chunks.
     pub(crate) chunks: Vec<SharedBytes>,
     /// The bytes after the last whole chunk.
     pub(crate) tail: Vec<u8>,
@@ -33,8 +31,7 @@ impl CatchUp {
 pub(super) struct Chunks(BTreeMap<i64, WeakBytes>);
 
 impl Chunks {
-    /// Returns the stream from the byte at this offset, if all of that is kept. Unwinds if there is no memory for it.
-    /// O(bytes).
+    /// Returns the stream from the byte at this offset, if it is kept. Unwinds for lack of memory. O(bytes).
     pub(super) fn catch_up(
         &mut self,
         backlog: &Backlog,

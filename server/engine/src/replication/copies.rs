@@ -11,9 +11,8 @@ struct Progress {
     since_ms: i64,
 }
 
-/// The clients that wait for a copy or are being sent one, by session.
-///
-/// A client never joins a snapshot that has begun: its copy has all that was written before it asked.
+/// The clients that wait for a copy or are being sent one, by session. A client never joins a snapshot that has begun:
+/// its copy has all that was written before it asked.
 #[derive(Debug, Default)]
 pub(super) struct Copies {
     /// The clients whose snapshot has not begun, each with whether it is told the snapshot's place in the history.
@@ -24,8 +23,7 @@ pub(super) struct Copies {
 }
 
 impl Copies {
-    /// Adds a client to those that wait for the next snapshot. `tells_offset`: the client is told the snapshot's place
-    /// in the history. O(log n).
+    /// Adds a client for the next snapshot. `tells_offset`: it is told its place in the history. O(log n).
     pub(super) fn add(&mut self, session: u64, tells_offset: bool) {
         self.await_start.insert(session, tells_offset);
     }
@@ -64,8 +62,7 @@ impl Copies {
         self.waiting().chain(self.sent.keys().copied())
     }
 
-    /// Begins the snapshot for all clients that wait for its beginning. Returns those that are told its place in the
-    /// history.
+    /// Begins the snapshot for all clients that wait for one. Returns those that are told its place in the history.
     pub(super) fn begin(&mut self) -> Vec<u64> {
         let begun = std::mem::take(&mut self.await_start);
         self.await_end.extend(begun.keys());
@@ -80,8 +77,7 @@ impl Copies {
         ended
     }
 
-    /// Returns the clients that have read nothing of their copies for longer than the timeout. `unsent_of` returns the
-    /// number of unsent bytes of a client. O(n).
+    /// Returns the clients that have read nothing of their copies for the timeout. `unsent_of`: unsent bytes. O(n).
     pub(super) fn timed_out(
         &mut self,
         now_ms: i64,

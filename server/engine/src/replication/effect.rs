@@ -6,7 +6,6 @@ use crate::clients::Slot;
 /// A step that follows a change of replication.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ReplicationEffect {
-    /// The output of a replica is checked against its limits.
     CheckOutput(Slot),
     /// The connection of a replica ends. The replica reconnects and asks for the data that it lacks.
     Cut(Slot),
@@ -19,11 +18,21 @@ pub(crate) enum ReplicationEffect {
     /// The receivers of messages may have changed.
     AudienceChanged,
     /// The rules for requests have changed. `may_forbid`: replication may forbid requests.
-    RulesChanged { may_forbid: bool },
+    RulesChanged {
+        may_forbid: bool,
+    },
     /// The server no longer follows the master at this address. Its data belong to this history, up to this offset.
-    Promoted { host: String, port: u16, id: ReplicationId, offset: i64 },
+    Promoted {
+        host: String,
+        port: u16,
+        id: ReplicationId,
+        offset: i64,
+    },
     /// The server becomes a replica of the master at this address.
-    Follow { host: String, port: u16 },
+    Follow {
+        host: String,
+        port: u16,
+    },
     /// The server stops being a replica.
     Unfollow,
     /// Writing clients are paused during a failover, or resume.

@@ -2,7 +2,6 @@
 
 use crate::clock::TimerKey;
 
-/// The progress of a failover.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CoordinatedFailoverState {
     /// No client can write; the successor must still acknowledge the whole stream.
@@ -11,15 +10,12 @@ pub(super) enum CoordinatedFailoverState {
     InProgress,
 }
 
-/// A failover in progress.
 #[derive(Debug)]
 pub(super) struct CoordinatedFailover {
-    /// The progress of the failover.
     pub(super) state: CoordinatedFailoverState,
     /// The address of the successor. `None`: the first replica that has the whole stream.
     pub(super) to: Option<(String, u16)>,
-    /// Whether the successor takes over with the data that it has when the time is over. Otherwise the master stays the
-    /// master.
+    /// Whether the successor takes over when the time is over, or else the master stays the master.
     pub(super) is_forced: bool,
     /// The timer that limits the failover. `None`: there is no limit.
     pub(super) timeout: Option<TimerKey>,
@@ -30,7 +26,6 @@ pub(super) struct CoordinatedFailover {
 pub(crate) enum FailoverEffect {
     /// The server becomes a replica of the successor at this address.
     Follow { host: String, port: u16 },
-    /// The failover has ended, and paused clients resume. `unfollows`: the server is a replica of the successor and
-    /// becomes the master again.
+    /// The failover has ended, and paused clients resume. `unfollows`: the server is the master again.
     End { unfollows: bool },
 }

@@ -1,5 +1,4 @@
-//! The delivery of the stream to replicas. A replica that keeps up gets it at once, a slow one after its earlier
-//! output.
+//! The delivery of the stream to replicas: at once if they keep up, behind the earlier output of slow ones.
 
 use super::effect::ReplicationEffect;
 use super::last_heard::LinkClocks;
@@ -18,7 +17,6 @@ const GETACK: &[u8] = b"*3\r\n$8\r\nREPLCONF\r\n$6\r\nGETACK\r\n$1\r\n*\r\n";
 /// The request that keeps connections alive.
 const PING: &[u8] = b"*1\r\n$4\r\nPING\r\n";
 
-/// The result of sending a part of the stream to a replica.
 enum SendResult {
     /// Nothing was sent: the connection is closing.
     Closing,

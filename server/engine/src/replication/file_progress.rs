@@ -3,7 +3,6 @@
 /// The progress of the append-only file of a server, in bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct FileProgress {
-    /// Whether the file is on.
     pub(crate) is_on: bool,
     /// Whether the file was switched on, and its first base is not complete, so that a restart has none of the data.
     pub(crate) awaits_base: bool,

@@ -12,13 +12,12 @@ fn name_of(replica: Option<&(String, u16)>) -> String {
 }
 
 impl Replication {
-    /// Whether a failover is in progress.
     pub(crate) fn fails_over(&self) -> bool {
         self.failover.is_some()
     }
 
     /// Whether the successor must still acknowledge the whole stream.
-    fn awaits_heir(&self) -> bool {
+    fn awaits_successor(&self) -> bool {
         let waits = |failover: &CoordinatedFailover| failover.state == CoordinatedFailoverState::WaitsForSync;
         self.failover.as_ref().is_some_and(waits)
     }
@@ -50,16 +49,21 @@ impl Replication {
     }
 
     /// Checks whether the successor has the whole stream.
-    pub(crate) fn look_at_heir(&mut self, timers: &mut Timers) -> Option<FailoverEffect> {
-        if !self.awaits_heir() {
+    pub(crate) fn check_successor(&mut self, timers: &mut Timers) -> Option<FailoverEffect> {
+        if !self.awaits_successor() {
             return None;
         }
         let (host, port) = self.synced(self.failover.as_ref()?.to.as_ref())?;
         tracing::info!("Failover target {host}:{port} is synced, failing over.");
-        self.follow_heir(host, port, timers)
+        self.begin_to_follow_successor(host, port, timers)
     }
 
-    fn follow_heir(&mut self, host: String, port: u16, timers: &mut Timers) -> Option<FailoverEffect> {
+    fn begin_to_follow_successor(
+        &mut self,
+        host: String,
+        port: u16,
+        timers: &mut Timers,
+    ) -> Option<FailoverEffect> {
         let failover = self.failover.as_mut()?;
         failover.state = CoordinatedFailoverState::InProgress;
         failover.to = Some((host.clone(), port));
@@ -74,7 +78,7 @@ impl Replication {
         match failover.to.clone().filter(|_| failover.is_forced) {
             Some((host, port)) => {
                 tracing::info!("FAILOVER to {host}:{port} time out exceeded, failing over.");
-                self.follow_heir(host, port, timers)
+                self.begin_to_follow_successor(host, port, timers)
             }
             None => self.abort_failover("Replica never caught up before timeout", timers),
         }

@@ -12,19 +12,16 @@ pub(crate) struct LinkClocks {
 }
 
 impl LinkClocks {
-    /// Returns the current time.
     pub(crate) fn of(clock: &EngineClock) -> Self {
         LinkClocks { real_ms: clock.system().monotonic_ms(), shared_ms: clock.now().monotonic_ms() }
     }
 
-    /// Returns the time that limits how long the backlog is kept without replicas. `is_joined`: the server shares its
-    /// process, and its clock, with others.
+    /// Returns the time that limits how long an unused backlog is kept. `is_joined`: another server shares its clock.
     pub(crate) fn alone_ms(self, is_joined: bool) -> i64 {
         if is_joined { self.shared_ms } else { self.real_ms }
     }
 }
 
-/// The time at which the peer of a link was last heard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LastHeard {
     /// The peer was heard at this instant of real time.
@@ -76,8 +73,7 @@ impl LastHeard {
         }
     }
 
-    /// Whether a link between processes has been silent for longer than the timeout. A link within a process never
-    /// times out, since a test may delay it at will.
+    /// Whether a link between processes was silent for too long. A test may delay a link within a process at will.
     pub(crate) fn is_timed_out(self, now: LinkClocks, timeout_ms: i64) -> bool {
         !self.is_in_process() && self.silent_ms(now) > timeout_ms
     }

@@ -5,14 +5,12 @@ use super::transfer::{Arrived, Transfer};
 use lockwheel_resp::{Batch, RequestLimits, RequestParser, allocation, write_request};
 use std::collections::VecDeque;
 
-/// The parameters with which a replica connects to its master.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LinkParameters {
     /// The user. Empty: the default user.
     pub(crate) user: String,
     /// The password. Empty: no password is sent.
     pub(crate) password: Vec<u8>,
-    /// The port that the replica listens on.
     pub(crate) port: u16,
     /// The announced address. Empty: the address of the connection.
     pub(crate) ip: String,
@@ -24,7 +22,6 @@ pub(crate) struct LinkParameters {
     pub(crate) fails_over: bool,
 }
 
-/// The state of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LinkState {
     /// There is no connection yet.
@@ -38,7 +35,6 @@ pub(crate) enum LinkState {
 }
 
 impl LinkState {
-    /// Returns the name in the reply of ROLE.
     pub(crate) fn name(self) -> &'static str {
         match self {
             LinkState::Connecting => "connecting",
@@ -49,7 +45,6 @@ impl LinkState {
     }
 }
 
-/// An event on the link to the master.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum LinkEvent {
     /// A snapshot of this history, up to this offset, will follow.
@@ -60,7 +55,6 @@ pub(crate) enum LinkEvent {
     Snapshot(Vec<u8>),
     /// A request of the stream. Without words, it only keeps the connection alive.
     Request {
-        /// The words of the request.
         words: Vec<Vec<u8>>,
         /// The bytes of the request in the stream.
         raw: Vec<u8>,
@@ -69,7 +63,6 @@ pub(crate) enum LinkEvent {
     Failed(String),
 }
 
-/// The next expected reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Awaited {
     Ping,
@@ -85,7 +78,7 @@ const MAX_LINE: usize = 4096;
 
 /// A link to a master, from its connection on.
 #[derive(Debug)]
-pub(crate) struct Link {
+pub(crate) struct MasterLink {
     parameters: LinkParameters,
     state: LinkState,
     awaited: VecDeque<Awaited>,
@@ -99,10 +92,9 @@ pub(crate) struct Link {
     was_refused: bool,
 }
 
-impl Link {
-    /// Creates a link that waits for its connection.
+impl MasterLink {
     pub(crate) fn new(parameters: LinkParameters) -> Self {
-        Link {
+        MasterLink {
             parameters,
             state: LinkState::Connecting,
             awaited: VecDeque::new(),
@@ -116,7 +108,6 @@ impl Link {
         }
     }
 
-    /// Returns the state of the link.
     pub(crate) fn state(&self) -> LinkState {
         self.state
     }
@@ -157,12 +148,10 @@ impl Link {
         }
     }
 
-    /// Takes the next event.
     pub(crate) fn next_event(&mut self) -> Option<LinkEvent> {
         self.events.pop_front()
     }
 
-    /// Takes the pending output.
     pub(crate) fn take_output(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.output)
     }

@@ -1,8 +1,6 @@
-//! The snapshot that is being made for replicas, and the replicas that wait for it or for the next one.
-//!
-//! The stream from the beginning of the snapshot is kept for the waiting replicas, as for slow ones. They are sent the
-//! complete snapshot, then the stream. Clients that want a copy of the data are sent the same snapshot, then
-//! disconnected.
+//! The snapshot that is being made for replicas, and the replicas that wait for it or for the next one. The stream from
+//! its beginning is kept for the waiting ones, as for slow ones. They are sent the snapshot, then the stream. Clients
+//! that want a copy of the data are sent the same snapshot, then disconnected.
 
 use super::effect::ReplicationEffect;
 use super::feeding::cut_for_lack_of_memory;
@@ -131,8 +129,7 @@ impl Replication {
         }
     }
 
-    /// Forgets the snapshot that is being made if no replica or client waits for it any longer. Returns whether it did
-    /// so.
+    /// Forgets the snapshot that is being made if none waits for it any longer. Returns whether it did so.
     pub(super) fn give_up_pending(&mut self) -> bool {
         let is_wanted = || self.awaits_end().next().is_some() || self.copies.await_end();
         let is_unwanted = self.pending.is_some() && !is_wanted();

@@ -13,8 +13,7 @@ pub(crate) struct Announced {
     pub(crate) reads_marked: bool,
     /// Whether the replica accepts a renamed history (`capa psync2`).
     pub(crate) follows_renamed: bool,
-    /// Whether the replica reads forms that Redis 7.0 lacks, such as hash fields with deadlines (`capa rdb-12`). No
-    /// Redis announces this.
+    /// Whether the replica reads forms that Redis 7.0 lacks (`capa rdb-12`, which no Redis announces).
     pub(crate) reads_newer_forms: bool,
 }
 
@@ -28,7 +27,6 @@ impl Announced {
     }
 }
 
-/// The synchronization state of a replica.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReplicaState {
     /// The replica waits for a snapshot to begin; another one is being made.
@@ -47,7 +45,6 @@ impl ReplicaState {
         matches!(self, ReplicaState::AwaitsStart | ReplicaState::AwaitsEnd)
     }
 
-    /// Returns the name in the replies of INFO and ROLE.
     pub(crate) fn name(self) -> &'static str {
         match self {
             ReplicaState::AwaitsStart | ReplicaState::AwaitsEnd => "wait_bgsave",
@@ -57,21 +54,17 @@ impl ReplicaState {
     }
 }
 
-/// A replica.
 #[derive(Clone, Debug)]
 pub(crate) struct Replica {
-    /// The facts that the replica has announced.
     pub(crate) announced: Announced,
     /// The announced address, or else that of the connection.
     pub(crate) ip: String,
-    /// The synchronization state.
     pub(crate) state: ReplicaState,
     /// Whether the replica acknowledges its offset. A replica that has asked with SYNC does not.
     pub(crate) answers: bool,
     /// The acknowledged offsets of the stream: executed, and on disk.
     pub(crate) acknowledged: i64,
     pub(crate) on_disk: i64,
-    /// The time of the last acknowledgement.
     pub(crate) heard: LastHeard,
     /// The number of unsent bytes at the last check.
     pub(crate) unsent: usize,
@@ -84,7 +77,6 @@ pub(crate) struct Replica {
 }
 
 impl Replica {
-    /// Returns the name of the replica for the log.
     pub(crate) fn name(&self) -> String {
         self.announced.name_at(&self.ip)
     }

@@ -1,7 +1,7 @@
 //! The replica's side of replication: the link to its master, and the data received over it.
 
 use super::last_heard::{LastHeard, LinkClocks};
-use super::link::{Link, LinkEvent, LinkParameters, LinkState};
+use super::link::{LinkEvent, LinkParameters, LinkState, MasterLink};
 use super::replid::ReplicationId;
 use super::state::Replication;
 use crate::clients::Slot;
@@ -13,14 +13,12 @@ use lockwheel_resp::allocation;
 /// The prefix of the error of a command that finds no memory.
 const NO_MEMORY: &[u8] = b"OOM ";
 
-/// The state of a replica's link to its master.
 #[derive(Debug)]
 pub(crate) struct ReplicaLink {
-    /// The host of the master.
     host: String,
     port: u16,
     /// The connection and its protocol state.
-    link: Option<(OutboundId, Link)>,
+    link: Option<(OutboundId, MasterLink)>,
     /// The session that runs the master's requests.
     slot: Slot,
     /// Whether the data belong to a history, perhaps the server's own, that a master may continue.
@@ -81,12 +79,10 @@ impl ReplicaLink {
         }
     }
 
-    /// Returns the host of the master.
     pub(crate) fn host(&self) -> &str {
         &self.host
     }
 
-    /// Returns the port of the master.
     pub(crate) fn port(&self) -> u16 {
         self.port
     }
@@ -185,7 +181,7 @@ impl ReplicaLink {
 
     /// Starts to wait for a connection.
     pub(crate) fn connect(&mut self, id: OutboundId, parameters: LinkParameters, now: LinkClocks) {
-        self.link = Some((id, Link::new(parameters)));
+        self.link = Some((id, MasterLink::new(parameters)));
         self.heard = LastHeard::first(self.heard.is_in_process(), now);
     }
 
@@ -210,7 +206,6 @@ impl ReplicaLink {
         self.link.as_mut().into_iter().for_each(|(_, link)| link.opened());
     }
 
-    /// Handles bytes from the master.
     pub(crate) fn received(&mut self, bytes: &[u8]) {
         self.link.as_mut().into_iter().for_each(|(_, link)| link.received(bytes));
     }
@@ -344,8 +339,7 @@ impl ReplicaLink {
         }
     }
 
-    /// Ends the link, and returns its connection if there is one. An incomplete transaction is dropped; the master
-    /// sends it again.
+    /// Ends the link; returns its connection. The master sends an incomplete transaction again.
     pub(crate) fn end(&mut self) -> Option<OutboundId> {
         self.unapplied.clear();
         self.has_newer_forms = false;

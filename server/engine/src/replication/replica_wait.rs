@@ -3,10 +3,8 @@
 use super::state::Replication;
 use lockwheel_resp::Reply;
 
-/// The condition of a client that waits for replicas.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReplicaWait {
-    /// The required number of replicas.
     pub(crate) replicas: usize,
     /// The offset that they must have.
     pub(crate) offset: i64,

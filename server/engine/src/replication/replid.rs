@@ -21,7 +21,6 @@ impl ReplicationId {
         text.try_into().ok().map(ReplicationId)
     }
 
-    /// Returns the digits.
     pub(crate) fn as_bytes(&self) -> &[u8] {
         &self.0
     }

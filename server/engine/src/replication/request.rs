@@ -5,51 +5,48 @@ use crate::spec::CommandError;
 /// The refusal of a replica while the server does not follow its own master's changes.
 pub(crate) const NO_MASTER_LINK: &str = "NOMASTERLINK Can't SYNC while not connected with my master";
 
-/// The synchronization that a replica requests.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SyncRequest<'a> {
-    /// The history that the replica knows, and the first offset that it lacks. `None`: the replica uses SYNC, which
-    /// names no history.
+    /// The history that the replica knows, and the first offset that it lacks. `None`: SYNC names none.
     pub(crate) from: Option<(&'a [u8], i64)>,
     /// Whether the server must first become the master (PSYNC with FAILOVER). The client is its master.
     pub(crate) takes_over: bool,
 }
 
-/// The arguments of FAILOVER.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FailoverRequest {
     /// The replica that takes over. `None`: the first one that has the whole stream.
     pub(crate) to: Option<(String, u16)>,
     /// The time limit in milliseconds.
     pub(crate) timeout_ms: Option<i64>,
-    /// Whether the replica takes over with the data that it has when the time is over. Otherwise the master stays the
-    /// master.
+    /// Whether the replica takes over when the time is over, or else the master stays the master.
     pub(crate) is_forced: bool,
 }
 
 /// The result of a replication request: the change to apply, or its error.
 pub(crate) type Requested<'a> = Result<ReplicationRequest<'a>, CommandError>;
 
-/// A change of replication that a client has requested.
 #[derive(Clone, Debug)]
 pub(crate) enum ReplicationRequest<'a> {
     /// No change: the client has its reply.
     Nothing,
     /// The server becomes a replica of the master at this address.
-    Follow { host: String, port: u16 },
+    Follow {
+        host: String,
+        port: u16,
+    },
     /// The server stops being a replica.
     Unfollow,
-    /// A failover begins.
     Failover(FailoverRequest),
-    /// The failover is aborted.
     AbortFailover,
     /// The client becomes a replica.
     Sync(SyncRequest<'a>),
     /// The client is sent a copy of the data. `tells_offset`: the place in the history precedes it.
-    Copy { tells_offset: bool },
+    Copy {
+        tells_offset: bool,
+    },
 }
 
-/// The offsets that a replica acknowledges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Acknowledgement {
     /// The offset up to which the replica has executed the stream.

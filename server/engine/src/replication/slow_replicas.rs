@@ -24,22 +24,18 @@ pub(crate) struct SlowReplicas {
 }
 
 impl SlowReplicas {
-    /// Returns the number of slow replicas. O(1).
     pub(crate) fn len(&self) -> usize {
         self.replicas.len()
     }
 
-    /// Whether no replica is slow.
     pub(crate) fn is_empty(&self) -> bool {
         self.replicas.is_empty()
     }
 
-    /// Whether this replica is slow.
     pub(crate) fn has(&self, session: u64) -> bool {
         self.replicas.contains_key(&session)
     }
 
-    /// Returns the sessions of the slow replicas.
     pub(crate) fn sessions(&self) -> Vec<u64> {
         self.replicas.keys().copied().collect()
     }
@@ -55,8 +51,7 @@ impl SlowReplicas {
         self.blocks.len() - self.first_lacked(has) + usize::from(!self.open.is_empty())
     }
 
-    /// Returns the index of the first block that a replica lacks. `has` is the length of the stream that the replica
-    /// has.
+    /// Returns the index of the first block that a replica lacks, which has `has` bytes of the stream.
     fn first_lacked(&self, has: u64) -> usize {
         self.blocks.partition_point(|(end, _)| *end <= has)
     }

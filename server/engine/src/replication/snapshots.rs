@@ -9,7 +9,6 @@ pub(crate) const MAX_SNAPSHOTS: usize = 3;
 /// The place of a snapshot in the history, and the kind of replicas that it suits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SnapshotPlace {
-    /// The name of the history.
     pub(crate) id: ReplicationId,
     /// The length of the stream, in bytes.
     pub(crate) offset: i64,
@@ -18,7 +17,6 @@ pub(crate) struct SnapshotPlace {
 }
 
 impl SnapshotPlace {
-    /// Returns the line that announces the place to a replica before the snapshot.
     pub(super) fn announcement(&self) -> String {
         format!("+FULLRESYNC {} {}\r\n", self.id, self.offset)
     }
@@ -45,13 +43,11 @@ impl Snapshots {
         found.filter_map(|(place, bytes)| Some((*place, bytes.upgrade()?))).next()
     }
 
-    /// Whether there is room for another snapshot.
     pub(crate) fn has_room(&mut self) -> bool {
         self.all.retain(|(_, bytes)| bytes.upgrade().is_some());
         self.all.len() < MAX_SNAPSHOTS
     }
 
-    /// Adds a snapshot that was made.
     pub(crate) fn add(&mut self, place: SnapshotPlace, bytes: &SharedBytes) {
         self.all.push((place, bytes.downgrade()));
     }

@@ -28,7 +28,6 @@ pub(super) enum Resync {
     Full,
 }
 
-/// The numbers of synchronizations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SyncCounts {
     /// The number of replicas that got a snapshot.
@@ -42,7 +41,6 @@ pub(crate) struct SyncCounts {
 /// The history of a server's data, and the replicas that follow it.
 #[derive(Debug)]
 pub(crate) struct Replication {
-    /// The name of the history.
     pub(super) id: ReplicationId,
     /// The former name of the history. Replicas that know it by that name may continue.
     pub(super) id2: ReplicationId,
@@ -55,17 +53,11 @@ pub(crate) struct Replication {
     pub(super) backlog: Option<Backlog>,
     /// The chunks of the stream that new replicas share.
     chunks: Chunks,
-    /// The facts that clients have announced as replicas, by session.
     pub(super) announced: BTreeMap<u64, Announced>,
-    /// The snapshots that replicas are being sent.
     pub(super) snapshots: Snapshots,
-    /// The clients that wait for a copy of the data.
     pub(super) copies: Copies,
-    /// The snapshot that is being made for replicas.
     pub(super) pending: Option<SnapshotPlace>,
-    /// The replicas, by session.
     pub(super) replicas: BTreeMap<u64, Replica>,
-    /// The part of the stream that slow replicas lack.
     pub(super) slow_replicas: SlowReplicas,
     /// The selected database of the stream. `None`: the stream must select one.
     pub(super) selected: Option<usize>,
@@ -83,7 +75,6 @@ pub(crate) struct Replication {
     pub(super) written: WrittenOffsets,
     /// The offset after which replicas were last asked for their offsets.
     pub(super) asked_at: i64,
-    /// The failover in progress, if any.
     pub(super) failover: Option<CoordinatedFailover>,
     /// The time since which there is no replica, in real monotonic milliseconds.
     pub(super) alone_since_ms: Option<i64>,
@@ -92,7 +83,6 @@ pub(crate) struct Replication {
     pub(super) syncs: SyncCounts,
     /// The number of acknowledgements and of new replicas.
     acknowledgements: u64,
-    /// The progress of the append-only file of this server.
     file: FileProgress,
 }
 
@@ -130,7 +120,6 @@ impl Replication {
         }
     }
 
-    /// Returns the name of the history.
     pub(crate) fn id(&self) -> ReplicationId {
         self.id
     }
@@ -155,7 +144,6 @@ impl Replication {
         self.replicas.values()
     }
 
-    /// Returns the numbers of synchronizations.
     pub(crate) fn syncs(&self) -> SyncCounts {
         self.syncs
     }
@@ -165,7 +153,6 @@ impl Replication {
         self.announced.get(&session).is_some_and(|announced| announced.reads_marked)
     }
 
-    /// Returns the facts that a client has announced as a replica.
     pub(crate) fn announced_mut(&mut self, session: u64) -> &mut Announced {
         self.announced.entry(session).or_default()
     }
@@ -180,23 +167,19 @@ impl Replication {
         self.id = ReplicationId::random(rng);
     }
 
-    /// Whether there is a stream.
     pub(crate) fn has_stream(&self) -> bool {
         self.backlog.is_some()
     }
 
-    /// Returns the kept part of the stream.
     pub(crate) fn backlog(&self) -> Option<&Backlog> {
         self.backlog.as_ref()
     }
 
-    /// Returns the bytes of memory that the backlog takes.
     pub(crate) fn backlog_memory(&self) -> usize {
         self.backlog.as_ref().map_or(0, Backlog::memory)
     }
 
-    /// Begins a stream at the current offset, unless there is one. `kept` is the backlog limit in bytes. Returns
-    /// whether it has begun.
+    /// Begins a stream, of at most `kept` bytes of backlog, unless there is one. Returns whether it has begun.
     pub(crate) fn begin_stream(&mut self, kept: usize) -> bool {
         let begins = self.backlog.is_none();
         if begins {
@@ -206,7 +189,6 @@ impl Replication {
         begins
     }
 
-    /// Ends the stream.
     pub(crate) fn end_stream(&mut self) {
         self.backlog = None;
         self.chunks = Chunks::default();
@@ -265,7 +247,6 @@ impl Replication {
         self.file.synced = bytes;
     }
 
-    /// Returns the progress of the file of this server.
     pub(crate) fn file(&self) -> FileProgress {
         self.file
     }
@@ -331,7 +312,6 @@ impl Replication {
         }
     }
 
-    /// Begins another history at this offset.
     pub(crate) fn begin_history(&mut self, id: ReplicationId, offset: i64) {
         (self.id, self.id2, self.second_offset, self.offset) = (id, ReplicationId::NONE, -1, offset);
         (self.newer_until, self.changed_at) = (0, offset);
@@ -418,8 +398,7 @@ impl Replication {
         self.replicas.values().filter(|replica| replica.state == ReplicaState::Online)
     }
 
-    /// Returns the number of replicas that have not acknowledged all changes. A replica that never acknowledges does
-    /// not count.
+    /// Returns the number of replicas that have not acknowledged all changes, of those that ever acknowledge.
     pub(crate) fn lagging(&self) -> usize {
         let lags = |replica: &&Replica| {
             replica.state != ReplicaState::Online || replica.acknowledged < self.changed_at
@@ -427,7 +406,6 @@ impl Replication {
         self.replicas.values().filter(|replica| replica.answers).filter(lags).count()
     }
 
-    /// Returns the sessions of the replicas.
     pub(crate) fn replica_sessions(&self) -> impl Iterator<Item = u64> {
         self.replicas.keys().copied()
     }
@@ -444,7 +422,6 @@ impl Replication {
         }
     }
 
-    /// Returns the replica at this address.
     pub(crate) fn at(&self, host: &str, port: i64) -> Option<&Replica> {
         let is_there = |replica: &&Replica| {
             replica.ip.eq_ignore_ascii_case(host) && i64::from(replica.announced.port) == port
@@ -464,12 +441,10 @@ impl Replication {
         Some((synced.ip.clone(), synced.announced.port))
     }
 
-    /// Returns the number of replicas that have acknowledged an offset.
     pub(crate) fn acknowledged(&self, offset: i64) -> usize {
         self.online().filter(|replica| replica.acknowledged >= offset).count()
     }
 
-    /// Returns the number of replicas that have an offset on disk.
     pub(crate) fn on_disk(&self, offset: i64) -> usize {
         self.online().filter(|replica| replica.on_disk >= offset).count()
     }
@@ -479,7 +454,6 @@ impl Replication {
         self.online().filter(|replica| replica.lag_seconds(now) <= max_lag).count()
     }
 
-    /// Adds a replica.
     pub(super) fn join(&mut self, session: u64, replica: Replica) {
         self.acknowledgements += 1;
         self.alone_since_ms = None;

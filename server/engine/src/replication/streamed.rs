@@ -14,8 +14,7 @@ pub(crate) fn is_streamed(commands: &CommandTable, args: Args<'_>) -> bool {
 }
 
 /// Returns a request in the form in which it runs here. A real master replaces the `~` of XADD and XTRIM by `=` with
-/// the actual bound, but leaves `LIMIT` in place. Clients may not send that combination; the `LIMIT` has no effect and
-/// is removed.
+/// the actual bound, but leaves a `LIMIT`, which clients may not send so. It is removed, and had no effect.
 pub(crate) fn to_be_run<W: AsRef<[u8]>>(words: &[W]) -> Vec<&[u8]> {
     let mut argv: Vec<&[u8]> = words.iter().map(W::as_ref).collect();
     let is = |at: usize, name: &str| {

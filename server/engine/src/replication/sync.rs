@@ -15,12 +15,11 @@ use lockwheel_store::memory::{BufferBytes, SharedBytes};
 const MANY_SNAPSHOTS: CommandError =
     CommandError::text("LOADING Too many snapshots are being sent to other replicas, ask again later");
 
-/// A snapshot, and its place in the history.
 pub(super) type Snapshot = (SnapshotPlace, SharedBytes);
 
 /// A client that becomes a replica.
 #[derive(Debug)]
-pub(crate) struct Newcomer {
+pub(crate) struct NewReplica {
     session: u64,
     announced: Announced,
     ip: String,
@@ -29,7 +28,7 @@ pub(crate) struct Newcomer {
     is_in_process: bool,
 }
 
-impl Newcomer {
+impl NewReplica {
     /// Whether the replica may be as old as Redis 7.0.
     pub(crate) fn is_for_7_0(&self) -> bool {
         !self.announced.reads_newer_forms
@@ -44,13 +43,11 @@ impl Newcomer {
 /// The way in which a replica gets the data that it lacks.
 #[derive(Debug)]
 pub(crate) enum SyncPlan {
-    /// The stream alone.
     Stream,
     /// A snapshot that other replicas are being sent.
     Shared(SnapshotPlace, SharedBytes),
     /// The snapshot that is being made.
     Pending,
-    /// A new snapshot.
     NewSnapshot,
 }
 
@@ -64,12 +61,10 @@ pub(crate) struct SyncAnswer {
 }
 
 impl SyncAnswer {
-    /// Whether the reply has a snapshot.
     pub(crate) fn has_snapshot(&self) -> bool {
         self.snapshot.is_some()
     }
 
-    /// Sends the reply.
     pub(crate) fn push(&self, delivery: &mut Delivery) {
         delivery.push_bytes(&self.head);
         if let Some(snapshot) = &self.snapshot {
@@ -83,11 +78,11 @@ impl SyncAnswer {
 
 impl Replication {
     /// Returns the known facts about a client that becomes a replica.
-    pub(crate) fn newcomer(&self, session: &Session) -> Newcomer {
+    pub(crate) fn newcomer(&self, session: &Session) -> NewReplica {
         let (announced, ip) = self.introduction(session);
         let name = announced.name_at(&ip);
         tracing::info!("Replica {name} asks for synchronization");
-        Newcomer { session: session.id, announced, ip, name, is_in_process: session.peer.in_process }
+        NewReplica { session: session.id, announced, ip, name, is_in_process: session.peer.in_process }
     }
 
     /// Returns the facts that a client has announced as a replica, and its address.
@@ -100,20 +95,16 @@ impl Replication {
         (announced, ip)
     }
 
-    /// Returns the name of a client in the log, as a replica.
     pub(super) fn name_of(&self, session: &Session) -> String {
         let (announced, ip) = self.introduction(session);
         announced.name_at(&ip)
     }
 
-    /// Decides how a replica gets the data that it lacks.
-    ///
-    /// # Errors
-    /// Returns `LOADING` if too many snapshots are being sent and none of them suits the replica. The replica retries
-    /// later.
+    /// Decides how a replica gets the data that it lacks. Fails with `LOADING`, so that it retries, if too many
+    /// snapshots are being sent and none suits it.
     pub(crate) fn plan_sync(
         &mut self,
-        newcomer: &Newcomer,
+        newcomer: &NewReplica,
         sync: SyncRequest<'_>,
     ) -> Result<SyncPlan, CommandError> {
         let reads_newer = newcomer.announced.reads_newer_forms;
@@ -141,10 +132,7 @@ impl Replication {
         Ok(plan)
     }
 
-    /// Checks that another snapshot may be sent.
-    ///
-    /// # Errors
-    /// Returns `LOADING` if too many snapshots are being sent.
+    /// Checks that another snapshot may be sent, or fails with `LOADING`.
     pub(crate) fn check_room_for_snapshot(&mut self) -> Result<(), CommandError> {
         if self.snapshots.has_room() { Ok(()) } else { Err(MANY_SNAPSHOTS) }
     }
@@ -177,7 +165,7 @@ impl Replication {
     /// Unwinds if there is no memory for that.
     pub(crate) fn take_on(
         &mut self,
-        newcomer: Newcomer,
+        newcomer: NewReplica,
         sync: SyncRequest<'_>,
         plan: SyncPlan,
         (account, now): (&BufferBytes, LinkClocks),
@@ -218,7 +206,6 @@ impl Replication {
         answer
     }
 
-    /// Counts a replica that gets a snapshot.
     fn count_full(&mut self, sync: SyncRequest<'_>) {
         self.syncs.full += 1;
         let knew = sync.from.is_some_and(|(history, _)| history != b"?");
@@ -234,7 +221,7 @@ impl Replication {
 
     fn answer_partial(
         &mut self,
-        newcomer: &Newcomer,
+        newcomer: &NewReplica,
         sync: SyncRequest<'_>,
         account: &BufferBytes,
     ) -> SyncAnswer {
@@ -297,8 +284,7 @@ impl Replication {
         (place, snapshot)
     }
 
-    /// Sends a client a copy of a part of the data, then disconnects it. `tells_offset`: the place in the history
-    /// precedes the copy.
+    /// Sends a client a copy of some data, then disconnects it. `tells_offset`: behind the place in the history.
     pub(crate) fn send_part(&mut self, file: Vec<u8>, tells_offset: bool, session: &mut Session) {
         if tells_offset {
             let place = SnapshotPlace { id: self.id, offset: self.offset, for_7_0: false };

@@ -6,7 +6,6 @@ use crate::clients::{Peer, Session, Sessions, Slot};
 use lockwheel_store::memory::ClientBytes;
 use lockwheel_store::time::Now;
 
-/// Adds a client with this id.
 pub(super) fn add_client(sessions: &mut Sessions, id: u64) -> Slot {
     let account = ClientBytes::default();
     let (peer, now) = (Peer::default(), Now::default());

@@ -55,7 +55,6 @@ mod tests {
             timer.set(now_ms, timers, || keyspace.next_order());
         }
 
-        /// Whether the timer fires up to this instant.
         fn fires(&mut self, until_ms: i64) -> bool {
             let timer = self.1.pop_due(true, until_ms);
             timer.is_some_and(|timer| timer.kind == TimerKind::Replication)

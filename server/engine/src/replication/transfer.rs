@@ -2,7 +2,6 @@
 
 use lockwheel_resp::allocation;
 
-/// The end of a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     /// The snapshot has this many bytes.

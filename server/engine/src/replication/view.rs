@@ -38,7 +38,6 @@ impl<'e> ReplicationView<'e> {
         ReplicationView { history, link, config, now: LinkClocks::of(clock) }
     }
 
-    /// Returns the history of the data, with the replicas.
     pub(crate) fn history(self) -> &'e Replication {
         self.history
     }
@@ -48,8 +47,7 @@ impl<'e> ReplicationView<'e> {
         self.link
     }
 
-    /// Returns the address of the master that the server follows. For a killed server, that is the master that it
-    /// follows once it comes back.
+    /// Returns the master's address. For a killed server, the one that it follows once it comes back.
     pub(crate) fn followed(self, was_killed: bool) -> Option<(&'e str, u16)> {
         if was_killed {
             let [host, port] = &self.config.replication.master[..] else { return None };
@@ -58,7 +56,6 @@ impl<'e> ReplicationView<'e> {
         self.link.map(|link| (link.host(), link.port()))
     }
 
-    /// Returns the parameters in force.
     pub(crate) fn config(self) -> &'e Config {
         self.config
     }
@@ -68,7 +65,6 @@ impl<'e> ReplicationView<'e> {
         self.now
     }
 
-    /// Whether the server is a replica.
     pub(crate) fn is_replica(self) -> bool {
         self.link.is_some()
     }
@@ -88,8 +84,7 @@ impl<'e> ReplicationView<'e> {
         self.link.is_none_or(ReplicaLink::knows_history)
     }
 
-    /// Returns the extent to which this server, as a master, has sent its data to a replica. The replica's data belong
-    /// to a history up to an offset.
+    /// Returns how far this server, as a master, has sent its data to a replica of this history and offset.
     pub(crate) fn sent_history(self, id: ReplicationId, offset: i64) -> SentHistory {
         // During a FAILOVER, the old master already follows its successor.
         if !self.feeds_replicas() && !self.history.fails_over() {

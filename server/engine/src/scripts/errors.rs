@@ -13,7 +13,6 @@ pub const fn busy_error(kind: EntryKind) -> CommandError {
     })
 }
 
-/// Returns the error of a kill that is not possible.
 pub(crate) fn kill_error(error: KillError) -> CommandError {
     match error {
         KillError::NotBusy => CommandError::text("NOTBUSY No scripts in execution right now."),

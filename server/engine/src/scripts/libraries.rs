@@ -17,11 +17,8 @@ pub(crate) struct Libraries {
     bytes: usize,
 }
 
-/// A library of functions.
 pub(crate) struct Library {
-    /// The name.
     pub(crate) name: Box<[u8]>,
-    /// The whole text.
     pub(crate) code: Box<[u8]>,
     /// The functions that the library has registered, by name.
     pub(crate) functions: Vec<Registered>,
@@ -32,7 +29,6 @@ pub(crate) struct Library {
 /// A function, as FCALL finds it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Callable {
-    /// The id by which the function is called.
     pub(crate) id: FunctionId,
     /// The flags: the permissions of the function.
     pub(crate) flags: Flags,
@@ -46,7 +42,6 @@ impl Library {
         Library { name: name.into(), code: code.into(), functions, serial: 0 }
     }
 
-    /// Returns the ids of the functions.
     pub(crate) fn ids(&self) -> impl Iterator<Item = FunctionId> {
         self.functions.iter().map(|function| function.id)
     }
@@ -74,12 +69,10 @@ impl Libraries {
         }
     }
 
-    /// Returns the number of libraries.
     pub(crate) fn len(&self) -> usize {
         self.by_name.len()
     }
 
-    /// Returns the number of functions.
     pub(crate) fn function_count(&self) -> usize {
         self.function_count
     }
@@ -89,12 +82,10 @@ impl Libraries {
         self.bytes
     }
 
-    /// Returns all libraries, by name.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Library> {
         self.by_name.values()
     }
 
-    /// Returns the library of this name.
     pub(crate) fn get(&self, name: &[u8]) -> Option<&Library> {
         self.by_name.get(name)
     }
@@ -113,8 +104,7 @@ impl Libraries {
         functions.find(|function| function.id == callable.id)
     }
 
-    /// Returns a function of the library whose name is in use by a function of another library. Libraries for which
-    /// `is_replaced` is true are ignored.
+    /// Returns a function of the library whose name another library uses, except those that `is_replaced` names.
     pub(super) fn find_conflict<'l>(
         &self,
         library: &'l Library,
@@ -142,7 +132,6 @@ impl Libraries {
         self.by_name.insert(library.name.clone(), library);
     }
 
-    /// Removes a library.
     pub(super) fn remove(&mut self, name: &[u8]) -> Option<Library> {
         let library = self.by_name.remove(name)?;
         self.function_count -= library.functions.len();
@@ -153,7 +142,6 @@ impl Libraries {
         Some(library)
     }
 
-    /// Removes all libraries.
     pub(super) fn take_all(&mut self) -> impl Iterator<Item = Library> + use<> {
         self.functions.clear();
         (self.function_count, self.bytes) = (0, 0);

@@ -26,11 +26,8 @@ impl From<Error> for CommandError {
 }
 
 impl Scripts {
-    /// Loads a library, and returns its name. An existing library of the same name is replaced if `replace` is true,
-    /// else it is an error.
-    ///
-    /// # Errors
-    /// Returns the errors of Redis. Nothing has changed then.
+    /// Loads a library, and returns its name. Fails, without a change, with Redis' errors; an existing library of its
+    /// name is one, unless `replace`.
     pub(crate) fn load(
         &mut self,
         code: &[u8],
@@ -49,10 +46,7 @@ impl Scripts {
         Ok(name)
     }
 
-    /// Loads libraries, all or none. The time limit for all of them is that for one library.
-    ///
-    /// # Errors
-    /// Returns the errors of Redis, or the first error of `codes`. Nothing has changed then.
+    /// Loads libraries, all or none, within the time limit of one. Fails with Redis' errors or the first of `codes`.
     pub(crate) fn restore<'c>(
         &mut self,
         codes: impl Iterator<Item = Result<Cow<'c, [u8]>, CommandError>>,
@@ -85,10 +79,7 @@ impl Scripts {
         Ok(())
     }
 
-    /// Drops a library.
-    ///
-    /// # Errors
-    /// Returns an error if no library has this name.
+    /// Drops a library, or fails if there is none of this name.
     pub(crate) fn delete(&mut self, name: &[u8]) -> Result<(), CommandError> {
         let busy = busy_error(self.control.kind());
         let runtime = self.runtime.as_deref_mut().ok_or(busy)?;
@@ -98,10 +89,7 @@ impl Scripts {
         Ok(())
     }
 
-    /// Drops all libraries, and the memory of their interpreter.
-    ///
-    /// # Errors
-    /// Returns `BUSY` while a script runs.
+    /// Drops all libraries, and their interpreter's memory. Fails with `BUSY` while a script runs.
     pub(crate) fn flush_libraries(&mut self) -> Result<(), CommandError> {
         self.idle()?.flush_functions();
         self.libraries.take_all().for_each(drop);
@@ -109,8 +97,7 @@ impl Scripts {
     }
 }
 
-/// Makes a library from its text, with checks in the order of Redis. `replace`: whether an existing library of its name
-/// is replaced.
+/// Makes a library from its text, with Redis' checks in order. `replace`: one of its name is replaced.
 fn make(
     runtime: &mut Runtime,
     libraries: &Libraries,
@@ -140,7 +127,6 @@ fn make(
     Err(error)
 }
 
-/// Returns an error with a name in it.
 fn named(before: &str, name: &[u8], after: &str) -> CommandError {
     CommandError::new([before.as_bytes(), name, after.as_bytes()].concat())
 }

@@ -25,13 +25,11 @@ pub struct Scripts {
     runtime: Option<Box<Runtime>>,
     control: Arc<ScriptControl>,
     libraries: Libraries,
-    /// The running script or function, once it is slow.
     slow: Option<SlowRun>,
     /// The session whose script or function runs.
     pub(crate) caller: Option<Slot>,
 }
 
-/// A slow running script or function.
 #[derive(Default)]
 struct SlowRun {
     /// Whether the log has a message about the run.
@@ -39,9 +37,7 @@ struct SlowRun {
     function: Option<SlowFunction>,
 }
 
-/// A slow running function, as FUNCTION STATS shows it.
 pub(crate) struct SlowFunction {
-    /// The name of the function.
     pub(crate) name: Vec<u8>,
     /// The request that called it.
     pub(crate) command: Vec<Vec<u8>>,
@@ -65,8 +61,7 @@ impl Scripts {
         Scripts { runtime, control, libraries: Libraries::new(seed), slow: None, caller: None }
     }
 
-    /// Resets to a fresh interpreter without scripts and libraries, with the same seed or another. Must not be called
-    /// while a script runs.
+    /// Resets to a fresh interpreter without scripts and libraries, with this seed. Not while a script runs.
     pub(crate) fn reset(&mut self, config: &Config, seed: u64) {
         debug_assert!(!self.is_running(), "who resets it is no script");
         // The control is kept, because other threads hold it.
@@ -89,10 +84,7 @@ impl Scripts {
         busy_error(self.control.kind())
     }
 
-    /// Returns the interpreter, while no script runs.
-    ///
-    /// # Errors
-    /// Returns `BUSY` while a script runs.
+    /// Returns the interpreter, or `BUSY` while a script runs.
     pub(crate) fn idle(&mut self) -> Result<&mut Runtime, CommandError> {
         self.runtime.as_deref_mut().ok_or_else(|| busy_error(self.control.kind()))
     }
@@ -102,23 +94,18 @@ impl Scripts {
         self.runtime.as_deref()
     }
 
-    /// Takes the interpreter to run a script.
-    ///
-    /// # Errors
-    /// Returns `BUSY` while another script runs.
+    /// Takes the interpreter to run a script. Fails with `BUSY` while another runs.
     pub(crate) fn take(&mut self) -> Result<Box<Runtime>, CommandError> {
         self.runtime.take().ok_or_else(|| busy_error(self.control.kind()))
     }
 
-    /// Gives the interpreter back at the end of a script.
     pub(crate) fn put_back(&mut self, runtime: Box<Runtime>) {
         self.runtime = Some(runtime);
         self.slow = None;
         self.caller = None;
     }
 
-    /// Returns the flags of the script or function that a request of this command runs, if it declares flags. `None`
-    /// while a script runs.
+    /// Returns the flags that the script or function of a request declares. `None` while a script runs.
     pub(crate) fn declared_flags(&self, command: &str, request: Args<'_>) -> Option<Flags> {
         let text = request.all().get(1)?;
         match command {
@@ -132,8 +119,7 @@ impl Scripts {
         }
     }
 
-    /// Returns the text of the script that a request of this command runs. `None` for a function, or while a script
-    /// runs.
+    /// Returns the text of the script that a request runs. `None` for a function, or while a script runs.
     pub(crate) fn source<'a>(&'a self, command: &str, request: Args<'a>) -> Option<&'a [u8]> {
         let word = request.all().get(1)?;
         match command {
@@ -146,12 +132,10 @@ impl Scripts {
         }
     }
 
-    /// Returns the libraries of functions.
     pub(crate) fn libraries(&self) -> &Libraries {
         &self.libraries
     }
 
-    /// Returns the running function, once it is slow.
     pub(crate) fn slow_function(&self) -> Option<&SlowFunction> {
         self.slow.as_ref()?.function.as_ref()
     }
@@ -204,10 +188,7 @@ impl Scripts {
         );
     }
 
-    /// Ends the running script or function, and logs it.
-    ///
-    /// # Errors
-    /// Returns an error if none runs, if it is of the other kind, or if it has written.
+    /// Ends the running script or function, and logs it. Fails if none runs, it is of the other kind, or has written.
     pub(crate) fn kill(&self, kind: EntryKind) -> Outcome {
         // Another request may have killed the script, which has not ended yet.
         let is_first = !self.control.is_killed();

@@ -3,18 +3,13 @@
 use lockwheel_scripting::{EntryId, EntryKind, Flags};
 use lockwheel_store::keyspace::ScriptInputs;
 
-/// The script or function that a request runs.
 pub(crate) struct ScriptRun<'a> {
-    /// The script or function.
     pub(crate) id: EntryId,
-    /// The keys and arguments.
     pub(crate) inputs: ScriptInputs<'a>,
-    /// The permissions of the run.
     pub(crate) rules: ScriptRules,
 }
 
 impl ScriptRun<'_> {
-    /// Whether it is a script or a function.
     pub(crate) fn kind(&self) -> EntryKind {
         match self.id {
             EntryId::Script(_) => EntryKind::Script,
@@ -52,7 +47,6 @@ impl ScriptRules {
     }
 }
 
-/// Writes a message of a script to the log.
 pub(crate) fn log_message(level: u8, message: &[u8]) {
     let message = String::from_utf8_lossy(message);
     match level {

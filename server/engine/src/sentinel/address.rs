@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 /// An address: the host as it was given, its IP, and the port.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Address {
+pub(crate) struct InstanceAddress {
     /// The host as it was given: a name or an IP.
     pub(crate) host: Box<str>,
     /// The IP. Empty for a name that could not be resolved.
@@ -13,9 +13,9 @@ pub(crate) struct Address {
     pub(crate) port: u16,
 }
 
-impl Address {
+impl InstanceAddress {
     /// Whether both addresses are the same, by IP or by name.
-    pub(super) fn is(&self, other: &Address) -> bool {
+    pub(super) fn is(&self, other: &InstanceAddress) -> bool {
         self.port == other.port
             && ((self.ip == other.ip && !self.ip.is_empty()) || self.host.eq_ignore_ascii_case(&other.host))
     }

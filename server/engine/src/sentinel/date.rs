@@ -9,8 +9,7 @@ const ERA_DAYS: i64 = 146_097;
 /// The days from 1 March of the year 0 to 1 January 1970.
 const EPOCH_DAYS: i64 = 719_468;
 
-/// An instant of the wall clock, in milliseconds since 1970, in the format of C's `ctime`. It is in UTC, because the
-/// engine knows no time zone.
+/// An instant, in milliseconds since 1970, in the format of C's `ctime`: in UTC, since the engine knows no time zone.
 pub(super) fn date_of(wall_ms: i64) -> String {
     let seconds = wall_ms.div_euclid(1000);
     let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));

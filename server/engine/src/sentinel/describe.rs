@@ -1,11 +1,11 @@
 //! The data that SENTINEL MASTERS, REPLICAS and SENTINELS show, and INFO.
 
-use super::instance::{Flags, Instance};
+use super::instance::{Instance, InstanceFlags};
 use super::state::Sentinel;
 use super::watched::{Master, Who};
 
 /// Fields by name, in their order.
-pub(crate) type Fields = Vec<(&'static str, String)>;
+pub(crate) type InstanceFields = Vec<(&'static str, String)>;
 
 impl Sentinel {
     /// The numbers of the watched masters.
@@ -18,7 +18,6 @@ impl Sentinel {
         self.named(name)
     }
 
-    /// The name of a master.
     pub(crate) fn name_of(&self, master: u64) -> &str {
         self.master(master).map_or("", |of| &of.at.name)
     }
@@ -34,24 +33,22 @@ impl Sentinel {
         Some((self.shown(address).to_owned(), address.port))
     }
 
-    /// The fields of a master.
-    pub(crate) fn describe_master(&self, master: u64) -> Fields {
+    pub(crate) fn describe_master(&self, master: u64) -> InstanceFields {
         self.describe(Who::Master(master))
     }
 
     /// The fields of the replicas of a master. Replicas that are not announced are left out.
-    pub(crate) fn describe_replicas(&self, master: u64) -> Vec<Fields> {
+    pub(crate) fn describe_replicas(&self, master: u64) -> Vec<InstanceFields> {
         let Some(of) = self.master(master) else { return Vec::new() };
         let announced = of.replicas.iter().filter(|(_, replica)| replica.announced);
         announced.map(|(id, _)| self.describe(Who::Replica(master, *id))).collect()
     }
 
-    /// The fields of the other sentinels of a master.
-    pub(crate) fn describe_peers(&self, master: u64) -> Vec<Fields> {
+    pub(crate) fn describe_peers(&self, master: u64) -> Vec<InstanceFields> {
         self.peer_ids(master).into_iter().map(|id| self.describe(Who::Peer(master, id))).collect()
     }
 
-    fn describe(&self, who: Who) -> Fields {
+    fn describe(&self, who: Who) -> InstanceFields {
         let (Some(at), Some(of)) = (self.instance(who), self.master(who.master())) else { return Vec::new() };
         let since = |instant: i64| (self.now - instant).to_string();
         let since_any = |instant: i64| if instant == 0 { "0".to_owned() } else { since(instant) };
@@ -64,16 +61,16 @@ impl Sentinel {
             ("link-pending-commands", at.link.pending().to_string()),
             ("link-refcount", "1".to_owned()),
         ];
-        if at.flags.has(Flags::FAILOVER_IN_PROGRESS) {
+        if at.flags.has(InstanceFlags::FAILOVER_IN_PROGRESS) {
             fields.push(("failover-state", of.failover.state.word().to_owned()));
         }
         fields.push(("last-ping-sent", since_any(at.link.pending_ping)));
         fields.push(("last-ok-ping-reply", since(at.link.last_available)));
         fields.push(("last-ping-reply", since(at.link.last_pong)));
-        if at.flags.has(Flags::S_DOWN) {
+        if at.flags.has(InstanceFlags::S_DOWN) {
             fields.push(("s-down-time", since(at.s_down_since)));
         }
-        if at.flags.has(Flags::O_DOWN) {
+        if at.flags.has(InstanceFlags::O_DOWN) {
             fields.push(("o-down-time", since(at.o_down_since)));
         }
         fields.push(("down-after-milliseconds", of.down_after.to_string()));
@@ -87,7 +84,7 @@ impl Sentinel {
     }
 
     /// Adds the fields that only this kind of server has.
-    fn add_own_fields(&self, who: Who, of: &Master, fields: &mut Fields) {
+    fn add_own_fields(&self, who: Who, of: &Master, fields: &mut InstanceFields) {
         let unknown = || "?".to_owned();
         match who {
             Who::Master(_) => fields.extend([
@@ -130,7 +127,6 @@ impl Sentinel {
         all.map(|at| (age(at), at.info.as_deref())).collect()
     }
 
-    /// The lines of INFO.
     pub(crate) fn info_lines(&self) -> Vec<(String, String)> {
         let tilt = self.tilt_since.map_or(-1, |since| (self.now - since) / 1000);
         let failures = u8::from(self.failures.after_election) + 2 * u8::from(self.failures.after_promotion);
@@ -144,8 +140,8 @@ impl Sentinel {
         ];
         for (number, of) in self.masters.values().enumerate() {
             let status = match of.at.flags {
-                flags if flags.has(Flags::O_DOWN) => "odown",
-                flags if flags.has(Flags::S_DOWN) => "sdown",
+                flags if flags.has(InstanceFlags::O_DOWN) => "odown",
+                flags if flags.has(InstanceFlags::S_DOWN) => "sdown",
                 _ => "ok",
             };
             let about = format!(
@@ -171,7 +167,6 @@ impl Sentinel {
         self.failures = failures;
     }
 
-    /// The periods, for changes.
     pub(crate) fn periods_mut(&mut self) -> &mut super::periods::Periods {
         &mut self.periods
     }
@@ -184,8 +179,8 @@ fn flags(who: Who, at: &Instance) -> String {
         Who::Peer(..) => "sentinel",
     };
     let mut names = Vec::new();
-    names.extend(at.flags.has(Flags::S_DOWN).then_some("s_down"));
-    names.extend(at.flags.has(Flags::O_DOWN).then_some("o_down"));
+    names.extend(at.flags.has(InstanceFlags::S_DOWN).then_some("s_down"));
+    names.extend(at.flags.has(InstanceFlags::O_DOWN).then_some("o_down"));
     names.push(kind);
     names.extend(at.link.disconnected.then_some("disconnected"));
     names.extend(at.flags.names());

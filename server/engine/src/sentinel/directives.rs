@@ -1,6 +1,6 @@
 //! The `sentinel …` lines of a configuration file.
 
-use super::address::Address;
+use super::address::InstanceAddress;
 use super::periods::Period;
 use super::state::Sentinel;
 use super::watch::{BAD_PORT, NO_ADDRESS};
@@ -62,10 +62,7 @@ fn yes_or_no(text: &str, name: &str, noun: &str) -> Result<bool, String> {
 }
 
 impl Sentinel {
-    /// Applies lines of a configuration file.
-    ///
-    /// # Errors
-    /// Returns the first wrong line, and the reason.
+    /// Applies lines of a configuration file. Returns the first wrong one, and the reason.
     pub(crate) fn configure<'a>(
         &mut self,
         lines: &'a [SentinelLine],
@@ -157,7 +154,7 @@ impl Sentinel {
         }
     }
 
-    fn known(&self, host: &str, port: &str) -> Result<Address, String> {
+    fn known(&self, host: &str, port: &str) -> Result<InstanceAddress, String> {
         let port = u16::try_from(signed(port)).map_err(|_| BAD_PORT.to_owned())?;
         self.address(host, port).ok_or_else(|| NO_ADDRESS.to_owned())
     }
@@ -259,7 +256,7 @@ impl Sentinel {
         let Some(of) = self.master(id) else { return };
         let name = of.at.name.as_str();
         let address = of.current_address();
-        let place = |address: &Address| (self.shown(address).to_owned(), address.port.to_string());
+        let place = |address: &InstanceAddress| (self.shown(address).to_owned(), address.port.to_string());
         let (ip, port) = place(address);
         lines.push(("monitor", words(&[name, &ip, &port, &of.quorum.to_string()]), true));
         let numbers = [

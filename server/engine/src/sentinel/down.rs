@@ -1,9 +1,8 @@
-//! The checks whether servers are down: subjectively, in this sentinel's view, and objectively, in that of enough
-//! sentinels.
+//! The checks whether servers are down: subjectively, in this sentinel's view, and objectively, in that of enough.
 
-use super::effect::Level;
-use super::instance::{Flags, Role};
-use super::link::{Channel, Expected};
+use super::effect::EventLevel;
+use super::instance::{InstanceFlags, InstanceRole};
+use super::link::{Channel, ExpectedReply};
 use super::periods::Period;
 use super::state::Sentinel;
 use super::watched::{FailoverState, Who};
@@ -24,22 +23,22 @@ impl Sentinel {
         };
         let is_master = matches!(who, Who::Master(_));
         let wrong_role = is_master
-            && at.role_reported == Role::Replica
+            && at.role_reported == InstanceRole::Replica
             && now - at.role_reported_at > down_after.saturating_add(info_period * 2);
         let rebooting =
-            is_master && at.flags.has(Flags::MASTER_REBOOT) && now - at.rebooted_at > reboot_after;
+            is_master && at.flags.has(InstanceFlags::MASTER_REBOOT) && now - at.rebooted_at > reboot_after;
         let (is_down, was_down) =
-            (silent > down_after || wrong_role || rebooting, at.flags.has(Flags::S_DOWN));
+            (silent > down_after || wrong_role || rebooting, at.flags.has(InstanceFlags::S_DOWN));
         if is_down == was_down {
             return;
         }
-        self.event(Level::Warning, if is_down { "+sdown" } else { "-sdown" }, who);
+        self.event(EventLevel::Warning, if is_down { "+sdown" } else { "-sdown" }, who);
         let Some(at) = self.instance_mut(who) else { return };
         if is_down {
             at.s_down_since = now;
-            at.flags.set(Flags::S_DOWN);
+            at.flags.set(InstanceFlags::S_DOWN);
         } else {
-            at.flags.clear(Flags::S_DOWN | Flags::SCRIPT_KILL_SENT);
+            at.flags.clear(InstanceFlags::S_DOWN | InstanceFlags::SCRIPT_KILL_SENT);
         }
     }
 
@@ -70,32 +69,32 @@ impl Sentinel {
         let now = self.now;
         let Some(of) = self.master(master) else { return };
         let (mut votes, mut is_down) = (0, false);
-        if of.at.flags.has(Flags::S_DOWN) {
-            let others = of.peers.values().filter(|peer| peer.at.flags.has(Flags::MASTER_DOWN)).count();
+        if of.at.flags.has(InstanceFlags::S_DOWN) {
+            let others =
+                of.peers.values().filter(|peer| peer.at.flags.has(InstanceFlags::MASTER_DOWN)).count();
             votes = 1 + others;
             is_down = votes >= of.quorum as usize;
         }
-        let (quorum, was_down) = (of.quorum, of.at.flags.has(Flags::O_DOWN));
+        let (quorum, was_down) = (of.quorum, of.at.flags.has(InstanceFlags::O_DOWN));
         if is_down == was_down {
             return;
         }
         let who = Who::Master(master);
         if is_down {
-            self.event_with(Level::Warning, "+odown", who, &format!(" #quorum {votes}/{quorum}"));
+            self.event_with(EventLevel::Warning, "+odown", who, &format!(" #quorum {votes}/{quorum}"));
         } else {
-            self.event(Level::Warning, "-odown", who);
+            self.event(EventLevel::Warning, "-odown", who);
         }
         let Some(at) = self.instance_mut(who) else { return };
         if is_down {
-            at.flags.set(Flags::O_DOWN);
+            at.flags.set(InstanceFlags::O_DOWN);
             at.o_down_since = now;
         } else {
-            at.flags.clear(Flags::O_DOWN);
+            at.flags.clear(InstanceFlags::O_DOWN);
         }
     }
 
-    /// Asks the other sentinels whether they see a master down, and for their votes during a failover. `forced`: even
-    /// if they were asked recently.
+    /// Asks other sentinels whether they see a master down, and for votes in a failover. `forced`: even if just asked.
     pub(super) fn ask_others(&mut self, master: u64, forced: bool) {
         for id in self.peer_ids(master) {
             self.ask(master, id, forced);
@@ -105,13 +104,13 @@ impl Sentinel {
     fn ask(&mut self, master: u64, id: u64, forced: bool) {
         let (now, period) = (self.now, self.period(Period::Ask));
         let Some(of) = self.master_mut(master) else { return };
-        let is_down = of.at.flags.has(Flags::S_DOWN);
+        let is_down = of.at.flags.has(InstanceFlags::S_DOWN);
         let wants_vote = of.failover.state > FailoverState::None;
         let Some(peer) = of.peers.get_mut(&id) else { return };
         let elapsed = now - peer.last_reply;
         if elapsed > period * 5 {
             // An answer that is this old does not count.
-            peer.at.flags.clear(Flags::MASTER_DOWN);
+            peer.at.flags.clear(InstanceFlags::MASTER_DOWN);
             peer.leader = None;
         }
         if !is_down || peer.at.link.disconnected || (!forced && elapsed < period) {
@@ -123,7 +122,7 @@ impl Sentinel {
         let epoch = self.current_epoch.to_string();
         let candidate = if wants_vote { self.own.id.clone() } else { "*".to_owned() };
         let words = ["SENTINEL", "is-master-down-by-addr", &ip, &port, &epoch, &candidate].map(str::as_bytes);
-        self.send(Who::Peer(master, id), Channel::Commands, &words, Expected::IsDown);
+        self.send(Who::Peer(master, id), Channel::Commands, &words, ExpectedReply::IsDown);
     }
 
     /// Returns whether enough sentinels can be reached.

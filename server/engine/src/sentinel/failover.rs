@@ -1,10 +1,10 @@
 //! A failover, from its beginning to the switch to the promoted replica.
 
-use super::address::Address;
+use super::address::InstanceAddress;
 use super::date::date_of;
-use super::effect::{Effect, Level};
-use super::instance::Flags;
-use super::link::{Channel, Expected};
+use super::effect::{EventLevel, SentinelAction};
+use super::instance::InstanceFlags;
+use super::link::{Channel, ExpectedReply};
 use super::periods::Period;
 use super::state::Sentinel;
 use super::watched::{FailoverState, Replica, Who};
@@ -14,7 +14,7 @@ impl Sentinel {
     pub(super) fn begin_failover_if_needed(&mut self, master: u64) -> bool {
         let now = self.now;
         let Some(of) = self.master_mut(master) else { return false };
-        if !of.at.flags.has(Flags::O_DOWN) || of.at.flags.has(Flags::FAILOVER_IN_PROGRESS) {
+        if !of.at.flags.has(InstanceFlags::O_DOWN) || of.at.flags.has(InstanceFlags::FAILOVER_IN_PROGRESS) {
             return false;
         }
         let next = of.failover.started.saturating_add(of.failover_timeout.saturating_mul(2));
@@ -23,7 +23,7 @@ impl Sentinel {
                 of.failover.delay_logged = of.failover.started;
                 let date = date_of(self.wall_ms.saturating_add(next - now));
                 let text = format!("Next failover delay: I will not start a failover before {date}");
-                self.log(Level::Warning, text);
+                self.log(EventLevel::Warning, text);
             }
             return false;
         }
@@ -34,7 +34,7 @@ impl Sentinel {
     /// Takes the next step of a failover.
     pub(super) fn continue_failover(&mut self, master: u64) {
         let Some(of) = self.master(master) else { return };
-        if !of.at.flags.has(Flags::FAILOVER_IN_PROGRESS) {
+        if !of.at.flags.has(InstanceFlags::FAILOVER_IN_PROGRESS) {
             return;
         }
         match of.failover.state {
@@ -58,36 +58,36 @@ impl Sentinel {
     fn wait_start(&mut self, master: u64) {
         let Some(of) = self.master(master) else { return };
         let (epoch, started) = (of.failover.epoch, of.failover.started);
-        let forced = of.at.flags.has(Flags::FORCE_FAILOVER);
+        let forced = of.at.flags.has(InstanceFlags::FORCE_FAILOVER);
         let timeout = of.failover_timeout.min(self.period(Period::Election));
         let leads =
             self.leader(master, epoch).is_some_and(|leader| leader.eq_ignore_ascii_case(&self.own.id));
         if !leads && !forced {
             if self.now - started > timeout {
-                self.event(Level::Warning, "-failover-abort-not-elected", Who::Master(master));
+                self.event(EventLevel::Warning, "-failover-abort-not-elected", Who::Master(master));
                 self.abort_failover(master);
             }
             return;
         }
-        self.event(Level::Warning, "+elected-leader", Who::Master(master));
+        self.event(EventLevel::Warning, "+elected-leader", Who::Master(master));
         if self.failures.after_election {
             self.crash();
         }
         self.enter(master, FailoverState::SelectSlave);
-        self.event(Level::Warning, "+failover-state-select-slave", Who::Master(master));
+        self.event(EventLevel::Warning, "+failover-state-select-slave", Who::Master(master));
     }
 
     fn select_replica(&mut self, master: u64) {
         let Some(id) = self.best_replica(master) else {
-            self.event(Level::Warning, "-failover-abort-no-good-slave", Who::Master(master));
+            self.event(EventLevel::Warning, "-failover-abort-no-good-slave", Who::Master(master));
             return self.abort_failover(master);
         };
         let who = Who::Replica(master, id);
-        self.event(Level::Warning, "+selected-slave", who);
-        self.change_flags(master, id, Flags::default(), Flags::PROMOTED);
+        self.event(EventLevel::Warning, "+selected-slave", who);
+        self.change_flags(master, id, InstanceFlags::default(), InstanceFlags::PROMOTED);
         self.master_mut(master).into_iter().for_each(|of| of.failover.promoted = Some(id));
         self.enter(master, FailoverState::SendSlaveofNoOne);
-        self.event(Level::Notice, "+failover-state-send-slaveof-noone", who);
+        self.event(EventLevel::Notice, "+failover-state-send-slaveof-noone", who);
     }
 
     fn has_timed_out(&self, master: u64) -> bool {
@@ -99,13 +99,13 @@ impl Sentinel {
         let is_disconnected = self.replica(master, id).is_none_or(|replica| replica.at.link.disconnected);
         if is_disconnected {
             if self.has_timed_out(master) {
-                self.event(Level::Warning, "-failover-abort-slave-timeout", Who::Master(master));
+                self.event(EventLevel::Warning, "-failover-abort-slave-timeout", Who::Master(master));
                 self.abort_failover(master);
             }
             return;
         }
         if self.send_slaveof(master, id, None) {
-            self.event(Level::Notice, "+failover-state-wait-promotion", Who::Replica(master, id));
+            self.event(EventLevel::Notice, "+failover-state-wait-promotion", Who::Replica(master, id));
             self.enter(master, FailoverState::WaitPromotion);
         }
     }
@@ -113,7 +113,7 @@ impl Sentinel {
     /// Waits for the promotion, which the replica's INFO shows, or aborts the failover after the timeout.
     fn wait_promotion(&mut self, master: u64) {
         if self.has_timed_out(master) {
-            self.event(Level::Warning, "-failover-abort-slave-timeout", Who::Master(master));
+            self.event(EventLevel::Warning, "-failover-abort-slave-timeout", Who::Master(master));
             self.abort_failover(master);
         }
     }
@@ -121,7 +121,7 @@ impl Sentinel {
     /// Tells the next replicas to follow the promoted one, no more at once than allowed.
     fn reconfigure_next(&mut self, master: u64) {
         let Some(of) = self.master(master) else { return };
-        let busy = Flags::RECONF_SENT | Flags::RECONF_INPROG;
+        let busy = InstanceFlags::RECONF_SENT | InstanceFlags::RECONF_INPROG;
         let mut in_progress = of.replicas.values().filter(|replica| replica.at.flags.has(busy)).count();
         let most = of.parallel_syncs as usize;
         let promoted = of.failover.promoted.and_then(|id| of.replicas.get(&id));
@@ -138,50 +138,54 @@ impl Sentinel {
     }
 
     /// Tells a replica to follow the promoted one, unless it does so already or cannot. Returns whether it was told.
-    fn reconfigure(&mut self, master: u64, id: u64, address: &Address) -> bool {
+    fn reconfigure(&mut self, master: u64, id: u64, address: &InstanceAddress) -> bool {
         let (now, timeout) = (self.now, self.period(Period::SlaveReconfTimeout));
         let who = Who::Replica(master, id);
         let Some(replica) = self.replica(master, id) else { return false };
         let (flags, sent_at) = (replica.at.flags, replica.reconf_sent_at);
         let is_disconnected = replica.at.link.disconnected;
-        if flags.has(Flags::PROMOTED | Flags::RECONF_DONE) {
+        if flags.has(InstanceFlags::PROMOTED | InstanceFlags::RECONF_DONE) {
             return false;
         }
-        if flags.has(Flags::RECONF_SENT) && now - sent_at > timeout {
-            self.event(Level::Notice, "-slave-reconf-sent-timeout", who);
-            self.change_flags(master, id, Flags::RECONF_SENT, Flags::RECONF_DONE);
+        if flags.has(InstanceFlags::RECONF_SENT) && now - sent_at > timeout {
+            self.event(EventLevel::Notice, "-slave-reconf-sent-timeout", who);
+            self.change_flags(master, id, InstanceFlags::RECONF_SENT, InstanceFlags::RECONF_DONE);
             return false;
         }
-        if flags.has(Flags::RECONF_SENT | Flags::RECONF_INPROG) || is_disconnected {
+        if flags.has(InstanceFlags::RECONF_SENT | InstanceFlags::RECONF_INPROG) || is_disconnected {
             return false;
         }
         let sent = self.send_slaveof(master, id, Some(address));
         if sent {
-            self.change_flags(master, id, Flags::default(), Flags::RECONF_SENT);
+            self.change_flags(master, id, InstanceFlags::default(), InstanceFlags::RECONF_SENT);
             self.replica_mut(master, id).into_iter().for_each(|replica| replica.reconf_sent_at = now);
-            self.event(Level::Notice, "+slave-reconf-sent", who);
+            self.event(EventLevel::Notice, "+slave-reconf-sent", who);
         }
         sent
     }
 
     /// Ends the failover if all replicas follow the promoted one, or if it has lasted too long.
-    fn detect_end(&mut self, master: u64, address: &Address) {
+    fn detect_end(&mut self, master: u64, address: &InstanceAddress) {
         let Some(of) = self.master(master) else { return };
         let promoted = of.failover.promoted.and_then(|id| of.replicas.get(&id));
-        if promoted.is_none_or(|promoted| promoted.at.flags.has(Flags::S_DOWN)) {
+        if promoted.is_none_or(|promoted| promoted.at.flags.has(InstanceFlags::S_DOWN)) {
             return;
         }
-        let is_left =
-            |replica: &&Replica| !replica.at.flags.has(Flags::PROMOTED | Flags::RECONF_DONE | Flags::S_DOWN);
+        let is_left = |replica: &&Replica| {
+            !replica
+                .at
+                .flags
+                .has(InstanceFlags::PROMOTED | InstanceFlags::RECONF_DONE | InstanceFlags::S_DOWN)
+        };
         let is_anyone_left = of.replicas.values().any(|replica| is_left(&replica));
         let timed_out = self.has_timed_out(master);
         if timed_out {
-            self.event(Level::Warning, "+failover-end-for-timeout", Who::Master(master));
+            self.event(EventLevel::Warning, "+failover-end-for-timeout", Who::Master(master));
         }
         if is_anyone_left && !timed_out {
             return;
         }
-        self.event(Level::Warning, "+failover-end", Who::Master(master));
+        self.event(EventLevel::Warning, "+failover-end", Who::Master(master));
         self.enter(master, FailoverState::UpdateConfig);
         if timed_out {
             self.reconfigure_rest(master, address);
@@ -189,20 +193,19 @@ impl Sentinel {
     }
 
     /// Tells all remaining replicas, whether they can follow or not.
-    fn reconfigure_rest(&mut self, master: u64, address: &Address) {
+    fn reconfigure_rest(&mut self, master: u64, address: &InstanceAddress) {
         for id in self.replica_ids(master) {
-            let told = Flags::PROMOTED | Flags::RECONF_DONE | Flags::RECONF_SENT;
+            let told = InstanceFlags::PROMOTED | InstanceFlags::RECONF_DONE | InstanceFlags::RECONF_SENT;
             let skipped = self
                 .replica(master, id)
                 .is_none_or(|replica| replica.at.flags.has(told) || replica.at.link.disconnected);
             if !skipped && self.send_slaveof(master, id, Some(address)) {
-                self.event(Level::Notice, "+slave-reconf-sent-be", Who::Replica(master, id));
-                self.change_flags(master, id, Flags::default(), Flags::RECONF_SENT);
+                self.event(EventLevel::Notice, "+slave-reconf-sent-be", Who::Replica(master, id));
+                self.change_flags(master, id, InstanceFlags::default(), InstanceFlags::RECONF_SENT);
             }
         }
     }
 
-    /// Makes the promoted replica the master.
     pub(super) fn switch_to_promoted(&mut self, master: u64) {
         let Some(of) = self.master(master) else { return };
         let old = of.at.address.clone();
@@ -215,17 +218,16 @@ impl Sentinel {
     fn abort_failover(&mut self, master: u64) {
         let now = self.now;
         let Some(of) = self.master_mut(master) else { return };
-        of.at.flags.clear(Flags::FAILOVER_IN_PROGRESS | Flags::FORCE_FAILOVER);
+        of.at.flags.clear(InstanceFlags::FAILOVER_IN_PROGRESS | InstanceFlags::FORCE_FAILOVER);
         of.failover.state = FailoverState::None;
         of.failover.since = now;
         if let Some(id) = of.failover.promoted.take() {
-            self.change_flags(master, id, Flags::PROMOTED, Flags::default());
+            self.change_flags(master, id, InstanceFlags::PROMOTED, InstanceFlags::default());
         }
     }
 
-    /// Tells a replica to follow an address (`None`: no master), and disconnects its clients. Returns whether the
-    /// commands were sent.
-    pub(super) fn send_slaveof(&mut self, master: u64, id: u64, address: Option<&Address>) -> bool {
+    /// Tells a replica to follow an address (`None`: no master), and cuts its clients. Whether it was sent.
+    pub(super) fn send_slaveof(&mut self, master: u64, id: u64, address: Option<&InstanceAddress>) -> bool {
         let who = Who::Replica(master, id);
         let (host, port) = match address {
             Some(address) => (self.shown(address).to_owned(), address.port.to_string()),
@@ -241,11 +243,11 @@ impl Sentinel {
             &[&client, b"KILL", b"TYPE", b"pubsub"],
             &[&exec],
         ];
-        requests.iter().all(|words| self.send(who, Channel::Commands, words, Expected::Nothing))
+        requests.iter().all(|words| self.send(who, Channel::Commands, words, ExpectedReply::Nothing))
     }
 
     pub(super) fn crash(&mut self) {
-        self.log(Level::Warning, "Sentinel CRASH because of SENTINEL simulate-failure".to_owned());
-        self.effect(Effect::Crash);
+        self.log(EventLevel::Warning, "Sentinel CRASH because of SENTINEL simulate-failure".to_owned());
+        self.effect(SentinelAction::Crash);
     }
 }

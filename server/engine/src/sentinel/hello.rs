@@ -1,8 +1,7 @@
-//! Hello messages, in which another sentinel tells of itself and of a master. They arrive through a watched server or
-//! by PUBLISH to this sentinel.
+//! Hello messages, in which another sentinel tells of itself and of a master, through a watched server or by PUBLISH.
 
-use super::address::Address;
-use super::effect::Level;
+use super::address::InstanceAddress;
+use super::effect::EventLevel;
 use super::state::Sentinel;
 use super::watched::{FailoverState, Master, Peer, Who};
 
@@ -69,21 +68,20 @@ impl Sentinel {
     }
 
     /// Adds a sentinel that is unknown, or known at another address.
-    fn meet(&mut self, master: u64, hello: &Hello<'_>, address: Address) -> Option<u64> {
+    fn meet(&mut self, master: u64, hello: &Hello<'_>, address: InstanceAddress) -> Option<u64> {
         let same = self.find_peer(master, |peer| peer.at.run_id.as_deref() == Some(hello.run_id));
         if let Some(id) = same {
             self.remove_peer(master, id);
             let more = format!(" ip {} port {} for {}", hello.ip, hello.port, hello.run_id);
-            self.event_with(Level::Notice, "+sentinel-address-switch", Who::Master(master), &more);
+            self.event_with(EventLevel::Notice, "+sentinel-address-switch", Who::Master(master), &more);
         } else if let Some(other) = self.find_peer(master, |peer| peer.at.address.is(&address)) {
-            // Another sentinel uses the address now. The known sentinel cannot be reached until it announces its
-            // address.
-            self.event(Level::Notice, "+sentinel-invalid-addr", Who::Peer(master, other));
+            // Another sentinel uses the address. The known one cannot be reached until it announces its own.
+            self.event(EventLevel::Notice, "+sentinel-invalid-addr", Who::Peer(master, other));
             self.invalidate(master, other);
         }
         let id = self.add_peer(master, hello.run_id, address.clone())?;
         if same.is_none() {
-            self.event(Level::Notice, "+sentinel", Who::Peer(master, id));
+            self.event(EventLevel::Notice, "+sentinel", Who::Peer(master, id));
         } else {
             self.moved(master, hello.run_id, &address);
         }
@@ -91,7 +89,6 @@ impl Sentinel {
         Some(id)
     }
 
-    /// Invalidates the address of a sentinel, for each master.
     fn invalidate(&mut self, master: u64, id: u64) {
         let run_id = self.peer_mut(master, id).and_then(|peer| peer.at.run_id.clone());
         for (other, peer) in self.known_as(run_id.as_deref()) {
@@ -101,12 +98,12 @@ impl Sentinel {
     }
 
     /// Updates the address of a sentinel for the other masters that it watches.
-    fn moved(&mut self, master: u64, run_id: &str, address: &Address) {
+    fn moved(&mut self, master: u64, run_id: &str, address: &InstanceAddress) {
         for (other, peer) in self.known_as(Some(run_id)) {
             if other != master {
                 self.peer_mut(other, peer).into_iter().for_each(|peer| peer.at.address = address.clone());
                 self.close_both(Who::Peer(other, peer));
-                self.event(Level::Notice, "+sentinel-address-update", Who::Peer(other, peer));
+                self.event(EventLevel::Notice, "+sentinel-address-update", Who::Peer(other, peer));
             }
         }
     }
@@ -132,7 +129,7 @@ impl Sentinel {
             return;
         }
         let Some(new) = self.address(hello.master_host, hello.master_port) else { return };
-        self.event(Level::Warning, "+config-update-from", Who::Peer(master, peer));
+        self.event(EventLevel::Warning, "+config-update-from", Who::Peer(master, peer));
         self.announce_switch(master, &old, &new);
         self.move_master(master, new);
     }
@@ -170,11 +167,10 @@ impl Sentinel {
         }
     }
 
-    /// Publishes the new address of a master.
-    pub(super) fn announce_switch(&mut self, master: u64, old: &Address, new: &Address) {
+    pub(super) fn announce_switch(&mut self, master: u64, old: &InstanceAddress, new: &InstanceAddress) {
         let Some(of) = self.master(master) else { return };
         let text =
             format!("{} {} {} {} {}", of.at.name, self.shown(old), old.port, self.shown(new), new.port);
-        self.plain_event(Level::Warning, "+switch-master", text);
+        self.plain_event(EventLevel::Warning, "+switch-master", text);
     }
 }

@@ -1,23 +1,21 @@
 //! The reading of the INFO of a master or a replica, and the reactions to it.
 
-use super::effect::Level;
-use super::instance::{Flags, Role};
+use super::effect::EventLevel;
+use super::instance::{InstanceFlags, InstanceRole};
 use super::periods::Period;
 use super::state::Sentinel;
 use super::watched::{FailoverState, Replica, Who};
 use std::net::IpAddr;
 
-/// The most replicas that are read from one INFO.
 const MAX_REPLICAS: usize = 1000;
 
 /// The most names of replicas that are resolved because of one INFO. The sentinel waits for each.
 const MAX_RESOLVED_NAMES: usize = 16;
 
-/// The lines of an INFO that a sentinel reads.
 #[derive(Debug, Default)]
 struct Report {
     run_id: Option<String>,
-    role: Option<Role>,
+    role: Option<InstanceRole>,
     /// The replicas that a master lists.
     replicas: Vec<(String, u16)>,
     master_link_down_ms: i64,
@@ -52,8 +50,8 @@ impl Report {
     fn line(&mut self, name: &str, value: &str) {
         match name {
             "run_id" if value.len() >= 40 => self.run_id = value.get(..40).map(str::to_owned),
-            "role" if value.starts_with("master") => self.role = Some(Role::Master),
-            "role" if value.starts_with("slave") => self.role = Some(Role::Replica),
+            "role" if value.starts_with("master") => self.role = Some(InstanceRole::Master),
+            "role" if value.starts_with("slave") => self.role = Some(InstanceRole::Replica),
             "master_link_down_since_seconds" => {
                 self.master_link_down_ms = leading_number(value).saturating_mul(1000);
             }
@@ -96,7 +94,7 @@ impl Sentinel {
         let Some(at) = self.instance_mut(who) else { return };
         at.info = Some(info);
         self.note_run_id(who, &report);
-        if let (Who::Master(master), Some(Role::Master)) = (who, report.role) {
+        if let (Who::Master(master), Some(InstanceRole::Master)) = (who, report.role) {
             let mut resolved = 0;
             for (host, port) in &report.replicas {
                 if self.knows_replica(master, host, *port) {
@@ -112,7 +110,7 @@ impl Sentinel {
             && let Some(replica) = self.replica_mut(master, id)
         {
             replica.master_link_down = report.master_link_down_ms;
-            if report.role == Some(Role::Replica) {
+            if report.role == Some(InstanceRole::Replica) {
                 note_replica(replica, &report, now);
             }
         }
@@ -125,8 +123,8 @@ impl Sentinel {
             && let Who::Replica(master, id) = who
         {
             match role {
-                Role::Master => self.replica_is_master(master, id),
-                Role::Replica => self.replica_is_replica(master, id),
+                InstanceRole::Master => self.replica_is_master(master, id),
+                InstanceRole::Replica => self.replica_is_replica(master, id),
             }
         }
     }
@@ -138,10 +136,10 @@ impl Sentinel {
         let Some(at) = self.instance_mut(who) else { return };
         if at.run_id.as_ref().is_some_and(|known| known != run_id) {
             if matches!(who, Who::Master(_)) && counts_reboots {
-                at.flags.set(Flags::MASTER_REBOOT);
+                at.flags.set(InstanceFlags::MASTER_REBOOT);
                 at.rebooted_at = now;
             }
-            self.event(Level::Notice, "+reboot", who);
+            self.event(EventLevel::Notice, "+reboot", who);
         }
         if let Some(at) = self.instance_mut(who) {
             at.run_id = Some(run_id.clone());
@@ -155,16 +153,15 @@ impl Sentinel {
         })
     }
 
-    /// Adds a replica that a master lists.
     fn found_replica(&mut self, master: u64, host: &str, port: u16) {
         let Some(address) = self.address(host, port) else { return };
         if let Some(id) = self.add_replica(master, address) {
-            self.event(Level::Notice, "+slave", Who::Replica(master, id));
+            self.event(EventLevel::Notice, "+slave", Who::Replica(master, id));
             self.unsaved = true;
         }
     }
 
-    fn note_role(&mut self, who: Who, role: Role) {
+    fn note_role(&mut self, who: Who, role: InstanceRole) {
         let now = self.now;
         let Some(at) = self.instance_mut(who) else { return };
         if at.role_reported == role {
@@ -172,24 +169,26 @@ impl Sentinel {
         }
         at.role_reported = role;
         at.role_reported_at = now;
-        if let (Who::Replica(master, id), Role::Replica) = (who, role)
+        if let (Who::Replica(master, id), InstanceRole::Replica) = (who, role)
             && let Some(replica) = self.replica_mut(master, id)
         {
             replica.conf_changed_at = now;
         }
-        let is_as_expected =
-            matches!((who, role), (Who::Master(_), Role::Master) | (Who::Replica(..), Role::Replica));
+        let is_as_expected = matches!(
+            (who, role),
+            (Who::Master(_), InstanceRole::Master) | (Who::Replica(..), InstanceRole::Replica)
+        );
         let name = if is_as_expected { "+role-change" } else { "-role-change" };
-        self.event_with(Level::Verbose, name, who, &format!(" new reported role is {}", role.word()));
+        self.event_with(EventLevel::Verbose, name, who, &format!(" new reported role is {}", role.word()));
     }
 
     /// Reacts to a replica that says that it is a master: it was promoted, or it is a former master that has come back.
     fn replica_is_master(&mut self, master: u64, id: u64) {
         let (now, wait) = (self.now, self.period(Period::Publish) * 4);
         let (Some(of), Some(replica)) = (self.master(master), self.replica(master, id)) else { return };
-        let is_promoted = replica.at.flags.has(Flags::PROMOTED);
+        let is_promoted = replica.at.flags.has(InstanceFlags::PROMOTED);
         if is_promoted
-            && of.at.flags.has(Flags::FAILOVER_IN_PROGRESS)
+            && of.at.flags.has(InstanceFlags::FAILOVER_IN_PROGRESS)
             && of.failover.state == FailoverState::WaitPromotion
         {
             return self.promoted(master, id);
@@ -201,7 +200,7 @@ impl Sentinel {
         {
             let address = of.at.address.clone();
             if self.send_slaveof(master, id, Some(&address)) {
-                self.event(Level::Notice, "+convert-to-slave", Who::Replica(master, id));
+                self.event(EventLevel::Notice, "+convert-to-slave", Who::Replica(master, id));
             }
         }
     }
@@ -214,11 +213,11 @@ impl Sentinel {
         of.failover.state = FailoverState::ReconfSlaves;
         of.failover.since = now;
         self.unsaved = true;
-        self.event(Level::Warning, "+promoted-slave", Who::Replica(master, id));
+        self.event(EventLevel::Warning, "+promoted-slave", Who::Replica(master, id));
         if self.failures.after_promotion {
             self.crash();
         }
-        self.event(Level::Warning, "+failover-state-reconf-slaves", Who::Master(master));
+        self.event(EventLevel::Warning, "+failover-state-reconf-slaves", Who::Master(master));
         self.force_hello(master);
     }
 
@@ -242,7 +241,7 @@ impl Sentinel {
         {
             let address = of.at.address.clone();
             if self.send_slaveof(master, id, Some(&address)) {
-                self.event(Level::Notice, "+fix-slave-config", Who::Replica(master, id));
+                self.event(EventLevel::Notice, "+fix-slave-config", Who::Replica(master, id));
             }
         }
     }
@@ -251,7 +250,7 @@ impl Sentinel {
     fn note_reconfigured(&mut self, master: u64, id: u64) {
         let (Some(of), Some(replica)) = (self.master(master), self.replica(master, id)) else { return };
         let flags = replica.at.flags;
-        if !flags.has(Flags::RECONF_SENT | Flags::RECONF_INPROG) {
+        if !flags.has(InstanceFlags::RECONF_SENT | InstanceFlags::RECONF_INPROG) {
             return;
         }
         let promoted = of.failover.promoted.and_then(|id| of.replicas.get(&id));
@@ -259,20 +258,20 @@ impl Sentinel {
             let address = &promoted.at.address;
             self.is_host(address, host) && i64::from(address.port) == replica.master_port
         });
-        let mut in_progress = flags.has(Flags::RECONF_INPROG);
+        let mut in_progress = flags.has(InstanceFlags::RECONF_INPROG);
         let is_done = replica.master_link_up;
-        if flags.has(Flags::RECONF_SENT) && follows {
+        if flags.has(InstanceFlags::RECONF_SENT) && follows {
             in_progress = true;
-            self.change_flags(master, id, Flags::RECONF_SENT, Flags::RECONF_INPROG);
-            self.event(Level::Notice, "+slave-reconf-inprog", Who::Replica(master, id));
+            self.change_flags(master, id, InstanceFlags::RECONF_SENT, InstanceFlags::RECONF_INPROG);
+            self.event(EventLevel::Notice, "+slave-reconf-inprog", Who::Replica(master, id));
         }
         if in_progress && is_done {
-            self.change_flags(master, id, Flags::RECONF_INPROG, Flags::RECONF_DONE);
-            self.event(Level::Notice, "+slave-reconf-done", Who::Replica(master, id));
+            self.change_flags(master, id, InstanceFlags::RECONF_INPROG, InstanceFlags::RECONF_DONE);
+            self.event(EventLevel::Notice, "+slave-reconf-done", Who::Replica(master, id));
         }
     }
 
-    pub(super) fn change_flags(&mut self, master: u64, id: u64, without: Flags, with: Flags) {
+    pub(super) fn change_flags(&mut self, master: u64, id: u64, without: InstanceFlags, with: InstanceFlags) {
         if let Some(replica) = self.replica_mut(master, id) {
             replica.at.flags.clear(without);
             replica.at.flags.set(with);
@@ -283,7 +282,7 @@ impl Sentinel {
     fn looks_sane(&self, master: u64) -> bool {
         let late = self.period(Period::Info) * 2;
         self.master(master).is_some_and(|master| {
-            master.at.role_reported == Role::Master
+            master.at.role_reported == InstanceRole::Master
                 && !master.at.is_down()
                 && self.now - master.at.info_refresh < late
         })

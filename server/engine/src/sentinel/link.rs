@@ -1,6 +1,6 @@
 //! The two connections to a watched server, in the sentinel's view.
 
-use super::effect::LinkId;
+use super::effect::InstanceLinkId;
 use lockwheel_resp::{ReplyLimits, ReplyStream, Value};
 use std::collections::VecDeque;
 
@@ -9,7 +9,7 @@ pub(super) const LIMITS: ReplyLimits = ReplyLimits { max_len: 1 << 20, max_depth
 
 /// The command to which a reply is expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Expected {
+pub(super) enum ExpectedReply {
     /// A command whose reply is ignored.
     Nothing,
     /// PING.
@@ -24,41 +24,39 @@ pub(super) enum Expected {
 
 /// A reply, with the parts that a sentinel reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Answer {
+pub(super) enum SentinelReply {
     Text(Vec<u8>),
     Error(Vec<u8>),
     Bulk(Vec<u8>),
     Integer(i64),
-    Array(Vec<Answer>),
+    Array(Vec<SentinelReply>),
     Other,
 }
 
-impl Answer {
+impl SentinelReply {
     pub(super) fn of(value: Value<'_>) -> Self {
         match value {
-            Value::Simple(text) => Answer::Text(text.to_vec()),
-            Value::Error(text) | Value::BlobError(text) => Answer::Error(text.to_vec()),
-            Value::Bulk(text) | Value::Verbatim(_, text) => Answer::Bulk(text.to_vec()),
-            Value::Integer(number) => Answer::Integer(number),
+            Value::Simple(text) => SentinelReply::Text(text.to_vec()),
+            Value::Error(text) | Value::BlobError(text) => SentinelReply::Error(text.to_vec()),
+            Value::Bulk(text) | Value::Verbatim(_, text) => SentinelReply::Bulk(text.to_vec()),
+            Value::Integer(number) => SentinelReply::Integer(number),
             Value::Array(elements) | Value::Push(elements) => {
-                Answer::Array(elements.map(Answer::of).collect())
+                SentinelReply::Array(elements.map(SentinelReply::of).collect())
             }
-            _ => Answer::Other,
+            _ => SentinelReply::Other,
         }
     }
 }
 
-/// A connection.
 #[derive(Debug)]
 pub(super) struct Connection {
-    pub(super) id: LinkId,
+    pub(super) id: InstanceLinkId,
     /// The instant at which the connection was requested.
     pub(super) since: i64,
-    pub(super) expected: VecDeque<Expected>,
+    pub(super) expected: VecDeque<ExpectedReply>,
     pub(super) incoming: ReplyStream,
 }
 
-/// The kind of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Channel {
     Commands,
@@ -67,13 +65,12 @@ pub(super) enum Channel {
 
 /// Both connections to a server. The connection to another sentinel is only for commands.
 #[derive(Debug)]
-pub(super) struct Link {
+pub(super) struct InstanceLink {
     pub(super) commands: Option<Connection>,
     pub(super) messages: Option<Connection>,
     /// Whether a connection is missing.
     pub(super) disconnected: bool,
     pub(super) last_reconnect: i64,
-    /// The instant of the last message over the connection for messages.
     pub(super) last_message: i64,
     /// The instant of the PING that has no answer yet. 0: none.
     pub(super) pending_ping: i64,
@@ -82,13 +79,12 @@ pub(super) struct Link {
     pub(super) last_available: i64,
     /// The instant of the last answer to a PING.
     pub(super) last_pong: i64,
-    /// The local IP of the connection for commands.
     pub(super) local_ip: Option<Box<str>>,
 }
 
-impl Link {
+impl InstanceLink {
     pub(super) fn new(now: i64) -> Self {
-        Link {
+        InstanceLink {
             commands: None,
             messages: None,
             disconnected: true,

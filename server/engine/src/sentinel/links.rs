@@ -1,10 +1,10 @@
 //! The opening, the greeting and the closing of connections.
 
-use super::effect::{Effect, Level, LinkId};
-use super::link::{Channel, Connection, Expected};
+use super::effect::{EventLevel, InstanceLinkId, SentinelAction};
+use super::link::{Channel, Connection, ExpectedReply};
 use super::periods::Period;
 use super::state::Sentinel;
-use super::watched::{Login, Who};
+use super::watched::{InstanceLogin, Who};
 use lockwheel_resp::{ReplyStream, write_request};
 use std::collections::VecDeque;
 
@@ -31,7 +31,7 @@ impl Sentinel {
         }
         if lacks_messages {
             self.open(who, Channel::Messages);
-            self.send(who, Channel::Messages, &[b"SUBSCRIBE", HELLO.as_bytes()], Expected::Nothing);
+            self.send(who, Channel::Messages, &[b"SUBSCRIBE", HELLO.as_bytes()], ExpectedReply::Nothing);
         }
     }
 
@@ -54,12 +54,12 @@ impl Sentinel {
         *at.link.connection(channel) = Some(connection);
         let (ip, port) = (at.address.ip.clone(), at.address.port);
         self.links.insert(link, (who, channel));
-        self.effect(Effect::Connect { link, ip, port });
+        self.effect(SentinelAction::Connect { link, ip, port });
         self.log_in(who, channel);
         let suffix = if channel == Channel::Commands { "cmd" } else { "pubsub" };
         let name = format!("sentinel-{}-{suffix}", &self.own.id[..8]);
         let client = self.called(who, "CLIENT");
-        self.send(who, channel, &[&client, b"SETNAME", name.as_bytes()], Expected::Nothing);
+        self.send(who, channel, &[&client, b"SETNAME", name.as_bytes()], ExpectedReply::Nothing);
     }
 
     /// The name of a command at a server. Only masters and replicas can have other names for commands.
@@ -74,33 +74,39 @@ impl Sentinel {
         let login = match (who, self.master(who.master())) {
             (Who::Peer(..), _) if self.own.login.password.is_some() => self.own.login.clone(),
             (Who::Peer(..), _) if !self.own.requirepass.is_empty() => {
-                Login { user: None, password: Some(self.own.requirepass.clone()) }
+                InstanceLogin { user: None, password: Some(self.own.requirepass.clone()) }
             }
             (Who::Master(_) | Who::Replica(..), Some(master)) => master.login.clone(),
-            _ => Login::default(),
+            _ => InstanceLogin::default(),
         };
         let Some(password) = login.password else { return };
         let auth = self.called(who, "AUTH");
         match login.user {
-            Some(user) => self.send(who, channel, &[&auth, &user, &password], Expected::Nothing),
-            None => self.send(who, channel, &[&auth, &password], Expected::Nothing),
+            Some(user) => self.send(who, channel, &[&auth, &user, &password], ExpectedReply::Nothing),
+            None => self.send(who, channel, &[&auth, &password], ExpectedReply::Nothing),
         };
     }
 
     /// Sends a request, if there is a connection. Returns whether it was sent.
-    pub(super) fn send(&mut self, who: Who, channel: Channel, words: &[&[u8]], expected: Expected) -> bool {
+    pub(super) fn send(
+        &mut self,
+        who: Who,
+        channel: Channel,
+        words: &[&[u8]],
+        expected: ExpectedReply,
+    ) -> bool {
         let Some(at) = self.instance_mut(who) else { return false };
         let Some(connection) = at.link.connection(channel) else { return false };
         connection.expected.push_back(expected);
         let link = connection.id;
         let mut bytes = Vec::new();
         write_request(words, &mut bytes);
-        self.effect(Effect::Send { link, bytes });
+        self.effect(SentinelAction::Send { link, bytes });
         true
     }
 
     /// Records that a connection is open. `local_ip` is the IP at this end.
-    pub(crate) fn opened(&mut self, link: LinkId, local_ip: Option<&str>) {
+    pub(crate) fn opened(&mut self, link: InstanceLinkId, local_ip: Option<&str>) {
         let Some((who, Channel::Commands)) = self.links.get(&link).copied() else { return };
         if let Some(at) = self.instance_mut(who) {
             at.link.local_ip = local_ip.map(Into::into);
@@ -108,7 +114,7 @@ impl Sentinel {
     }
 
     /// Records that a connection could not be made, or has ended.
-    pub(crate) fn closed(&mut self, link: LinkId, reason: &str) {
+    pub(crate) fn closed(&mut self, link: InstanceLinkId, reason: &str) {
         let Some((who, channel)) = self.links.remove(&link) else { return };
         let Some(at) = self.instance_mut(who) else { return };
         let connection = at.link.connection(channel);
@@ -123,7 +129,7 @@ impl Sentinel {
                 Channel::Commands => "-cmd-link-reconnection",
                 Channel::Messages => "-pubsub-link-reconnection",
             };
-            self.event_with(Level::Debug, name, who, &format!(" #{reason}"));
+            self.event_with(EventLevel::Debug, name, who, &format!(" #{reason}"));
         }
     }
 
@@ -133,11 +139,10 @@ impl Sentinel {
         if let Some(connection) = at.link.connection(channel).take() {
             at.link.disconnected = true;
             self.links.remove(&connection.id);
-            self.effect(Effect::Close { link: connection.id });
+            self.effect(SentinelAction::Close { link: connection.id });
         }
     }
 
-    /// Closes both connections of a server.
     pub(super) fn close_both(&mut self, who: Who) {
         self.close(who, Channel::Commands);
         self.close(who, Channel::Messages);

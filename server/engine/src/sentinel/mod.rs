@@ -1,8 +1,7 @@
 //! The state of a sentinel: the watched masters, their replicas and other sentinels. It detects failures, elects a
-//! leader, and carries out failovers.
-//!
-//! The module has no I/O and no clock. Instants, bytes and random numbers come in; requests to connect, send, close,
-//! publish and log come out as [`Effect`]s. The order of checks and events is that of Redis.
+//! leader, and carries out failovers. The module has no I/O and no clock: instants, bytes and random numbers come in;
+//! requests to connect, send, close, publish and log come out as [`SentinelAction`]s.
+//! Checks and events have Redis' order.
 
 mod address;
 mod date;
@@ -31,9 +30,9 @@ mod watched;
 mod tests;
 
 pub(crate) use address::Resolve;
-pub(crate) use describe::Fields;
+pub(crate) use describe::InstanceFields;
 pub(crate) use directives::{SentinelLine, WRITTEN, WrittenLine};
-pub(crate) use effect::{Effect, Level, LinkId};
-pub(crate) use set::SetError;
+pub(crate) use effect::{EventLevel, InstanceLinkId, SentinelAction};
+pub(crate) use set::SetOptionError;
 pub(crate) use state::Sentinel;
-pub(crate) use votes::Verdict;
+pub(crate) use votes::MasterDownAnswer;

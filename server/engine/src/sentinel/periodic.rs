@@ -1,7 +1,7 @@
 //! The periodic messages: PING, INFO, and the hello message by which sentinels find each other.
 
-use super::instance::Flags;
-use super::link::{Channel, Expected};
+use super::instance::InstanceFlags;
+use super::link::{Channel, ExpectedReply};
 use super::links::HELLO;
 use super::periods::Period;
 use super::state::Sentinel;
@@ -25,7 +25,7 @@ impl Sentinel {
         let wants_hello = now - at.last_publish > self.period(Period::Publish);
         if wants_info {
             let info = self.called(who, "INFO");
-            self.send(who, Channel::Commands, &[&info], Expected::Info);
+            self.send(who, Channel::Commands, &[&info], ExpectedReply::Info);
         }
         if wants_ping {
             self.send_ping(who);
@@ -40,7 +40,7 @@ impl Sentinel {
         let often = match who {
             Who::Replica(master, id) => {
                 let of = self.master(master).map(|master| master.at.flags).unwrap_or_default();
-                of.has(Flags::O_DOWN | Flags::FAILOVER_IN_PROGRESS)
+                of.has(InstanceFlags::O_DOWN | InstanceFlags::FAILOVER_IN_PROGRESS)
                     || self.replica(master, id).is_some_and(|replica| replica.master_link_down != 0)
             }
             _ => false,
@@ -55,7 +55,7 @@ impl Sentinel {
 
     pub(super) fn send_ping(&mut self, who: Who) {
         let ping = self.called(who, "PING");
-        if !self.send(who, Channel::Commands, &[&ping], Expected::Ping) {
+        if !self.send(who, Channel::Commands, &[&ping], ExpectedReply::Ping) {
             return;
         }
         let now = self.now;
@@ -71,7 +71,7 @@ impl Sentinel {
     fn send_hello(&mut self, who: Who) {
         let Some(hello) = self.hello(who) else { return };
         let publish = self.called(who, "PUBLISH");
-        self.send(who, Channel::Commands, &[&publish, HELLO.as_bytes(), &hello], Expected::Publish);
+        self.send(who, Channel::Commands, &[&publish, HELLO.as_bytes(), &hello], ExpectedReply::Publish);
     }
 
     fn hello(&self, who: Who) -> Option<Vec<u8>> {

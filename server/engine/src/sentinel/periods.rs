@@ -52,12 +52,10 @@ impl Periods {
         self.0[period as usize].min(MAX_PERIOD_MS)
     }
 
-    /// All periods by name.
     pub(crate) fn all(&self) -> impl ExactSizeIterator<Item = (&'static str, i64)> {
         NAMES.iter().zip(self.0).map(|((name, _), ms)| (*name, ms))
     }
 
-    /// The period with this name, in any case.
     pub(crate) fn named(&mut self, name: &[u8]) -> Option<&mut i64> {
         let at = NAMES.iter().position(|(known, _)| name.eq_ignore_ascii_case(known.as_bytes()))?;
         Some(&mut self.0[at])

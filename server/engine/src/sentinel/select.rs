@@ -1,6 +1,6 @@
 //! The choice of the replica that becomes the master.
 
-use super::instance::Flags;
+use super::instance::InstanceFlags;
 use super::periods::Period;
 use super::state::Sentinel;
 use super::watched::Replica;
@@ -11,7 +11,7 @@ impl Sentinel {
     /// priority wins, then the largest replication offset, then the first run id.
     pub(super) fn best_replica(&self, master: u64) -> Option<u64> {
         let of = self.master(master)?;
-        let is_down = of.at.flags.has(Flags::S_DOWN);
+        let is_down = of.at.flags.has(InstanceFlags::S_DOWN);
         let down_for = if is_down { self.now - of.at.s_down_since } else { 0 };
         let link_down_max = down_for.saturating_add(of.down_after.saturating_mul(10));
         let info_valid = if is_down { self.period(Period::Ping) * 5 } else { self.period(Period::Info) * 3 };

@@ -1,16 +1,16 @@
 //! The changes that SENTINEL commands make.
 
-use super::effect::Level;
-use super::instance::Flags;
+use super::effect::EventLevel;
+use super::instance::InstanceFlags;
 use super::state::Sentinel;
-use super::watch::Refusal;
+use super::watch::WatchRefusal;
 use super::watched::Who;
 use lockwheel_resp::number;
 use lockwheel_store::keyspace::glob;
 
 /// The reason why SENTINEL SET changes nothing. A number is the place, from 0, of the word that is to blame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum SetError {
+pub(crate) enum SetOptionError {
     /// The option does not exist, or needs more words.
     Unknown(usize),
     /// The word at `at` is not a valid value of the option.
@@ -21,7 +21,6 @@ pub(crate) enum SetError {
     Denied,
 }
 
-/// A change of a master.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Change {
     DownAfter(i64),
@@ -43,11 +42,8 @@ fn count(word: &[u8]) -> Option<u32> {
 }
 
 impl Sentinel {
-    /// Changes parameters of a master: options and their values, all of them or none.
-    ///
-    /// # Errors
-    /// Returns the error of the first wrong option.
-    pub(crate) fn set(&mut self, master: u64, words: &[&[u8]]) -> Result<(), SetError> {
+    /// Changes parameters of a master: options and their values, all of them or none. Returns the first error.
+    pub(crate) fn set(&mut self, master: u64, words: &[&[u8]]) -> Result<(), SetOptionError> {
         let mut changes = Vec::new();
         let mut at = 0;
         while at < words.len() {
@@ -63,17 +59,17 @@ impl Sentinel {
                 _ => format!(" {}", String::from_utf8_lossy(word)),
             });
             let shown: String = shown.collect();
-            self.event_with(Level::Warning, "+set", Who::Master(master), &shown);
+            self.event_with(EventLevel::Warning, "+set", Who::Master(master), &shown);
         }
         self.unsaved = true;
         Ok(())
     }
 
     /// Returns the change that an option asks for, and the number of its words.
-    fn read_change(&self, words: &[&[u8]], at: usize) -> Result<(Change, usize), SetError> {
+    fn read_change(&self, words: &[&[u8]], at: usize) -> Result<(Change, usize), SetOptionError> {
         let option = words[at].to_ascii_lowercase();
-        let invalid = |at_word: usize| SetError::Invalid { option: at, at: at_word };
-        let Some(value) = words.get(at + 1).copied() else { return Err(SetError::Unknown(at)) };
+        let invalid = |at_word: usize| SetOptionError::Invalid { option: at, at: at_word };
+        let Some(value) = words.get(at + 1).copied() else { return Err(SetOptionError::Unknown(at)) };
         let text = || Some(value.to_vec()).filter(|text| !text.is_empty());
         let ms = || positive(value).ok_or(invalid(at + 1));
         let number = || count(value).ok_or(invalid(at + 1));
@@ -89,12 +85,12 @@ impl Sentinel {
                 Change::RebootDownAfter(ms.ok_or(invalid(at + 1))?)
             }
             b"notification-script" | b"client-reconfig-script" if self.own.deny_scripts_reconfig => {
-                return Err(SetError::Denied);
+                return Err(SetOptionError::Denied);
             }
-            b"notification-script" => return Err(SetError::Script { client: false }),
-            b"client-reconfig-script" => return Err(SetError::Script { client: true }),
+            b"notification-script" => return Err(SetOptionError::Script { client: false }),
+            b"client-reconfig-script" => return Err(SetOptionError::Script { client: true }),
             b"rename-command" => {
-                let Some(new) = words.get(at + 2) else { return Err(SetError::Unknown(at)) };
+                let Some(new) = words.get(at + 2) else { return Err(SetOptionError::Unknown(at)) };
                 let old = std::str::from_utf8(value).ok().filter(|old| !old.is_empty());
                 let old = old.ok_or(invalid(at + 1))?;
                 if new.is_empty() {
@@ -102,7 +98,7 @@ impl Sentinel {
                 }
                 return Ok((Change::Rename(old.to_ascii_lowercase(), new.to_vec()), 3));
             }
-            _ => return Err(SetError::Unknown(at)),
+            _ => return Err(SetOptionError::Unknown(at)),
         };
         Ok((change, 2))
     }
@@ -128,11 +124,14 @@ impl Sentinel {
         }
     }
 
-    /// SENTINEL MONITOR: watches a master from now on.
-    ///
-    /// # Errors
-    /// Returns the reason if the master cannot be watched.
-    pub(crate) fn monitor(&mut self, name: &str, host: &str, port: i64, quorum: i64) -> Result<(), Refusal> {
+    /// SENTINEL MONITOR: watches a master from now on, or returns the reason why it cannot.
+    pub(crate) fn monitor(
+        &mut self,
+        name: &str,
+        host: &str,
+        port: i64,
+        quorum: i64,
+    ) -> Result<(), WatchRefusal> {
         if quorum > 0 && self.resolver.ip(host, self.own.resolve_hostnames).is_none() {
             return Err("Invalid IP address or hostname specified");
         }
@@ -142,22 +141,19 @@ impl Sentinel {
         Ok(())
     }
 
-    /// SENTINEL FAILOVER: begins a failover without asking other sentinels.
-    ///
-    /// # Errors
-    /// Returns the reason of a refusal, with the error's code.
+    /// SENTINEL FAILOVER: begins a failover without asking other sentinels, or returns the error with its code.
     pub(crate) fn force_failover(&mut self, master: u64) -> Result<(), &'static str> {
         let Some(of) = self.master(master) else { return Ok(()) };
-        if of.at.flags.has(Flags::FAILOVER_IN_PROGRESS) {
+        if of.at.flags.has(InstanceFlags::FAILOVER_IN_PROGRESS) {
             return Err("INPROG Failover already in progress");
         }
         let name = of.at.name.clone();
         if self.best_replica(master).is_none() {
             return Err("NOGOODSLAVE No suitable replica to promote");
         }
-        self.log(Level::Warning, format!("Executing user requested FAILOVER of '{name}'"));
+        self.log(EventLevel::Warning, format!("Executing user requested FAILOVER of '{name}'"));
         self.begin_failover(master);
-        self.master_mut(master).into_iter().for_each(|of| of.at.flags.set(Flags::FORCE_FAILOVER));
+        self.master_mut(master).into_iter().for_each(|of| of.at.flags.set(InstanceFlags::FORCE_FAILOVER));
         Ok(())
     }
 
@@ -176,8 +172,7 @@ impl Sentinel {
         all.into_iter().filter(|(name, _)| glob::matches(pattern, name.as_bytes(), true)).collect()
     }
 
-    /// Changes one of the sentinel's own parameters. Returns `None` if there is no such parameter, and false if the
-    /// value is wrong.
+    /// Changes one of the sentinel's own parameters. `None`: there is none of this name; false: a wrong value.
     pub(crate) fn set_own(&mut self, name: &[u8], value: &[u8]) -> Option<bool> {
         let flag = match &*value.to_ascii_lowercase() {
             b"yes" => Some(true),

@@ -1,11 +1,11 @@
 //! The whole state of a sentinel, the look-up of watched servers, and events about them.
 
-use super::address::{Address, Resolve, Resolver};
-use super::effect::{Effect, Level, LinkId};
+use super::address::{InstanceAddress, Resolve, Resolver};
+use super::effect::{EventLevel, InstanceLinkId, SentinelAction};
 use super::instance::Instance;
 use super::link::Channel;
 use super::periods::{Period, Periods};
-use super::watched::{Login, Master, Peer, Replica, Who};
+use super::watched::{InstanceLogin, Master, Peer, Replica, Who};
 use lockwheel_store::keyspace::Rng;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -31,7 +31,7 @@ pub(super) struct Own {
     /// The port that it listens on.
     pub(super) port: u16,
     /// The login at other sentinels.
-    pub(super) login: Login,
+    pub(super) login: InstanceLogin,
     /// The password that clients of this sentinel need. Other sentinels have the same password.
     pub(super) requirepass: Vec<u8>,
     pub(super) resolve_hostnames: bool,
@@ -39,7 +39,6 @@ pub(super) struct Own {
     pub(super) deny_scripts_reconfig: bool,
 }
 
-/// A sentinel.
 #[derive(Debug)]
 pub(crate) struct Sentinel {
     pub(super) own: Own,
@@ -54,12 +53,12 @@ pub(crate) struct Sentinel {
     /// The present instant of the wall clock, in milliseconds since 1970.
     pub(super) wall_ms: i64,
     pub(super) last_tick: i64,
-    pub(super) links: BTreeMap<LinkId, (Who, Channel)>,
+    pub(super) links: BTreeMap<InstanceLinkId, (Who, Channel)>,
     pub(super) rng: Rng,
     pub(super) resolver: Resolver,
     /// Whether the state has changes that the file does not have.
     pub(super) unsaved: bool,
-    effects: VecDeque<Effect>,
+    effects: VecDeque<SentinelAction>,
     /// The last number given to a link or a watched server.
     last_id: u64,
 }
@@ -107,7 +106,6 @@ impl Sentinel {
         (String::from_utf8_lossy(ip).into_owned(), self.own.announce_port)
     }
 
-    /// Returns the latest epoch that the sentinel knows of.
     pub(crate) fn current_epoch(&self) -> u64 {
         self.current_epoch
     }
@@ -122,8 +120,7 @@ impl Sentinel {
         (self.now, self.wall_ms) = (EPOCH_MS + monotonic_ms, wall_ms);
     }
 
-    /// Takes the next effect.
-    pub(crate) fn next_effect(&mut self) -> Option<Effect> {
+    pub(crate) fn next_effect(&mut self) -> Option<SentinelAction> {
         self.effects.pop_front()
     }
 
@@ -132,7 +129,7 @@ impl Sentinel {
         std::mem::take(&mut self.unsaved)
     }
 
-    pub(super) fn effect(&mut self, effect: Effect) {
+    pub(super) fn effect(&mut self, effect: SentinelAction) {
         self.effects.push_back(effect);
     }
 
@@ -145,24 +142,23 @@ impl Sentinel {
         self.periods.get(period)
     }
 
-    /// The address of a host and a port. `None` if the host is no IP and names are not resolved. An unknown name is
-    /// accepted, because it may be resolved later.
-    pub(super) fn address(&self, host: &str, port: u16) -> Option<Address> {
+    /// The address of a host and a port. `None` if it is no IP and names are not resolved. An unknown name is accepted.
+    pub(super) fn address(&self, host: &str, port: u16) -> Option<InstanceAddress> {
         let ip = match self.resolver.ip(host, self.own.resolve_hostnames) {
             Some(ip) => ip,
             None if self.own.resolve_hostnames => "".into(),
             None => return None,
         };
-        Some(Address { host: host.into(), ip, port })
+        Some(InstanceAddress { host: host.into(), ip, port })
     }
 
     /// The host of an address as clients are shown it.
-    pub(super) fn shown<'a>(&self, address: &'a Address) -> &'a str {
+    pub(super) fn shown<'a>(&self, address: &'a InstanceAddress) -> &'a str {
         if self.own.announce_hostnames { &address.host } else { &address.ip }
     }
 
     /// Whether a host is that of an address.
-    pub(super) fn is_host(&self, address: &Address, host: &str) -> bool {
+    pub(super) fn is_host(&self, address: &InstanceAddress, host: &str) -> bool {
         match self.resolver.ip(host, self.own.resolve_hostnames) {
             Some(ip) => ip == address.ip,
             None => host.eq_ignore_ascii_case(if self.own.resolve_hostnames {
@@ -181,7 +177,6 @@ impl Sentinel {
         self.masters.get_mut(&id)
     }
 
-    /// The master of this name.
     pub(super) fn named(&self, name: &[u8]) -> Option<u64> {
         self.masters.iter().find(|(_, master)| master.at.name.as_bytes() == name).map(|(id, _)| *id)
     }
@@ -216,12 +211,10 @@ impl Sentinel {
         }
     }
 
-    /// The replicas of a master, by number.
     pub(super) fn replica_ids(&self, master: u64) -> Vec<u64> {
         self.master(master).map(|master| master.replicas.keys().copied().collect()).unwrap_or_default()
     }
 
-    /// The other sentinels of a master, by number.
     pub(super) fn peer_ids(&self, master: u64) -> Vec<u64> {
         self.master(master).map(|master| master.peers.keys().copied().collect()).unwrap_or_default()
     }
@@ -244,31 +237,30 @@ impl Sentinel {
     }
 
     /// Emits an event about a server.
-    pub(super) fn event(&mut self, level: Level, name: &'static str, who: Who) {
+    pub(super) fn event(&mut self, level: EventLevel, name: &'static str, who: Who) {
         self.event_with(level, name, who, "");
     }
 
     /// Emits an event about a server, with more words behind.
-    pub(super) fn event_with(&mut self, level: Level, name: &'static str, who: Who, more: &str) {
+    pub(super) fn event_with(&mut self, level: EventLevel, name: &'static str, who: Who, more: &str) {
         let text = format!("{}{more}", self.subject(who));
-        self.effect(Effect::Event { level, name, text });
+        self.effect(SentinelAction::Event { level, name, text });
     }
 
     /// Emits an event with a text of its own.
-    pub(super) fn plain_event(&mut self, level: Level, name: &'static str, text: String) {
-        self.effect(Effect::Event { level, name, text });
+    pub(super) fn plain_event(&mut self, level: EventLevel, name: &'static str, text: String) {
+        self.effect(SentinelAction::Event { level, name, text });
     }
 
-    pub(crate) fn log(&mut self, level: Level, text: String) {
-        self.effect(Effect::Log { level, text });
+    pub(crate) fn log(&mut self, level: EventLevel, text: String) {
+        self.effect(SentinelAction::Log { level, text });
     }
 
-    /// Adopts a higher epoch.
     pub(super) fn adopt_epoch(&mut self, epoch: u64) {
         if epoch > self.current_epoch {
             self.current_epoch = epoch;
             self.unsaved = true;
-            self.plain_event(Level::Warning, "+new-epoch", epoch.to_string());
+            self.plain_event(EventLevel::Warning, "+new-epoch", epoch.to_string());
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Tests of a sentinel with a manual clock and simulated servers.
 
-use super::{Effect, LinkId, Sentinel, SentinelLine};
+use super::{InstanceLinkId, Sentinel, SentinelAction, SentinelLine};
 use lockwheel_resp::{Batch, RequestLimits, RequestParser, split_words};
 use lockwheel_store::keyspace::Rng;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,7 +15,7 @@ const PEER_ID: &str = "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb";
 struct World {
     sentinel: Sentinel,
     now_ms: i64,
-    links: BTreeMap<LinkId, u16>,
+    links: BTreeMap<InstanceLinkId, u16>,
     events: Vec<String>,
     /// The requests sent to each port, without the periodic ones.
     sent: Vec<(u16, String)>,
@@ -69,20 +69,20 @@ impl World {
     fn settle(&mut self) {
         while let Some(effect) = self.sentinel.next_effect() {
             match effect {
-                Effect::Connect { link, port, .. } => {
+                SentinelAction::Connect { link, port, .. } => {
                     self.links.insert(link, port);
                     self.sentinel.opened(link, Some("127.0.0.1"));
                 }
-                Effect::Send { link, bytes } => self.serve(link, &bytes),
-                Effect::Close { link } => drop(self.links.remove(&link)),
-                Effect::Event { name, text, .. } => self.events.push(format!("{name} {text}")),
-                Effect::Log { .. } => {}
-                Effect::Crash => self.events.push("crash".to_owned()),
+                SentinelAction::Send { link, bytes } => self.serve(link, &bytes),
+                SentinelAction::Close { link } => drop(self.links.remove(&link)),
+                SentinelAction::Event { name, text, .. } => self.events.push(format!("{name} {text}")),
+                SentinelAction::Log { .. } => {}
+                SentinelAction::Crash => self.events.push("crash".to_owned()),
             }
         }
     }
 
-    fn serve(&mut self, link: LinkId, bytes: &[u8]) {
+    fn serve(&mut self, link: InstanceLinkId, bytes: &[u8]) {
         let port = self.links[&link];
         let mut batch = Batch::new();
         RequestParser::new().parse(bytes, &RequestLimits::default(), &mut batch).expect("it is a request");
@@ -314,7 +314,7 @@ fn an_invalid_hello_changes_nothing() {
 fn garbage_from_a_server_ends_only_its_connection() {
     let mut world = World::new(&watching(2));
     world.pass(200);
-    let links: Vec<LinkId> = world.links.keys().copied().collect();
+    let links: Vec<InstanceLinkId> = world.links.keys().copied().collect();
     for link in links {
         world.sentinel.received(link, b"?\r\n\r\n:");
         world.sentinel.received(link, &[b'*'; 100]);

@@ -1,6 +1,6 @@
 //! The periodic work of a sentinel.
 
-use super::effect::Level;
+use super::effect::EventLevel;
 use super::periods::Period;
 use super::state::Sentinel;
 use super::watched::{FailoverState, Who};
@@ -25,8 +25,7 @@ impl Sentinel {
         }
     }
 
-    /// Records that the clock was advanced by `ms` milliseconds, past the ticks in between. This is no reason to
-    /// distrust the clock.
+    /// Records that the clock was advanced by `ms` milliseconds, past ticks: no reason to distrust it.
     pub(crate) fn leap(&mut self, ms: i64) {
         self.last_tick = self.last_tick.saturating_add(ms);
     }
@@ -36,7 +35,7 @@ impl Sentinel {
         self.last_tick = self.now;
         if passed < 0 || passed > self.period(Period::TiltTrigger) {
             self.tilt_since = Some(self.now);
-            self.plain_event(Level::Warning, "+tilt", "#tilt mode entered".to_owned());
+            self.plain_event(EventLevel::Warning, "+tilt", "#tilt mode entered".to_owned());
         }
     }
 
@@ -48,7 +47,7 @@ impl Sentinel {
                 return;
             }
             self.tilt_since = None;
-            self.plain_event(Level::Warning, "-tilt", "#tilt mode exited".to_owned());
+            self.plain_event(EventLevel::Warning, "-tilt", "#tilt mode exited".to_owned());
         }
         self.check_subjectively_down(who);
         if let Who::Master(master) = who {

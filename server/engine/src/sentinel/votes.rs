@@ -1,7 +1,7 @@
 //! Votes for the sentinel that leads a failover.
 
-use super::effect::Level;
-use super::instance::Flags;
+use super::effect::EventLevel;
+use super::instance::InstanceFlags;
 use super::state::Sentinel;
 use super::watched::Who;
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ const DESYNC_MS: u64 = 1000;
 
 /// The answer to another sentinel that has asked whether a master is down.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Verdict {
+pub(crate) struct MasterDownAnswer {
     pub(crate) is_down: bool,
     /// The sentinel that this one has voted for. `*` if no vote was requested, or it has voted for none.
     pub(crate) leader: String,
@@ -24,14 +24,20 @@ impl Sentinel {
     }
 
     /// Returns whether the master at an address is down, and this sentinel's vote, if a candidate is named.
-    pub(crate) fn is_master_down(&mut self, ip: &str, port: i64, epoch: u64, candidate: &str) -> Verdict {
+    pub(crate) fn is_master_down(
+        &mut self,
+        ip: &str,
+        port: i64,
+        epoch: u64,
+        candidate: &str,
+    ) -> MasterDownAnswer {
         let found = self.masters.iter().find(|(_, master)| {
             let address = &master.at.address;
             i64::from(address.port) == port && (&*address.ip == ip || self.is_host(address, ip))
         });
-        let found = found.map(|(id, master)| (*id, master.at.flags.has(Flags::S_DOWN)));
+        let found = found.map(|(id, master)| (*id, master.at.flags.has(InstanceFlags::S_DOWN)));
         let is_down = self.tilt_since.is_none() && found.is_some_and(|(_, is_down)| is_down);
-        let mut verdict = Verdict { is_down, leader: "*".to_owned(), leader_epoch: 0 };
+        let mut verdict = MasterDownAnswer { is_down, leader: "*".to_owned(), leader_epoch: 0 };
         if let Some((master, _)) = found
             && candidate != "*"
         {
@@ -42,8 +48,7 @@ impl Sentinel {
         verdict
     }
 
-    /// Votes for a candidate, unless this sentinel has already voted in this epoch. Returns the sentinel voted for, and
-    /// the epoch of the vote.
+    /// Votes for a candidate, unless this sentinel has voted in this epoch. Returns the vote and its epoch.
     pub(super) fn vote(&mut self, master: u64, epoch: u64, candidate: &str) -> (Option<String>, u64) {
         self.adopt_epoch(epoch);
         let (now, current) = (self.now, self.current_epoch);
@@ -54,7 +59,7 @@ impl Sentinel {
         of.leader = Some(candidate.to_owned());
         of.leader_epoch = current;
         self.unsaved = true;
-        self.plain_event(Level::Warning, "+vote-for-leader", format!("{candidate} {current}"));
+        self.plain_event(EventLevel::Warning, "+vote-for-leader", format!("{candidate} {current}"));
         if !candidate.eq_ignore_ascii_case(&self.own.id) {
             // Another sentinel leads, so this one does not begin a failover for a while.
             let started = now + self.desync();
@@ -91,16 +96,15 @@ impl Sentinel {
         let (now, epoch, desync) = (self.now, self.current_epoch, self.desync());
         let Some(of) = self.master_mut(master) else { return };
         of.failover.state = super::watched::FailoverState::WaitStart;
-        of.at.flags.set(Flags::FAILOVER_IN_PROGRESS);
+        of.at.flags.set(InstanceFlags::FAILOVER_IN_PROGRESS);
         of.failover.epoch = epoch;
         of.failover.started = now + desync;
         of.failover.since = now;
-        self.plain_event(Level::Warning, "+new-epoch", epoch.to_string());
-        self.event(Level::Warning, "+try-failover", Who::Master(master));
+        self.plain_event(EventLevel::Warning, "+new-epoch", epoch.to_string());
+        self.event(EventLevel::Warning, "+try-failover", Who::Master(master));
     }
 }
 
-/// Returns the sentinel with the most votes, and their number.
 fn most(votes: &BTreeMap<String, usize>) -> Option<(String, usize)> {
     let mut first: Option<(&String, usize)> = None;
     for (name, count) in votes {

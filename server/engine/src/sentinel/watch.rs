@@ -1,8 +1,8 @@
 //! The addition and removal of watched masters, replicas and sentinels.
 
-use super::address::Address;
-use super::effect::Level;
-use super::instance::{Flags, Instance, Role};
+use super::address::InstanceAddress;
+use super::effect::EventLevel;
+use super::instance::{Instance, InstanceFlags, InstanceRole};
 use super::periods::Period;
 use super::state::Sentinel;
 use super::watched::{FailoverState, Master, Peer, Replica, Who};
@@ -13,25 +13,22 @@ use std::collections::BTreeMap;
 const MAX_WATCHED: usize = 1000;
 
 /// The reason why a server is not watched, in Redis' words.
-pub(crate) type Refusal = &'static str;
+pub(crate) type WatchRefusal = &'static str;
 
-pub(super) const BAD_PORT: Refusal = "Invalid port number.";
-pub(super) const NO_ADDRESS: Refusal = "Can't resolve instance hostname.";
-const DUPLICATE: Refusal = "Duplicate master name.";
-const BAD_QUORUM: Refusal = "Quorum must be 1 or greater.";
+pub(super) const BAD_PORT: WatchRefusal = "Invalid port number.";
+pub(super) const NO_ADDRESS: WatchRefusal = "Can't resolve instance hostname.";
+const DUPLICATE: WatchRefusal = "Duplicate master name.";
+const BAD_QUORUM: WatchRefusal = "Quorum must be 1 or greater.";
 
 impl Sentinel {
-    /// Watches a master. Returns its number.
-    ///
-    /// # Errors
-    /// Returns the reason if the master cannot be watched.
+    /// Watches a master, and returns its number, or the reason why it cannot be watched.
     pub(crate) fn add_master(
         &mut self,
         name: &str,
         host: &str,
         port: i64,
         quorum: i64,
-    ) -> Result<u64, Refusal> {
+    ) -> Result<u64, WatchRefusal> {
         let quorum = u32::try_from(quorum).ok().filter(|quorum| (1..=i32::MAX as u32).contains(quorum));
         let quorum = quorum.ok_or(BAD_QUORUM)?;
         let port = u16::try_from(port).map_err(|_| BAD_PORT)?;
@@ -39,7 +36,7 @@ impl Sentinel {
         if self.named(name.as_bytes()).is_some() {
             return Err(DUPLICATE);
         }
-        let at = Instance::new(name.to_owned(), address, Role::Master, self.now);
+        let at = Instance::new(name.to_owned(), address, InstanceRole::Master, self.now);
         let down_after = self.period(Period::DefaultDownAfter);
         let timeout = self.period(Period::DefaultFailoverTimeout);
         let id = self.next_id();
@@ -47,14 +44,13 @@ impl Sentinel {
         Ok(id)
     }
 
-    /// Announces that a master is watched.
     pub(crate) fn announce_master(&mut self, master: u64) {
         let Some(quorum) = self.master(master).map(|of| of.quorum) else { return };
-        self.event_with(Level::Warning, "+monitor", Who::Master(master), &format!(" quorum {quorum}"));
+        self.event_with(EventLevel::Warning, "+monitor", Who::Master(master), &format!(" quorum {quorum}"));
     }
 
     /// Watches a replica. Returns its number, or `None` if it is watched already.
-    pub(super) fn add_replica(&mut self, master: u64, address: Address) -> Option<u64> {
+    pub(super) fn add_replica(&mut self, master: u64, address: InstanceAddress) -> Option<u64> {
         let of = self.master(master)?;
         if of.replicas.len() >= MAX_WATCHED || of.replicas.values().any(|known| known.at.address.is(&address))
         {
@@ -67,7 +63,7 @@ impl Sentinel {
     }
 
     /// Watches another sentinel. Returns its number, or `None` if its run id is known already.
-    pub(super) fn add_peer(&mut self, master: u64, run_id: &str, address: Address) -> Option<u64> {
+    pub(super) fn add_peer(&mut self, master: u64, run_id: &str, address: InstanceAddress) -> Option<u64> {
         let now = self.now;
         let of = self.master(master)?;
         if of.peers.len() >= MAX_WATCHED || of.peers.values().any(|peer| peer.at.name == run_id) {
@@ -87,7 +83,7 @@ impl Sentinel {
 
     /// Forgets a master and all that belongs to it.
     pub(crate) fn remove_master(&mut self, master: u64) {
-        self.event(Level::Warning, "-monitor", Who::Master(master));
+        self.event(EventLevel::Warning, "-monitor", Who::Master(master));
         self.forget_all(master, true);
         self.close_both(Who::Master(master));
         self.masters.remove(&master);
@@ -115,7 +111,7 @@ impl Sentinel {
         let meant: Vec<u64> = self.masters.iter().filter(|(_, of)| is_meant(of)).map(|(id, _)| *id).collect();
         for master in &meant {
             self.reset(*master, true);
-            self.event(Level::Warning, "+reset-master", Who::Master(*master));
+            self.event(EventLevel::Warning, "+reset-master", Who::Master(*master));
         }
         meant.len()
     }
@@ -126,7 +122,7 @@ impl Sentinel {
         self.close_both(Who::Master(master));
         let now = self.now;
         let Some(of) = self.master_mut(master) else { return };
-        of.at.flags = Flags::default();
+        of.at.flags = InstanceFlags::default();
         of.leader = None;
         of.failover.state = FailoverState::None;
         of.failover.since = 0;
@@ -139,15 +135,15 @@ impl Sentinel {
         link.last_available = now;
         link.last_pong = now;
         of.at.role_reported_at = now;
-        of.at.role_reported = Role::Master;
+        of.at.role_reported = InstanceRole::Master;
     }
 
     /// Moves a master to another address. Its replicas are then the known replicas and the old master.
-    pub(super) fn move_master(&mut self, master: u64, new: Address) {
+    pub(super) fn move_master(&mut self, master: u64, new: InstanceAddress) {
         let Some(of) = self.master(master) else { return };
         let old = of.at.address.clone();
         let known = of.replicas.values().map(|replica| replica.at.address.clone());
-        let mut replicas: Vec<Address> = known.filter(|address| !address.is(&new)).collect();
+        let mut replicas: Vec<InstanceAddress> = known.filter(|address| !address.is(&new)).collect();
         if !old.is(&new) {
             replicas.push(old);
         }
@@ -158,7 +154,7 @@ impl Sentinel {
         of.at.s_down_since = 0;
         for address in replicas {
             if let Some(id) = self.add_replica(master, address) {
-                self.event(Level::Notice, "+slave", Who::Replica(master, id));
+                self.event(EventLevel::Notice, "+slave", Who::Replica(master, id));
             }
         }
         self.unsaved = true;

@@ -1,10 +1,9 @@
 //! The three kinds of watched servers: masters, their replicas, and other sentinels that watch them.
 
-use super::address::Address;
-use super::instance::{Instance, Role};
+use super::address::InstanceAddress;
+use super::instance::{Instance, InstanceRole};
 use std::collections::BTreeMap;
 
-/// The progress of a failover.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum FailoverState {
     None,
@@ -17,7 +16,6 @@ pub(super) enum FailoverState {
 }
 
 impl FailoverState {
-    /// The name of the state in SENTINEL MASTERS.
     pub(super) fn word(self) -> &'static str {
         match self {
             FailoverState::None => "none",
@@ -31,7 +29,6 @@ impl FailoverState {
     }
 }
 
-/// A failover of a master.
 #[derive(Debug)]
 pub(super) struct Failover {
     pub(super) state: FailoverState,
@@ -39,7 +36,6 @@ pub(super) struct Failover {
     pub(super) since: i64,
     /// The instant at which the last failover began or was voted for.
     pub(super) started: i64,
-    /// The epoch of the failover.
     pub(super) epoch: u64,
     /// The replica that becomes the master.
     pub(super) promoted: Option<u64>,
@@ -49,12 +45,11 @@ pub(super) struct Failover {
 
 /// The user and the password for a server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Login {
+pub(super) struct InstanceLogin {
     pub(super) user: Option<Vec<u8>>,
     pub(super) password: Option<Vec<u8>>,
 }
 
-/// A master.
 #[derive(Debug)]
 pub(super) struct Master {
     pub(super) at: Instance,
@@ -65,7 +60,7 @@ pub(super) struct Master {
     pub(super) down_after: i64,
     pub(super) failover_timeout: i64,
     pub(super) reboot_down_after: i64,
-    pub(super) login: Login,
+    pub(super) login: InstanceLogin,
     /// The names of renamed commands at the master and its replicas.
     pub(super) renames: BTreeMap<String, Vec<u8>>,
     /// The sentinel that this one has voted for, and the vote's epoch.
@@ -94,7 +89,7 @@ impl Master {
             down_after,
             failover_timeout,
             reboot_down_after: 0,
-            login: Login::default(),
+            login: InstanceLogin::default(),
             renames: BTreeMap::new(),
             leader: None,
             leader_epoch: 0,
@@ -105,7 +100,7 @@ impl Master {
     }
 
     /// The address of the master. From its promotion on, it is that of the promoted replica.
-    pub(super) fn current_address(&self) -> &Address {
+    pub(super) fn current_address(&self) -> &InstanceAddress {
         match self.failover.promoted.and_then(|id| self.replicas.get(&id)) {
             Some(promoted) if self.failover.state >= FailoverState::ReconfSlaves => &promoted.at.address,
             _ => &self.at.address,
@@ -118,7 +113,6 @@ impl Master {
     }
 }
 
-/// A replica of a master.
 #[derive(Debug)]
 pub(super) struct Replica {
     pub(super) at: Instance,
@@ -137,10 +131,10 @@ pub(super) struct Replica {
 
 impl Replica {
     /// A replica that is named after this host.
-    pub(super) fn new(host: &str, address: Address, now: i64) -> Self {
+    pub(super) fn new(host: &str, address: InstanceAddress, now: i64) -> Self {
         let name = format!("{}:{}", bracketed(host), address.port);
         Replica {
-            at: Instance::new(name, address, Role::Replica, now),
+            at: Instance::new(name, address, InstanceRole::Replica, now),
             master_link_down: 0,
             priority: 100,
             announced: true,
@@ -159,7 +153,6 @@ fn bracketed(host: &str) -> String {
     if host.contains(':') { format!("[{host}]") } else { host.to_owned() }
 }
 
-/// Another sentinel.
 #[derive(Debug)]
 pub(super) struct Peer {
     pub(super) at: Instance,
@@ -172,9 +165,9 @@ pub(super) struct Peer {
 }
 
 impl Peer {
-    pub(super) fn new(name: String, address: Address, now: i64) -> Self {
+    pub(super) fn new(name: String, address: InstanceAddress, now: i64) -> Self {
         Peer {
-            at: Instance::new(name, address, Role::Master, now),
+            at: Instance::new(name, address, InstanceRole::Master, now),
             last_hello: now,
             last_reply: now,
             leader: None,

@@ -1,7 +1,6 @@
 //! A server that is a sentinel: the sentinel's state, its connections, and the timer of its next tick.
-//!
-//! [`SentinelServer`] passes events to the sentinel, carries out the effects on its connections, and returns the
-//! effects that concern the rest of the engine.
+//! [`SentinelServer`] carries out the sentinel's effects on its connections, and returns those that concern the rest of
+//! the engine.
 
 mod request;
 mod server;

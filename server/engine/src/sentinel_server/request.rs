@@ -1,16 +1,14 @@
 //! The requests with which commands on a sentinel end.
 
-use crate::sentinel::{Sentinel, Verdict};
+use crate::sentinel::{MasterDownAnswer, Sentinel};
 use crate::spec::{Args, CommandError};
 use lockwheel_resp::Reply;
 
-/// The handler of a command that sees the state of a sentinel.
 pub(crate) type SentinelHandler = fn(&mut Sentinel, Args<'_>, &mut dyn Reply) -> SentinelOutcome;
 /// The end of a command on a sentinel.
 pub(crate) type SentinelOutcome = Result<SentinelRequest, CommandError>;
 
-/// The effect that a command on a sentinel asks for. All but the first are answered after the sentinel's effects have
-/// been carried out.
+/// The effect that a command on a sentinel asks for, carried out before the reply unless answered already.
 #[derive(Debug)]
 pub(crate) enum SentinelRequest {
     /// No effect. The reply is already written.
@@ -28,5 +26,5 @@ pub(crate) enum SentinelRequest {
     /// The reply is a number.
     Count(i64),
     /// The reply says whether a master is down, and the sentinel voted for as the leader.
-    Verdict(Verdict),
+    Verdict(MasterDownAnswer),
 }

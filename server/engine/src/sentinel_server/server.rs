@@ -3,7 +3,7 @@
 use crate::clock::{MonotonicTimers, TimerKey, TimerKind};
 use crate::config::Config;
 use crate::outbound::{Endpoint, Outbound, OutboundEvent, OutboundId, Purpose};
-use crate::sentinel::{Effect, Level, LinkId, Resolve, Sentinel, SentinelLine};
+use crate::sentinel::{EventLevel, InstanceLinkId, Resolve, Sentinel, SentinelAction, SentinelLine};
 use lockwheel_store::keyspace::Rng;
 use lockwheel_store::time::Now;
 use std::collections::BTreeMap;
@@ -12,26 +12,18 @@ use std::collections::BTreeMap;
 /// not all sentinels ask for votes at the same time.
 const TICKS_PER_SECOND: u64 = 10;
 
-/// An effect of a change of the sentinel on the rest of the engine.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum SentinelEffect {
     /// An event is published on the channel of its name.
-    Publish {
-        /// The name of the event.
-        name: &'static str,
-        /// The event.
-        text: String,
-    },
+    Publish { name: &'static str, text: String },
     /// The server ends, as a test of failures has asked for.
     Crash,
     /// The file is written, because the state of the sentinel has changed.
     Save,
 }
 
-/// The state of a server that is a sentinel.
-///
-/// After a change by [`SentinelServer::tell`], the caller calls [`SentinelServer::next_effect`] until there is no
-/// effect left.
+/// The state of a server that is a sentinel. After a change by [`SentinelServer::tell`], the caller calls
+/// [`SentinelServer::next_effect`] until there is no effect left.
 #[derive(Debug)]
 pub struct SentinelServer {
     state: Sentinel,
@@ -39,14 +31,12 @@ pub struct SentinelServer {
     is_saved: bool,
     rng: Rng,
     /// The connections, by the sentinel's ids for them.
-    links: BTreeMap<LinkId, OutboundId>,
-    /// The timer of the next tick.
+    links: BTreeMap<InstanceLinkId, OutboundId>,
     tick: Option<TimerKey>,
 }
 
 impl SentinelServer {
-    /// Returns the sentinel of a configuration, if the configuration is that of a sentinel. `seed` decides its random
-    /// choices.
+    /// Returns the sentinel of a configuration, if it is one's. `seed` decides its random choices.
     pub(crate) fn configured(config: &Config, seed: u64, system: Now) -> Option<Box<Self>> {
         let lines = config.sentinel.as_ref()?;
         let mut rng = Rng::new(seed ^ 0x0073_656e_7469_6e65);
@@ -58,8 +48,7 @@ impl SentinelServer {
         Some(Box::new(SentinelServer { state, is_saved: false, rng, links: BTreeMap::new(), tick: None }))
     }
 
-    /// Restarts at an instant of the monotonic clock, in milliseconds, as a new process would. The sentinel then knows
-    /// only the content of its file.
+    /// Restarts at an instant of the monotonic clock, in milliseconds, as a process that knows only its file.
     pub(crate) fn begin_anew(&mut self, config: &Config, now_ms: i64) {
         let lines = self.state.lines().into_iter().map(|(name, values, _)| {
             let words = std::iter::once(name.as_bytes().to_vec()).chain(values).collect();
@@ -83,17 +72,14 @@ impl SentinelServer {
         self.state.announced()
     }
 
-    /// Returns the state of the sentinel.
     pub(crate) fn state(&self) -> &Sentinel {
         &self.state
     }
 
-    /// Sets the resolver of names.
     pub(crate) fn resolve_by(&mut self, resolve: Box<Resolve>) {
         self.state.set_resolver(resolve);
     }
 
-    /// Announces the masters that are watched.
     pub(crate) fn announce_masters(&mut self) {
         announce_masters(&mut self.state);
     }
@@ -106,7 +92,7 @@ impl SentinelServer {
             lines.iter().map(|line| SentinelLine { number: 0, text: line.join(" "), words: words(line) });
         let lines: Vec<SentinelLine> = lines.collect();
         if let Err((line, why)) = state.configure(&lines) {
-            state.log(Level::Warning, format!("{}: {why}", line.text));
+            state.log(EventLevel::Warning, format!("{}: {why}", line.text));
         }
         announce_masters(state);
         state.tick();
@@ -118,29 +104,28 @@ impl SentinelServer {
         work(&mut self.state)
     }
 
-    /// Carries out the sentinel's effects on its connections and its logs. Returns the next effect that concerns the
-    /// rest of the engine; a save comes last.
+    /// Carries out the sentinel's effects on connections and logs. Returns the next one for the engine, a save last.
     pub(crate) fn next_effect(&mut self, outbound: &mut Outbound) -> Option<SentinelEffect> {
         while let Some(effect) = self.state.next_effect() {
             match effect {
-                Effect::Connect { link, ip, port } => {
+                SentinelAction::Connect { link, ip, port } => {
                     let endpoint = Endpoint { host: ip, port };
                     self.links.insert(link, outbound.connect(endpoint, Purpose::Sentinel(link)));
                 }
-                Effect::Send { link, bytes } => {
+                SentinelAction::Send { link, bytes } => {
                     self.links.get(&link).into_iter().for_each(|id| outbound.send(*id, &bytes));
                 }
-                Effect::Close { link } => {
+                SentinelAction::Close { link } => {
                     self.links.remove(&link).into_iter().for_each(|id| outbound.close(id));
                 }
-                Effect::Event { level, name, text } => {
+                SentinelAction::Event { level, name, text } => {
                     log(level, &format!("{name} {text}"));
-                    if level != Level::Debug {
+                    if level != EventLevel::Debug {
                         return Some(SentinelEffect::Publish { name, text });
                     }
                 }
-                Effect::Log { level, text } => log(level, &text),
-                Effect::Crash => return Some(SentinelEffect::Crash),
+                SentinelAction::Log { level, text } => log(level, &text),
+                SentinelAction::Crash => return Some(SentinelEffect::Crash),
             }
         }
         self.state.take_unsaved().then_some(SentinelEffect::Save)
@@ -149,7 +134,7 @@ impl SentinelServer {
     /// Passes an event of a connection to the sentinel. `local_ip` is the address at this end.
     pub(crate) fn follow_link(
         state: &mut Sentinel,
-        link: LinkId,
+        link: InstanceLinkId,
         event: OutboundEvent<'_>,
         local_ip: Option<&str>,
     ) {
@@ -161,7 +146,7 @@ impl SentinelServer {
     }
 
     /// Forgets a connection that has ended.
-    pub(crate) fn forget_link(&mut self, link: LinkId) {
+    pub(crate) fn forget_link(&mut self, link: InstanceLinkId) {
         self.links.remove(&link);
     }
 
@@ -193,8 +178,7 @@ impl SentinelServer {
         self.plan_tick(timers);
     }
 
-    /// Moves the scheduled tick behind an advance of the clock by `ms` milliseconds, which the sentinel does not
-    /// notice.
+    /// Moves the scheduled tick behind an advance by `ms` milliseconds, which the sentinel does not notice.
     pub(crate) fn leap(&mut self, ms: u64, timers: MonotonicTimers<'_>) {
         self.state.leap(i64::try_from(ms).unwrap_or(i64::MAX));
         self.plan_tick_after(ms, timers);
@@ -205,12 +189,12 @@ fn announce_masters(state: &mut Sentinel) {
     state.master_ids().into_iter().for_each(|master| state.announce_master(master));
 }
 
-fn log(level: Level, text: &str) {
+fn log(level: EventLevel, text: &str) {
     match level {
-        Level::Debug => tracing::trace!("{text}"),
-        Level::Verbose => tracing::debug!("{text}"),
-        Level::Notice => tracing::info!("{text}"),
-        Level::Warning => tracing::warn!("{text}"),
+        EventLevel::Debug => tracing::trace!("{text}"),
+        EventLevel::Verbose => tracing::debug!("{text}"),
+        EventLevel::Notice => tracing::info!("{text}"),
+        EventLevel::Warning => tracing::warn!("{text}"),
     }
 }
 

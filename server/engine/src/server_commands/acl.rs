@@ -1,7 +1,8 @@
 //! ACL: users, their permissions, and the log of denied requests.
 
 use crate::acl::{
-    AclLog, AclView, Denied, Entry, Selector, User, UserEffect, denied, describe_all, has_spaces, merge_words,
+    AclLog, AclLogEntry, AclView, Denied, Selector, User, UserEffect, denied, describe_all, has_spaces,
+    merge_words,
 };
 use crate::core::{Handler, PartHandler, UsersHandler};
 use crate::spec::{
@@ -14,7 +15,6 @@ use lockwheel_store::time::Now;
 const FLAGS: Flags = Flags::of(&[Flags::NOSCRIPT, Flags::LOADING, Flags::STALE]);
 const ADMIN: Flags = Flags::of(&[FLAGS, Flags::ADMIN]);
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[Row::container("acl", -2, ACL)
     .about("server", "6.0.0", "Depends on subcommand.")
     .summary("Users, and what they may do.")];
@@ -349,7 +349,7 @@ fn log(log: &mut AclLog, now: Now, args: Args<'_>, reply: &mut dyn Reply) -> Out
     Ok(())
 }
 
-fn write_entry(entry: &Entry, now_ms: i64, reply: &mut dyn Reply) {
+fn write_entry(entry: &AclLogEntry, now_ms: i64, reply: &mut dyn Reply) {
     let words: [(&[u8], &[u8]); 4] = [
         (b"reason", entry.refused.word().as_bytes()),
         (b"context", entry.context.word().as_bytes()),

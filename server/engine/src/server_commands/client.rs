@@ -9,7 +9,6 @@ use crate::core::{ClientHandler, Handler};
 use crate::spec::{Args, CommandError, Flags, Outcome, Row, errors, quotable, unknown_or_arity};
 use lockwheel_resp::Reply;
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[Row::container("client", -2, CLIENT)
     .about("connection", "2.4.0", "Depends on subcommand.")
     .summary("Looks after the connections of clients.")];
@@ -202,7 +201,6 @@ fn id(session: &mut Session, _: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     Ok(())
 }
 
-/// Parses ON or OFF.
 fn switch(args: Args<'_>) -> Result<bool, CommandError> {
     match (args.is(2, "on"), args.is(2, "off")) {
         (true, _) => Ok(true),
@@ -313,8 +311,7 @@ fn kill(
     let by_address = args.len() == 3;
     let filter = if by_address { Filter::of_address(&args[2]) } else { Filter::parse(args, clients.users)? };
     let Session { id: own, peer, .. } = clients.sessions.get(own);
-    // A sentinel of this process kills the clients of a server that it promotes. A test's client stays, so that the
-    // test can go on controlling the server.
+    // As a sentinel of this process promotes a server, its clients are killed, but not the test's that controls it.
     let (own, is_sentinel) = (*own, peer.in_process);
     let is_spared = |id| {
         if id == own { filter.skip_me } else { is_sentinel && clients.faults.connections.is_exempt(id) }

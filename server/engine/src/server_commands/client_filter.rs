@@ -4,7 +4,6 @@ use crate::acl::{UserId, Users};
 use crate::clients::Session;
 use crate::spec::{Args, CommandError, errors, quotable};
 
-/// The types of clients, as CLIENT LIST TYPE names them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ClientType {
     Normal,
@@ -48,12 +47,10 @@ pub(super) struct Filter {
 }
 
 impl Filter {
-    /// Returns a filter for the clients of a type.
     pub(super) fn of_type(name: &[u8]) -> Result<Self, CommandError> {
         Ok(Filter { kind: Some(ClientType::parse(name)?), ..Filter::default() })
     }
 
-    /// Returns a filter for the client with this address.
     pub(super) fn of_address(addr: &[u8]) -> Self {
         Filter { addr: Some(text(addr)), ..Filter::default() }
     }

@@ -8,7 +8,6 @@ use crate::spec::{
 };
 use lockwheel_resp::Reply;
 
-/// The row of PAUSE.
 pub(super) const PAUSE: Row<Handler> = row("pause", -3, Handler::Part(PartHandler::Pauses(pause)))
     .flags(&[ADMIN])
     .about("connection", "2.9.50", "O(1)")
@@ -27,7 +26,6 @@ pub(super) const PAUSE: Row<Handler> = row("pause", -3, Handler::Part(PartHandle
         "ERR timeout is out of range",
     ]);
 
-/// The row of UNPAUSE.
 pub(super) const UNPAUSE: Row<Handler> = row("unpause", 2, Handler::Part(PartHandler::Pauses(unpause)))
     .flags(&[ADMIN])
     .about("connection", "6.2.0", "O(N) Where N is the number of paused clients")

@@ -14,7 +14,6 @@ const NOT_OPTOUT: &str = "ERR CLIENT CACHING NO is only valid when tracking is e
 const TWO_REDIRECTS: &str = "ERR A client can only redirect to a single other client";
 const NO_SUCH_CLIENT: &str = "ERR The client ID you want redirect to does not exist";
 
-/// The row of CACHING.
 pub(super) const CACHING: Row<Handler> =
     row("caching", 3, Handler::Client(&ClientHandler::Tracking(caching)))
         .about("connection", "6.0.0", "O(1)")
@@ -26,7 +25,6 @@ pub(super) const CACHING: Row<Handler> =
         .syntax("(mode: YES | NO)")
         .errors(&[NOT_TRACKING, NOT_OPTIN, NOT_OPTOUT, "ERR syntax error"]);
 
-/// The row of GETREDIR.
 pub(super) const GETREDIR: Row<Handler> =
     row("getredir", 2, Handler::Client(&ClientHandler::Tracking(getredir)))
         .about("connection", "6.0.0", "O(1)")
@@ -34,7 +32,6 @@ pub(super) const GETREDIR: Row<Handler> =
         .help(&["GETREDIR", "    Return the client ID we are redirecting to when tracking is enabled."])
         .help_after("caching");
 
-/// The row of TRACKING.
 pub(super) const TRACKING: Row<Handler> = row("tracking", -3, Handler::Client(&ClientHandler::Tracking(tracking)))
     .about("connection", "6.0.0", "O(1). Some options may introduce additional complexity.")
     .summary("Enables or disables invalidation messages for keys that the client has read.")
@@ -64,7 +61,6 @@ pub(super) const TRACKING: Row<Handler> = row("tracking", -3, Handler::Client(&C
         "ERR syntax error",
     ]);
 
-/// The row of TRACKINGINFO.
 pub(super) const TRACKINGINFO: Row<Handler> =
     row("trackinginfo", 2, Handler::Client(&ClientHandler::Tracking(trackinginfo)))
         .about("connection", "6.2.0", "O(1)")
@@ -118,7 +114,6 @@ fn option(args: Args<'_>, at: usize) -> Result<TrackingMode, CommandError> {
     found.map(|(_, mode)| mode).ok_or(errors::SYNTAX)
 }
 
-/// Returns the id of an existing client.
 fn existing_client(tracking: &Tracking<'_>, id: i64) -> Result<u64, CommandError> {
     let found = u64::try_from(id).ok().filter(|&id| tracking.has_client(id));
     found.ok_or(CommandError::text(NO_SUCH_CLIENT))

@@ -36,7 +36,6 @@ const WALL: &str = "An integer: the time of the wall clock, in milliseconds sinc
 const WALL_OR_OK: &str =
     "An integer: the time of the wall clock, in milliseconds since 1970. In a script, OK.";
 
-/// The options of an advance.
 const SETTLE_TEXTS: OptionTexts = &[
     ("NOWAKE", "Does not notify the waiters of Redisson when a lock ends on the way."),
     (
@@ -65,7 +64,6 @@ const NEXT: &CommandGrammar =
 const COUNT: Symbol = NEXT.symbol("COUNT");
 const NEXT_OPTIONS: [Symbol; 3] = [NEXT.symbol("NOWAKE"), NEXT.symbol("SETTLE"), NEXT.symbol("LIMIT")];
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[
     clock_row("clock.info", 1, info)
         .flags(&[FLAGS])
@@ -181,18 +179,15 @@ pub(super) const ROWS: &[Row<Handler>] = &[
 /// The result of a clock command: its order to the clock.
 type Ordered = Result<ClockOrder, CommandError>;
 
-/// Returns the order to advance the clock.
 fn order(advance: ClockAdvance) -> ClockOrder {
     ClockOrder::Advance(Box::new(advance))
 }
 
-/// The valid values for a script's advance in milliseconds. They have no fixed bound, since other advances may precede
-/// it.
+/// The valid values for a script's advance in milliseconds: without a fixed bound, as others may precede it.
 const IN_RANGE: ValidValues = ValidValues::Value("a number that keeps the clocks within their range");
 const FORWARD_IN_RANGE: ValidValues =
     ValidValues::Value("an integer from 0 on that keeps the clocks within their range");
 
-/// Plans an advance of the clock for the end of the running script.
 fn plan(clock: &mut EngineClock, planned: PlannedAdvance) -> Ordered {
     let wrong =
         |error: CommandError| if error == OUT_OF_RANGE { error.of_argument(1, IN_RANGE) } else { error };
@@ -200,8 +195,7 @@ fn plan(clock: &mut EngineClock, planned: PlannedAdvance) -> Ordered {
     Ok(ClockOrder::Planned)
 }
 
-/// Returns the error for an invalid number of milliseconds, or one that would move a clock from `now_ms` out of its
-/// range. `least` is the lowest valid number.
+/// Returns the error for a wrong number of milliseconds, less than `least` or out of a clock's range from `now_ms`.
 #[cold]
 fn wrong_ms(error: CommandError, from_script: bool, now_ms: i64, least: i64) -> CommandError {
     let valid = match from_script {
@@ -228,7 +222,6 @@ fn reset(clock: &mut EngineClock, _: bool, _: Args<'_>) -> Ordered {
     change(clock, ClockChange::Reset)
 }
 
-/// The options of an advance of both clocks.
 #[derive(Debug)]
 struct AdvanceOptions {
     waiters: RedissonWaiters,
@@ -284,7 +277,6 @@ fn set(clock: &mut EngineClock, _: bool, args: Args<'_>) -> Ordered {
     set.map_err(|error| error.of_argument(1, ValidValues::Integer(0, Clock::MAX_MS)))
 }
 
-/// Returns the order to change the clock; all due timers fire afterwards.
 fn change(clock: &EngineClock, change: ClockChange) -> Ordered {
     Ok(order(clock.advance_changing(change)?))
 }

@@ -12,7 +12,6 @@ use lockwheel_store::keyspace::glob;
 const FLAGS: Flags = Flags::of(&[Flags::LOADING, Flags::STALE]);
 const ORDER: &[&str] = &["nondeterministic_output_order"];
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[Row {
     handler: Some(Handler::Commands(all)),
     ..Row::container("command", -1, COMMAND)

@@ -47,7 +47,6 @@ fn write_oldest(command: &Command, told: Flags, reply: &mut dyn Reply) {
     categories.iter().for_each(|category| reply.status(format!("@{category}").as_bytes()));
 }
 
-/// Writes the names of the flags that are shown.
 pub(super) fn write_names<F: Copy>(names: &[(F, &str)], is_told: impl Fn(F) -> bool, reply: &mut dyn Reply) {
     let told = || names.iter().filter(|(flag, _)| is_told(*flag));
     reply.set(told().count());
@@ -64,8 +63,7 @@ struct KeyRange {
 }
 
 impl KeyRange {
-    /// Returns the range of a single spec. For several specs, joins adjacent ranges with a step of 1 and leaves others
-    /// out.
+    /// Returns the range of a single spec; of several, joins adjacent ones with a step of 1 and drops others.
     fn of(specs: &[KeySpec]) -> Self {
         if let [spec] = specs
             && let Some((range, _)) = Self::of_one(spec)

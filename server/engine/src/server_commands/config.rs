@@ -10,7 +10,6 @@ use std::io;
 
 const FLAGS: Flags = Flags::of(&[Flags::ADMIN, Flags::NOSCRIPT, Flags::LOADING, Flags::STALE]);
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[Row::container("config", -2, CONFIG)
     .about("server", "2.0.0", "Depends on subcommand.")
     .summary("Reads and changes the server's parameters.")];

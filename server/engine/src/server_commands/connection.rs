@@ -7,7 +7,6 @@ use crate::core::{ClientHandler, Handler};
 use crate::spec::{Args, CommandError, Flags, Outcome, Row, errors, quotable};
 use lockwheel_resp::{Protocol, Reply, number};
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[
     Row::new("auth", -2, Handler::Client(&ClientHandler::Login(auth)))
         .secrets(auth_secrets)
@@ -163,7 +162,6 @@ fn hello(
     Ok(if protocol == Some(Protocol::Resp2) { LoginEffect::EndTickets } else { LoginEffect::None })
 }
 
-/// Returns the version of the protocol that HELLO asks for, if it names one.
 fn asked_protocol(args: Args<'_>) -> Result<Option<Protocol>, CommandError> {
     let Some(version) = args.get(1) else { return Ok(None) };
     match number::parse_i64(version) {
@@ -179,7 +177,6 @@ fn field(reply: &mut dyn Reply, name: &str, value: &str) {
     reply.bulk(value.as_bytes());
 }
 
-/// The parsed options of HELLO.
 #[derive(Default)]
 struct HelloOptions<'a> {
     auth: Option<(&'a [u8], &'a [u8])>,

@@ -9,7 +9,6 @@ const RESET: &CommandGrammar = grammar!("[KEEPCLIENTS]");
 
 symbols!(RESET: KEEPCLIENTS);
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[
     row("control.reset", -1, Handler::Server(&ServerHandler::Reset(reset)))
         .about("control", "7.2.0", "O(N), N the clients and what scripts and locks have left behind")

@@ -11,7 +11,6 @@ const NOT_FOUND: &str = "ERR Function not found";
 const BAD_COUNT: &str = "ERR Bad number of keys provided";
 const SYNTAX: &str = "function numkeys [key [key ...]] [arg [arg ...]]";
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[
     writing("fcall", Handler::Script(fcall))
         .flags(&[RUNS, Flags::MAY_REPLICATE])

@@ -11,10 +11,7 @@ pub(super) fn write(libraries: &Libraries) -> Vec<u8> {
     write_texts(libraries.iter().map(|Library { code, .. }| code.as_ref()), payload::VERSION_7_2)
 }
 
-/// Encodes the libraries of a payload again, so that Redis 7.0 can read them. O(payload).
-///
-/// # Errors
-/// Returns an error if the payload is invalid, or holds an entry that is not a library.
+/// Encodes a payload's libraries again for Redis 7.0. Fails if it is invalid or holds anything else. O(payload).
 pub(super) fn for_7_0(payload: &[u8]) -> Result<Vec<u8>, CommandError> {
     let texts = read(payload)?.collect::<Result<Vec<_>, _>>()?;
     Ok(write_texts(texts.iter().map(Cow::as_ref), payload::VERSION_7_0))
@@ -29,10 +26,7 @@ fn write_texts<'t>(texts: impl Iterator<Item = &'t [u8]>, version: u16) -> Vec<u
     writer.finish(version)
 }
 
-/// Returns the texts of a payload in order. Each may be an error.
-///
-/// # Errors
-/// Returns an error if the footer of the payload is invalid.
+/// Returns the texts of a payload in order, each perhaps an error. Fails if its footer is invalid.
 pub(super) fn read(
     payload: &[u8],
 ) -> Result<impl Iterator<Item = Result<Cow<'_, [u8]>, CommandError>>, CommandError> {

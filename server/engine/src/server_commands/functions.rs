@@ -10,12 +10,10 @@ use lockwheel_store::keyspace::glob;
 use lockwheel_store::time::Now;
 use std::sync::Arc;
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[Row::container("function", -2, FUNCTION)
     .about("scripting", "7.0.0", "Depends on subcommand.")
     .summary("Looks after libraries of functions.")];
 
-/// The flags of subcommands that change libraries.
 const CHANGE: &[Flags] = &[Flags::NOSCRIPT, Flags::WRITE];
 /// The language engine of all libraries.
 const ENGINE: &[u8] = b"LUA";
@@ -159,7 +157,6 @@ const FUNCTION: &[Row<Handler>] = &[
 /// The change of libraries that a command makes, or its error.
 type LibraryOutcome = Result<LibraryDone, CommandError>;
 
-/// Returns the error for an unknown word.
 fn unknown(what: &str, word: &[u8]) -> CommandError {
     let mut text = [what.as_bytes(), quotable(word)].concat();
     // Line ends at the end of an error are removed; those within become spaces.

@@ -3,13 +3,12 @@
 use crate::core::{Handler, LatencyView, PartHandler};
 use crate::latency::{self, Advised, Series};
 use crate::spec::{Args, Command, CommandError, Flags, Outcome, Row, quotable};
-use crate::statistics::Histogram;
+use crate::statistics::DurationHistogram;
 use lockwheel_resp::Reply;
 use std::sync::Arc;
 
 const FLAGS: Flags = Flags::of(&[Flags::ADMIN, Flags::NOSCRIPT, Flags::LOADING, Flags::STALE]);
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[Row::container("latency", -2, LATENCY)
     .about("server", "2.8.13", "Depends on subcommand.")
     .summary("Tells what took long.")];
@@ -122,8 +121,7 @@ fn reset(LatencyView { latency, .. }: LatencyView<'_>, args: Args<'_>, reply: &m
     Ok(())
 }
 
-/// Writes the histograms of the named commands, or of all. A container stands for its subcommands. Commands never
-/// called are left out.
+/// Writes the histograms of the named commands, or of all that were called. A container means its subcommands.
 fn histogram(view: LatencyView<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let commands: Vec<&Arc<Command>> = match args.from(2) {
         [] => view.commands.iter_all().collect(),
@@ -132,7 +130,7 @@ fn histogram(view: LatencyView<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Ou
             named.flat_map(|command| std::iter::once(command).chain(&command.subcommands)).collect()
         }
     };
-    let called: Vec<(&str, &Histogram)> = commands
+    let called: Vec<(&str, &DurationHistogram)> = commands
         .into_iter()
         .map(|command| (command.name.as_str(), view.stats.durations(command.id)))
         .filter(|(_, durations)| durations.calls() > 0)
@@ -145,7 +143,7 @@ fn histogram(view: LatencyView<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Ou
     Ok(())
 }
 
-fn write_histogram(durations: &Histogram, reply: &mut dyn Reply) {
+fn write_histogram(durations: &DurationHistogram, reply: &mut dyn Reply) {
     reply.map(2);
     reply.bulk(b"calls");
     reply.integer(durations.calls() as i64);

@@ -5,7 +5,6 @@ use crate::core::Handler;
 use crate::spec::{Args, Flags, Outcome, Row};
 use lockwheel_resp::Reply;
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[Row::new("lolwut", -1, Handler::Config(lolwut))
     .flags(&[Flags::READONLY, Flags::FAST])
     .about("server", "5.0.0", "")

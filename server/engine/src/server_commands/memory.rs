@@ -9,7 +9,6 @@ use crate::statistics::Process;
 use lockwheel_resp::Reply;
 use lockwheel_store::keyspace::{Keyspace, Tx};
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[Row::container("memory", -2, MEMORY)
     .about("server", "4.0.0", "Depends on subcommand.")
     .summary("Looks at what takes memory.")];

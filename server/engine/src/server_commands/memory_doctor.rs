@@ -64,7 +64,6 @@ const SCRIPTS: &str = " * Many scripts: There seem to be many cached scripts in 
      LOAD`ed and `EVALSHA`ed. Unless `SCRIPT FLUSH` is called periodically, the scripts' caches may end up consuming \
      most of your memory.";
 
-/// Returns the report on the current memory use.
 pub(super) fn report(view: &MemoryView<'_>) -> String {
     let figures = MemoryFigures::of(view);
     if figures.total < LITTLE {

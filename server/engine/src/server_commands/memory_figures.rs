@@ -14,13 +14,11 @@ pub(super) struct MemoryFigures {
     pub(super) peak: u64,
     /// The unread output of replicas, a part of the clients' memory.
     pub(super) replicas: u64,
-    /// The replication backlog.
     pub(super) backlog: u64,
     /// The part of the total that is not keys and values.
     pub(super) overhead: u64,
     /// The total at the start.
     pub(super) startup: u64,
-    /// The memory of the process.
     pub(super) process: Usage,
     /// The memory of the process's allocator.
     pub(super) allocator: AllocatorUsage,
@@ -48,7 +46,6 @@ impl Overhead {
 }
 
 impl MemoryFigures {
-    /// Returns the present figures.
     pub(super) fn of(view: &MemoryView<'_>) -> Self {
         let MemoryView { parts, process, .. } = *view;
         let process = (process.usage)();
@@ -69,7 +66,6 @@ impl MemoryFigures {
         }
     }
 
-    /// Returns the memory of clients other than replicas.
     pub(super) fn normal_clients(&self) -> u64 {
         (self.account.clients as u64).saturating_sub(self.replicas)
     }
@@ -89,7 +85,6 @@ impl MemoryFigures {
         (self.dataset() as f64 * 100.0 / self.since_startup() as f64).min(100.0)
     }
 
-    /// Returns the total as a percentage of the peak.
     pub(super) fn peak_percent(&self) -> f64 {
         self.total as f64 * 100.0 / self.peak.max(1) as f64
     }

@@ -46,7 +46,6 @@ pub(crate) use sentinel::{HANDLERS as SENTINEL_HANDLERS, ROWS as SENTINEL_ROWS, 
 use crate::core::Handler;
 use crate::spec::Row;
 
-/// The rows of all families, one slice per file.
 pub(crate) const ROWS: &[&[Row<Handler>]] = &[
     acl::ROWS,
     client::ROWS,

@@ -12,10 +12,8 @@ const REFUSED: &str = "ERR MODULE command not allowed. If the enable-module-comm
 const NOT_LOADED: &str = "ERR Error loading the extension. Please check the server logs.";
 const NOT_THERE: &str = "ERR Error unloading module: no such module with that name";
 
-/// The flags of subcommands that load or unload modules.
 const CHANGE: Flags = Flags::of(&[Flags::ADMIN, Flags::NOSCRIPT, Flags::NO_ASYNC_LOADING]);
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[Row::container("module", -2, MODULE)
     .about("server", "4.0.0", "Depends on subcommand.")
     .summary("Modules of the server, of which there are none.")];

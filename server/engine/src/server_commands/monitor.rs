@@ -5,7 +5,6 @@ use crate::spec::{CommandError, Flags, Outcome, Row};
 
 const NO_REPLY_EACH: &str = "ERR MONITOR isn't allowed for DENY BLOCKING client";
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] =
     &[Row::new("monitor", 1, Handler::Client(&ClientHandler::Monitor(check)))
         .flags(&[Flags::ADMIN, Flags::NOSCRIPT, Flags::LOADING, Flags::STALE])

@@ -1,6 +1,4 @@
-//! PUBLISH, SUBSCRIBE, PUBSUB and related commands, including those for shard channels.
-//!
-//! A standalone server is its own only shard. Shard channels are still separate from ordinary channels.
+//! PUBLISH, SUBSCRIBE, PUBSUB and related commands. The shard channels of a standalone server are separate, too.
 
 use crate::clients::{SubscriptionKind, Subscriptions};
 use crate::core::{ClientHandler, Handler};
@@ -35,7 +33,6 @@ const SUNSUBSCRIBE: Handler = Handler::Client(&ClientHandler::Subscriptions(|its
     leave(its, SubscriptionKind::Shard, args, reply)
 }));
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[
     Row::new("publish", 3, Handler::Publish(Audience::Everyone))
         .flags(&[Flags::PUBSUB, Flags::LOADING, Flags::STALE, Flags::FAST, Flags::MAY_REPLICATE])
@@ -246,7 +243,6 @@ fn shardchannels(pubsub: &PubSub, args: Args<'_>, reply: &mut dyn Reply) -> Outc
     list(pubsub.all_shards(), args, reply)
 }
 
-/// Replies with the channels that match the pattern, or with all.
 fn list<'a>(channels: impl Iterator<Item = &'a [u8]>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     if args.len() > 3 {
         return Err(unknown_or_arity(args));

@@ -4,7 +4,6 @@ use crate::core::Handler;
 use crate::spec::{Args, CommandError, Flags, KeyFlags, KeySpec, Outcome, Row};
 use lockwheel_store::keyspace::ScriptInputs;
 
-/// The flags of the commands that may write.
 pub(super) const RUNS: Flags = Flags::of(&[
     Flags::NOSCRIPT,
     Flags::STALE,
@@ -27,14 +26,12 @@ const NOTED_KEYS_READ: &[KeySpec] =
 
 /// The error for a number of keys that exceeds the number of words.
 pub(super) const TOO_MANY_KEYS: &str = "ERR Number of keys can't be greater than number of args";
-/// The error for a negative number of keys.
 pub(super) const NEGATIVE_KEYS: &str = "ERR Number of keys can't be negative";
 /// The error for a read-only call of a script that may write.
 pub(super) const WRITES: &str = "ERR Can not execute a script with write flag using *_ro command.";
 
 const NO_CLUSTER: &str = "ERR Can not run script on cluster, 'no-cluster' flag is set.";
 
-/// Returns the row of a command that may write, without its texts.
 pub(super) const fn writing(name: &'static str, handler: Handler) -> Row<Handler> {
     row(name, handler).flags(&[RUNS]).keys(NOTED_KEYS)
 }
@@ -48,10 +45,7 @@ const fn row(name: &'static str, handler: Handler) -> Row<Handler> {
     Row::new(name, -3, handler).categories(&["scripting"])
 }
 
-/// Returns the keys and arguments after the number of keys.
-///
-/// # Errors
-/// Returns an error if the number is negative or exceeds the number of words.
+/// Returns the keys and arguments after the number of keys, or fails for a wrong number.
 pub(super) fn inputs(args: Args<'_>, keys: i64) -> Result<ScriptInputs<'_>, CommandError> {
     if keys > args.len() as i64 - 3 {
         return Err(CommandError::text(TOO_MANY_KEYS));
@@ -61,10 +55,7 @@ pub(super) fn inputs(args: Args<'_>, keys: i64) -> Result<ScriptInputs<'_>, Comm
     Ok(ScriptInputs::new(keys, arguments))
 }
 
-/// Checks that a cluster node may run a script with these flags.
-///
-/// # Errors
-/// Returns an error if the script declares `no-cluster` and the server is a cluster node.
+/// Checks that a cluster node may run a script with these flags, or fails for `no-cluster`.
 pub(super) fn check_cluster(is_node: bool, flags: lockwheel_scripting::Flags) -> Outcome {
     if flags.no_cluster && is_node { Err(CommandError::text(NO_CLUSTER)) } else { Ok(()) }
 }

@@ -12,7 +12,6 @@ use lockwheel_scripting::{EntryKind, Runtime, ScriptId};
 const EVAL_FLAGS: &[Flags] = &[RUNS, Flags::MAY_REPLICATE];
 const EVAL_ERRORS: &[&str] = &["ERR value is not an integer or out of range", TOO_MANY_KEYS, NEGATIVE_KEYS];
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[
     writing("eval", Handler::Script(eval))
         .flags(EVAL_FLAGS)

@@ -4,7 +4,6 @@ use crate::core::{Handler, PartHandler};
 use crate::shutdown::{Ending, NONE_IN_PROGRESS, ShutdownRequest};
 use crate::spec::{Args, CommandError, Flags, Outcome, Row, errors};
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] =
     &[Row::new("shutdown", -1, Handler::Part(PartHandler::Shutdown(shutdown)))
         .flags(&[
@@ -30,7 +29,6 @@ pub(super) const ROWS: &[Row<Handler>] =
             "ERR Errors trying to SHUTDOWN. Check logs.",
         ])];
 
-/// The options of SHUTDOWN.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct ShutdownOptions {
     save: bool,

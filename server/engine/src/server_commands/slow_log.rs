@@ -1,7 +1,7 @@
 //! SLOWLOG: the log of slow calls.
 
 use crate::core::Handler;
-use crate::slow_log::{Entry, SlowLog};
+use crate::slow_log::{SlowLog, SlowLogEntry};
 use crate::spec::{Args, CommandError, Flags, Outcome, Row, unknown_or_arity};
 use lockwheel_resp::Reply;
 
@@ -9,7 +9,6 @@ use lockwheel_resp::Reply;
 const COUNT: usize = 10;
 const FLAGS: Flags = Flags::of(&[Flags::ADMIN, Flags::LOADING, Flags::STALE]);
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[Row::container("slowlog", -2, SLOWLOG)
     .about("server", "2.2.12", "Depends on subcommand.")
     .summary("Tells of the calls that took long.")];
@@ -66,7 +65,7 @@ fn get(log: &mut SlowLog, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     Ok(())
 }
 
-fn write(entry: &Entry, reply: &mut dyn Reply) {
+fn write(entry: &SlowLogEntry, reply: &mut dyn Reply) {
     reply.array(6);
     reply.integer(entry.id as i64);
     reply.integer(entry.unix_time);

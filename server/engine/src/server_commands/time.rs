@@ -5,7 +5,6 @@ use crate::spec::{Args, Flags, Outcome, Row};
 use lockwheel_resp::{Reply, number};
 use lockwheel_store::time::Now;
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[Row::new("time", 1, Handler::Part(PartHandler::Instant(time)))
     .flags(&[Flags::LOADING, Flags::STALE, Flags::FAST])
     .about("server", "2.6.0", "O(1)")

@@ -9,7 +9,6 @@ use lockwheel_store::keyspace::Keyspace;
 const FLAGS: Flags =
     Flags::of(&[Flags::NOSCRIPT, Flags::LOADING, Flags::STALE, Flags::FAST, Flags::ALLOW_BUSY]);
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[
     Row::new("multi", 1, Handler::Session(multi))
         .flags(&[FLAGS, Flags::UNQUEUED])

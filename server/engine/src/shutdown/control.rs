@@ -12,7 +12,6 @@ use lockwheel_store::keyspace::Keyspace;
 pub(crate) enum ShutdownEffect {
     /// Pauses the writes of clients, or ends that pause.
     PauseWrites(bool),
-    /// Asks the replicas for their offsets.
     AskReplicas,
     /// Ends the server in this manner. If its keys cannot be saved, the server may go on.
     End(Ending),
@@ -22,19 +21,14 @@ pub(crate) enum ShutdownEffect {
 
 /// The shutdown of a server, with the parts of the engine that decide about it.
 pub(crate) struct ShutdownControl<'e> {
-    /// The state of the shutdown.
     pub(crate) shutdown: &'e mut Shutdown,
-    /// The clocks, and the timer of the shutdown.
     pub(crate) clock: &'e mut EngineClock,
     /// The keyspace, which gives timers their order.
     pub(crate) keyspace: &'e mut Keyspace,
-    /// The parameters in force.
     pub(crate) config: &'e Config,
-    /// The replicas.
     pub(crate) replication: &'e Replication,
     /// Whether the server is one of several in its process.
     pub(crate) is_joined: bool,
-    /// The effects, in order.
     pub(crate) effects: Vec<ShutdownEffect>,
 }
 
@@ -52,10 +46,7 @@ impl ShutdownControl<'_> {
         self.effects.extend([ShutdownEffect::PauseWrites(true), ShutdownEffect::AskReplicas]);
     }
 
-    /// Aborts the shutdown at the request of a client.
-    ///
-    /// # Errors
-    /// Returns an error if the server is not waiting for replicas.
+    /// Aborts the shutdown for a client, or fails if the server is not waiting for replicas.
     pub(crate) fn abort(&mut self) -> Result<(), CommandError> {
         if !self.shutdown.awaits_replicas() {
             return Err(NONE_IN_PROGRESS);

@@ -18,7 +18,6 @@ pub(crate) const NONE_IN_PROGRESS: CommandError = CommandError::text("ERR No shu
 /// The manner in which a server ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Ending {
-    /// Whether the keys are saved.
     pub(crate) saves: bool,
     /// Whether the server ends even if the keys could not be saved.
     pub(crate) is_forced: bool,
@@ -43,7 +42,6 @@ pub enum EndSignal {
     Interrupt,
 }
 
-/// A request of SHUTDOWN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ShutdownRequest {
     /// The server ends. `without_saving`: the request says NOSAVE, which may end a slow script too.
@@ -67,7 +65,6 @@ struct Waiting {
 pub(crate) struct Shutdown(Option<Waiting>);
 
 impl Shutdown {
-    /// Whether a shutdown has begun and was not aborted.
     pub(crate) fn has_begun(&self) -> bool {
         self.0.is_some()
     }
@@ -79,13 +76,11 @@ impl Shutdown {
         self.0 = Some(Waiting { ending, timeout, until_ms });
     }
 
-    /// Whether the shutdown waits for replicas.
     pub(crate) fn awaits_replicas(&self) -> bool {
         self.0.as_ref().is_some_and(|waiting| waiting.timeout.is_some())
     }
 
-    /// Returns the milliseconds from `now_ms` until the server ends at the latest, if a shutdown has begun. `now_ms` is
-    /// on the real monotonic clock.
+    /// Returns the milliseconds from `now_ms`, on the real monotonic clock, until a shutdown ends the server.
     pub(crate) fn ends_in_ms(&self, now_ms: i64) -> Option<i64> {
         self.0.as_ref().map(|waiting| (waiting.until_ms - now_ms).max(0))
     }

@@ -9,9 +9,8 @@ const MAX_NAME_BYTES: usize = 1024;
 /// The maximum length of an argument in an entry, in bytes. The rest is replaced by its length.
 const MAX_ARGUMENT_BYTES: usize = 128;
 
-/// A slow call.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Entry {
+pub(crate) struct SlowLogEntry {
     /// The number of the entry, counted from 0. SLOWLOG RESET does not restart the count.
     pub(crate) id: u64,
     /// The end of the call, in seconds since the epoch.
@@ -20,9 +19,7 @@ pub(crate) struct Entry {
     pub(crate) took_us: u64,
     /// The command and its arguments, shortened.
     pub(crate) arguments: Vec<Box<[u8]>>,
-    /// The client's address.
     pub(crate) addr: String,
-    /// The client's name.
     pub(crate) name: Box<[u8]>,
 }
 
@@ -30,9 +27,8 @@ pub(crate) struct Entry {
 #[derive(Debug)]
 pub(crate) struct SlowLog {
     /// The entries, latest first.
-    entries: VecDeque<Entry>,
+    entries: VecDeque<SlowLogEntry>,
     next_id: u64,
-    /// The maximum number of entries.
     max_len: usize,
     /// The minimum duration of a logged call, in nanoseconds.
     threshold_ns: u64,
@@ -68,7 +64,7 @@ impl SlowLog {
     pub(crate) fn add(&mut self, unix_time: i64, took_ns: u64, argv: &[&[u8]], addr: &str, name: &[u8]) {
         let arguments = shortened(argv);
         let (id, took_us) = (self.next_id, took_ns / 1000);
-        self.entries.push_front(Entry {
+        self.entries.push_front(SlowLogEntry {
             id,
             unix_time,
             took_us,
@@ -80,13 +76,11 @@ impl SlowLog {
         self.entries.truncate(self.max_len);
     }
 
-    /// Returns the number of entries.
     pub(crate) fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Iterates over the entries, latest first.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Entry> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &SlowLogEntry> {
         self.entries.iter()
     }
 

@@ -91,8 +91,7 @@ pub fn kept_pattern(pattern: &[u8]) -> Result<&[u8], CommandError> {
 pub struct TimeoutRule {
     /// The instant at which the timeouts begin.
     pub now: Now,
-    /// Whether a timeout may end after the last millisecond that the wall clock counts, as before 7.2. Such a timeout
-    /// never ends.
+    /// Whether a timeout may end after the wall clock's last millisecond, as before 7.2: it never ends then.
     pub takes_far: bool,
 }
 

@@ -56,7 +56,6 @@ impl Category {
 pub struct Categories(u32);
 
 impl Categories {
-    /// The categories of a command: those of its row, and those that its flags imply.
     pub(super) fn of(spec: &Spec) -> Self {
         let own = spec.categories;
         let has = |flag| spec.has(flag);

@@ -56,7 +56,6 @@ impl CommandError {
         CommandError { argument: Some(Box::new(WrongArgument { at, valid })), ..self }
     }
 
-    /// The argument that causes the error, if it is known.
     pub(super) fn argument(&self) -> Option<&WrongArgument> {
         self.argument.as_deref()
     }

@@ -1,5 +1,4 @@
-//! Errors of the commands that Redis does not have. They name the wrong word, the expected words, and the nearest known
-//! word.
+//! Errors of the commands that Redis lacks: they name the wrong word, the expected ones, and the nearest known one.
 
 use super::args::Args;
 use super::error::{CommandError, errors};
@@ -11,14 +10,12 @@ use super::syntax::{Shown, Syntax};
 /// The families whose errors are our own. CL.THROTTLE keeps the errors of redis-cell.
 const FAMILIES: [&str; 8] = ["await", "clock", "control", "fault", "latch", "lock", "rate", "sem"];
 
-/// Whether a name has the prefix of one of these families, in any case.
 fn is_own(name: &[u8]) -> bool {
     let dot = name.iter().position(|byte| *byte == b'.');
     dot.is_some_and(|dot| FAMILIES.iter().any(|family| name[..dot].eq_ignore_ascii_case(family.as_bytes())))
 }
 
-/// The explanation of an error of our own commands, if it is a syntax error or names an argument. `None` for commands
-/// that copy another server.
+/// The explanation of a syntax error or a wrong argument of our own commands; `None` for copied commands.
 #[cold]
 pub(crate) fn explained(spec: &Spec, error: &CommandError, args: Args<'_>) -> Option<CommandError> {
     let argument = error.argument();
@@ -48,7 +45,6 @@ pub(crate) fn unknown_word<'a>(
     CommandError::new(format!("ERR {what} '{}'{behind}{stop}{found}", Shown(word)))
 }
 
-/// The error for an argument that names a command which does not exist.
 #[cold]
 pub(crate) fn no_such_command(table: &CommandTable, name: &[u8]) -> CommandError {
     let known = table.iter_all().filter(|command| has_its_name(table, command));

@@ -44,14 +44,12 @@ impl Spec {
         keys
     }
 
-    /// Whether requests of the command may name keys or shard channels, which decide to which node of a cluster a
-    /// request belongs.
+    /// Whether keys or shard channels decide to which node of a cluster a request of the command belongs.
     pub(crate) fn is_routed(&self) -> bool {
         !self.keys.is_empty() || self.key_finder.is_some()
     }
 
-    /// The positions of the keys or shard channels that decide to which node of a cluster a request belongs.
-    /// O(arguments).
+    /// The positions of the keys or shard channels that decide to which node a request belongs. O(arguments).
     pub(crate) fn find_routed(&self, request: Args<'_>) -> Vec<usize> {
         if let Some(find) = self.slot_finder.or(self.key_finder) {
             return find(request).into_iter().map(|(position, _)| position).collect();
@@ -68,15 +66,13 @@ impl Spec {
         }
     }
 
-    /// The keys in the order in which Redis looks up their slots. Counted keys come first. A number of keys that no
-    /// command would accept yields no key.
+    /// The keys in the order in which Redis looks up their slots: counted keys first. An invalid number yields no key.
     fn find_in_order_of_slots(&self, request: Args<'_>) -> Vec<Key> {
         let are_counted = self.keys.iter().any(|spec| matches!(spec.find, Find::Count { .. }));
         if are_counted { self.all_counted_as_by_c(request) } else { self.find_keys(request) }
     }
 
-    /// The first and the last of all keys, if the keys are one range, as in COMMAND. A negative last key counts from
-    /// the end.
+    /// The first and the last of all keys, if they are one range, as in COMMAND; a negative last counts from the end.
     fn range_of_all(&self) -> Option<(usize, i32)> {
         let mut all: Option<(usize, i32)> = None;
         for spec in self.keys {

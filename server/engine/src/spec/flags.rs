@@ -50,8 +50,7 @@ bitflags::bitflags! {
         const WHILE_SUBSCRIBED = 1 << 20;
         /// For tests that control the server. The configuration can switch such commands off. Has no name.
         const CONTROL = 1 << 21;
-        /// Inside MULTI the command also runs before the transaction, which does not run if the command fails. Has no
-        /// name.
+        /// Inside MULTI, it also runs before the transaction, which does not run if it fails. Has no name.
         const PRECONDITION = 1 << 23;
     }
 }

@@ -39,7 +39,6 @@ const MAX_SYMBOLS: usize = 24;
 /// The greatest word length that is distinguished from others. Longer words count as this long.
 const MAX_TOLD_LEN: usize = 15;
 
-/// A synopsis that has been compiled.
 #[derive(Debug)]
 pub(crate) struct CommandGrammar {
     synopsis: &'static str,
@@ -55,15 +54,12 @@ pub(crate) struct CommandGrammar {
 /// A token of a grammar with the argument behind it, or an argument that stands behind no token.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Symbol {
-    /// The number among the symbols of the grammar. [`NO_NUMBER`] for a leading argument, with which each request
-    /// begins.
+    /// The number among the grammar's symbols; [`NO_NUMBER`] for a leading argument, with which each request begins.
     number: u8,
-    /// The distance of the value from the symbol: 1 behind a token. For a symbol without a number: the index of the
-    /// argument.
+    /// The distance of the value: 1 behind a token. For a symbol without a number: the index of the argument.
     offset: u8,
     /// The token. Empty for an argument.
     option: &'static str,
-    /// The name of the argument.
     name: &'static str,
     /// The least and the greatest valid integer.
     range: (i64, i64),
@@ -76,12 +72,10 @@ impl Symbol {
     }
 }
 
-/// A set of symbols of one grammar.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SymbolSet(u64);
 
 impl SymbolSet {
-    /// The set of these symbols.
     pub(crate) const fn of(symbols: &[Symbol]) -> Self {
         let (mut set, mut at) = (0, 0);
         while at < symbols.len() {
@@ -92,7 +86,6 @@ impl SymbolSet {
     }
 }
 
-/// Compiles a synopsis.
 macro_rules! grammar {
     ($synopsis:expr) => {{
         const COMPILED: $crate::spec::Compiled = $crate::spec::Compiled::of($synopsis);
@@ -129,16 +122,14 @@ impl CommandGrammar {
         CommandGrammar { synopsis, parts, root, head, tokens, by_len }
     }
 
-    /// The synopsis.
     pub(crate) const fn synopsis(&self) -> &'static str {
         self.synopsis
     }
 
-    /// The symbol of this word. In a path of words parted by spaces, such as `DO ARG ADD`, each word is the first after
-    /// the word before.
+    /// The symbol of this word. In a path of words, such as `DO ARG ADD`, each is the first after the one before.
     ///
     /// # Panics
-    /// Panics if the grammar has no such symbol. In a constant this is an error of the compiler.
+    /// Panics, in a constant while compiling, if the grammar has no such symbol.
     pub(crate) const fn symbol(&self, path: &str) -> Symbol {
         match self.find_symbol(path) {
             Some(symbol) => symbol,
@@ -181,11 +172,7 @@ impl CommandGrammar {
         Symbol { number, offset: 1, option: part.text, name: value.text, range: (value.min, value.max) }
     }
 
-    /// Reads the arguments of a request.
-    ///
-    /// # Errors
-    /// Returns an error that names the first word that does not fit the grammar and the expected words, or the option
-    /// that is given twice.
+    /// Reads a request's arguments. The error names the first wrong word and those expected, or the repeated option.
     pub(crate) fn parse<'a, const N: usize>(
         &'static self,
         args: Args<'a>,
@@ -195,10 +182,7 @@ impl CommandGrammar {
         Ok(parsed)
     }
 
-    /// Reads the arguments of a request into memory of the caller. For handlers that run often: nothing is moved.
-    ///
-    /// # Errors
-    /// Returns the errors of [`parse`](Self::parse).
+    /// As [`parse`](Self::parse), into memory of the caller: for handlers that run often, nothing is moved.
     #[inline]
     pub(crate) fn parse_into<const N: usize>(
         &'static self,
@@ -210,10 +194,8 @@ impl CommandGrammar {
         parsed.match_words(self).map_err(|mismatch| self.explain(parsed.args(), mismatch))
     }
 
-    /// Reads the arguments of a request of a command that has errors of its own.
-    ///
-    /// # Errors
-    /// Returns the first mistake, which [`explain`](Self::explain) explains.
+    /// As [`parse`](Self::parse), but returns the first mistake for [`explain`](Self::explain), for commands with own
+    /// errors.
     pub(crate) fn matched<'a, const N: usize>(
         &'static self,
         args: Args<'a>,

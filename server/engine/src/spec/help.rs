@@ -21,10 +21,7 @@ pub(crate) fn write(table: &CommandTable, command: &Command, reply: &mut dyn Rep
     true
 }
 
-/// Answers a command without a handler: HELP lists the subcommands; a container wants a subcommand.
-///
-/// # Errors
-/// Returns an error if the command is a container.
+/// Answers a command without a handler: HELP lists the subcommands; a container fails for lack of one.
 #[cold]
 pub(crate) fn answer(table: &CommandTable, command: CommandId, reply: &mut dyn Reply) -> Outcome {
     let command = table.get(command);
@@ -51,7 +48,6 @@ fn write_family(table: &CommandTable, family: &str, reply: &mut dyn Reply) {
     write_lines(&heading, members.into_iter(), &format!("{name}.HELP"), reply);
 }
 
-/// Writes the heading, the lines of each row, and the lines of HELP itself.
 fn write_lines(heading: &str, rows: impl Iterator<Item = &'static Spec>, help: &str, reply: &mut dyn Reply) {
     let lines: Vec<&str> = rows.flat_map(|row| row.help.iter().copied()).collect();
     reply.array(lines.len() + 3);

@@ -28,7 +28,6 @@ impl CommandId {
     }
 }
 
-/// A value for each command.
 pub(crate) struct PerCommand<T>(Box<[T; CommandId::MAX]>);
 
 impl<T: Clone> PerCommand<T> {
@@ -50,7 +49,6 @@ impl<T: Clone> PerCommand<T> {
         block(size_of_val(&*self.0))
     }
 
-    /// All values, in the order of the commands' numbers.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
         self.0.iter()
     }

@@ -109,8 +109,7 @@ impl KeySpec {
         }
     }
 
-    /// The position of the first key, in requests that have a key. `None` if the position is not the same in all
-    /// requests.
+    /// The position of the first key, if there is one and it is the same in all requests.
     pub fn first(&self) -> Option<usize> {
         match (self.begin, self.find) {
             (Begin::Index(index), Find::Range { .. }) => Some(index),
@@ -119,9 +118,8 @@ impl KeySpec {
         }
     }
 
-    /// The positions of the keys in a request. Empty if the keys follow a word that the request does not have. O(keys).
-    ///
-    /// `None` if the request is malformed there, or only the handler knows the keys.
+    /// The positions of the keys in a request; none without the word that they follow. `None`: the request is malformed
+    /// there, or only the handler knows the keys. O(keys).
     pub fn positions(&self, args: Args<'_>) -> Option<Vec<usize>> {
         let begin = match self.begin {
             Begin::Index(index) => index,

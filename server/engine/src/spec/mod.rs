@@ -59,16 +59,14 @@ pub use wait::{Answer, Argument, Asking, Attempt, Null, OnKeys, OutOfTurn, Wait,
 use lockwheel_resp::Reply;
 use lockwheel_store::keyspace::Tx;
 
-/// The handler of a data command. A handler sees the transaction, its arguments and the reply, and nothing else.
-///
-/// A handler validates before it writes: an `Err` must leave every key as it was.
+/// The handler of a data command: it sees the transaction, its arguments and the reply, and nothing else. It validates
+/// before it writes: an `Err` must leave every key as it was.
 pub type DataHandler = fn(&mut Tx<'_>, Args<'_>, &mut dyn Reply) -> Outcome;
 
 /// The handler of a data command that may wait: as [`DataHandler`], or the handler returns a [`Wait`].
 pub type BlockingHandler = fn(&mut Tx<'_>, Args<'_>, &mut dyn Reply) -> BlockingOutcome;
 
-/// The handler of a data command that may read keys which its request does not name. The `bool` says whether the caller
-/// has the right to read any key.
+/// The handler of a data command that may read keys beside those that it names. `bool`: the caller may read any key.
 pub type ReadingAnyKeyHandler = fn(&mut Tx<'_>, bool, Args<'_>, &mut dyn Reply) -> Outcome;
 
 /// The version of Redis that replies follow.

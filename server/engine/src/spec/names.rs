@@ -1,10 +1,9 @@
 //! The look-up of a command by its name, in any case.
 
 use super::id::CommandId;
-use lockwheel_store::memory::{block, of_vec};
+use lockwheel_store::memory::{block, vec_heap_bytes};
 
-/// The most bytes of a name that is held in two words and found by one probe. The few longer names are searched one by
-/// one.
+/// The most bytes of a name that is held in two words and found by one probe; longer names are few.
 const SHORT: usize = 16;
 /// The number of buckets for names, a power of two. At most half of the buckets are taken.
 const BUCKETS: usize = 1 << BUCKET_BITS;
@@ -42,7 +41,6 @@ fn first_bucket([first, last]: [u64; 2]) -> usize {
     (hash >> (u64::BITS - BUCKET_BITS)) as usize
 }
 
-/// One bucket of the table of short names.
 #[derive(Clone, Copy, Debug, Default)]
 struct Bucket {
     words: [u64; 2],
@@ -69,7 +67,6 @@ impl Bucket {
     }
 }
 
-/// The names of commands.
 #[derive(Debug)]
 pub(super) struct Names {
     buckets: Box<[Bucket; BUCKETS]>,
@@ -80,7 +77,7 @@ impl Names {
     /// Bytes of heap that the table takes. O(long names).
     pub(super) fn heap_bytes(&self) -> usize {
         let long = self.long.iter().map(|(name, _)| block(name.len())).sum::<usize>();
-        block(size_of_val(&*self.buckets)) + of_vec(&self.long) + long
+        block(size_of_val(&*self.buckets)) + vec_heap_bytes(&self.long) + long
     }
 
     /// A table of names, each in lower case.

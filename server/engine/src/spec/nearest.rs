@@ -17,8 +17,7 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     mistyped(word, &known).or_else(|| begun(word, &known))
 }
 
-/// The only known word that begins with `word`, in any case. `None` if there is none or several,
-/// or `word` is too short.
+/// The only known word that begins with `word`, in any case; `None` for several, or a short `word`.
 fn begun<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     let begins = |known: &&str| known.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word));
     let mut found = known.iter().copied().filter(begins);

@@ -9,7 +9,7 @@ use super::names::Names;
 use super::row::{Row, Spec};
 use super::since::Newer;
 use super::version::Version;
-use lockwheel_store::memory::{block, of_vec};
+use lockwheel_store::memory::{block, vec_heap_bytes};
 use std::sync::Arc;
 
 /// A command of the registry.
@@ -33,7 +33,6 @@ pub struct Command {
 }
 
 impl Command {
-    /// The subcommand of this name, in any case.
     #[inline(never)]
     fn subcommand(&self, name: &[u8]) -> Option<&Arc<Self>> {
         self.subcommands.iter().find(|sub| name.eq_ignore_ascii_case(sub.spec.name.as_bytes()))
@@ -61,7 +60,6 @@ impl Command {
 pub struct CommandTable {
     /// All commands and subcommands by number, each container before its subcommands.
     all: Vec<Arc<Command>>,
-    /// The commands without the subcommands.
     commands: Vec<Arc<Command>>,
     names: Names,
     version: Version,
@@ -79,9 +77,7 @@ impl CommandTable {
         &self.all[id.index()]
     }
 
-    /// The command of this name, in any case. O(1).
-    ///
-    /// Inlined, because each request and each call of a script runs this.
+    /// The command of this name, in any case. O(1). Inlined, because each request and each call of a script runs this.
     #[inline(always)]
     pub fn find(&self, name: &[u8]) -> Option<&Arc<Command>> {
         self.names.find(name).map(|id| self.get(id))
@@ -111,10 +107,10 @@ impl CommandTable {
         let of_command = |command: &Arc<Command>| {
             block(COUNTS + size_of::<Command>())
                 + block(command.name.capacity())
-                + of_vec(&command.subcommands)
+                + vec_heap_bytes(&command.subcommands)
         };
         let commands: usize = self.all.iter().map(of_command).sum();
-        commands + of_vec(&self.all) + of_vec(&self.commands) + self.names.heap_bytes()
+        commands + vec_heap_bytes(&self.all) + vec_heap_bytes(&self.commands) + self.names.heap_bytes()
     }
 
     /// All commands without subcommands, in the order of their families.
@@ -131,8 +127,7 @@ impl CommandTable {
 /// The handler of each command, by the command's number. `None` for a row without a handler.
 type Handlers<H> = PerCommand<Option<H>>;
 
-/// A registry under construction. Commands are numbered in the order in which they are added. `H` is the type of a
-/// handler.
+/// A registry under construction. Commands are numbered as they are added. `H` is the type of a handler.
 #[derive(Debug)]
 pub struct Registration<H> {
     all: Vec<Option<Arc<Command>>>,
@@ -165,7 +160,6 @@ impl<H> Registration<H> {
         std::mem::take(&mut self.newer)
     }
 
-    /// Replaces the handler of a command.
     pub(crate) fn set_handler(&mut self, name: &str, handler: H) {
         if let Some(command) = self.commands.iter().find(|command| command.spec.name == name) {
             self.handlers[command.id.index()] = Some(handler);
@@ -219,13 +213,12 @@ impl<H> Registration<H> {
         command
     }
 
-    /// Returns the registry, and the handler of each command by the command's number. A container has no handler.
+    /// Returns the registry, and each command's handler by its number; a container has none.
     ///
-    /// `renames` are those of the configuration, in their order: the name of a command and its new name. An empty new
-    /// name removes the command.
+    /// `renames` are the configuration's, in order: a name and its new name. An empty new name removes the command.
     ///
     /// # Errors
-    /// Returns the reason, in Redis' words, if one of the renames is impossible.
+    /// Returns the reason, in Redis' words, if a rename is impossible.
     ///
     /// # Panics
     /// Panics if a name occurs twice: a bug that the first test finds.
@@ -251,7 +244,6 @@ impl<H> Registration<H> {
     }
 }
 
-/// Renames or removes a command.
 fn rename(names: &mut Vec<(String, CommandId)>, old: &str, new: String) -> Result<(), &'static str> {
     let found = names.iter().position(|(name, _)| name == old).ok_or("No such command in rename-command")?;
     let (_, id) = names.swap_remove(found);

@@ -33,8 +33,7 @@ pub struct Spec {
     pub slot_finder: Option<KeyFinder>,
     /// Finds keys that the command touches and that Redis does not list. The caller needs rights to these keys, too.
     pub(crate) unlisted_keys: Option<KeyFinder>,
-    /// The word that makes a request read the keys whose specs have [`KeyFlags::VARIABLE_FLAGS`]. Without the word
-    /// these keys are not read.
+    /// The word that makes a request read the keys of specs with [`KeyFlags::VARIABLE_FLAGS`].
     pub(crate) reading_word: Option<&'static str>,
     /// The positions of the channels that the caller needs rights to.
     pub channels: Option<ChannelSpec>,
@@ -61,8 +60,7 @@ pub struct Spec {
     pub tips: &'static [&'static str],
     /// The handler's own errors, besides arity and wrong type.
     pub errors: &'static [&'static str],
-    /// The reply of a command of our own: its type and its meaning, in plain sentences. A map is an array of names and
-    /// values in RESP2.
+    /// The reply of a command of our own: its type and meaning. A map is an array of names and values in RESP2.
     pub reply: &'static str,
     /// The meaning of the arguments and options of a command of our own, in groups that commands may share.
     pub options: &'static [OptionTexts],
@@ -108,10 +106,8 @@ impl Spec {
     }
 }
 
-/// A command: its definition, and its handler of type `H`.
-///
-/// [`Row::new`], [`Row::container`] and [`Row::help_command`] make a row; methods named like the fields of [`Spec`]
-/// complete it. All are usable in a `const`.
+/// A command: its definition, and its handler of type `H`. [`Row::new`], [`Row::container`] and [`Row::help_command`]
+/// make a row; methods named like the fields of [`Spec`] complete it. All are usable in a `const`.
 #[derive(Clone, Copy, Debug)]
 pub struct Row<H: 'static> {
     /// The definition.
@@ -167,8 +163,7 @@ impl<H: Copy + 'static> Row<H> {
         Row { spec, subcommands, handler: None, older: &[], before: None }
     }
 
-    /// The HELP of a container (`help`), or of a family whose names have a dot (`lock.help`). The answer is made of the
-    /// lines in [`Spec::help`] of the other rows.
+    /// The HELP of a container (`help`), or of a family with dotted names (`lock.help`), from the rows' [`Spec::help`].
     pub const fn help_command(name: &'static str, arity: i32) -> Self {
         Self::container(name, arity, &[]).reply("An array of lines.")
     }
@@ -197,14 +192,12 @@ impl<H: Copy + 'static> Row<H> {
         self
     }
 
-    /// Sets the function that finds the keys whose slot decides to which node a request belongs, if the specs find
-    /// other keys.
+    /// Sets the function that finds the keys that decide to which node a request belongs, if not those of the specs.
     pub const fn slot_finder(mut self, find: KeyFinder) -> Self {
         self.spec.slot_finder = Some(find);
         self
     }
 
-    /// Sets the word that makes a request read its keys.
     pub(crate) const fn reads_keys_with(mut self, word: &'static str) -> Self {
         self.spec.reading_word = Some(word);
         self
@@ -284,19 +277,16 @@ impl<H: Copy + 'static> Row<H> {
         self
     }
 
-    /// Sets the description of the reply.
     pub(crate) const fn reply(mut self, reply: &'static str) -> Self {
         self.spec.reply = reply;
         self
     }
 
-    /// Sets the meaning of arguments and options.
     pub(crate) const fn options(mut self, options: &'static [OptionTexts]) -> Self {
         self.spec.options = options;
         self
     }
 
-    /// Sets the requests of the example.
     pub(crate) const fn example(mut self, requests: &'static [&'static str]) -> Self {
         self.spec.example = requests;
         self
@@ -320,7 +310,6 @@ impl<H: Copy + 'static> Row<H> {
         self
     }
 
-    /// Returns the row of the command in this version.
     pub(super) fn in_version(&self, version: Version) -> &Self {
         let older = self.older.iter().find(|(since, _)| !version.has(since));
         older.map_or(self, |(_, row)| row)

@@ -26,7 +26,6 @@ pub(crate) struct Newer {
     version: Version,
     /// The synopsis of the newest version.
     newest: Syntax<'static>,
-    /// The synopsis of `version`.
     own: Syntax<'static>,
     refusing: Option<Refusing>,
     /// The number of words in the command's name.
@@ -34,8 +33,7 @@ pub(crate) struct Newer {
 }
 
 impl Newer {
-    /// The newer requests of a command with this synopsis. `None` if this version takes every request that the newest
-    /// takes.
+    /// The newer requests of a command with this synopsis; `None` if this version takes every request.
     ///
     /// # Panics
     /// Panics if a synopsis is malformed: a bug that a test finds.
@@ -45,8 +43,7 @@ impl Newer {
         before: Option<Before>,
         name_len: usize,
     ) -> Option<Self> {
-        // Such a version takes everything. To parse the synopses of all commands would make up most of the allocations
-        // at start.
+        // To parse all synopses for nothing would make up most of the allocations at start.
         if version >= Version::Newest {
             return None;
         }
@@ -59,8 +56,7 @@ impl Newer {
         takes_less.then_some(Newer { version, newest, own, refusing, name_len })
     }
 
-    /// The error of the version for a request that only newer versions take. `None` for all other requests, valid or
-    /// not.
+    /// The error of the version for a request that only newer versions take. `None` for all others, valid or not.
     pub(crate) fn refusal(&self, args: Args<'_>) -> Option<CommandError> {
         let words = args.from(self.name_len);
         if self.newest.fits(Version::Newest, words) && !self.own.fits(self.version, words) {

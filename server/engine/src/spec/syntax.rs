@@ -106,7 +106,6 @@ impl<'a> Syntax<'a> {
         Syntax::built(synopsis, &tree, tree.root)
     }
 
-    /// Builds a part of a parsed synopsis.
     fn built(synopsis: &'a str, tree: &Tree, part: u8) -> Result<Syntax<'a>, SyntaxError> {
         let node = tree.nodes[usize::from(part)];
         let word = || {

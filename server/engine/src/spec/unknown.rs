@@ -7,8 +7,7 @@ use super::version::Version;
 /// The most bytes that are quoted of a name, and of all arguments together.
 const SHOWN: usize = 128;
 
-/// `unknown command`, with the beginning of its arguments, each in quotation marks. Before 7.0 the quotation marks were
-/// different.
+/// `unknown command`, with the beginning of its quoted arguments. Before 7.0 the quotation marks differed.
 pub(crate) fn unknown_command(version: Version, args: Args<'_>) -> CommandError {
     let (quote, behind): (u8, &[u8]) = if version < Version::V7_0 { (b'`', b"`, ") } else { (b'\'', b"' ") };
     let name = quotable(&args[0]);
@@ -41,8 +40,7 @@ pub(crate) fn unknown_subcommand(version: Version, args: Args<'_>) -> CommandErr
     }
 }
 
-/// `wrong number of arguments` for a command, by its full name. Before 7.0 subcommands were distinguished by their
-/// numbers of arguments too.
+/// `wrong number of arguments` for a command, by its full name. Before 7.0 it told subcommands apart, too.
 pub(crate) fn wrong_arity(version: Version, name: &str, args: Args<'_>) -> CommandError {
     if version < Version::V7_0 && name.contains('|') {
         return unknown_or_arity_before_7(args);

@@ -22,7 +22,6 @@ pub enum Null {
 }
 
 impl Null {
-    /// Writes the reply.
     pub(crate) fn write(self, reply: &mut dyn Reply) {
         match self {
             Null::Bulk => reply.null(),
@@ -62,8 +61,7 @@ pub type OutOfTurn = fn(&Tx<'_>, &[u8], Signal) -> Vec<WaiterId>;
 /// The waiters of a class that are retried when a key is signalled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asking {
-    /// The waiters in the order of their places, up to the first that is not served, because no later one would be.
-    /// They are also retried when a waiter leaves the queue.
+    /// The waiters in the order of their places, up to the first that is not served; also when one leaves the queue.
     InOrder,
     /// All waiters: each waits for its own condition.
     All,
@@ -87,9 +85,8 @@ pub trait Attempt: Debug + Send {
         Ok(true)
     }
 
-    /// Serves the request if that is possible now. Returns whether the request was served; then its whole reply is
-    /// written. `args` is the original request. `waited_ms` is the time waited, in ms of the monotonic clock: `None` at
-    /// the first attempt.
+    /// Serves the request if that is possible now. Returns whether it was served; then its whole reply is written.
+    /// `args` is the original request; `waited_ms` the time waited on the monotonic clock, `None` at the first attempt.
     ///
     /// # Errors
     /// An error ends the wait. No key has changed then.
@@ -102,7 +99,7 @@ pub trait Attempt: Debug + Send {
     ) -> Result<bool, CommandError>;
 
     /// The answer on timeout, if it is not the null of the wait. `args` is the original request.
-    fn in_vain(&self, _tx: &Tx<'_>, _args: Args<'_>) -> Option<Answer> {
+    fn on_timeout(&self, _tx: &Tx<'_>, _args: Args<'_>) -> Option<Answer> {
         None
     }
 

@@ -10,9 +10,8 @@ const BUCKETS: usize = bucket_of(MAX_NS) + 1;
 
 /// The numbers of calls of a command, by duration.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Histogram {
-    /// The counts of all buckets, allocated at the first call. The memory is then the same for the same requests,
-    /// independently of their durations.
+pub(crate) struct DurationHistogram {
+    /// The counts of all buckets, allocated at the first call: the memory does not depend on durations.
     counts: Option<Box<[u64; BUCKETS]>>,
 }
 
@@ -30,12 +29,12 @@ fn bounds(bucket: usize) -> (u64, u64) {
     (low, low + (1 << octave) - 1)
 }
 
-impl Histogram {
+impl DurationHistogram {
     /// Bytes of heap that a histogram takes from the first call on.
     pub(crate) const BYTES: usize = block(size_of::<[u64; BUCKETS]>());
 
     /// Records a call of `took_ns` nanoseconds. Returns false and records nothing at the first call and at a very long
-    /// call, which [`Histogram::record_any`] must record.
+    /// call, which [`DurationHistogram::record_any`] must record.
     #[inline]
     pub(crate) fn record(&mut self, took_ns: u64) -> bool {
         let count = self.counts.as_mut().and_then(|counts| counts.get_mut(bucket_of(took_ns)));
@@ -123,7 +122,7 @@ mod tests {
 
     #[test]
     fn percentiles_are_upper_ends_of_buckets() {
-        let mut histogram = Histogram::default();
+        let mut histogram = DurationHistogram::default();
         assert_eq!((histogram.percentile_ns(50.0), histogram.calls()), (0, 0));
         for us in 1..=100 {
             histogram.record_any(us * 1000);
@@ -135,10 +134,10 @@ mod tests {
 
     #[test]
     fn octaves_count_all_up_to_them_and_none_twice() {
-        let mut histogram = Histogram::default();
+        let mut histogram = DurationHistogram::default();
         assert!(!histogram.record(0), "it takes no memory yet");
         let taken = [0, 1000, u64::MAX].map(|ns| histogram.record_any(ns));
-        assert_eq!(taken, [Histogram::BYTES, 0, 0]);
+        assert_eq!(taken, [DurationHistogram::BYTES, 0, 0]);
         assert!([2000, 20_000, 30_000, 600_000_000].into_iter().all(|ns| histogram.record(ns)));
         assert!(!histogram.record(1_200_000_000));
         histogram.record_any(1_200_000_000);

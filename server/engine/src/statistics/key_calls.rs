@@ -6,7 +6,6 @@ use lockwheel_store::keyspace::glob;
 /// The most counts. A further one replaces the oldest.
 const MAX_COUNTS: usize = 256;
 
-/// The count of calls of some commands on keys that match a pattern.
 #[derive(Debug)]
 struct Counted {
     commands: Vec<CommandId>,
@@ -23,8 +22,7 @@ pub(crate) struct KeyCalls {
 }
 
 impl KeyCalls {
-    /// Begins to count calls of these commands on keys that match the pattern, unless they are counted already.
-    /// O(patterns).
+    /// Begins to count calls of these commands on keys of the pattern, unless they are counted. O(patterns).
     pub(crate) fn begin(&mut self, commands: &[CommandId], pattern: &[u8]) {
         if self.find(commands, pattern).is_none() {
             if self.counted.len() == MAX_COUNTS {
@@ -44,12 +42,10 @@ impl KeyCalls {
         self.counted.iter().find(|counted| *counted.pattern == *pattern && counted.commands == commands)
     }
 
-    /// Whether no calls are counted.
     pub(crate) fn is_empty(&self) -> bool {
         self.counted.is_empty()
     }
 
-    /// Whether calls of a command are counted.
     pub(crate) fn wants(&self, command: CommandId) -> bool {
         self.counted.iter().any(|counted| counted.commands.contains(&command))
     }
@@ -59,8 +55,7 @@ impl KeyCalls {
         self.forgotten
     }
 
-    /// Counts a call of a command on these keys. `rises` is called for each count that has risen, with its commands and
-    /// its pattern. O(patterns * keys).
+    /// Counts a call of a command on these keys, and calls `rises` for each count that has risen. O(patterns * keys).
     pub(crate) fn called(
         &mut self,
         command: CommandId,

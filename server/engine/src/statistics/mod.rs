@@ -6,7 +6,7 @@ mod process;
 mod rates;
 mod stats;
 
-pub(crate) use histogram::Histogram;
+pub(crate) use histogram::DurationHistogram;
 pub(crate) use process::Identity;
 pub use process::{Allocator, AllocatorUsage, Process, ProcessorTime, Traffic, Usage};
 pub(crate) use rates::{Rates, Totals};

@@ -1,6 +1,6 @@
 //! The counters of INFO.
 
-use super::histogram::Histogram;
+use super::histogram::DurationHistogram;
 use super::key_calls::KeyCalls;
 use crate::spec::{CommandId, PerCommand};
 use std::collections::BTreeMap;
@@ -15,8 +15,7 @@ const MAX_CODE_BYTES: usize = 30;
 /// A counted event of a connection that happens outside of its requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConnectionEvent {
-    /// A client is turned away, because there are too many clients, or because the server is protected and the client
-    /// is on another machine.
+    /// A client is turned away: there are too many, or the server is protected and the client on another machine.
     Refused,
     /// A client is disconnected, because it has more bytes of requests pending than allowed.
     QueryLimit,
@@ -43,7 +42,6 @@ pub(crate) struct Stats {
     pub(crate) exceeded_us: u64,
     /// Blocked clients woken by keys, for the count of wake-ups per hand-off.
     pub(crate) unblocked_clients: u64,
-    /// The number of retries of waiting requests.
     pub(crate) retried_requests: u64,
     /// Nanoseconds of commands that were run by scripts and transactions.
     pub(crate) nested_ns: u64,
@@ -52,8 +50,7 @@ pub(crate) struct Stats {
     /// Whether the durations of calls are recorded (`latency-tracking`). CONFIG RESETSTAT does not change it.
     pub(crate) tracks_latency: bool,
     /// The counters and the durations of calls of each command, by [`CommandId`].
-    commands: PerCommand<(CommandStats, Histogram)>,
-    /// Bytes of heap that the histograms of commands take.
+    commands: PerCommand<(CommandStats, DurationHistogram)>,
     pub(crate) histogram_bytes: usize,
     /// The number of error replies by code.
     errors: BTreeMap<Box<[u8]>, u64>,
@@ -66,17 +63,12 @@ pub(crate) struct Stats {
 /// The numbers of refusals to users, by kind.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct AccessDenied {
-    /// Refused logins.
     pub(crate) logins: u64,
-    /// Refused commands.
     pub(crate) commands: u64,
-    /// Refused keys.
     pub(crate) keys: u64,
-    /// Refused channels.
     pub(crate) channels: u64,
 }
 
-/// The counters of one command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CommandStats {
     /// The number of calls of the handler.
@@ -117,9 +109,7 @@ impl Default for Stats {
 }
 
 impl Stats {
-    /// Counts a call of a command, which has ended or has begun to wait.
-    ///
-    /// Inlined, because a call of this function costs about 15 instructions.
+    /// Counts a call that has ended or has begun to wait. Inlined, since a call of this costs about 15 instructions.
     #[inline(always)]
     pub(crate) fn called(&mut self, command: CommandId, took_ns: u64) {
         let (stats, histogram) = &mut self.commands[command];
@@ -171,7 +161,6 @@ impl Stats {
         self.commands[command].0.failed += times;
     }
 
-    /// Counts an event of a connection.
     pub(crate) fn count_connection_event(&mut self, event: ConnectionEvent) {
         match event {
             ConnectionEvent::Refused => self.rejected_connections += 1,
@@ -198,7 +187,6 @@ impl Stats {
         *self.errors.entry(code.into()).or_default() += times;
     }
 
-    /// The number of commands that were run.
     pub(crate) fn commands_processed(&self) -> u64 {
         self.commands.iter().map(|(command, _)| command.calls).sum()
     }
@@ -209,12 +197,10 @@ impl Stats {
         all.saturating_sub(self.nested_ns)
     }
 
-    /// The counters of a command.
     pub(crate) fn of(&self, command: CommandId) -> CommandStats {
         self.commands[command].0
     }
 
-    /// The number of calls of these commands together.
     pub(crate) fn calls_of(&self, commands: &[CommandId]) -> u64 {
         commands.iter().map(|&command| self.of(command).calls).sum()
     }
@@ -224,8 +210,7 @@ impl Stats {
         self.resets + self.key_calls.forgotten()
     }
 
-    /// The durations of the calls of a command.
-    pub(crate) fn durations(&self, command: CommandId) -> &Histogram {
+    pub(crate) fn durations(&self, command: CommandId) -> &DurationHistogram {
         &self.commands[command].1
     }
 
@@ -239,7 +224,6 @@ impl Stats {
         self.commands.heap_bytes()
     }
 
-    /// CONFIG RESETSTAT: restarts all counters.
     pub(crate) fn reset(&mut self) {
         let mut key_calls = std::mem::take(&mut self.key_calls);
         key_calls.reset();

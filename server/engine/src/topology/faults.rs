@@ -1,6 +1,6 @@
 //! Faults of the servers of one process: kills, promotions and partitions.
 
-use super::link::Link as Connection;
+use super::link::AcceptedLink as Connection;
 use super::missed::Missed;
 use super::network::{Key, Network};
 use super::nodes::Nodes;
@@ -137,8 +137,7 @@ impl Network {
         }
     }
 
-    /// Lets replicas without a link retry their masters, each once. The master must be up and have the data to send.
-    /// Returns whether any replica tried.
+    /// Lets replicas without a link retry their masters, once, if these are up and have the data. Whether any tried.
     pub(super) fn retry_masters(&self, nodes: &mut Nodes<'_, '_>, tried: &mut Vec<usize>) -> bool {
         let before = tried.len();
         for node in nodes.places().filter(|node| nodes.has(*node)).collect::<Vec<_>>() {
@@ -169,8 +168,7 @@ impl Network {
         }
     }
 
-    /// Restarts the servers whose outage is over, and schedules a look at the others. Returns whether any was
-    /// restarted.
+    /// Restarts the servers whose outage is over, and schedules a look at the others. Whether any was restarted.
     pub(super) fn raise_due(nodes: &mut Nodes<'_, '_>) -> bool {
         let mut any = false;
         for (_, node) in nodes.iter_mut() {
@@ -184,8 +182,7 @@ impl Network {
         any
     }
 
-    /// Restarts the servers whose outage has an end, if all servers are down. The clock stands still then, and no
-    /// client is connected that could advance it.
+    /// If all servers are down, restarts those whose outage has an end: no client could advance the clock for them.
     pub(super) fn let_clients_in(&self, nodes: &mut Nodes<'_, '_>) {
         let can_be_reached = |place: usize| {
             let is_open = |node: &Engine| {
@@ -273,8 +270,7 @@ impl Network {
             nodes[replica].unfollow_master();
         }
         if !nodes.has(master) {
-            // The old master must first learn what the replica lacks, because it forgets that when it follows the
-            // replica.
+            // The old master must learn what the replica lacks before it follows it and forgets that.
             self.note_promotions(nodes);
         }
         let address = self.address(replica, &nodes[replica]);

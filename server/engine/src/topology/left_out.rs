@@ -1,7 +1,5 @@
-//! Servers that are left out of an exchange because they hang.
-//!
-//! Their connections stay open, and bytes sent to them wait. Events that they have missed are delivered when they are
-//! back.
+//! Servers that are left out of an exchange because they hang. Their connections stay open, bytes sent to them wait,
+//! and missed events are delivered when they are back.
 
 use super::missed::Missed;
 use super::network::{Key, Network, Outside};

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 /// A connection, as the server that has accepted it sees it.
 #[derive(Debug)]
-pub(super) struct Link {
+pub(super) struct AcceptedLink {
     /// The place of the server that has accepted it.
     pub(super) to: usize,
     pub(super) slot: Slot,
@@ -17,15 +17,22 @@ pub(super) struct Link {
     batch: Batch,
     /// Answers that have not arrived yet, each with its instant of arrival in milliseconds of the monotonic clock.
     on_its_way: VecDeque<(i64, Vec<u8>)>,
-    /// Whether the other server has closed the connection. The accepting server learns of it as soon as it can be
-    /// reached.
+    /// Whether the other server has closed the connection, which this one learns once it can be reached.
     pub(super) has_ended: bool,
 }
 
-impl Link {
+impl AcceptedLink {
     pub(super) fn new(to: usize, slot: Slot) -> Self {
         let (parser, batch) = (RequestParser::new(), Batch::new());
-        Link { to, slot, input: Vec::new(), parser, batch, on_its_way: VecDeque::new(), has_ended: false }
+        AcceptedLink {
+            to,
+            slot,
+            input: Vec::new(),
+            parser,
+            batch,
+            on_its_way: VecDeque::new(),
+            has_ended: false,
+        }
     }
 
     /// Adds bytes that have arrived.
@@ -33,8 +40,7 @@ impl Link {
         self.input.extend_from_slice(bytes);
     }
 
-    /// Runs the requests that have arrived, as far as the session may proceed. Returns `false` if the connection is to
-    /// be closed.
+    /// Runs the requests that have arrived and the session allows. `false`: the connection is to be closed.
     pub(super) fn run(&mut self, engine: &mut Engine) -> bool {
         let limits = RequestLimits::default();
         while !self.input.is_empty() && self.may_run(engine) {

@@ -1,8 +1,7 @@
 //! Several servers of one process: their exchange of messages, and their common clock.
 //!
-//! Each server is an [`Engine`](crate::Engine) of its own. There is no socket between two of them. Bytes are delivered
-//! as soon as both servers can be reached, or after a lag by their clock. The order of delivery depends only on the
-//! earlier requests of clients.
+//! Each is an [`Engine`](crate::Engine). There is no socket between two: bytes are delivered once both can be reached,
+//! or after a lag by their clock. The order depends only on the earlier requests of clients.
 
 mod faults;
 mod left_out;

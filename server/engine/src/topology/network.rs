@@ -1,6 +1,6 @@
 //! The exchange between the servers of one process.
 
-use super::link::Link;
+use super::link::AcceptedLink;
 use super::missed::Missed;
 use super::nodes::Nodes;
 use crate::clients::Peer;
@@ -18,13 +18,11 @@ use std::net::{IpAddr, SocketAddr};
 /// The key of a connection: the server that has made it, and its id there.
 pub(super) type Key = (usize, OutboundId);
 
-/// The connections between the servers of one process. Servers are identified by their places, which are indexes from
-/// 0.
+/// The connections between the servers of one process, which are identified by their places, from 0.
 #[derive(Debug, Default)]
 pub struct Network {
-    /// The addresses of the servers.
     members: Vec<MemberAddress>,
-    links: BTreeMap<Key, Link>,
+    links: BTreeMap<Key, AcceptedLink>,
     /// Connections that wait because the two servers are cut off from each other, or the target hangs.
     connecting: BTreeMap<Key, usize>,
     /// The pairs of groups of servers that are cut off from each other.
@@ -54,13 +52,11 @@ pub trait Outside {
     /// Carries out a server's action on a connection to a server outside of this process.
     fn post(&mut self, node: usize, id: OutboundId);
 
-    /// Handles the output of a server at the end of a batch. Its actions on connections are passed to
-    /// [`Network::post`], here or later.
+    /// Handles a server's output at the end of a batch. Its actions on connections go to [`Network::post`].
     fn drain(&mut self, network: &mut Network, node: usize, engine: &mut Engine);
 }
 
-/// Returns the address of a connection as its accepting server shows it: that server's own IP, with a port above those
-/// of servers, as a system would choose one.
+/// Returns the address of a connection as its accepting server shows it: its own IP, and a port above those of servers.
 fn address_of((node, id): Key, ip: IpAddr) -> String {
     const FIRST: usize = 32_768;
     let port = FIRST + (node * 512 + id.0 as usize % 512) % FIRST;
@@ -79,8 +75,7 @@ impl Network {
         self.pending.push_back((node, id));
     }
 
-    /// Joins the servers. From now on, they share the clock of the first one and have one history of locks, ordered by
-    /// `stamps`.
+    /// Joins the servers: they share the first one's clock, and one history of locks in the order of `stamps`.
     pub fn join(&mut self, nodes: &mut [&mut Engine], stamps: &StampSource) {
         let members = self.members.iter_mut().zip(nodes.iter());
         members.for_each(|(member, node)| {
@@ -190,9 +185,8 @@ impl Network {
         nodes.iter_mut().for_each(|(_, node)| node.member_mut().note_addresses(&self.members));
     }
 
-    /// Returns all servers to their first roles if a server was reset, and ends all faults. This happens before any of
-    /// them sends what it knew. If the first master has left, servers that are not cluster nodes keep their roles.
-    /// Messages that were on their way, or held by a partition, are dropped.
+    /// Returns all servers to their first roles if one was reset, ends all faults, and drops messages on their way or
+    /// held, before any server sends what it knew. If the first master has left, only cluster nodes change roles.
     fn begin_anew(&mut self, nodes: &mut Nodes<'_, '_>, outside: &mut dyn Outside) {
         let reset: Vec<bool> = nodes.iter_mut().map(|(_, node)| node.member_mut().take_reset()).collect();
         if !reset.contains(&true) {
@@ -230,8 +224,7 @@ impl Network {
         self.advance_all(nodes, None, advance, outside)
     }
 
-    /// Advances the common clock for the server at a place, which continues the advance if it stops. `None` if the
-    /// process itself does that.
+    /// Advances the common clock for the server at a place, which goes on if it stops. `None`: the process does that.
     fn advance_all(
         &mut self,
         nodes: &mut Nodes<'_, '_>,
@@ -251,8 +244,7 @@ impl Network {
         progress
     }
 
-    /// Lets another server fire the rest of an instant, if the server whose advance has stopped amid it hangs or is
-    /// gone.
+    /// Lets another server fire the rest of an instant for a server that hangs or is gone amid it.
     pub(super) fn take_over_advance(&mut self, nodes: &mut Nodes<'_, '_>) {
         if self.amid.is_some_and(|place| !nodes.has(place)) {
             let first = nodes.iter_mut().next();
@@ -261,8 +253,7 @@ impl Network {
         }
     }
 
-    /// Lets replicas without a link retry their masters once, and then the replicas of those. Returns whether any
-    /// replica tried.
+    /// Lets replicas without a link retry their masters once, and then the replicas of those. Whether any tried.
     fn reconnect(&mut self, nodes: &mut Nodes<'_, '_>, outside: &mut dyn Outside) -> bool {
         let mut tried = Vec::new();
         while self.retry_masters(nodes, &mut tried) {
@@ -366,7 +357,7 @@ impl Network {
         let ip = nodes[to].config.loopback();
         let peer = Peer { addr: address_of(key, ip), in_process: true, ..Peer::default() };
         let slot = nodes[to].connect(peer);
-        self.links.insert(key, Link::new(to, slot));
+        self.links.insert(key, AcceptedLink::new(to, slot));
         nodes[node].outbound_mut().set_local_ip(id, &ip.to_string());
         nodes[node].outbound_event(id, OutboundEvent::Opened);
     }
@@ -488,10 +479,7 @@ impl Network {
         self.partitions.iter().any(|(side, far)| parts(side, far) || parts(far, side))
     }
 
-    /// Cuts two groups of servers off from each other. Returns the number of connections that this holds.
-    ///
-    /// # Errors
-    /// Returns an error if there are too many partitions.
+    /// Cuts two groups of servers off. Returns the number of held connections, or fails for too many partitions.
     pub(super) fn part(
         &mut self,
         nodes: &mut Nodes<'_, '_>,
@@ -530,7 +518,7 @@ impl Network {
         }
     }
 
-    pub(super) fn links(&self) -> impl Iterator<Item = (&Key, &Link)> {
+    pub(super) fn links(&self) -> impl Iterator<Item = (&Key, &AcceptedLink)> {
         self.links.iter()
     }
 
@@ -540,13 +528,12 @@ impl Network {
         self.pending.retain(|key| key.0 != node);
     }
 
-    pub(super) fn remove_link(&mut self, key: Key) -> Option<Link> {
+    pub(super) fn remove_link(&mut self, key: Key) -> Option<AcceptedLink> {
         self.links.remove(&key)
     }
 }
 
-/// Continues the numbers of grants of all servers after the highest one, before a slot moves between nodes with its
-/// locks.
+/// Continues all servers' numbers of grants after the highest one, before a slot moves with its locks.
 fn count_all_grants(nodes: &mut Nodes<'_, '_>) {
     let last = nodes.iter_mut().map(|(_, node)| node.grants().last_number()).max().unwrap_or(0);
     nodes.iter_mut().for_each(|(_, node)| node.grants().go_on_after(last));

@@ -25,12 +25,10 @@ impl<'a, 'e> Nodes<'a, 'e> {
         self.find(place).is_some()
     }
 
-    /// Returns the engine at a place, if it takes part.
     pub(super) fn get(&self, place: usize) -> Option<&Engine> {
         self.find(place).map(|at| &*self.engines[at])
     }
 
-    /// Returns the engine at a place for a change, if it takes part.
     pub(super) fn get_mut(&mut self, place: usize) -> Option<&mut Engine> {
         self.find(place).map(|at| &mut *self.engines[at])
     }
@@ -50,7 +48,6 @@ impl<'a, 'e> Nodes<'a, 'e> {
         0..self.places
     }
 
-    /// Returns the places of the servers that are left out.
     pub(super) fn left_out(&self) -> Vec<usize> {
         self.places().filter(|place| !self.has(*place)).collect()
     }

@@ -10,14 +10,12 @@ use lockwheel_store::time::Now;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Number of deadlines that fire in one piece.
 const PIECE: usize = 131_072;
 
 fn at(ms: u64) -> Now {
     Now { wall_us: ms as i64 * 1000, monotonic_us: ms * 1000 }
 }
 
-/// An outside that does nothing.
 struct Nobody;
 
 impl Outside for Nobody {

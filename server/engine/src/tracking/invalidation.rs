@@ -11,18 +11,15 @@ const CHANNEL: &[u8] = b"__redis__:invalidate";
 pub(crate) enum Invalidation<'a> {
     /// Every key.
     All,
-    /// Named keys.
     Keys(Vec<&'a [u8]>),
 }
 
 impl<'a> Invalidation<'a> {
-    /// Returns the invalidation of one key, or of all.
     pub(crate) fn of(key: Option<&'a [u8]>) -> Self {
         key.map_or(Invalidation::All, |key| Invalidation::Keys(vec![key]))
     }
 
-    /// Returns the invalidation of changed keys, except for the keys that the client `except_by` has changed last.
-    /// `None` if there are no others.
+    /// Returns the invalidation of changed keys, except those that the client `except_by` has changed last, if any.
     pub(crate) fn of_changed(keys: &'a ChangedKeys, except_by: Option<u64>) -> Option<Self> {
         let is_news = |by: &Option<u64>| except_by.is_none() || *by != except_by;
         let keys: Vec<&[u8]> = keys.iter().filter(|(_, by)| is_news(by)).map(|(key, _)| &**key).collect();

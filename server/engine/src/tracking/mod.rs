@@ -1,5 +1,4 @@
-//! Client-side caching: the keys that clients have read, the prefixes that they listen to, and the clients that are
-//! notified when a key changes.
+//! Client-side caching: keys that clients have read, prefixes that they listen to, and who is notified of changes.
 
 mod invalidation;
 mod mode;
@@ -13,5 +12,5 @@ mod tracking_clients;
 pub(crate) use invalidation::{Invalidation, write_broken_redirect};
 pub(crate) use mode::{Caching, TrackedClient, TrackingMode};
 pub(crate) use request::TrackingRequest;
-pub(crate) use tracker::{HeldNews, Limit, Tracker};
+pub(crate) use tracker::{HeldNews, Tracker, TrackingLimit};
 pub(crate) use tracking_clients::{Recipient, Tracking, tracked};

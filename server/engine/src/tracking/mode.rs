@@ -1,6 +1,6 @@
 //! The modes of client-side caching, and the clients that track keys.
 
-use lockwheel_store::memory::{block, of_trees};
+use lockwheel_store::memory::{block, tree_heap_bytes};
 use std::collections::BTreeSet;
 
 bitflags::bitflags! {
@@ -18,7 +18,6 @@ bitflags::bitflags! {
     }
 }
 
-/// The setting of CLIENT CACHING for the next request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Caching {
     /// No setting.
@@ -33,17 +32,13 @@ pub(crate) enum Caching {
 pub(crate) struct TrackedClient {
     /// Whether the client tracks keys now.
     pub(crate) is_on: bool,
-    /// The mode in which the client tracks keys.
     pub(crate) mode: TrackingMode,
-    /// The setting of CLIENT CACHING for the client's next request.
     pub(crate) caching: Caching,
     /// The client that is notified instead. 0: none.
     pub(crate) redirect: u64,
     /// Whether that client was gone when it was to be notified.
     pub(crate) is_broken: bool,
-    /// The prefixes of BCAST.
     pub(crate) prefixes: BTreeSet<Box<[u8]>>,
-    /// Bytes of the texts of the prefixes.
     pub(super) prefix_bytes: usize,
 }
 
@@ -58,7 +53,7 @@ impl TrackedClient {
     /// Approximate bytes of memory of the prefixes. O(1).
     pub(crate) fn memory(&self) -> usize {
         let trees = usize::from(!self.prefixes.is_empty());
-        self.prefix_bytes + of_trees(trees, self.prefixes.len(), size_of::<Box<[u8]>>())
+        self.prefix_bytes + tree_heap_bytes(trees, self.prefixes.len(), size_of::<Box<[u8]>>())
     }
 
     /// Whether the keys that the client's present request reads are remembered.

@@ -23,10 +23,8 @@ pub(crate) fn find_overlap<'a>(existing: &'a BTreeSet<Box<[u8]>>, new: &[&'a [u8
     })
 }
 
-/// Returns the index of the first new prefix that overlaps with any other prefix.
-///
-/// In sorted order, the texts that begin with a prefix follow it immediately. A stack holds the prefixes that the
-/// present text begins with.
+/// Returns the index of the first new prefix that overlaps with any other. In sorted order, texts that begin with a
+/// prefix follow it. A stack holds the prefixes that the present text begins with.
 fn first_overlapped(existing: &BTreeSet<Box<[u8]>>, new: &[&[u8]]) -> Option<usize> {
     let there = existing.iter().map(|prefix| (&**prefix, usize::MAX));
     let mut all: Vec<(&[u8], usize)> = there.chain(new.iter().copied().zip(0..)).collect();

@@ -1,6 +1,6 @@
 //! Broadcasts: the prefixes that clients listen to, and the changed keys with these prefixes.
 
-use lockwheel_store::memory::{block, of_trees};
+use lockwheel_store::memory::{block, tree_heap_bytes};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The keys with one prefix that have changed since the last broadcast, each with the client that has changed it last.
@@ -19,7 +19,6 @@ pub(super) struct Prefixes {
 }
 
 impl Prefixes {
-    /// The number of different prefixes.
     pub(super) fn len(&self) -> usize {
         self.listeners.len()
     }
@@ -34,8 +33,7 @@ impl Prefixes {
         self.listens += usize::from(clients.insert(client));
     }
 
-    /// Stops a client's listening to a prefix. With the last listener, the changed keys of the prefix are forgotten.
-    /// O(log n).
+    /// Stops a client's listening to a prefix, whose changed keys go with the last listener. O(log n).
     pub(super) fn remove(&mut self, prefix: &[u8], client: u64) {
         let Some(clients) = self.listeners.get_mut(prefix) else { return };
         self.listens -= usize::from(clients.remove(&client));
@@ -53,8 +51,7 @@ impl Prefixes {
         }
     }
 
-    /// Records a changed key. Returns whether it is the first key to broadcast since the last broadcast. O(different
-    /// lengths of prefixes).
+    /// Records a changed key. Returns whether it is the first since the last broadcast. O(different prefix lengths).
     pub(super) fn changed(&mut self, key: &[u8], by: Option<u64>) -> bool {
         let was_empty = self.changed.is_empty();
         for &length in self.lengths.range(..=key.len()).map(|(length, _)| length) {
@@ -82,7 +79,7 @@ impl Prefixes {
         let (prefixes, trees) = (self.listeners.len(), usize::from(!self.listeners.is_empty()));
         let entry_bytes = size_of::<(Box<[u8]>, BTreeSet<u64>)>();
         self.bytes
-            + of_trees(trees, prefixes, entry_bytes)
-            + of_trees(prefixes, self.listens, size_of::<u64>())
+            + tree_heap_bytes(trees, prefixes, entry_bytes)
+            + tree_heap_bytes(prefixes, self.listens, size_of::<u64>())
     }
 }

@@ -5,21 +5,16 @@ use super::overlap::{Overlap, find_overlap};
 use crate::spec::CommandError;
 use std::collections::BTreeSet;
 
-/// A request of CLIENT TRACKING ON.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TrackingRequest<'a> {
-    /// The mode in which keys are tracked.
     pub(crate) mode: TrackingMode,
     /// The client that is notified instead; 0: none.
     pub(crate) redirect: u64,
-    /// The prefixes of BCAST.
     pub(crate) prefixes: &'a [&'a [u8]],
 }
 
-/// Checks whether a client that tracks keys like this, or not at all, may ask for this.
-///
-/// # Errors
-/// Returns an error if the request contradicts itself, or an earlier one.
+/// Checks whether a client that tracks keys like this, or not at all, may ask for this. Fails for a request that
+/// contradicts itself, or an earlier one.
 pub(super) fn check(
     client: Option<&TrackedClient>,
     request: &TrackingRequest<'_>,

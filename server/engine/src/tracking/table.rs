@@ -4,7 +4,7 @@ use foldhash::quality::FixedState;
 use hashbrown::HashTable;
 use lockwheel_resp::allocation;
 use lockwheel_store::keyspace::Rng;
-use lockwheel_store::memory::{block, of_vec, shrink_table};
+use lockwheel_store::memory::{block, shrink_table, vec_heap_bytes};
 use std::hash::BuildHasher;
 
 /// A key, and the clients that have read it.
@@ -17,7 +17,7 @@ struct TrackedKey {
 
 impl TrackedKey {
     fn memory(&self) -> usize {
-        block(self.name.len()) + of_vec(&self.clients)
+        block(self.name.len()) + vec_heap_bytes(&self.clients)
     }
 }
 
@@ -41,7 +41,6 @@ impl TrackingTable {
         TrackingTable { keys: Vec::new(), by_name: HashTable::new(), hasher, items: 0, bytes: 0 }
     }
 
-    /// The number of keys.
     pub(super) fn len(&self) -> usize {
         self.keys.len()
     }
@@ -56,9 +55,8 @@ impl TrackingTable {
         self.bytes
     }
 
-    /// Records that a client has read a key. Before the list of a key grows, clients that are not `alive` are dropped,
-    /// so that the list is bounded by the clients that are. O(clients of the key) if the client is new to the key, else
-    /// O(log n).
+    /// Records that a client has read a key. Before its list grows, clients that are not `alive` are dropped, to bound
+    /// it by the living. O(clients of the key) if the client is new to the key, else O(log n).
     pub(super) fn remember(&mut self, name: &[u8], client: u64, alive: impl Fn(u64) -> bool) {
         let index = self.find_or_add(name);
         let key = &mut self.keys[index];
@@ -136,13 +134,12 @@ impl TrackingTable {
         }
     }
 
-    /// Removes all keys.
     pub(super) fn clear(&mut self) {
         *self = TrackingTable { hasher: self.hasher.clone(), ..TrackingTable::new(0) };
     }
 
     /// Bytes of memory. O(1).
     pub(super) fn memory(&self) -> usize {
-        self.bytes + of_vec(&self.keys) + self.by_name.allocation_size()
+        self.bytes + vec_heap_bytes(&self.keys) + self.by_name.allocation_size()
     }
 }

@@ -7,34 +7,32 @@ use lockwheel_resp::allocation;
 use lockwheel_store::keyspace::{
     CalledBy, Change, Context, Effect, Event, Interests, Rng, Subscriber, What, events,
 };
-use lockwheel_store::memory::of_trees;
+use lockwheel_store::memory::tree_heap_bytes;
 use std::collections::BTreeMap;
 
 /// The most keys and bytes of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Limit {
+pub(crate) struct TrackingLimit {
     keys: usize,
     bytes: usize,
 }
 
-impl Limit {
+impl TrackingLimit {
     /// The limit of `keys` keys (`tracking-table-max-keys`; 0: no limit), and of an average of a kibibyte for each.
     /// Redis bounds only the number of keys, although a name may have half a gigabyte.
     pub(crate) fn new(keys: usize) -> Self {
         /// The average bytes of a key.
         const OF_A_KEY: usize = 1024;
         if keys == 0 {
-            return Limit { keys: usize::MAX, bytes: usize::MAX };
+            return TrackingLimit { keys: usize::MAX, bytes: usize::MAX };
         }
-        Limit { keys, bytes: keys.saturating_mul(OF_A_KEY).max(1 << 20) }
+        TrackingLimit { keys, bytes: keys.saturating_mul(OF_A_KEY).max(1 << 20) }
     }
 }
 
-/// The notifications that a client gets after the reply to its present request: keys that have expired because the
-/// request names them.
+/// A client's notifications after the reply to its present request: keys that it names have expired.
 #[derive(Debug)]
 pub(crate) struct HeldNews {
-    /// The client.
     pub(crate) client: u64,
     /// The keys, in order; `None`: all of them.
     pub(crate) keys: Vec<Option<Box<[u8]>>>,
@@ -43,11 +41,10 @@ pub(crate) struct HeldNews {
 /// The clients that track keys, the keys that they have read, and the notifications still to be sent.
 #[derive(Debug)]
 pub(crate) struct Tracker {
-    /// The clients that are connected and have tracked keys, by number.
     clients: BTreeMap<u64, TrackedClient>,
     table: TrackingTable,
     prefixes: Prefixes,
-    limit: Limit,
+    limit: TrackingLimit,
     /// The number of clients that have used CLIENT CACHING for their next request.
     said: usize,
     /// The notifications that are held until after a reply.
@@ -58,7 +55,7 @@ pub(crate) struct Tracker {
 
 impl Tracker {
     /// A tracker without clients.
-    pub(crate) fn new(limit: Limit, seed: u64) -> Self {
+    pub(crate) fn new(limit: TrackingLimit, seed: u64) -> Self {
         Tracker {
             clients: BTreeMap::new(),
             table: TrackingTable::new(seed),
@@ -70,8 +67,7 @@ impl Tracker {
         }
     }
 
-    /// Sets the limit of the table.
-    pub(crate) fn set_limit(&mut self, limit: Limit) {
+    pub(crate) fn set_limit(&mut self, limit: TrackingLimit) {
         self.limit = limit;
     }
 
@@ -95,7 +91,6 @@ impl Tracker {
         self.clients.values().filter(|client| client.is_on).count()
     }
 
-    /// The number of keys in the table.
     pub(crate) fn keys(&self) -> usize {
         self.table.len()
     }
@@ -173,8 +168,7 @@ impl Tracker {
         self.invalidation(&key, &readers, None)
     }
 
-    /// Returns the notification that a key is invalid for its readers. `None` if no reader is to be notified. `by`: the
-    /// client that has changed the key.
+    /// Returns the notification that a key, changed by `by`, is invalid for its readers, if any is notified.
     fn invalidation(&self, key: &[u8], readers: &[u64], by: Option<u64>) -> Option<Effect> {
         let is_told = |id: &u64| {
             let client = self.clients.get(id);
@@ -195,7 +189,6 @@ impl Tracker {
         (!sessions.is_empty()).then_some(Effect::Invalidate { sessions, key: None })
     }
 
-    /// Takes the changed keys of each prefix, with the clients that listen to the prefix.
     pub(crate) fn take_changed(&mut self) -> Vec<(ChangedKeys, Vec<u64>)> {
         self.prefixes.take_changed()
     }
@@ -223,8 +216,7 @@ impl Tracker {
         std::mem::replace(self, rest)
     }
 
-    /// Sets the client whose notifications are held. `None`: no notifications are held. Returns the notifications that
-    /// were held.
+    /// Sets the client whose notifications are held, if any. Returns those that were held.
     pub(crate) fn hold(&mut self, news: Option<HeldNews>) -> Option<HeldNews> {
         std::mem::replace(&mut self.held, news)
     }
@@ -261,7 +253,7 @@ impl Subscriber for Tracker {
 
     fn memory(&self) -> usize {
         let entry_bytes = size_of::<(u64, TrackedClient)>();
-        let clients = of_trees(usize::from(!self.clients.is_empty()), self.clients.len(), entry_bytes);
+        let clients = tree_heap_bytes(usize::from(!self.clients.is_empty()), self.clients.len(), entry_bytes);
         self.table.memory() + self.prefixes.memory() + clients
     }
 }

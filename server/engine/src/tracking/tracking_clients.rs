@@ -3,7 +3,7 @@
 use super::mode::{Caching, TrackedClient, TrackingMode};
 use super::prefixes::ChangedKeys;
 use super::request::{TrackingRequest, check};
-use super::tracker::{HeldNews, Limit, Tracker};
+use super::tracker::{HeldNews, Tracker, TrackingLimit};
 use crate::clients::{Closing, Session, Sessions, Slot};
 use crate::spec::{Args, Command, CommandError, CommandTable, Flags};
 use lockwheel_resp::Protocol;
@@ -17,17 +17,14 @@ const MAX_FORGOTTEN: usize = 1000;
 pub(crate) struct Tracking<'a> {
     keyspace: &'a mut Keyspace,
     sessions: &'a Sessions,
-    limit: Limit,
+    limit: TrackingLimit,
     seed: u64,
 }
 
-/// The client that is notified on behalf of a client that tracks keys.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Recipient {
-    /// No client. The client tracks nothing, or has no pushes; or the client that it redirects to has neither pushes
-    /// nor a subscription.
+    /// No client: tracking is off, or there are no pushes, nor a subscription of the target of the redirection.
     Nobody,
-    /// The client of this id.
     Receiver(u64),
     /// The client itself, which learns that its redirection to this id is broken.
     Broken(u64),
@@ -35,25 +32,27 @@ pub(crate) enum Recipient {
 
 /// Changed keys, and the clients that listen. Some of these clients ignore their own changes.
 #[derive(Debug)]
-pub(crate) struct Broadcast {
-    /// The keys.
+pub(crate) struct InvalidationBroadcast {
     pub(crate) keys: ChangedKeys,
     /// The clients, in groups. `Some`: the keys that this client has changed last are left out.
     pub(crate) audiences: Vec<(Vec<u64>, Option<u64>)>,
 }
 
-/// Returns the tracking state of a client, if it tracks or has tracked keys.
 pub(crate) fn tracked(keyspace: &Keyspace, client: u64) -> Option<&TrackedClient> {
     keyspace.subscriber::<Tracker>()?.client(client)
 }
 
 impl<'a> Tracking<'a> {
     /// Returns the capability. `limit` bounds the table, and `seed` decides which of its keys are forgotten.
-    pub(crate) fn new(keyspace: &'a mut Keyspace, sessions: &'a Sessions, limit: Limit, seed: u64) -> Self {
+    pub(crate) fn new(
+        keyspace: &'a mut Keyspace,
+        sessions: &'a Sessions,
+        limit: TrackingLimit,
+        seed: u64,
+    ) -> Self {
         Tracking { keyspace, sessions, limit, seed }
     }
 
-    /// Returns the session of a client.
     pub(crate) fn session(&self, slot: Slot) -> &'a Session {
         self.sessions.get(slot)
     }
@@ -67,15 +66,11 @@ impl<'a> Tracking<'a> {
         self.sessions.find(client).is_some()
     }
 
-    /// Returns the tracking state of a client, if it tracks keys now.
     pub(crate) fn active(&self, client: u64) -> Option<&TrackedClient> {
         tracked(self.keyspace, client).filter(|client| client.is_on)
     }
 
-    /// Makes a client track keys.
-    ///
-    /// # Errors
-    /// Returns an error if the request contradicts itself, or an earlier one.
+    /// Makes a client track keys. Fails for a request that contradicts itself, or an earlier one.
     pub(crate) fn track(&mut self, slot: Slot, request: TrackingRequest<'_>) -> Result<(), CommandError> {
         let id = self.sessions.get(slot).id;
         check(tracked(self.keyspace, id), &request)?;
@@ -86,7 +81,6 @@ impl<'a> Tracking<'a> {
         Ok(())
     }
 
-    /// Ends the tracking of a client.
     pub(crate) fn untrack(&mut self, slot: Slot) {
         let id = self.sessions.get(slot).id;
         self.change(slot, |tracker| tracker.turn_off(id));
@@ -167,8 +161,7 @@ impl<'a> Tracking<'a> {
         self.shrink()
     }
 
-    /// Forgets keys while the table is over its limit, and notifies the clients that have read them. Returns whether
-    /// there is more to forget.
+    /// Forgets keys while the table is over its limit, and notifies their readers. Returns whether there is more.
     pub(crate) fn shrink(&mut self) -> bool {
         let mut forgotten = Vec::new();
         let Some(tracker) = self.tracker() else { return false };
@@ -183,14 +176,12 @@ impl<'a> Tracking<'a> {
         is_full
     }
 
-    /// Forgets all keys, and notifies the clients that track keys.
     pub(crate) fn forget_keys(&mut self) {
         let effect = self.tracker().and_then(Tracker::forget_all);
         effect.into_iter().for_each(|effect| self.keyspace.push_effect(effect));
     }
 
-    /// Sets the client whose notifications are held. `None`: no notifications are held. Returns the notifications that
-    /// were held.
+    /// Sets the client whose notifications are held, if any. Returns those that were held.
     pub(crate) fn hold(&mut self, news: Option<HeldNews>) -> Option<HeldNews> {
         self.tracker().and_then(|tracker| tracker.hold(news))
     }
@@ -234,7 +225,7 @@ impl<'a> Tracking<'a> {
     }
 
     /// Returns the changed keys of each prefix since the last call, with the clients that listen.
-    pub(crate) fn take_broadcasts(&mut self) -> Vec<Broadcast> {
+    pub(crate) fn take_broadcasts(&mut self) -> Vec<InvalidationBroadcast> {
         let changed = self.tracker().map(Tracker::take_changed).unwrap_or_default();
         let is_selective = |id: &u64| {
             let client = tracked(self.keyspace, *id);
@@ -244,7 +235,7 @@ impl<'a> Tracking<'a> {
             let (selective, others): (Vec<u64>, Vec<u64>) = listeners.into_iter().partition(is_selective);
             let all = (!others.is_empty()).then_some((others, None));
             let selective = selective.into_iter().map(|id| (vec![id], Some(id)));
-            Broadcast { keys, audiences: all.into_iter().chain(selective).collect() }
+            InvalidationBroadcast { keys, audiences: all.into_iter().chain(selective).collect() }
         };
         changed.into_iter().map(broadcast).collect()
     }

@@ -37,11 +37,9 @@ pub(crate) struct WaitControl<'e> {
     pub(crate) batch: u64,
     /// Whether this server is a replica, whose keys belong to its master.
     pub(crate) is_replica: bool,
-    /// The parameters of waits for locks.
     pub(crate) lock_waits: LockWaitParameters,
 }
 
-/// The beginnings of waits.
 impl WaitControl<'_> {
     /// Parks a request of a client until one of its keys is ready or its timeout passes. If the client continues
     /// meanwhile, the request waits by a ticket. Returns the id of the waiter.
@@ -105,14 +103,12 @@ impl WaitControl<'_> {
         earlier.into_iter().for_each(|timer| self.clock.timers_mut().cancel(timer));
     }
 
-    /// Cancels the timeout of a client whose wait is about to end for another reason.
     pub(crate) fn cancel_timeout(&mut self, client: u64) {
         let timeout = self.waits.get_mut(client).and_then(|blocked| blocked.timeout.take());
         timeout.into_iter().for_each(|timer| self.clock.timers_mut().cancel(timer));
     }
 
-    /// Lets a client that has waited for the histories of all servers wait further until it has read them. `is_served`:
-    /// it gets the first piece at once.
+    /// Lets a client that has waited for all servers' histories wait until it has read them. `is_served`: from now on.
     pub(crate) fn begin_to_read(&mut self, (client, is_served): (u64, bool)) {
         let Some(blocked) = self.waits.get_mut(client) else { return };
         blocked.retry = Retry::Reading;
@@ -122,7 +118,6 @@ impl WaitControl<'_> {
     }
 }
 
-/// The ends of waits.
 impl WaitControl<'_> {
     /// Removes the waiting request of a client, if there is one, from every queue, and returns it.
     pub(crate) fn take(&mut self, slot: Slot) -> Option<Blocked> {
@@ -171,7 +166,7 @@ impl WaitControl<'_> {
     pub(crate) fn keys_on_timeout(&mut self, blocked: &Blocked) -> Option<Answer> {
         let Retry::OnKeys(on) = &blocked.retry else { return None };
         let argv = blocked.request.argv();
-        on.attempt.in_vain(&self.tx(blocked.db), Args::new(&argv))
+        on.attempt.on_timeout(&self.tx(blocked.db), Args::new(&argv))
     }
 
     /// Refuses a command that would wait by a ticket because its client has too many.

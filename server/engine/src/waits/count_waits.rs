@@ -1,6 +1,5 @@
-//! Waits for counts that rise by one at a time. Each is woken by the step that reaches its number.
-//!
-//! If a count restarts or is no longer kept, all waits of its kind are woken; see [`StateOf`](super::StateOf).
+//! Waits for counts that rise by one at a time; each is woken by the step that reaches its number. If a count restarts
+//! or is no longer kept, all waits of its kind are woken; see [`StateOf`](super::StateOf).
 
 use crate::faults::RuleId;
 use crate::spec::CommandId;
@@ -10,7 +9,6 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A count that rises by one at a time.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum CountOf {
-    /// The calls of these commands.
     Calls(Box<[CommandId]>),
     /// The calls of these commands on keys that match this pattern.
     KeyCalls(Box<[CommandId]>, Box<[u8]>),
@@ -26,9 +24,7 @@ pub(crate) struct CountWaits {
     waits: BTreeMap<CountOf, BTreeMap<u64, BTreeSet<WaiterId>>>,
     /// The lists of commands whose calls are awaited, under each of their commands. They are forgotten together.
     lists: BTreeMap<CommandId, BTreeSet<Box<[CommandId]>>>,
-    /// The number of waits for calls of commands.
     of_calls: usize,
-    /// The number of waits for calls of commands on keys.
     of_key_calls: usize,
     /// The waits whose numbers have been reached since the last call of [`CountWaits::take_reached`].
     reached: Vec<WaiterId>,
@@ -66,12 +62,10 @@ impl CountWaits {
         }
     }
 
-    /// Whether any client waits for calls of commands.
     pub(crate) fn await_calls(&self) -> bool {
         self.of_calls > 0
     }
 
-    /// Whether any client waits for calls of commands on keys.
     pub(crate) fn await_key_calls(&self) -> bool {
         self.of_key_calls > 0
     }
@@ -93,7 +87,6 @@ impl CountWaits {
         self.reached.push(id);
     }
 
-    /// Takes the waits whose numbers have been reached.
     pub(crate) fn take_reached(&mut self) -> Vec<WaiterId> {
         std::mem::take(&mut self.reached)
     }

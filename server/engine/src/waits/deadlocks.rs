@@ -13,10 +13,7 @@ use lockwheel_store::keyspace::{Place, WaiterId};
 pub(crate) type CheckedOwner = (usize, Box<[u8]>);
 
 impl WaitControl<'_> {
-    /// Checks that a request that is about to wait for a lock does not close a cycle with waiting owners of Redisson.
-    ///
-    /// # Errors
-    /// Returns an error if it closes one. The request then does not wait.
+    /// Checks that a request that is about to wait for a lock closes no cycle with waiting Redisson owners; else fails.
     pub(crate) fn check_foreign_cycles(
         &mut self,
         db: usize,
@@ -39,9 +36,8 @@ impl WaitControl<'_> {
         checked
     }
 
-    /// Finds the next deadlock of an owner whose locks have changed while it waits. Owners that hold what it waits for
-    /// may now wait behind it. Returns the request, and the error that ends it as if it had come now. `checked` is the
-    /// owner that is being checked.
+    /// Finds the next deadlock of an owner, `checked`, whose locks have changed while it waits: owners of what it waits
+    /// for may now wait behind it. Returns the request, and the error that ends it as if it had come now.
     pub(crate) fn next_deadlock(
         &mut self,
         checked: &mut Option<CheckedOwner>,
@@ -81,7 +77,6 @@ impl WaitControl<'_> {
     }
 }
 
-/// Whether a request waits for locks.
 fn is_for_lock(on: &OnKeys) -> bool {
     on.class.line == LOCK_LINE
 }

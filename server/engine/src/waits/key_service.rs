@@ -7,7 +7,6 @@ use crate::spec::{Asking, OutOfTurn, WaitClass};
 use lockwheel_store::keyspace::{Place, ReadyKey, WaiterId};
 use smallvec::SmallVec;
 
-/// The service of one signalled key.
 #[derive(Debug)]
 pub(crate) struct KeyService {
     ready: ReadyKey,
@@ -21,7 +20,6 @@ pub(crate) struct KeyService {
 }
 
 impl KeyService {
-    /// Begins the service of a key.
     pub(crate) fn new(ready: ReadyKey, control: &mut WaitControl<'_>) -> Self {
         let holds_back = control.holds_back(&ready);
         KeyService { ready, after: Place::FRONT, passed_over: SmallVec::new(), out_of_turn: None, holds_back }
@@ -49,8 +47,7 @@ impl KeyService {
         }
     }
 
-    /// Records that a waiter of this class was not served. If the class is served in order, no waiter behind it is
-    /// retried.
+    /// Records that a waiter of this class was not served, and, if that is in order, no waiter behind it can be.
     pub(crate) fn was_not_served(
         &mut self,
         (id, class): (WaiterId, &'static WaitClass),

@@ -1,5 +1,4 @@
-//! The recent requests of clients, for clients that wait for silence. Each request is recorded once, however many
-//! clients wait.
+//! The recent requests of clients, for clients that wait for silence, recorded once however many wait.
 
 use std::collections::BTreeMap;
 
@@ -14,8 +13,7 @@ const MAX_NAME_BYTES: usize = 1 << 16;
 /// The maximum number of bursts of all names together. With more, the requests are likewise dropped.
 const MAX_BURSTS: usize = 1 << 13;
 
-/// Consecutive requests without a silence between them that is long enough for any waiting client. In milliseconds of
-/// the system's monotonic clock.
+/// Requests without a silence long enough for a waiting client, in milliseconds of the system's monotonic clock.
 #[derive(Clone, Copy, Debug)]
 struct Burst {
     first_ms: i64,
@@ -48,8 +46,7 @@ impl RecentRequests {
     }
 
     /// Records the last request, if its number is new. `name` is absent if the client has disconnected. `live_bytes` is
-    /// the length of the names of all connected clients, so that only names that clients have really sent count against
-    /// the maximum.
+    /// the length of all connected clients' names, so that only names that were really sent count.
     pub(crate) fn note(&mut self, request: u64, name: Option<&[u8]>, live_bytes: usize, now_ms: i64) {
         if std::mem::replace(&mut self.seen, request) == request {
             return;
@@ -75,8 +72,7 @@ impl RecentRequests {
         }
     }
 
-    /// Returns the number of times that a maximum was exceeded. All waiting clients must then look before the requests
-    /// are dropped.
+    /// Returns how often a maximum was exceeded. All waiting clients must look before requests are dropped.
     pub(crate) fn overflows(&self) -> u64 {
         self.overflows
     }
@@ -101,9 +97,8 @@ impl RecentRequests {
         (self.name_bytes, self.bursts) = (0, 0);
     }
 
-    /// Returns the instant of the last request after `since_ms` of a client with a wanted name, or `since_ms` if there
-    /// was none. Returns `None` if one of these requests came after a silence of `quiet_ms`. O(n log n), where n is the
-    /// number of names and bursts.
+    /// Returns the instant of the last request after `since_ms` of a client with a wanted name, or `since_ms`; `None`
+    /// if one came after a silence of `quiet_ms`. O(n log n), n the names and bursts.
     pub(crate) fn last_of(
         &self,
         since_ms: i64,

@@ -5,8 +5,6 @@ use crate::cluster::RequestRouter;
 use crate::spec::{Args, CommandError};
 
 impl Waits {
-    /// Returns the requests that wait for a key whose slot this node no longer owns, each with the error that redirects
-    /// its client.
     pub(crate) fn redirected(&self, router: RequestRouter<'_>) -> Vec<(u64, CommandError)> {
         let redirect = |(id, blocked): (u64, &Blocked)| {
             let Retry::OnKeys(on) = &blocked.retry else { return None };

@@ -5,7 +5,7 @@ use super::recent_requests::RecentRequests;
 use super::state_counts::{StateCounts, StateOf};
 use crate::clients::{HeldState, Request, Session, Sessions};
 use crate::clock::{EngineClock, TimerKey, TimerKind};
-use crate::faults::{Faults, Held, HeldPart, ReplyRule, RuleId};
+use crate::faults::{Faults, HeldPart, HeldTraffic, ReplyRule, RuleId};
 use crate::locks::{HistoryReader, ListenerCount};
 use crate::pubsub::PubSub;
 use crate::replication::Replication;
@@ -75,13 +75,12 @@ pub(crate) enum Retry {
     /// Never. The client waits while others react to an advance of the clock. The timeout continues the advance.
     Advance,
     /// Never. A rule holds the request or its reply.
-    Held(Held),
+    Held(HeldTraffic),
     /// Never. The request runs after the pause of clients. `is_seen`: rules have already let it through.
     Paused { is_seen: bool },
     /// Never. The request is answered when the server ends or gives up ending.
     Ended,
-    /// Never. The request is answered when all servers of the process have done what the broadcast with this number
-    /// asks.
+    /// Never. It is answered when all servers of the process have done what this broadcast asks.
     Broadcast(u64),
     /// Each millisecond, to read a piece of the history.
     Reading,
@@ -94,7 +93,6 @@ impl Retry {
             || self.is_paused()
     }
 
-    /// Whether the request waits for the end of the pause of clients.
     pub(crate) fn is_paused(&self) -> bool {
         matches!(self, Retry::Paused { .. })
     }
@@ -117,7 +115,6 @@ impl From<OnKeys> for Retry {
     }
 }
 
-/// A waiting request.
 #[derive(Debug)]
 pub(crate) struct Blocked {
     pub(crate) command: CommandId,
@@ -144,8 +141,7 @@ pub(crate) struct Blocked {
 }
 
 impl Blocked {
-    /// Returns a waiting request of a session, without a timeout. Its memory, and `more_bytes`, count among the
-    /// client's.
+    /// Returns a waiting request of a session, without a timeout; it and `more_bytes` count among the client's memory.
     pub(crate) fn new(
         (command, request): (CommandId, Request),
         retry: Retry,
@@ -171,10 +167,7 @@ impl Blocked {
         }
     }
 
-    /// Whether a retry can serve the request, as far as a look at few of its keys tells.
-    ///
-    /// # Errors
-    /// Returns an error that ends the wait.
+    /// Whether a retry can serve the request, by a look at few of its keys, or the error that ends the wait.
     pub(crate) fn may_be_served(&self, keyspace: &mut Keyspace, now: Now) -> Result<bool, CommandError> {
         let Retry::OnKeys(on) = &self.retry else { return Ok(true) };
         on.attempt.may_serve(&mut keyspace.tx(self.db, now), &|at| self.request.argument(at))
@@ -196,13 +189,11 @@ pub(crate) struct Waits {
     changes: u64,
     /// Counts that several waits share.
     state_counts: StateCounts,
-    /// The waits for rising counts.
     count_waits: CountWaits,
     /// The recent requests of clients, while any client waits for silence.
     recent_requests: RecentRequests,
 }
 
-/// The waiting requests.
 impl Waits {
     /// Adds a request that begins or continues to wait. O(log n).
     pub(crate) fn insert(&mut self, id: WaiterId, blocked: Blocked) {
@@ -236,7 +227,6 @@ impl Waits {
         self.requests.get_mut(&id)
     }
 
-    /// Records that the timer of a request's timeout has fired.
     pub(crate) fn timer_fired(&mut self, id: WaiterId) {
         if let Some(blocked) = self.get_mut(id) {
             blocked.timeout = None;
@@ -255,7 +245,7 @@ impl Waits {
 
     /// Whether a rule holds the request of a client before it is executed.
     pub(crate) fn holds_request_of(&self, client: u64) -> bool {
-        matches!(self.retry_of(client), Some(Retry::Held(Held { part: HeldPart::Request, .. })))
+        matches!(self.retry_of(client), Some(Retry::Held(HeldTraffic { part: HeldPart::Request, .. })))
     }
 
     /// Iterates over all waiting requests, those of the oldest client first.
@@ -291,8 +281,7 @@ impl Waits {
 /// Each kind of state has a version. It changes when any wait of the kind may have to be retried. Counts that rise by
 /// one at a time wake only the waits for the number that is reached; see [`CountWaits`].
 impl Waits {
-    /// Records that a client waits for a state. `is_reached`: the count has risen to its number since the request was
-    /// tried, because the request itself was counted.
+    /// Records that a client waits for a state. `is_reached`: the count has reached its number, by this request itself.
     pub(crate) fn begin_state(
         &mut self,
         keyspace: &mut Keyspace,
@@ -312,7 +301,6 @@ impl Waits {
         }
     }
 
-    /// Records that a client no longer waits for a state.
     pub(crate) fn end_state(&mut self, keyspace: &mut Keyspace, state: &dyn StateAttempt, id: WaiterId) {
         let kind = state.watches();
         keyspace.waiters.remove_unkeyed(kind as usize, id);
@@ -326,7 +314,6 @@ impl Waits {
         }
     }
 
-    /// Whether any client waits for calls of commands.
     pub(crate) fn await_calls(&self) -> bool {
         self.count_waits.await_calls()
     }
@@ -336,12 +323,10 @@ impl Waits {
         self.count_waits.rises(of, number);
     }
 
-    /// Takes the waits whose counts have reached their numbers.
     pub(crate) fn take_reached(&mut self) -> Vec<WaiterId> {
         self.count_waits.take_reached()
     }
 
-    /// Begins the retries of waits for states of one kind.
     pub(crate) fn begin_round(&mut self) {
         self.state_counts.begin();
     }
@@ -361,8 +346,7 @@ impl Waits {
         self.recent_requests.note(requests, name, sessions.name_bytes(), clock.system().monotonic_ms());
     }
 
-    /// Counts the call of a command that was run or has begun to wait. Wakes the waits for that number of calls, on its
-    /// keys too.
+    /// Counts the call of a command that was run or has begun to wait, and wakes the waits for that number.
     pub(crate) fn count_call(
         &mut self,
         stats: &mut Stats,
@@ -408,8 +392,7 @@ pub(crate) struct StateView<'e> {
 }
 
 impl StateView<'_> {
-    /// Returns the number of waiting clients. If a key (of database `db`) is given, only those that wait for the key
-    /// count. Observers (AWAIT) are not counted.
+    /// Returns the number of waiting clients, of a key (of database `db`) if given. Observers (AWAIT) are not counted.
     pub(crate) fn blocked_clients(self, key: Option<(usize, &[u8])>) -> usize {
         match key {
             None => self.waits.counted,
@@ -420,8 +403,7 @@ impl StateView<'_> {
         }
     }
 
-    /// Returns the number of clients that wait with a timeout. Observers (AWAIT), whose timeouts run in real time, are
-    /// not counted.
+    /// Returns the number of clients that wait with a timeout, without observers (AWAIT), whose timeouts are real time.
     pub(crate) fn waits_with_timeout(self) -> usize {
         self.clock.timers().count(TimerKind::Wait)
     }

@@ -63,7 +63,6 @@ impl StateCounts {
         self.known = RefCell::new(Some(BTreeMap::new()));
     }
 
-    /// Ends the retries of all waits for a kind of state.
     pub(crate) fn end(&mut self, of: StateOf) {
         self.known = RefCell::default();
         if of == StateOf::Listeners {
@@ -97,8 +96,7 @@ impl StateCounts {
         number
     }
 
-    /// Returns what `count` computes of the clients that wait for a lock by subscriptions. While waits are retried, it
-    /// starts from the count of the last round.
+    /// Returns what `count` computes of a lock's waiting subscribers, in a round of retries from the last count on.
     pub(crate) fn of_listeners(
         &self,
         (db, key): (usize, &[u8]),

@@ -10,7 +10,6 @@ use lockwheel_resp::Reply;
 /// The handler of a command that waits for a state of the server. It sees the database of its client.
 pub(crate) type StateHandler = fn(StateView<'_>, usize, Args<'_>) -> Result<StateWait, CommandError>;
 
-/// A state that a client waits for.
 #[derive(Debug)]
 pub(crate) struct StateWait {
     state: Box<dyn StateAttempt>,
@@ -23,7 +22,6 @@ impl StateWait {
         StateWait { state: Box::new(state), timeout_ms }
     }
 
-    /// Returns the state.
     pub(crate) fn state(&self) -> &dyn StateAttempt {
         &*self.state
     }

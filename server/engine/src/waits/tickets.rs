@@ -12,12 +12,10 @@ pub(crate) const MAX_TICKETS: usize = 1024;
 pub(crate) const TOO_MANY_TICKETS: CommandError =
     CommandError::text("WAITQFULL this connection already waits for 1024 locks");
 
-/// The end of a wait by a ticket.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum TicketEnd<'a> {
     /// The request was served, with this whole reply.
     Granted(&'a [u8]),
-    /// The wait timed out.
     TimedOut,
     /// The wait was cancelled for this cause.
     Cancelled(&'a CommandError, HistoryCause),

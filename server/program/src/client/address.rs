@@ -3,7 +3,6 @@
 use std::fmt;
 use std::path::PathBuf;
 
-/// The address of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Address {
     Tcp { host: String, port: u16, tls: bool },
@@ -48,10 +47,7 @@ pub(crate) struct Target {
 
 impl Target {
     /// Parses `redis://[[user]:password@]host[:port][/database]`, the same with `rediss` for TLS, or
-    /// `unix://[[user]:password@]path`.
-    ///
-    /// # Errors
-    /// Returns a message about the mistake in the URL.
+    /// `unix://[[user]:password@]path`; or returns a message about the mistake.
     pub(crate) fn from_url(url: &str) -> Result<Self, String> {
         let (scheme, rest) = url.split_once("://").ok_or("Invalid URI scheme")?;
         let rest = rest.split(['?', '#']).next().unwrap_or_default();
@@ -113,7 +109,6 @@ fn decoded(text: &str) -> Result<Vec<u8>, String> {
     Ok(out)
 }
 
-/// Encodes a text as a part of a URL.
 pub(crate) fn encoded(text: &[u8]) -> String {
     text.iter().fold(String::new(), |url, &byte| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {

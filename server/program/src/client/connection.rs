@@ -13,7 +13,6 @@ trait Stream: Read + Write {}
 
 impl<S: Read + Write> Stream for S {}
 
-/// A connection to a server.
 pub(crate) struct Connection {
     stream: Box<dyn Stream>,
     parser: ReplyParser,
@@ -25,10 +24,7 @@ pub(crate) struct Connection {
 
 impl Connection {
     /// Connects to a server. With `patience`, connecting and each read and write take no longer. `trust` matters only
-    /// for TLS.
-    ///
-    /// # Errors
-    /// Returns the system's error for the last address of the host.
+    /// for TLS. Fails with the system's error for the last address of the host.
     pub(crate) fn open(address: &Address, trust: &Trust, patience: Option<Duration>) -> io::Result<Self> {
         let stream: Box<dyn Stream> = match address {
             Address::Tcp { host, port, tls: false } => Box::new(connect(host, *port, patience)?),
@@ -49,10 +45,7 @@ impl Connection {
         Ok(Connection { stream, parser, replies, given: 0, buffer: Vec::new() })
     }
 
-    /// Sends a request and passes its reply to `read`.
-    ///
-    /// # Errors
-    /// Returns an error if the system reports one, the connection has ended, or the bytes are no replies.
+    /// Sends a request and passes its reply to `read`. Fails by the system, at the connection's end, or for bad bytes.
     pub(crate) fn ask<T>(&mut self, request: &[&[u8]], read: impl FnOnce(Value<'_>) -> T) -> io::Result<T> {
         let mut bytes = Vec::new();
         write_request(request, &mut bytes);
@@ -60,10 +53,7 @@ impl Connection {
         self.next(read)
     }
 
-    /// Waits for the next reply and passes it to `read`.
-    ///
-    /// # Errors
-    /// Returns the errors of [`Connection::ask`].
+    /// Waits for the next reply and passes it to `read`. Fails as [`Connection::ask`].
     pub(crate) fn next<T>(&mut self, read: impl FnOnce(Value<'_>) -> T) -> io::Result<T> {
         while self.given == self.replies.len() {
             self.buffer.drain(..self.replies.consumed());
@@ -92,10 +82,7 @@ impl Connection {
         }
     }
 
-    /// Sends AUTH if there is a password.
-    ///
-    /// # Errors
-    /// Returns the reason of the server or of the system.
+    /// Sends AUTH if there is a password. Returns the server's or system's reason for a failure.
     pub(crate) fn log_in(&mut self, login: &Login) -> Result<(), String> {
         let Some(password) = &login.password else { return Ok(()) };
         match &login.user {
@@ -104,10 +91,7 @@ impl Connection {
         }
     }
 
-    /// Sends a command whose reply does not matter, unless it is an error.
-    ///
-    /// # Errors
-    /// Returns the reason of the server or of the system.
+    /// Sends a command, and ignores its reply unless it is an error. Returns the server's or system's reason for that.
     pub(crate) fn command(&mut self, request: &[&[u8]]) -> Result<(), String> {
         let answered = self.ask(request, |reply| match reply {
             Value::Error(text) | Value::BlobError(text) => Err(String::from_utf8_lossy(text).into_owned()),

@@ -38,7 +38,6 @@ Usage: redis-cli [options] [command [argument]...]
 
 Without a command, each line of standard input is one. Replies are printed raw.";
 
-/// Sends the commands that the arguments name.
 pub(crate) fn main(arguments: &[OsString]) -> Result<ExitCode, String> {
     match options::read(arguments)? {
         Asked::Help => say(format!("{HELP}\n").as_bytes()),
@@ -115,7 +114,6 @@ impl Session {
         }
     }
 
-    /// Sends each line of standard input as a command.
     fn send_lines(&mut self) -> Result<ExitCode, String> {
         for line in io::stdin().lock().split(b'\n') {
             let line = line.map_err(|error| system_reason(&error))?;

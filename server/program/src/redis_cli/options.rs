@@ -22,16 +22,12 @@ pub(super) struct Options {
     pub(super) error_is_failure: bool,
     /// `-x`: the last argument comes from standard input.
     pub(super) last_from_stdin: bool,
-    /// Whether to warn of a password on the command line.
     pub(super) warns_of_password: bool,
     /// The command. If it is empty, commands come from standard input.
     pub(super) command: Vec<Vec<u8>>,
 }
 
-/// Parses the arguments. The options end where the command begins.
-///
-/// # Errors
-/// Returns the message of redis-cli about a wrong option.
+/// Parses the arguments, up to the command. Returns redis-cli's message about a wrong option.
 pub(super) fn read(arguments: &[OsString]) -> Result<Asked, String> {
     let mut reading = Reading::default();
     let mut rest = arguments.iter();
@@ -47,7 +43,6 @@ pub(super) fn read(arguments: &[OsString]) -> Result<Asked, String> {
     Ok(Asked::Commands(Box::new(reading.options(command))))
 }
 
-/// The options that have been read so far.
 #[derive(Default)]
 struct Reading {
     options: Options,

@@ -82,7 +82,6 @@ impl Drop for Process {
     }
 }
 
-/// A stream of a client.
 pub(crate) trait Stream: Read + Write {}
 
 impl<S: Read + Write> Stream for S {}
@@ -94,8 +93,7 @@ impl Client {
         Client(BufReader::new(Box::new(stream)))
     }
 
-    /// Sends an inline request and returns the raw reply. The reply must be one line, one bulk string, or an array of
-    /// these.
+    /// Sends an inline request and returns the raw reply: one line, one bulk string, or an array of these.
     pub(crate) fn ask(&mut self, line: &str) -> String {
         self.send(line);
         self.read()
@@ -173,8 +171,7 @@ pub(crate) fn run(arguments: &[&str]) -> Output {
     program().args(arguments).output().expect("the program starts")
 }
 
-/// Asserts that the program ends with exit code 1 and these words on standard error. The log on standard output must
-/// contain nothing else.
+/// Asserts that the program ends with code 1 and these words on standard error, and has no other log.
 #[track_caller]
 pub(crate) fn refused(arguments: &[&str], words: &[&str]) {
     let output = run(arguments);

@@ -1,5 +1,4 @@
-//! Tests of moving to other addresses while the server runs: CONFIG SET bind and port. Replies are those of
-//! redis-server 7.0.15.
+//! Moving to other addresses while the server runs: CONFIG SET bind and port. Replies are redis-server 7.0.15's.
 
 use crate::harness::{Client, Directory, Process, SAFETY_NET};
 use std::io::ErrorKind;

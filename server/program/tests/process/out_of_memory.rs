@@ -22,7 +22,6 @@ fn fill(write: impl Fn(usize) -> String) {
     assert_eq!(refused.as_deref(), Some(NO_MEMORY));
 }
 
-/// Returns the words of a request.
 fn words<'a>(line: &'a str, large: &'a [u8]) -> Vec<&'a [u8]> {
     line.split(' ').map(|word| if word == "V" { large } else { word.as_bytes() }).collect()
 }
@@ -166,10 +165,8 @@ fn check_replica(master: &Process, replica: &Process) {
     assert_eq!(replica.client().ask("DEBUG DIGEST"), client.ask("DEBUG DIGEST"));
 }
 
-/// The address space of a process whose data is copied to replicas, in KiB. It bounds the memory and the time of the
-/// tests.
+/// The address space of a process whose data goes to replicas, in KiB: it bounds the tests' memory and time.
 const SMALL_KIB: &str = "700000";
-/// The number of error codes that a server counts.
 const ERROR_CODES: usize = 128;
 /// The largest number of pieces that fill the memory.
 const PIECES: usize = 300;
@@ -181,8 +178,7 @@ fn fill_small(process: &Process) {
     assert_eq!((0..PIECES).map(&mut fill).find(|outcome| outcome != ":4194305").as_deref(), Some(NO_MEMORY));
 }
 
-/// Commands that combine sets or sorted sets into one collection: the beginning of the command, and the letter of its
-/// keys.
+/// Commands that combine sets or sorted sets into one: the beginning, and the letter of the keys.
 const COMBINING: &[(&str, char)] = &[
     ("ZUNIONSTORE new 8", 'z'),
     ("ZINTERSTORE new 1", 'z'),

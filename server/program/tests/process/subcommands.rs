@@ -16,7 +16,6 @@ fn error(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Returns a command that runs the program under another name.
 fn named(directory: &Directory, name: &str) -> Command {
     let link = directory.file(name);
     if !fs::exists(&link).expect("the directory can be read") {

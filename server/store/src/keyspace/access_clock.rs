@@ -1,7 +1,5 @@
-//! The access clock of a key: 24 bits that record its last access or its access frequency. Pure arithmetic, as in
-//! Redis.
+//! The access clock of a key: 24 bits for its last access or its access frequency, computed as in Redis.
 
-/// The 24 bits of a clock.
 const MASK: i64 = 0xff_ffff;
 /// The modulus of Redis' clock of seconds, which wraps around one second early.
 const LARGEST: i64 = MASK;
@@ -49,15 +47,13 @@ impl AccessClock {
         u32::from_le_bytes([low, middle, high, 0])
     }
 
-    /// Whole seconds since the last access, as Redis computes them. A last access in the future counts as one before
-    /// the clock wrapped around.
+    /// Whole seconds since the last access, as in Redis: a future access counts as before the clock wrapped around.
     pub fn idle_seconds(self, second: i64) -> i64 {
         let (now, last) = (second & MASK, i64::from(self.bits()));
         if now >= last { now - last } else { now + LARGEST - last }
     }
 
-    /// The count of accesses, less one for each `period_minutes` that have passed since the last one. With 0 minutes
-    /// the count never decays.
+    /// The count of accesses, less one for each `period_minutes` since the last one. 0 minutes: no decay.
     pub fn count(self, minute: i64, period_minutes: u32) -> u8 {
         let [count, ..] = self.0;
         let (now, last) = (minute as u32 & LARGEST_MINUTE, self.bits() >> 8);

@@ -91,13 +91,11 @@ impl Accesses {
         std::mem::replace(&mut self.ignored, ignored)
     }
 
-    /// The clock of a key that is made now.
     #[inline]
     pub(super) fn fresh(&self) -> AccessClock {
         self.fresh
     }
 
-    /// Notes an access of a key.
     #[inline(always)]
     pub(super) fn note(&mut self, clock: &Cell<AccessClock>) {
         if self.ignored | self.counts {

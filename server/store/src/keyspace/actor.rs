@@ -58,8 +58,7 @@ pub struct Actor<'a> {
 }
 
 impl Actor<'_> {
-    /// Whether the actor is a script that has this thread name among its arguments. Searches from the end, where it
-    /// mostly is.
+    /// Whether the actor is a script with this thread name among its arguments. Searches from the end.
     #[inline(always)]
     pub(super) fn names_thread(&self, thread: &[u8]) -> bool {
         /// The length of the shortest thread name, whose number has one digit.

@@ -69,8 +69,7 @@ pub enum What<'a> {
         /// The string that the key was set to.
         text: &'a [u8],
     },
-    /// The key was given the value of another key. Reported if the other key was marked or is gone by that, or if this
-    /// key has waiters.
+    /// The key was given another key's value. Reported if that key was marked or goes, or if this key has waiters.
     Copied {
         /// The key's entry, with its value.
         at: EntryId,
@@ -108,14 +107,12 @@ pub enum What<'a> {
         /// The second database.
         other: usize,
     },
-    /// The keys of the database are about to move to another one by an exchange. Reported for both databases before the
-    /// exchange.
+    /// The keys of the database are about to be exchanged with another's. Reported for both databases.
     Leaving {
         /// The other database.
         to: usize,
     },
-    /// The keys of the database have come from another one by an exchange. Reported for both databases after the
-    /// exchange.
+    /// The keys of the database have come from another one by an exchange. Reported for both databases.
     Arrived {
         /// The other database.
         from: usize,

@@ -1,6 +1,4 @@
-//! Reports of changes by a transaction: the only source of [`Change`]s, except for deadlines.
-//!
-//! The interest check is inlined; building the change is not.
+//! Reports of a transaction's changes: the only source of [`Change`]s, except for deadlines. Only the check is inlined.
 
 use super::change::{Cause, Change, EntryId, Flushed, Removal, What};
 use super::database::{Database, Removed};
@@ -132,8 +130,7 @@ impl Tx<'_> {
         }
     }
 
-    /// Reports that a key has been set to a string on the condition that it was absent. A deadline must have been set
-    /// before.
+    /// Reports that a key has been set to a string because it was absent. A deadline must have been set before.
     #[inline]
     pub fn set_if_absent(&mut self, at: EntryId, key: &[u8], text: &[u8]) {
         if self.keyspace.interests.any(Interests::ADDED) {
@@ -146,15 +143,13 @@ impl Tx<'_> {
         self.report(key, &What::SetIfAbsent { at, text });
     }
 
-    /// Reports that a key has been given another value and has kept its mark. Called if it is marked or a subscriber
-    /// wants values.
+    /// Reports that a key has another value and has kept its mark. Called if it is marked or values are wanted.
     #[cold]
     #[inline(never)]
     pub(super) fn replaced(&mut self, at: EntryId, key: &[u8], before: &Value) {
         self.report(key, &What::Replaced { at, before });
     }
 
-    /// Reports that a key is gone.
     #[inline(always)]
     pub(super) fn removed(&mut self, key: &[u8], removed: &Removed, cause: Cause) {
         if removed.mark.is_some() || self.keyspace.interests.any(Interests::VALUES) {
@@ -162,7 +157,6 @@ impl Tx<'_> {
         }
     }
 
-    /// Reports that a command has removed a key of this hash.
     #[inline(always)]
     pub(super) fn removed_by_command(&mut self, hash: u64, key: &[u8], removed: &Removed) {
         if !self.keyspace.take_from_thread((self.db, hash), removed, self.actor) {
@@ -197,7 +191,6 @@ impl Tx<'_> {
         }
     }
 
-    /// Reports that all keys of the database are gone.
     pub(super) fn flushed(&mut self, gone: &Database, waited_for: &[Box<[u8]>], is_rest: bool) {
         let hasher = self.keyspace.hasher.clone();
         self.report(b"", &What::Flushed(Flushed { gone, hasher: &hasher, waited_for, is_rest }));

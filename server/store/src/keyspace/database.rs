@@ -1,15 +1,14 @@
 //! One database: its table of keys, split into many small tables so that growth never pauses for long.
 //!
-//! A key's position is fixed by its hash. Some bits of the hash choose the small table, and the order of these bits is
-//! the order of SCAN. That order does not depend on the sizes of the tables. So a scan returns every key that is
-//! present throughout, even if tables grow or shrink meanwhile.
+//! A key's position is fixed by its hash. Some bits of the hash choose the small table, and their order is that of
+//! SCAN, whatever the sizes of the tables. So a scan returns every key that is present throughout.
 //!
-//! The last table has 5/3 of the share of the first. Tables that double at one time would pause together and stand half
-//! empty afterwards. A cluster's slot (CRC16) does not choose the table: the CRC costs a nanosecond a byte, and one
-//! `{tag}` would fill one table. SCAN would also have no order that survives growth.
+//! The last table has 5/3 of the share of the first: tables that double at one time would pause together and then stand
+//! half empty. A cluster's slot (CRC16) does not choose the table: the CRC costs a nanosecond a byte, one `{tag}` would
+//! fill one table, and SCAN would have no order that survives growth.
 //!
-//! The tables hold entry numbers. Entries are kept in pages, so that the free slots of a table cost little. Data that
-//! only some entries have is kept in separate structures under the same numbers.
+//! The tables hold numbers of entries, which are kept in pages, so that free slots cost little. Data that only some
+//! entries have is kept apart under the same numbers.
 
 mod account;
 mod deadlines;
@@ -26,7 +25,7 @@ use super::accesses::Accesses;
 use super::entry::Entry;
 use super::mark::Mark;
 use super::order::Order;
-use crate::memory::{block, of_vec, shrink_table};
+use crate::memory::{block, shrink_table, vec_heap_bytes};
 use crate::pages::{Slab, Sparse, Store};
 use crate::time::{IndexedWheel, TimerId};
 use crate::values::Value;
@@ -61,7 +60,6 @@ pub(super) struct Removed {
     pub(super) mark: Option<Mark>,
 }
 
-/// The keys of one database.
 #[derive(Debug, Default)]
 pub(super) struct Database {
     /// Empty until the first key. From then on there are always `TABLES` tables.
@@ -76,11 +74,9 @@ pub(super) struct Database {
     len: usize,
     /// The largest number of keys since memory was last given back.
     peak: usize,
-    /// Bytes of heap that keys and values hold outside the pages. The value that is being edited counts with its size
-    /// before the edit.
+    /// Bytes of heap of keys and values outside the pages; an edited value counts with its size before the edit.
     outside: usize,
     edited: Edited,
-    /// Bytes of heap that the tables hold.
     table_bytes: usize,
 }
 
@@ -89,7 +85,6 @@ impl Database {
         self.len
     }
 
-    /// The position of a key of this hash in the order of SCAN.
     pub(super) fn position(hash: u64) -> u64 {
         position(hash)
     }
@@ -98,9 +93,7 @@ impl Database {
         self.deadlines.len()
     }
 
-    /// The number of the entry of a key.
-    ///
-    /// Inlined, like [`Database::find_and`].
+    /// The number of the entry of a key. Inlined, like [`Database::find_and`].
     #[inline(always)]
     fn id(&self, hash: u64, key: &[u8]) -> Option<u32> {
         self.tables.get(table_of(hash))?.find(hash, |&id| self.entries.get(id).key() == key).copied()
@@ -126,9 +119,8 @@ impl Database {
         (entry.value.touch(), entry.has_deadline().then(|| self.deadlines.deadline(TimerId::at(id))))
     }
 
-    /// The entry of a key; `see` is called with the entry as soon as it is found.
-    ///
-    /// Inlined, so that each caller has a search of its own. That saves some 30 instructions of a `get`.
+    /// The entry of a key; `see` is called with the entry as soon as it is found. Inlined, so that each caller has a
+    /// search of its own: some 30 instructions fewer for a `get`.
     #[inline(always)]
     pub(super) fn find_and(&self, hash: u64, key: &[u8], mut see: impl FnMut(&Entry)) -> Option<&Entry> {
         let mut found = None;
@@ -144,13 +136,11 @@ impl Database {
         found
     }
 
-    /// The entry of a key.
     #[inline]
     pub(super) fn find(&self, hash: u64, key: &[u8]) -> Option<&Entry> {
         self.id(hash, key).map(|id| self.entries.get(id))
     }
 
-    /// The number of the entry of a key.
     #[inline(never)]
     pub(super) fn find_id(&self, hash: u64, key: &[u8]) -> Option<u32> {
         self.id(hash, key)
@@ -174,8 +164,10 @@ impl Database {
 
     /// Bytes of memory of the key index, and of the deadlines. O(1).
     pub(super) fn overhead(&self) -> (usize, usize) {
-        let tables =
-            self.table_bytes + of_vec(&self.tables) + self.fields.heap_bytes() + self.marks.heap_bytes();
+        let tables = self.table_bytes
+            + vec_heap_bytes(&self.tables)
+            + self.fields.heap_bytes()
+            + self.marks.heap_bytes();
         (tables, self.deadlines.heap_bytes())
     }
 
@@ -184,7 +176,6 @@ impl Database {
         self.entries.free_bytes(self.len) + self.deadlines.free_bytes()
     }
 
-    /// Returns the entry of a number for a change of its value in place.
     #[inline]
     fn edit(&mut self, id: u32) -> &mut Entry {
         if self.entries.get(id).has_timed_fields() {
@@ -233,18 +224,15 @@ impl Database {
         (!until.is_some_and(due)).then_some(found)
     }
 
-    /// The entry of a number in use, to be changed.
     pub(super) fn edit_entry(&mut self, id: u32) -> &mut Entry {
         self.edit(id)
     }
 
-    /// Whether a number, in use or not, is that of the entry of this key.
     #[inline]
     pub(super) fn is_entry_of(&self, id: u32, key: &[u8]) -> bool {
         !key.is_empty() && self.entries.find(id).is_some_and(|entry| entry.key() == key)
     }
 
-    /// The entry of a number in use.
     #[inline]
     pub(super) fn entry(&self, id: u32) -> &Entry {
         self.entries.get(id)
@@ -332,7 +320,6 @@ impl Database {
         (id, Some((old, is_marked)))
     }
 
-    /// Removes a key; returns its entry with its deadline and mark.
     #[inline(always)]
     pub(super) fn remove(&mut self, hash: u64, key: &[u8], rehash: impl Fn(&[u8]) -> u64) -> Option<Removed> {
         let Database { tables, entries, .. } = self;
@@ -344,8 +331,7 @@ impl Database {
         Some(Removed { entry: self.free(hash, id, rehash), deadline, mark })
     }
 
-    /// Cancels the timers of an entry that is about to be freed; returns its deadline and the order in which that was
-    /// made.
+    /// Cancels the timers of an entry that is about to be freed; returns its deadline and order.
     #[inline(always)]
     fn take_timers(&mut self, id: u32) -> Option<(i64, Order)> {
         if self.entries.get(id).has_timed_fields() {

@@ -27,7 +27,6 @@ pub(super) fn give_back<V, S: BuildHasher>(table: &mut HashMap<DbKey, V, S>) {
     }
 }
 
-/// The hash of a key, by the keyspace's seed.
 #[inline]
 pub(super) fn hash_of(hasher: &FixedState, key: &[u8]) -> u64 {
     let mut state = hasher.build_hasher();

@@ -99,8 +99,7 @@ pub(super) fn notify(
     }
 }
 
-/// Has an event published when the command ends. If memory for a long name is short, the event is left out: the change
-/// itself has happened.
+/// Has an event published when the command ends, unless memory for a long name is short: the change stands.
 #[inline(never)]
 pub(super) fn push_event(effects: &mut VecDeque<Effect>, db: usize, key: &[u8], event: Event) {
     match allocation::try_copy(key) {

@@ -9,15 +9,13 @@ use std::cell::Cell;
 /// Keys up to this length live inside the entry, without an allocation.
 const SHORT: usize = 19;
 
-/// A key and its value.
 #[derive(Debug)]
 pub(super) struct Entry {
     name: Name,
     pub(super) value: Value,
 }
 
-/// The bytes of a key, with the entry's flags and access clock, which fit in here. The clock is in a `Cell` because
-/// reading a key sets it too.
+/// The bytes of a key, its flags, and its access clock, which is in a `Cell` because reading sets it too.
 #[derive(Debug)]
 enum Name {
     /// The flags stand above the length.
@@ -105,7 +103,6 @@ impl Entry {
         *flags = if has { *flags | flag } else { *flags & !flag };
     }
 
-    /// Whether the wheel of deadlines has a timer at the entry's index.
     #[inline]
     pub(super) fn has_deadline(&self) -> bool {
         self.flags() & DEADLINE != 0
@@ -133,7 +130,6 @@ impl Entry {
         self.set_flag(FIELDS, has);
     }
 
-    /// Whether a subscriber's mark is kept at the entry's index.
     #[inline]
     pub(super) fn is_marked(&self) -> bool {
         self.flags() & MARKED != 0

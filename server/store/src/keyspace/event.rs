@@ -85,8 +85,7 @@ impl EventClasses {
         Some(classes)
     }
 
-    /// The text form that CONFIG GET shows. If all classes of `A` are set it is `A`, which hides `n`; otherwise one
-    /// letter a class.
+    /// The form of CONFIG GET: `A`, which hides `n`, if all its classes are set, or else one letter a class.
     pub fn text(self) -> String {
         let all = self.contains(Self::ALL);
         let mut left = if all { self - Self::NEW } else { self };

@@ -43,8 +43,7 @@ impl Keyspace {
         keys + self.key_timers.len() + self.field_timers()
     }
 
-    /// Removes the key with the earliest deadline, if it is due at `now`, with its `expired` event. Returns whether it
-    /// was. O(1).
+    /// Removes the key with the earliest deadline, if due at `now`, with its `expired` event. Whether it was. O(1).
     pub fn expire_next(&mut self, now: Now, rule: ExpiryRule) -> bool {
         self.expire_next_with(now, rule, |_| ())
     }
@@ -105,8 +104,7 @@ impl Keyspace {
         std::mem::replace(&mut self.expiry_backlog, until_ms)
     }
 
-    /// Pauses or resumes expiry while clients are paused. During a pause, due keys stay and are hidden until it ends,
-    /// unless they are written.
+    /// Pauses or resumes expiry with the clients. During a pause, due keys are hidden, and go only if written.
     pub fn pause_expiry(&mut self, paused: bool) {
         self.expiry_paused = paused;
     }
@@ -162,8 +160,7 @@ impl Keyspace {
     /// same transaction or script does not see them. O(1) if there are none.
     #[cold]
     pub fn expire_overdue(&mut self, now: Now, rule: ExpiryRule) {
-        // With a backlog, transactions skip due keys, and these keys expire in the backlog's order.
-        // While expiry is paused they stay.
+        // With a backlog, transactions skip due keys, which expire in its order. While expiry is paused they stay.
         if std::mem::take(&mut self.overdue) && self.expiry_backlog.is_none() && !self.expiry_paused {
             while self.expire_next(now, rule) {}
             while self.expire_next_fields(now, rule, usize::MAX, |_| ()) > 0 {}

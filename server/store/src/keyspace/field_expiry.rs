@@ -13,8 +13,7 @@ use crate::time::{ExpiryRule, Now};
 use crate::values::Value;
 
 impl Keyspace {
-    /// The earliest deadline of a field, in wall milliseconds, and the order in which it was made. O(databases that
-    /// have had one).
+    /// The earliest deadline of a field, in wall milliseconds, and its order. O(databases that have had one).
     #[inline]
     pub fn next_field_expiry(&mut self) -> Option<(i64, Order)> {
         self.first_field_to_expire().map(|(first, _)| first)
@@ -44,9 +43,8 @@ impl Keyspace {
         self.databases[db].with_timed_fields()
     }
 
-    /// Removes up to `most` fields that are due at `now` from the hash with the earliest deadline, with their event.
-    /// Calls `see` with the key before; returns the number of fields. O(log fields) each, O(fields) for all fields of a
-    /// hash.
+    /// Removes up to `most` fields due at `now` from the hash with the earliest deadline, with their event. Calls `see`
+    /// with the key before; returns their number. O(log fields) each, O(fields) for all of a hash.
     pub fn expire_next_fields(
         &mut self,
         now: Now,
@@ -120,7 +118,6 @@ impl Keyspace {
         most
     }
 
-    /// Reports the next due field of a marked hash to subscribers.
     fn report_due_field(&mut self, db: usize, id: u32, key: &[u8], until_ms: i64, now: Now) {
         let entry = self.databases[db].entry(id);
         let Value::Hash(hash) = &entry.value else { return };
@@ -201,7 +198,6 @@ impl Tx<'_> {
         removed
     }
 
-    /// Notes that the fields of an entry may have deadlines now.
     pub(super) fn note_fields(&mut self, at: EntryId) {
         let Keyspace { databases, fields_timed, overdue, .. } = &mut *self.keyspace;
         let first = match &databases[self.db].entry(at.0).value {

@@ -7,8 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The number of parts above which a value is freed after its command. A part takes some 50 ns to free.
 const PARTS_LATER: usize = 64;
-/// The length above which a string is freed after its command. A page of memory takes about as long to give back as
-/// four parts.
+/// The length above which a string is freed after its command: four parts take as long as a page.
 const BYTES_LATER: usize = 4 << 20;
 /// The number of parts above which freeing takes noticeably long.
 const PARTS_LONG: usize = 4096;

@@ -6,15 +6,13 @@ use crate::memory::block;
 /// The number of slots. A later key may take the slot of an earlier one.
 const PLACES: usize = 4096;
 
-/// The hashes of the keys that were given back.
 #[derive(Debug, Default)]
 pub(super) struct GivenBack {
     /// `None` until the first key.
     places: Option<Box<[u64; PLACES]>>,
 }
 
-/// The word that stands for a key of this hash. Few databases are in use, so the same key in two of them gets
-/// neighbouring slots.
+/// The word for a key of this hash. The same key in two databases, of which few are used, gets neighbouring slots.
 #[inline]
 fn name(db: usize, hash: u64) -> u64 {
     hash.wrapping_add(db as u64) | 1 << 63
@@ -55,7 +53,6 @@ impl GivenBack {
         self.places.as_ref().is_some_and(|places| places[name as usize % PLACES] == name)
     }
 
-    /// Forgets all keys.
     pub(super) fn clear(&mut self) {
         self.places = None;
     }

@@ -8,12 +8,11 @@ const MAX_STARS: usize = 1000;
 /// `*` matches any bytes, `?` one byte, `[a-c]` and `[^a]` one byte of a class. `\` takes the next byte literally. With
 /// `nocase`, ASCII letters match in either case.
 ///
-/// The oddities are those of Redis. A class that is not closed ends with the pattern. A range may be written backwards,
-/// and orders its bytes as signed ones. An empty text is matched by the empty pattern alone. KEYS and SCAN list every
-/// key for `*`, the empty one too, by a rule of their own.
+/// The oddities are Redis'. An unclosed class ends with the pattern. A range may be written backwards, and orders its
+/// bytes as signed. The empty text is matched by the empty pattern alone, but KEYS and SCAN list every key for `*`.
 ///
 /// No recursion. O(pattern + text) if the text between two stars is plain. A part with a class or `?` is tried at each
-/// place of the text in turn: at most O(pattern × text).
+/// place of the text: at most O(pattern × text).
 #[must_use]
 pub fn matches(pattern: &[u8], text: &[u8], nocase: bool) -> bool {
     if text.is_empty() {

@@ -1,7 +1,7 @@
 //! Ready keys whose waiters are nevertheless held back for a while, so that others may come first.
 
 use super::db_key::DbKey;
-use crate::memory::{block, of_trees};
+use crate::memory::{block, tree_heap_bytes};
 use std::collections::BTreeMap;
 
 /// The keys, each with the end of its hold-back, on the monotonic clock in milliseconds.
@@ -43,6 +43,6 @@ impl HeldBack {
     /// Bytes of memory of all hold-backs, approximately. O(1).
     pub(super) fn memory(&self) -> usize {
         let keys = self.until_ms.len();
-        of_trees(usize::from(keys > 0), keys, size_of::<(DbKey, i64)>()) + self.name_bytes
+        tree_heap_bytes(usize::from(keys > 0), keys, size_of::<(DbKey, i64)>()) + self.name_bytes
     }
 }

@@ -2,10 +2,8 @@
 
 use super::event::{Event, EventClasses};
 
-/// A set of kinds of change: the interests of one subscriber, or of all together.
-///
-/// Each published class of events has its own bit here, the one of [`EventClasses`]. So one test decides whether a
-/// change is wanted at all.
+/// A set of kinds of change: the interests of one subscriber, or of all together. Each published class has its bit of
+/// [`EventClasses`], so that one test decides whether a change is wanted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Interests(u32);
 

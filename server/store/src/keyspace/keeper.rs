@@ -5,7 +5,6 @@ use super::lag::Lag;
 use super::snapshot::Snapshot;
 use lockwheel_resp::allocation;
 
-/// The components that are shown keys before these are written.
 #[derive(Debug, Default)]
 pub(super) struct Keeper {
     pub(super) lag: Option<Lag>,

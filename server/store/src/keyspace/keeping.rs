@@ -3,7 +3,7 @@
 use super::keeper::Keeper;
 use super::keyspace::Keyspace;
 use super::lag::Lag;
-use super::snapshot::{FlushedKeys, KeyWriter, Snapshot, SnapshotProgress, View};
+use super::snapshot::{FlushedKeys, KeyWriter, Snapshot, SnapshotProgress, SnapshotView};
 use super::tx::Tx;
 
 impl Keyspace {
@@ -30,9 +30,8 @@ impl Keyspace {
         self.keeper.as_ref().and_then(|keeper| keeper.snapshot.as_ref()).map_or(0, Snapshot::memory)
     }
 
-    /// A snapshot's view of the keyspace.
-    pub(super) fn view(&self) -> View<'_> {
-        View { databases: &self.databases, hasher: &self.hasher, accesses: &self.accesses }
+    pub(super) fn view(&self) -> SnapshotView<'_> {
+        SnapshotView { databases: &self.databases, hasher: &self.hasher, accesses: &self.accesses }
     }
 }
 
@@ -76,8 +75,7 @@ impl Keyspace {
         }
     }
 
-    /// Writes keys until that has cost so many bytes; the file when these were the last. O(keys and their values, and a
-    /// part of the table).
+    /// Writes keys at a cost of so many bytes; the file after the last. O(keys and values, and part of the table).
     pub fn go_on_with_snapshot(&mut self, most_cost: usize) -> Option<Vec<u8>> {
         let mut snapshot = self.keeper.as_mut()?.snapshot.take()?;
         let is_at_end = snapshot.go_on(&self.view(), most_cost);

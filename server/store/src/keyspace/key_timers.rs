@@ -1,7 +1,7 @@
 //! Timers of keys besides their deadlines, on the wall clock: for due events other than the key's end.
 
 use super::order::Order;
-use crate::memory::{block, of_trees};
+use crate::memory::{block, tree_heap_bytes};
 use std::collections::BTreeMap;
 
 /// The event that is due.
@@ -25,7 +25,6 @@ pub(super) struct KeyTimers {
     places: BTreeMap<Name, (i64, u64)>,
     due: BTreeMap<(i64, u64), (Order, Name)>,
     made: u64,
-    /// Bytes of memory of the keys' names.
     name_bytes: usize,
 }
 
@@ -97,7 +96,6 @@ impl KeyTimers {
         }
     }
 
-    /// The number of timers.
     pub(super) fn len(&self) -> usize {
         self.places.len()
     }
@@ -105,8 +103,8 @@ impl KeyTimers {
     /// Bytes of memory of all timers. O(1).
     pub(super) fn memory(&self) -> usize {
         let trees = usize::from(!self.places.is_empty());
-        of_trees(trees, self.places.len(), size_of::<(Name, (i64, u64))>())
-            + of_trees(trees, self.due.len(), size_of::<((i64, u64), (Order, Name))>())
+        tree_heap_bytes(trees, self.places.len(), size_of::<(Name, (i64, u64))>())
+            + tree_heap_bytes(trees, self.due.len(), size_of::<((i64, u64), (Order, Name))>())
             + self.name_bytes
     }
 }

@@ -58,12 +58,10 @@ impl Counters {
 #[derive(Debug)]
 pub struct Keyspace {
     pub(super) databases: Vec<Database>,
-    /// The number of databases up to the last one that has ever had a deadline. Most servers use one database, and need
-    /// not check sixteen.
+    /// The number of databases up to the last one that ever had a deadline: mostly one, not sixteen.
     pub(super) timed: usize,
     /// The number of databases up to the last one that has ever had a deadline of a field.
     pub(super) fields_timed: usize,
-    /// The objects that are to be freed later.
     pub(super) garbage: Garbage,
     prefetch: Prefetch,
     pub(super) hasher: FixedState,
@@ -76,11 +74,8 @@ pub struct Keyspace {
     pub waiters: Waiters,
     /// The watchers of keys.
     pub watches: Watches,
-    /// Keys that have not changed since a waiter last checked them.
     pub(super) unchanged: Unchanged,
-    /// The classes of events that are published.
     pub(super) published: EventClasses,
-    /// The other subscribers of changes.
     pub(super) subscriptions: Vec<Subscription>,
     /// The index of the subscriber that collects what is propagated.
     pub(super) propagator: Option<usize>,
@@ -122,13 +117,9 @@ pub struct Keyspace {
     pub(super) expiry_backlog: Option<i64>,
     /// Whether due keys are hidden, but stay until they are written.
     pub(super) expiry_paused: bool,
-    /// The components that are shown keys before these are written.
     pub(super) keeper: Option<Box<Keeper>>,
-    /// Timers of keys besides their deadlines.
     pub(super) key_timers: KeyTimers,
-    /// The choice of keys to evict.
     pub(super) eviction: Eviction,
-    /// The rule by which deadlines expire at the present instant.
     rule: ExpiryRule,
     /// The latest deadline that an advance of the clock has ended, in wall milliseconds.
     reached_ms: i64,
@@ -182,8 +173,7 @@ impl Keyspace {
         }
     }
 
-    /// Returns to the state of [`Keyspace::new`]: no keys, subscribers, watchers or waiters. The keys are left to be
-    /// freed later. O(databases), and the data of subscribers.
+    /// Returns to the state of [`Keyspace::new`]. The keys are freed later. O(databases), and the data of subscribers.
     pub fn reset(&mut self, seed: u64) {
         let mut fresh = Keyspace::new(self.databases(), seed);
         fresh.in_cluster = self.in_cluster;
@@ -223,8 +213,7 @@ impl Keyspace {
         self.accesses.set_rules(rules);
     }
 
-    /// Moves to an instant: the access clocks of keys follow the wall clock. `rule` decides which deadlines are over at
-    /// that instant.
+    /// Moves to an instant of the clocks. `rule` decides which deadlines are over at that instant.
     #[inline]
     pub fn go_on_at(&mut self, now: Now, rule: ExpiryRule) {
         self.accesses.go_on_at(now);
@@ -240,15 +229,13 @@ impl Keyspace {
         self.rule.until_ms(now.wall_ms()).max(self.reached_ms)
     }
 
-    /// The first timer of a key: its instant, in wall milliseconds, and the order in which it was made. No order if it
-    /// comes before all others of that instant. O(log n).
+    /// A key's first timer: its instant, in wall milliseconds, and its order, none if first of that instant. O(log n).
     #[inline]
     pub fn next_key_timer(&self) -> Option<(i64, Option<Order>)> {
         self.key_timers.first()
     }
 
-    /// Removes the first timer of a key that is due at `now`; returns the database, the key and the kind of timer.
-    /// O(log n).
+    /// Removes the first timer that is due at `now`; returns its database, key and kind. O(log n).
     pub fn pop_key_timer(&mut self, now: Now, rule: ExpiryRule) -> Option<(usize, Box<[u8]>, KeyTimer)> {
         self.key_timers.pop_due(rule.until_ms(now.wall_ms()))
     }
@@ -331,8 +318,7 @@ impl Keyspace {
         self.prefetch.fetch(&self.databases);
     }
 
-    /// The memory of all keys and values, and of watchers, waiters and subscribers. Garbage that is yet to be freed no
-    /// longer counts. O(databases).
+    /// The memory of keys, values, watchers, waiters and subscribers, without garbage. O(databases).
     pub fn bytes(&self) -> DatabaseBytes {
         let subscribers: usize = self.subscriptions.iter().map(|one| one.subscriber.memory()).sum();
         let subscribers = subscribers + self.marking.given_back.memory();

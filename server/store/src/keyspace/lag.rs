@@ -1,11 +1,9 @@
-//! The record of a lagging replica's state: the keys written since the lag began, as they were before.
-//!
-//! A key is kept at its first write, and costs nothing after that. The record is bounded by the keys at the start of
-//! the lag, and the keys at present.
+//! The record of a lagging replica's state: the keys written since the lag began, as they were before. A key is kept at
+//! its first write. The record is bounded by the keys at the start of the lag, and at present.
 
 use super::glob;
 use super::mark::Mark;
-use crate::memory::{block, of_trees};
+use crate::memory::{block, tree_heap_bytes};
 use crate::values::Value;
 use std::collections::BTreeMap;
 
@@ -23,14 +21,12 @@ pub(super) type KeptKeys = BTreeMap<(usize, Box<[u8]>), Option<Kept>>;
 /// The smallest number of new keys that are recorded before the record is checked for keys that are gone again.
 const NEW_AT_LEAST: usize = 1024;
 
-/// The keys written since a replica began to lag.
 #[derive(Debug)]
 pub(super) struct Lag {
     /// The pattern of the keys to be recorded. `None`: all keys.
     pattern: Option<Box<[u8]>>,
     before: KeptKeys,
-    /// The number of recorded keys that did not exist before, and its limit. At the limit, keys that are gone again are
-    /// forgotten.
+    /// The number of recorded keys that did not exist before, and the limit at which gone ones are forgotten.
     new: usize,
     most_new: usize,
     /// Bytes of names and values.
@@ -44,7 +40,6 @@ impl Lag {
         Lag { pattern, before: KeptKeys::new(), new: 0, most_new: NEW_AT_LEAST, bytes: 0 }
     }
 
-    /// The recorded keys.
     pub(super) fn into_kept(self) -> KeptKeys {
         self.before
     }
@@ -60,7 +55,6 @@ impl Lag {
         is_meant && !self.before.contains_key(&(db, key.into()))
     }
 
-    /// Keeps a key in its present state.
     pub(super) fn keep(&mut self, db: usize, key: &[u8], kept: Option<Kept>) {
         self.new += usize::from(kept.is_none());
         self.bytes += block(key.len()) + kept.as_ref().map_or(0, |kept| kept.value.heap_bytes());
@@ -82,6 +76,6 @@ impl Lag {
     /// Bytes of the record, approximately. O(1).
     pub(super) fn memory(&self) -> usize {
         let entry_bytes = size_of::<((usize, Box<[u8]>), Option<Kept>)>();
-        self.bytes + of_trees(usize::from(!self.before.is_empty()), self.before.len(), entry_bytes)
+        self.bytes + tree_heap_bytes(usize::from(!self.before.is_empty()), self.before.len(), entry_bytes)
     }
 }

@@ -28,9 +28,8 @@ impl Keyspace {
         lag
     }
 
-    /// Restores the state at the start of the lag, as this actor, and stops recording. Keys that are new are deleted.
-    /// Keys that are gone or changed are restored, unless their deadline is over. Keys that `is_same` finds unchanged
-    /// stay untouched. O(keys written since, and their values).
+    /// Restores the state at the start of the lag, as this actor, and stops recording. New keys are deleted. Gone or
+    /// changed keys are restored, unless they are due or `is_same`. O(keys written since, and their values).
     pub fn go_back(&mut self, is_same: impl Fn(&Value, &Value) -> bool, actor: &Actor<'_>, now: Now) {
         let Some(lag) = self.take_lag() else { return };
         let mut tx = self.tx_by(actor, 0, now);
@@ -84,7 +83,6 @@ impl Tx<'_> {
         self.db = before;
     }
 
-    /// Returns a key to its recorded state.
     fn put_back(&mut self, key: &[u8], kept: Kept, is_same: impl Fn(&Value, &Value) -> bool) {
         let Kept { value, deadline_ms, mark } = kept;
         if !self.peek(key).is_some_and(|present| is_same(present, &value)) {

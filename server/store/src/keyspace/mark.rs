@@ -1,7 +1,6 @@
 //! Marks that a subscriber keeps beside entries.
 
-/// Six bytes beside an entry. Their meaning is known only to the subscriber that sets them, except for the marks of
-/// threads.
+/// Six bytes beside an entry. Only the subscriber that sets them knows their meaning, except for threads' marks.
 pub type Mark = [u8; 6];
 
 /// Set in marks that are no numbers. A number that is odd is not a thread's mark.
@@ -14,7 +13,6 @@ pub fn mark_of_thread(number: u64) -> Mark {
     [a, b, c, d, e, f]
 }
 
-/// Whether a mark is a thread's.
 #[inline(always)]
 pub(super) fn is_of_thread(mark: Mark) -> bool {
     let [a, b, c, d, e, f] = mark;

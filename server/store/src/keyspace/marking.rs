@@ -13,19 +13,15 @@ pub(super) struct Marking {
     is_idle: bool,
     /// Whether both hold, so that the keyspace handles marks by itself.
     pub(super) by_itself: bool,
-    /// The number of the last mark.
     pub(super) last: u64,
-    /// Keys that were given back.
     pub(super) given_back: GivenBack,
 }
 
 impl Marking {
-    /// Sets the subscriber that owns the marks.
     pub(super) fn set_marker(&mut self, subscriber: usize) {
         self.marker = Some(subscriber);
     }
 
-    /// The subscriber that owns the marks.
     pub(super) fn marker(&self) -> Option<usize> {
         self.marker
     }
@@ -50,7 +46,6 @@ impl Marking {
         self.last
     }
 
-    /// Restarts the numbering.
     pub(super) fn restart_numbers(&mut self) {
         self.last = 0;
     }

@@ -1,9 +1,7 @@
 //! The order in which deadlines were made.
 
-/// The position of a deadline among all deadlines on either clock, by the time of its making. Of two deadlines at one
-/// instant, the one made earlier fires first.
-///
-/// The number wraps around. Two orders compare correctly as long as fewer than 2³¹ deadlines were made between them.
+/// The position of a deadline among all deadlines on either clock: of two at one instant, the one made earlier fires
+/// first. The number wraps around: orders compare correctly within 2³¹ deadlines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Order(u32);
 
@@ -18,7 +16,6 @@ impl Order {
         self.0
     }
 
-    /// The order with that number.
     pub(super) fn of(number: u32) -> Order {
         Order(number)
     }

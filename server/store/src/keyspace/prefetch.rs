@@ -1,8 +1,7 @@
 //! Look-ups made in advance, so that their data is in the caches when a command makes them.
 //!
-//! Each step of a look-up (table, entry, value) waits for memory whose address the step before has read. Steps of
-//! different keys wait for each other only because commands run one at a time. Here each step is done for all keys
-//! before the next one.
+//! Each step (table, entry, value) waits for memory whose address the step before has read. Here each step is done for
+//! all keys before the next, so that they need not wait for each other.
 
 use super::database::Database;
 use std::hint::black_box;
@@ -29,8 +28,7 @@ impl Prefetch {
         self.noted.push((db as u32, hash));
     }
 
-    /// Touches all data that the look-ups of the noted keys will touch. Another key with the same hash bits may be
-    /// touched instead, which is harmless.
+    /// Touches all data that the noted look-ups will touch, or harmlessly that of a key with the same hash bits.
     pub(super) fn fetch(&mut self, databases: &[Database]) {
         self.entries.clear();
         for (db, hash) in self.noted.drain(..) {

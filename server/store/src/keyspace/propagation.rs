@@ -1,9 +1,8 @@
 //! Propagation: the form in which replicas get a command.
 //!
-//! A command that has the same effect everywhere and at any time is propagated as it is. Any other command (with a
-//! random choice, a relative time, or a result that depends on rounding) calls [`Tx::propagate`] with a request that
-//! has the same effect. A command that Redis does not have is propagated as the values of the keys that it has changed,
-//! or, by [`Tx::propagate_key`], as the requests that change them alike.
+//! A command that has the same effect everywhere and at any time is propagated as it is. Any other (a random choice, a
+//! relative time, rounding) calls [`Tx::propagate`] with a request that has. A command that Redis lacks is propagated
+//! as the values of the changed keys, or, by [`Tx::propagate_key`], as requests that change them alike.
 
 use super::actor::Actor;
 use super::interests::Interests;
@@ -137,8 +136,7 @@ impl Tx<'_> {
         }
     }
 
-    /// Propagates the removal of a key in place of the running command: UNLINK if this kind of removal is lazy, or else
-    /// DEL.
+    /// Propagates a key's removal in place of the running command: UNLINK if lazy for this kind, or else DEL.
     pub fn propagate_removal(&mut self, key: &[u8], is_lazy: impl FnOnce(LazyRemovals) -> bool) {
         let command = LazyRemovals::command(is_lazy(self.keyspace.lazy_removals));
         self.propagate(&[command, key]);

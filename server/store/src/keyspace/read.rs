@@ -154,8 +154,7 @@ impl Tx<'_> {
     }
 
     /// Visits at least `count` keys (fewer only at the end) from `cursor` on; returns the next cursor, 0 at the end.
-    ///
-    /// Every key that exists from a scan's start to its end is visited. O(count + keys / 1024).
+    /// Visits every key that exists throughout the scan. O(count + keys / 1024).
     pub fn scan<'k>(&'k self, cursor: u64, count: usize, visit: &mut dyn FnMut(&'k [u8], &'k Value)) -> u64 {
         let hasher = &self.keyspace.hasher;
         self.database().scan(

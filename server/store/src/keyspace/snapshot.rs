@@ -1,15 +1,14 @@
 //! A snapshot: all databases as they were at one instant, written into a file piece by piece while they change.
 //!
-//! A walk in SCAN's order writes the keys. A key that is changed before the walk has reached it is written first, out
-//! of turn, and the walk skips it. So the file has each key as it was when the snapshot began, and no client waits for
-//! longer than a piece takes.
+//! A walk in SCAN's order writes the keys. A key that is about to change before that is written out of turn, and the
+//! walk skips it. So no client waits for longer than a piece takes.
 
 use super::access_clock::AccessClock;
 use super::accesses::Accesses;
 use super::database::Database;
 use super::db_key::hash_of;
 use super::entry::Entry;
-use crate::memory::{block, of_trees};
+use crate::memory::{block, tree_heap_bytes};
 use crate::values::Value;
 use foldhash::quality::FixedState;
 use std::collections::BTreeSet;
@@ -17,8 +16,7 @@ use std::fmt::Debug;
 
 /// The destination of a snapshot.
 pub trait KeyWriter: Debug + Send {
-    /// Begins a database with `keys` keys, of which `with_deadline` have a deadline. Most of the keys that follow
-    /// belong to it.
+    /// Begins a database with `keys` keys, `with_deadline` of them with a deadline. Most of its keys follow.
     fn database(&mut self, db: usize, keys: usize, with_deadline: usize);
 
     /// Writes a key of a database, with its deadline in wall milliseconds and its access clock.
@@ -45,7 +43,7 @@ const KEYS_AT_ONCE: usize = 64;
 
 /// The parts of a keyspace that a snapshot sees.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct View<'a> {
+pub(super) struct SnapshotView<'a> {
     pub(super) databases: &'a [Database],
     pub(super) hasher: &'a FixedState,
     pub(super) accesses: &'a Accesses,
@@ -69,12 +67,10 @@ pub struct SnapshotProgress {
     pub total: u64,
 }
 
-/// A snapshot in progress.
 #[derive(Debug)]
 pub(super) struct Snapshot {
     pub(super) file: Box<dyn KeyWriter>,
-    /// The database that the walk has reached. Earlier databases are written, and so is the part of this one before the
-    /// cursor.
+    /// The database that the walk has reached; those before are written, as is this one before the cursor.
     db: usize,
     cursor: u64,
     /// The number of keys that the walk has passed.
@@ -95,7 +91,7 @@ impl Snapshot {
     pub(super) fn new(
         file: Box<dyn KeyWriter>,
         flushed: FlushedKeys,
-        view: &View<'_>,
+        view: &SnapshotView<'_>,
         due: Option<i64>,
     ) -> Self {
         let total = view.databases.iter().map(|database| database.len() as u64).sum();
@@ -119,12 +115,12 @@ impl Snapshot {
         let entry_bytes = size_of::<(usize, Box<[u8]>)>();
         self.file.written()
             + self.names_bytes
-            + of_trees(usize::from(!names.is_empty()), names.len(), entry_bytes)
+            + tree_heap_bytes(usize::from(!names.is_empty()), names.len(), entry_bytes)
     }
 
     /// Writes keys until that has cost `most_cost`, or to the last key; returns whether that was reached. A key costs
     /// its bytes in the file, and [`KEY_COST`].
-    pub(super) fn go_on(&mut self, view: &View<'_>, most_cost: usize) -> bool {
+    pub(super) fn go_on(&mut self, view: &SnapshotView<'_>, most_cost: usize) -> bool {
         let start = self.cost();
         while self.db < view.databases.len() {
             if view.databases[self.db].len() == 0 || self.left_out.contains(&self.db) {
@@ -142,9 +138,8 @@ impl Snapshot {
         true
     }
 
-    /// All keys of these databases are about to be written. They are written first, unless they are flushed and are to
-    /// be left out.
-    pub(super) fn before_all(&mut self, view: &View<'_>, databases: &[usize], are_flushed: bool) {
+    /// Writes all keys of these databases, which are about to be written, unless they are flushed and left out.
+    pub(super) fn before_all(&mut self, view: &SnapshotView<'_>, databases: &[usize], are_flushed: bool) {
         if are_flushed && self.flushed == FlushedKeys::LeftOut {
             databases.iter().for_each(|db| self.leave_out(*db));
         } else if databases.iter().any(|db| view.databases[*db].len() > 0) {
@@ -165,7 +160,7 @@ impl Snapshot {
     }
 
     /// Writes up to `keys` keys of the present database.
-    fn write_some(&mut self, view: &View<'_>, keys: usize) {
+    fn write_some(&mut self, view: &SnapshotView<'_>, keys: usize) {
         let (db, database) = (self.db, &view.databases[self.db]);
         let hash = |key: &[u8]| hash_of(view.hasher, key);
         if self.cursor == 0 {
@@ -189,7 +184,7 @@ impl Snapshot {
     }
 
     /// Writes a key that is about to be changed, if the file is to have it and the walk has not reached it.
-    pub(super) fn before_write(&mut self, view: &View<'_>, db: usize, key: &[u8]) {
+    pub(super) fn before_write(&mut self, view: &SnapshotView<'_>, db: usize, key: &[u8]) {
         if self.left_out.contains(&db) {
             return;
         }
@@ -204,7 +199,7 @@ impl Snapshot {
         }
     }
 
-    fn write(&mut self, view: &View<'_>, db: usize, entry: &Entry) {
+    fn write(&mut self, view: &SnapshotView<'_>, db: usize, entry: &Entry) {
         let accessed = (entry.clock().get(), view.accesses);
         let key = entry.key();
         let deadline_ms = match entry.has_deadline() {

@@ -112,8 +112,7 @@ impl Context<'_> {
         keys.into_iter().filter_map(|key| self.entry(&key).map(|at| (key, at))).collect()
     }
 
-    /// Puts a mark beside an entry, replacing any earlier one. The subscriber gets the entry's value when the entry
-    /// goes. All marks belong to one subscriber.
+    /// Puts a mark beside an entry, replacing any other. The owner of all marks gets the entry's value when it goes.
     #[inline(always)]
     pub fn set_mark(&mut self, at: EntryId, mark: Mark) {
         self.database.set_mark(at.0, mark);
@@ -178,8 +177,7 @@ impl Context<'_> {
         self.waiters.waits_for(db, key)
     }
 
-    /// Sets the timer of a key of the same database to an instant in wall milliseconds, replacing the one of this kind
-    /// that it has. O(log n).
+    /// Sets a timer of a key of this database, in wall milliseconds, instead of its last of this kind. O(log n).
     pub fn set_key_timer(&mut self, key: &[u8], timer: KeyTimer, at_ms: i64) {
         self.key_timers.set((self.db, key.into(), timer), at_ms, Order::default());
     }
@@ -212,8 +210,7 @@ impl Context<'_> {
         *self.is_command_unpropagated = true;
     }
 
-    /// Has an effect delivered before the event of a change of this key, which has just been reported. Redis notifies
-    /// of the changed key first.
+    /// Has an effect delivered before the event of this key's change, just reported: Redis notifies of the key first.
     pub fn push_before_event(&mut self, effect: Effect, key: &[u8], of: Event) {
         let is_it = |last: &Effect| match last {
             Effect::Notify { db, event, key: its } => (*db, *event, &**its) == (self.db, of, key),
@@ -240,7 +237,6 @@ impl Context<'_> {
     }
 }
 
-/// A subscriber and its interests.
 #[derive(Debug)]
 pub(super) struct Subscription {
     pub(super) interests: Interests,

@@ -84,7 +84,6 @@ impl Keyspace {
         self.note_interests();
     }
 
-    /// Combines all interests.
     fn note_interests(&mut self) {
         let of_subscribers =
             self.subscriptions.iter().fold(Interests::NONE, |all, one| all.with(one.interests));

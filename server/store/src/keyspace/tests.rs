@@ -146,7 +146,6 @@ fn take_callbacks(keyspace: &mut Keyspace) -> Vec<String> {
     std::mem::take(&mut recorder.0)
 }
 
-/// Sets a marked key.
 fn mark(keyspace: &mut Keyspace, key: &[u8]) {
     let mut tx = keyspace.tx(0, at(0));
     let entry = tx.set(key, Value::Str(Str::new(b"v")), false);
@@ -356,7 +355,6 @@ fn expired_keys_that_await_deletion_are_invisible() {
     assert_eq!(effects(&mut keyspace), ["0 expired a", "0 expired d", "0 expired c", "0 expired b"]);
 }
 
-/// The names of the keys of a snapshot.
 #[derive(Debug, Default)]
 struct KeyNames(Vec<u8>);
 

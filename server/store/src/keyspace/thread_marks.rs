@@ -1,7 +1,6 @@
-//! Marks that the keyspace sets and takes by itself for their owner, while the owner has nobody to notify.
-//!
-//! Most changes of marked keys are scripts that take a lock for a thread and give it back. All that remains of such a
-//! lock is a number, six bytes and a hash, and the subscriber need not be called for them.
+//! Marks that the keyspace sets and takes by itself for their owner, while the owner has nobody to notify. Most changes
+//! of marked keys are scripts that take a lock for a thread and give it back. They leave only a number, six bytes and a
+//! hash.
 
 use super::actor::Actor;
 use super::change::EntryId;
@@ -28,12 +27,11 @@ pub enum ChangedField {
 }
 
 impl Tx<'_> {
-    /// Changes a field of the hash of a key; makes the hash if the key is absent. `change` returns whether the field is
-    /// new; then it must not fail. O(1).
-    ///
-    /// Most scripts take locks this way: the hash is marked while it is at hand.
+    /// Changes a field of a key's hash, which is made if absent. `change` returns whether the field is new; then it
+    /// must not fail. O(1). Most scripts take locks this way: the hash is marked while it is at hand.
     ///
     /// # Errors
+    ///
     /// Returns an error if the key has another type, or if `change` fails.
     #[inline(always)]
     pub fn change_field<E: From<WrongType>>(

@@ -1,8 +1,7 @@
-//! Tickets: waits that a client has left behind. The client goes on, and is notified when one of these waits is served.
-//!
-//! Each such waiter has a ticket, and a number of its own among the numbers of clients.
+//! Tickets: waits that a client has left behind, to be notified when one is served. Such a waiter has a ticket, and a
+//! number of its own among the numbers of clients.
 
-use crate::memory::of_trees;
+use crate::memory::tree_heap_bytes;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Set in the numbers of waiters that have a ticket. The other bits are the ticket.
@@ -73,8 +72,8 @@ impl Tickets {
     /// Bytes of memory of all tickets, approximately. O(1).
     pub(super) fn memory(&self) -> usize {
         let (tickets, clients) = (self.clients.len(), self.by_client.len());
-        of_trees(usize::from(tickets > 0), tickets, size_of::<(u64, u64)>())
-            + of_trees(usize::from(clients > 0), clients, size_of::<(u64, BTreeSet<u64>)>())
-            + of_trees(clients, tickets, size_of::<u64>())
+        tree_heap_bytes(usize::from(tickets > 0), tickets, size_of::<(u64, u64)>())
+            + tree_heap_bytes(usize::from(clients > 0), clients, size_of::<(u64, BTreeSet<u64>)>())
+            + tree_heap_bytes(clients, tickets, size_of::<u64>())
     }
 }

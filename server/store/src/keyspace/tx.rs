@@ -36,10 +36,8 @@ impl Keyspace {
     }
 }
 
-/// One command's view of one database at one instant.
-///
-/// Due keys are removed before a transaction begins, so that it finds live keys only. A handler changes values through
-/// the transaction and then calls [`Tx::changed`]; all notifications follow from that call.
+/// One command's view of one database at one instant, in which due keys are gone. A handler changes values through the
+/// transaction and then calls [`Tx::changed`]; all notifications follow from that.
 #[derive(Debug)]
 pub struct Tx<'a> {
     pub(super) keyspace: &'a mut Keyspace,
@@ -146,9 +144,7 @@ impl Tx<'_> {
         if self.keyspace.expiry_paused && until_ms.is_some_and(is_due) { !hash } else { hash }
     }
 
-    /// The hash of a key that is to be written. The keeper's components see the key first.
-    ///
-    /// Inlined, since it is a good part of a write.
+    /// The hash of a key to be written, which the keeper sees first. Inlined, since it is a good part of a write.
     #[inline(always)]
     pub(super) fn hash_to_write(&mut self, key: &[u8]) -> u64 {
         if self.keyspace.expiry_backlog.is_some() {
@@ -204,8 +200,7 @@ impl Tx<'_> {
         self.keyspace.subscriber()
     }
 
-    /// The subscriber of this type, for details that changes do not carry, with its view of the database.
-    /// O(subscribers).
+    /// The subscriber of this type, for details that changes lack, and its view of the database. O(subscribers).
     #[inline]
     pub fn subscriber_mut<T: Subscriber>(&mut self) -> Option<(&mut T, Context<'_>)> {
         self.keyspace.subscriber_mut(self.db)
@@ -351,8 +346,7 @@ impl Tx<'_> {
         }
     }
 
-    /// The instant at which the waiters on a key check it again though it has not changed, in wall milliseconds. O(log
-    /// n).
+    /// When the waiters on a key check it again though it has not changed, in wall milliseconds. O(log n).
     pub fn retry_at_ms(&self, key: &[u8]) -> Option<i64> {
         self.keyspace.key_timers.at_ms(&(self.db, key.into(), KeyTimer::Retry))
     }

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-/// The labels, with their databases, in the order in which they were added.
 #[derive(Debug, Default)]
 pub(super) struct UncheckedLabels {
     in_order: Vec<(usize, Box<[u8]>)>,

@@ -5,7 +5,7 @@ use super::held_back::HeldBack;
 use super::tickets::Tickets;
 use super::unchecked_labels::UncheckedLabels;
 use super::waits::WaitsByLabel;
-use crate::memory::{block, of_trees, of_vec};
+use crate::memory::{block, tree_heap_bytes, vec_heap_bytes};
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use smallvec::SmallVec;
@@ -94,7 +94,6 @@ pub struct Waiters {
     unchecked: UncheckedLabels,
 }
 
-/// The waiters on one kind of server state.
 #[derive(Debug, Default)]
 struct Unkeyed {
     ids: BTreeSet<WaiterId>,
@@ -109,11 +108,9 @@ struct Queue {
     classes: Vec<Class>,
     /// The places of labelled waiters, by label.
     labelled: BTreeMap<Box<[u8]>, BTreeSet<Place>>,
-    /// Bytes of memory of the labels of all waiters.
     label_bytes: usize,
 }
 
-/// The waiters of one class.
 #[derive(Debug)]
 struct Class {
     name: &'static str,
@@ -150,15 +147,14 @@ impl Queue {
         removed.map(|waiter| waiter.label).filter(|label| !label.is_empty())
     }
 
-    /// Bytes of memory of the queue. The nodes of its trees are estimated, as if each labelled waiter had a label of
-    /// its own. O(classes).
+    /// Bytes of the queue; tree nodes are estimated as if labelled waiters shared no label. O(classes).
     fn memory(&self) -> usize {
-        let class = |class: &Class| of_trees(1, class.waiters.len(), size_of::<(Place, Waiter)>());
+        let class = |class: &Class| tree_heap_bytes(1, class.waiters.len(), size_of::<(Place, Waiter)>());
         let labels = self.labelled.len();
         let entry_bytes = size_of::<(Box<[u8]>, BTreeSet<Place>)>();
-        let labelled = of_trees(usize::from(labels > 0), labels, entry_bytes)
-            + of_trees(labels, labels, size_of::<Place>());
-        of_vec(&self.classes)
+        let labelled = tree_heap_bytes(usize::from(labels > 0), labels, entry_bytes)
+            + tree_heap_bytes(labels, labels, size_of::<Place>());
+        vec_heap_bytes(&self.classes)
             + self.classes.iter().map(class).sum::<usize>()
             + labelled
             + 2 * self.label_bytes
@@ -171,7 +167,6 @@ impl Queue {
         heads.map(|(&place, waiter)| (place, waiter)).min_by_key(|(place, _)| *place)
     }
 
-    /// All waiters, in order.
     fn iter(&self) -> impl Iterator<Item = (Place, &Waiter)> {
         let mut last = Place::FRONT;
         std::iter::from_fn(move || {
@@ -248,7 +243,7 @@ impl Waiters {
     pub(super) fn memory(&self) -> usize {
         self.queue_bytes
             + block(self.queues.allocation_size())
-            + of_trees(
+            + tree_heap_bytes(
                 self.unkeyed.len(),
                 self.unkeyed.values().map(|one| one.ids.len()).sum(),
                 size_of::<WaiterId>(),
@@ -307,7 +302,6 @@ impl Waiters {
         first.any(|waiter| waiter.of_absent)
     }
 
-    /// Whether the key has waiters.
     pub(super) fn waits_for(&self, db: usize, key: &[u8]) -> bool {
         !self.queues.is_empty() && self.queues.contains_key(&DbKeyRef(db, key))
     }
@@ -362,7 +356,6 @@ impl Waiters {
             .map(|(place, waiter)| (*place, waiter))
     }
 
-    /// The keys that have waiters, by label.
     pub(super) fn by_label(&self) -> &WaitsByLabel {
         &self.by_label
     }

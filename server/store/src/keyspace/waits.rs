@@ -1,10 +1,9 @@
 //! The keys that are waited for under each label, which is the name of a waiter.
 
 use super::db_key::DbKey;
-use crate::memory::{block, of_trees};
+use crate::memory::{block, tree_heap_bytes};
 use std::collections::BTreeMap;
 
-/// The keys that are waited for under each label, with the number of waits for each key.
 #[derive(Debug, Default)]
 pub(super) struct WaitsByLabel {
     labels: BTreeMap<Box<[u8]>, BTreeMap<DbKey, u32>>,
@@ -46,8 +45,7 @@ impl WaitsByLabel {
         }
     }
 
-    /// The keys of a database that are waited for under a label, in order. O(log n), and the label's keys in other
-    /// databases.
+    /// The keys that are waited for under a label, in order. O(log n), and its keys in other databases.
     pub(super) fn of(&self, db: usize, label: &[u8]) -> impl Iterator<Item = &[u8]> {
         let keys = self.labels.get(label).into_iter().flatten();
         keys.filter(move |((of, _), _)| *of == db).map(|((_, key), _)| &**key)
@@ -61,8 +59,8 @@ impl WaitsByLabel {
     /// Bytes of memory, with the nodes of the trees estimated. O(1).
     pub(super) fn memory(&self) -> usize {
         let labels = self.labels.len();
-        of_trees(usize::from(labels > 0), labels, size_of::<(Box<[u8]>, BTreeMap<DbKey, u32>)>())
-            + of_trees(labels, self.keys, size_of::<(DbKey, u32)>())
+        tree_heap_bytes(usize::from(labels > 0), labels, size_of::<(Box<[u8]>, BTreeMap<DbKey, u32>)>())
+            + tree_heap_bytes(labels, self.keys, size_of::<(DbKey, u32)>())
             + self.name_bytes
     }
 }

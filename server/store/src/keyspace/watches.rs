@@ -1,7 +1,7 @@
 //! The watchers of keys: the basis of optimistic transactions (WATCH).
 
 use super::db_key::{DbKey, DbKeyRef, give_back};
-use crate::memory::{block, of_trees, of_vec};
+use crate::memory::{block, tree_heap_bytes, vec_heap_bytes};
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use std::collections::BTreeSet;
@@ -32,7 +32,6 @@ impl Watches {
         self.watchers += usize::from(is_new);
     }
 
-    /// Ends the watch of a key.
     pub(super) fn remove(&mut self, db: usize, key: &[u8], watcher: u64) {
         if let Some(watchers) = self.by_key.get_mut(&DbKeyRef(db, key)) {
             self.watchers -= usize::from(watchers.remove(&watcher));
@@ -59,15 +58,14 @@ impl Watches {
         }
     }
 
-    /// The watched keys of a database.
     pub(super) fn keys(&self, db: usize) -> Vec<Box<[u8]>> {
         self.by_key.keys().filter(|(of, _)| *of == db).map(|(_, key)| key.clone()).collect()
     }
 
     /// Bytes of memory, with the nodes of the trees estimated. O(1).
     pub(super) fn memory(&self) -> usize {
-        let sets = of_trees(self.by_key.len(), self.watchers, size_of::<u64>());
-        block(self.by_key.allocation_size()) + self.names + sets + of_vec(&self.broken)
+        let sets = tree_heap_bytes(self.by_key.len(), self.watchers, size_of::<u64>());
+        block(self.by_key.allocation_size()) + self.names + sets + vec_heap_bytes(&self.broken)
     }
 
     /// The number of watched keys.

@@ -50,9 +50,8 @@ impl Tx<'_> {
         }
     }
 
-    /// The value, to be changed as a `T`; an empty one is made if there is no such key. O(1).
-    ///
-    /// The caller adds an element, or removes the key again: a key never holds an empty collection.
+    /// The value, to be changed as a `T`; an empty one if there is no such key. O(1). The caller adds an element, or
+    /// removes the key again: a key never holds an empty collection.
     pub fn write_or_new<T: Typed>(&mut self, key: &[u8]) -> Result<Edit<'_, T>, WrongType> {
         let hash = self.hash_to_write(key);
         let Keyspace { databases, encodings, rng, hasher, effects, interests, accesses, .. } =
@@ -123,10 +122,8 @@ impl Tx<'_> {
         }
     }
 
-    /// Gives the value, deadline and access clock of one key to another, replacing any value there, with the events.
-    /// Returns whether the first key existed. O(1).
-    ///
-    /// The other key counts as new, even if it existed, as in Redis.
+    /// Gives a key's value, deadline and access clock to another, replacing any value there, with the events. Returns
+    /// whether the first existed. O(1). The other counts as new, as in Redis.
     pub fn rename(&mut self, from: &[u8], to: &[u8]) -> bool {
         let Some(Removed { entry, deadline, mark }) = self.remove_apart(from) else { return false };
         self.make_room(to);
@@ -162,9 +159,7 @@ impl Tx<'_> {
         true
     }
 
-    /// Makes a key with a value that another server has written, replacing any value there, with the event. O(1).
-    ///
-    /// The key counts as new, even if it existed, as in Redis.
+    /// Makes a key with a value of another server, replacing any, with the event. O(1). It counts as new, as in Redis.
     pub fn restore(&mut self, key: &[u8], mut value: Value, deadline_ms: Option<i64>) -> EntryId {
         if let Value::Hash(hash) = &mut value {
             hash.date_deadlines(self.keyspace.next_order().number());
@@ -198,8 +193,7 @@ impl Tx<'_> {
         self.database().entry(at.0).clock().set(clock);
     }
 
-    /// Replaces a value by an equal one that `build` makes. Only watchers of the key are notified. Returns whether the
-    /// key exists and `build` made a value.
+    /// Replaces a value by an equal one that `build` makes, and notifies its watchers. Whether both existed.
     pub fn rebuild(&mut self, key: &[u8], build: impl FnOnce(&Value, &Encodings) -> Option<Value>) -> bool {
         let hash = self.expire_then_hash(key);
         let Keyspace { databases, encodings, .. } = &mut *self.keyspace;
@@ -300,9 +294,8 @@ impl Tx<'_> {
         self.keyspace.databases[self.db].clear_deadline(hash, key)
     }
 
-    /// Exchanges the keys of two databases, without events. Clients stay with their databases. Watchers of a key that
-    /// either database has see it changed; waiters are retried. O(keys watched or waited for, and the subscribers' data
-    /// on either).
+    /// Exchanges the keys of two databases, without events. Clients stay. Watchers of a key that either has see it
+    /// changed; waiters are retried. O(keys watched or waited for, and the subscribers' data on either).
     pub fn swap(&mut self, one: usize, other: usize) {
         let keyspace = &mut *self.keyspace;
         keyspace.counters.dirty += 1;
@@ -401,8 +394,7 @@ impl Tx<'_> {
         self.flushed(&gone, &waited_for, is_rest);
         let keyspace = &mut *self.keyspace;
         for key in &waited_for {
-            // Keys that a file loads after the flush do not serve waiters on absent keys. As in Redis, only commands
-            // do.
+            // Keys that a file loads after the flush do not serve waiters on absent keys: as in Redis, commands do.
             let was_there = gone.find(hash_of(&keyspace.hasher, key), key).is_some();
             if was_there || keyspace.waiters.waits_for_absent(self.db, key) {
                 keyspace.waiters.signal(self.db, key, Signal::Changed);

@@ -22,28 +22,28 @@ pub const fn block(bytes: usize) -> usize {
 /// The bytes that the buffer of a vector takes. O(1).
 #[must_use]
 #[inline]
-pub const fn of_vec<T>(vec: &Vec<T>) -> usize {
+pub const fn vec_heap_bytes<T>(vec: &Vec<T>) -> usize {
     block(vec.capacity() * size_of::<T>())
 }
 
 /// The approximate bytes of `trees` B-trees with `entries` entries of `entry_bytes` bytes in all. A node has room for
 /// eleven entries and is half full, as it is if keys come in order. A tree has at least one node. O(1).
 #[must_use]
-pub const fn of_trees(trees: usize, entries: usize, entry_bytes: usize) -> usize {
+pub const fn tree_heap_bytes(trees: usize, entries: usize, entry_bytes: usize) -> usize {
     let more = entries.saturating_sub(trees * HALF_FULL).div_ceil(HALF_FULL);
     (trees + more) * block(16 + 11 * entry_bytes)
 }
 
 /// The approximate bytes of the nodes of a map, without the memory that its entries own. O(1).
 #[must_use]
-pub fn of_map<K, V>(map: &BTreeMap<K, V>) -> usize {
-    of_trees(usize::from(!map.is_empty()), map.len(), size_of::<(K, V)>())
+pub fn map_heap_bytes<K, V>(map: &BTreeMap<K, V>) -> usize {
+    tree_heap_bytes(usize::from(!map.is_empty()), map.len(), size_of::<(K, V)>())
 }
 
 /// The approximate bytes of the nodes of a set, without the memory that its entries own. O(1).
 #[must_use]
-pub fn of_set<T>(set: &BTreeSet<T>) -> usize {
-    of_trees(usize::from(!set.is_empty()), set.len(), size_of::<T>())
+pub fn set_heap_bytes<T>(set: &BTreeSet<T>) -> usize {
+    tree_heap_bytes(usize::from(!set.is_empty()), set.len(), size_of::<T>())
 }
 
 /// The entries of a half-full node of a B-tree.
@@ -64,13 +64,19 @@ mod tests {
 
     #[test]
     fn a_tree_takes_a_node_for_each_six_entries_and_one_at_least() {
-        assert_eq!((of_trees(0, 0, 8), of_trees(1, 1, 8), of_trees(1, 6, 8)), (0, 112, 112));
-        assert_eq!((of_trees(1, 7, 8), of_trees(5, 5, 8), of_trees(1, 600, 8)), (224, 560, 11_200));
+        assert_eq!(
+            (tree_heap_bytes(0, 0, 8), tree_heap_bytes(1, 1, 8), tree_heap_bytes(1, 6, 8)),
+            (0, 112, 112)
+        );
+        assert_eq!(
+            (tree_heap_bytes(1, 7, 8), tree_heap_bytes(5, 5, 8), tree_heap_bytes(1, 600, 8)),
+            (224, 560, 11_200)
+        );
     }
 
     #[test]
     fn a_vector_takes_the_bytes_of_its_capacity() {
-        assert_eq!(of_vec(&Vec::<u64>::new()), 0);
-        assert_eq!(of_vec(&Vec::<u64>::with_capacity(3)), 32);
+        assert_eq!(vec_heap_bytes(&Vec::<u64>::new()), 0);
+        assert_eq!(vec_heap_bytes(&Vec::<u64>::with_capacity(3)), 32);
     }
 }

@@ -8,7 +8,7 @@ mod shared;
 mod shrink;
 
 pub use account::{MemoryAccount, MemoryUsage};
-pub use block::{block, of_map, of_set, of_trees, of_vec};
+pub use block::{block, map_heap_bytes, set_heap_bytes, tree_heap_bytes, vec_heap_bytes};
 pub use buffers::{BufferBytes, ClientBytes, HeldBytes};
 pub use shared::{SharedBytes, WeakBytes};
 pub use shrink::{shrink_deque, shrink_table};

@@ -1,12 +1,10 @@
-//! Shrinking of tables and deques, if memory suffices to move the remaining elements. The standard operations would
-//! abort the process without it.
+//! Shrinking of tables and deques, if memory suffices to move the rest. Standard operations would abort.
 
 use hashbrown::HashTable;
 use lockwheel_resp::allocation;
 use std::collections::VecDeque;
 
-/// Gives back the room of a table for more than `capacity` entries. If memory for the smaller table is short, the table
-/// stays as it is. O(entries).
+/// Gives back a table's room for more than `capacity` entries, unless memory for the move is short. O(entries).
 pub fn shrink_table<T>(table: &mut HashTable<T>, capacity: usize, hash: impl Fn(&T) -> u64) {
     shrink_table_if(table, capacity, hash, |bytes| allocation::check_copies(bytes).is_ok());
 }
@@ -22,8 +20,7 @@ fn shrink_table_if<T>(
     }
 }
 
-/// The most bytes that a table with room for `entries` entries takes. One of eight slots stays free, and the number of
-/// slots is a power of two.
+/// The most bytes of a table for `entries` entries: a power of two of slots, one in eight free.
 fn table_bytes<T>(entries: usize) -> usize {
     /// Bytes of the control group behind the slots, and of their alignment.
     const AROUND: usize = 64;

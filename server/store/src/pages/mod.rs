@@ -3,7 +3,7 @@
 mod slab;
 mod sparse;
 
-use crate::memory::{block, of_vec};
+use crate::memory::{block, vec_heap_bytes};
 pub use slab::Slab;
 pub use sparse::Sparse;
 
@@ -29,7 +29,6 @@ pub trait Store<V> {
 #[derive(Clone, Debug)]
 struct Pages<V, const PAGE: usize> {
     all: Vec<Option<Box<[V; PAGE]>>>,
-    /// The number of pages.
     count: usize,
 }
 
@@ -90,7 +89,7 @@ impl<V: Default, const PAGE: usize> Pages<V, PAGE> {
     }
 
     fn heap_bytes(&self) -> usize {
-        self.count * block(size_of::<[V; PAGE]>()) + of_vec(&self.all)
+        self.count * block(size_of::<[V; PAGE]>()) + vec_heap_bytes(&self.all)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Values in pages, at indices that the slab chooses.
 
 use super::{Pages, Store};
-use crate::memory::of_vec;
+use crate::memory::vec_heap_bytes;
 
 /// A slab of `V` in pages of `PAGE` values. Every operation is O(1), except for the allocation of a page.
 #[derive(Clone, Debug)]
@@ -17,7 +17,6 @@ pub struct Slab<V, const PAGE: usize> {
     free_bytes: usize,
 }
 
-/// The free slots of a page.
 #[derive(Clone, Debug, Default)]
 struct Room {
     /// Slots that have been in use and are free.
@@ -38,9 +37,9 @@ impl Room {
     /// Makes room for more free slots, at most `size`; returns the growth in bytes.
     #[cold]
     fn grow(&mut self, size: usize) -> usize {
-        let before = of_vec(&self.free);
+        let before = vec_heap_bytes(&self.free);
         self.free.reserve_exact((self.free.len() * 2).max(4).min(size) - self.free.len());
-        of_vec(&self.free) - before
+        vec_heap_bytes(&self.free) - before
     }
 }
 
@@ -64,8 +63,7 @@ impl<V: Default, const PAGE: usize> Slab<V, PAGE> {
         self.pages.free_bytes(used)
     }
 
-    /// The value at an index, in use or not. A free slot holds a default or stale value. `None` if the index's page
-    /// does not exist.
+    /// The value at an index. A free slot holds a default or stale value. `None`: there is no such page.
     pub fn find(&self, index: u32) -> Option<&V> {
         self.pages.find(index)
     }
@@ -134,7 +132,7 @@ impl<V: Default, const PAGE: usize> Store<V> for Slab<V, PAGE> {
             let before = std::mem::replace(&mut self.spare, at);
             if before != at && self.rooms[before as usize].is_unused() {
                 let gone = std::mem::take(&mut self.rooms[before as usize]);
-                self.free_bytes -= of_vec(&gone.free);
+                self.free_bytes -= vec_heap_bytes(&gone.free);
                 self.pages.give_back(before);
             }
         }
@@ -151,7 +149,7 @@ impl<V: Default, const PAGE: usize> Store<V> for Slab<V, PAGE> {
     }
 
     fn heap_bytes(&self) -> usize {
-        self.pages.heap_bytes() + self.free_bytes + of_vec(&self.rooms) + of_vec(&self.roomy)
+        self.pages.heap_bytes() + self.free_bytes + vec_heap_bytes(&self.rooms) + vec_heap_bytes(&self.roomy)
     }
 }
 
@@ -178,7 +176,7 @@ mod tests {
         let mut slab = Slab::<u64, 64>::new();
         let is_right = |slab: &Slab<u64, 64>| {
             let pages = slab.pages.all.iter().flatten().count();
-            let free: usize = slab.rooms.iter().map(|room| of_vec(&room.free)).sum();
+            let free: usize = slab.rooms.iter().map(|room| vec_heap_bytes(&room.free)).sum();
             (slab.pages.count, slab.free_bytes) == (pages, free)
         };
         for step in 0..3_000_u32 {

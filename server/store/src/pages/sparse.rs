@@ -1,15 +1,13 @@
 //! Values at indices that the caller chooses.
 
 use super::{Store, no_page};
-use crate::memory::{block, of_vec};
+use crate::memory::{block, vec_heap_bytes};
 
-/// Values in pages of `PAGE`, parallel to a [`Slab`](super::Slab) that provides the indices, for data that only some of
-/// its values have. A page without values takes no memory. Every operation is O(1), except for the allocation of a
-/// page.
+/// Values in pages of `PAGE`, parallel to a [`Slab`](super::Slab) that provides the indices, for data that only some
+/// have. A page without values takes no memory. O(1), except for the allocation of a page.
 #[derive(Clone, Debug)]
 pub struct Sparse<V, const PAGE: usize> {
     pages: Vec<Page<V, PAGE>>,
-    /// The number of pages with values.
     count: usize,
     /// The page that became empty last. It is kept, so that a value that comes and goes does not allocate each time.
     spare: u32,
@@ -144,7 +142,7 @@ impl<V: Default, const PAGE: usize> Store<V> for Sparse<V, PAGE> {
     }
 
     fn heap_bytes(&self) -> usize {
-        self.count * block(size_of::<[V; PAGE]>()) + of_vec(&self.pages)
+        self.count * block(size_of::<[V; PAGE]>()) + vec_heap_bytes(&self.pages)
     }
 }
 

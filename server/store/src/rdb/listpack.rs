@@ -40,12 +40,10 @@ impl<'a> Listpack<'a> {
         if is_counted { Ok(Self { entries, len }) } else { Err(Corrupt) }
     }
 
-    /// Number of entries.
     pub(super) fn len(self) -> usize {
         self.len
     }
 
-    /// The entries in order.
     pub(super) fn iter(self) -> impl Iterator<Item = Text<'a>> + Clone {
         let mut rest = Reader::new(self.entries);
         std::iter::from_fn(move || read_entry(&mut rest).ok())
@@ -88,8 +86,7 @@ pub(super) fn read_i24(reader: &mut Reader<'_>) -> Result<i32, Corrupt> {
     Ok(i32::from_le_bytes([0, low, middle, high]) >> 8)
 }
 
-/// The length of an entry's data in the form that follows the data: seven bits a byte, highest first, all but the first
-/// marked.
+/// The length of an entry's data, written behind it: seven bits a byte, highest first, all but the first marked.
 fn reversed_length(mut length: usize, bytes: &mut [u8; 5]) -> &[u8] {
     let mut start = bytes.len() - 1;
     // Seven bits fit a byte.
@@ -122,12 +119,10 @@ pub(super) struct ListpackBuilder {
 }
 
 impl ListpackBuilder {
-    /// Begins a listpack without elements.
     pub(super) fn new() -> Self {
         Self { out: vec![0; HEADER], count: 0 }
     }
 
-    /// Adds a text, as an integer if it is one.
     pub(super) fn text(&mut self, text: &[u8]) {
         match parse_integer(text) {
             Some(value) => self.integer(value),
@@ -135,7 +130,6 @@ impl ListpackBuilder {
         }
     }
 
-    /// Adds an integer.
     pub(super) fn integer(&mut self, value: i64) {
         self.element(0, |out| write_integer(value, out));
     }
@@ -150,7 +144,6 @@ impl ListpackBuilder {
         self.count += 1;
     }
 
-    /// Finishes the listpack.
     pub(super) fn finish(self) -> Vec<u8> {
         let Self { mut out, count } = self;
         out.push(END);

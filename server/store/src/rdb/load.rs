@@ -33,7 +33,6 @@ pub(super) fn is_known(form: u8) -> bool {
     is_timed_hash || matches!(form, types::STRING..=types::ZSET_2 | types::HASH_ZIPMAP..=types::STREAM_3)
 }
 
-/// Reads a value of this form.
 pub(super) fn read_form(form: u8, reader: &mut Reader<'_>, enc: &Encodings) -> Result<Value, Corrupt> {
     Ok(match form {
         types::STRING => Value::Str(Str::from(reader.string()?)),

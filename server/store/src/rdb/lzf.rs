@@ -14,7 +14,6 @@ const MAX_COPY_BYTES: usize = 264;
 const MAX_DISTANCE: usize = 1 << 13;
 /// The most bytes of a compressed copy.
 const COPY_BYTES: usize = 3;
-/// The number of hashes.
 const HASHES: usize = 1 << 16;
 
 /// The most bytes that `compressed` bytes can expand to.
@@ -71,12 +70,10 @@ fn append_copy(out: &mut Vec<u8>, len: usize, distance: usize) -> Option<()> {
     Some(())
 }
 
-/// Compresses strings. Keeps a table of the last positions of byte triples, whose memory is used again for the next
-/// string.
+/// Compresses strings. The table of the last positions of byte triples is used again for the next string.
 #[derive(Debug, Default)]
 pub(super) struct Compressor {
-    /// Positions plus one, 0 for none. The number of slots is a power of two. Slots are probed in turn from the
-    /// triple's own on.
+    /// Positions plus one; 0: none. A power of two of slots, probed in turn from the triple's own on.
     seen: Vec<u32>,
 }
 
@@ -143,9 +140,8 @@ impl Compressor {
         self.seen.resize(slots, 0);
     }
 
-    /// The slot of the triple at `at`: that of an earlier triple with the same hash, or a free one.
-    ///
-    /// The table has two slots for each triple of the text, or one for each hash, so that the search ends.
+    /// The slot of the triple at `at`: that of an earlier one with its hash, or a free one. The table has two slots for
+    /// each triple of the text, or one for each hash, so that the search ends.
     fn slot(&self, text: &[u8], at: usize) -> usize {
         let hash = hash(text, at);
         // With a slot for each hash, the text, which may be far from the cache, need not be read.

@@ -1,7 +1,5 @@
 //! RDB, Redis' format of stored values: DUMP replies it, RESTORE reads it, and libraries of functions are stored in it.
-//!
-//! The module knows values only. Input may come from anybody: nothing is trusted, and no allocation depends on a number
-//! that was only announced.
+//! The module knows values only. Nothing of the input is trusted, and no allocation depends on an announced number.
 
 mod crc64;
 pub mod file;
@@ -39,11 +37,8 @@ mod marks {
     pub(super) const LZF: u8 = 0xc3;
 }
 
-/// Flags of a stream's entry.
 mod stream_flags {
-    /// The entry is deleted.
     pub(super) const DELETED: i64 = 1;
-    /// The entry shares the fields of its node.
     pub(super) const SHARED_FIELDS: i64 = 2;
 }
 

@@ -120,8 +120,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Reads a string. It is copied only if it is not stored literally; the text is then at most 88 times as long as
-    /// the stored form.
+    /// Reads a string, copied only if not stored literally, and at most 88 times as long as stored.
     ///
     /// # Errors
     /// Returns [`Corrupt`] if there is no valid string.

@@ -22,8 +22,7 @@ enum Forms {
     Newest,
     /// The forms of Redis 7.0, wherever these lose nothing.
     Oldest,
-    /// The forms of Redis 7.0, without the data that these do not support: deadlines of fields, the second time of a
-    /// consumer.
+    /// The forms of Redis 7.0, without deadlines of fields and the second time of a consumer.
     Redis70,
 }
 
@@ -41,16 +40,14 @@ pub fn dump_for_any(value: &Value) -> Vec<u8> {
     writer.finish(version)
 }
 
-/// The payload of a value for a server as old as Redis 7.0. Data that such a server does not support is left out.
-/// O(value).
+/// The payload of a value for Redis 7.0, without data that it does not support. O(value).
 pub fn dump_for_7_0(value: &Value) -> Vec<u8> {
     let mut writer = Writer::for_stream();
     let version = write(value, Forms::Redis70, &mut writer);
     writer.finish(version)
 }
 
-/// The payload of a value for a file that a server as old as Redis 7.0 can read. Only deadlines of fields, which such a
-/// server does not support, have a newer form. O(value).
+/// The payload of a value for a file that Redis 7.0 can read, unless fields have deadlines. O(value).
 pub fn dump_for_file(value: &Value) -> Vec<u8> {
     match value {
         Value::Hash(_) => dump_for_any(value),
@@ -158,8 +155,7 @@ fn write_zset(set: &ZSet, writer: &mut Writer) {
     }
 }
 
-/// The text of a score in a listpack of Redis 7.0. A whole number is stored as such, unless it is huge; any other has
-/// 17 digits.
+/// The text of a score in a listpack of Redis 7.0: whole numbers, unless huge, as such; others with 17 digits.
 fn score_text(score: f64) -> Vec<u8> {
     let mut text = Vec::new();
     if score.trunc() == score && score.abs() <= INTEGER_SCORE {

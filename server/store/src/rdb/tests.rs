@@ -99,7 +99,6 @@ proptest! {
     }
 }
 
-/// Limits that a few elements exceed.
 fn small() -> Encodings {
     Encodings {
         hash_max_listpack_entries: 6,

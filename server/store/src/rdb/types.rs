@@ -44,8 +44,7 @@ pub(super) const STREAM_3: u8 = 21;
 
 /// A hash whose fields have deadlines, in Valkey 9's form: each field with its deadline.
 pub(super) const HASH_2: u8 = 22;
-/// A hash whose fields have deadlines, since Redis 7.4: the earliest deadline, then each field with the difference to
-/// its own.
+/// A hash whose fields have deadlines, since Redis 7.4: the earliest, then each field's difference to it.
 pub(super) const HASH_METADATA: u8 = 24;
 /// A hash whose fields have deadlines, as a listpack of fields, values and deadlines.
 pub(super) const HASH_LISTPACK_EX: u8 = 25;

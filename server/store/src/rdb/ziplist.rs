@@ -49,12 +49,10 @@ impl<'a> Ziplist<'a> {
         if is_right { Ok(Self { entries, len }) } else { Err(Corrupt) }
     }
 
-    /// Number of entries.
     pub(super) fn len(self) -> usize {
         self.len
     }
 
-    /// The entries in order.
     pub(super) fn iter(self) -> impl Iterator<Item = Text<'a>> + Clone {
         let mut rest = Reader::new(self.entries);
         std::iter::from_fn(move || read_entry(&mut rest).ok().map(|(_, text)| text))
@@ -98,7 +96,6 @@ fn read_data<'a>(reader: &mut Reader<'a>) -> Result<Text<'a>, Corrupt> {
 mod tests {
     use super::*;
 
-    /// A ziplist of entries given as their data.
     fn ziplist(entries: &[&[u8]]) -> Vec<u8> {
         let (mut body, mut before, mut tail) = (Vec::new(), 0_usize, 0);
         for data in entries {

@@ -8,8 +8,7 @@ use super::reader::{Corrupt, Reader};
 
 /// The last byte.
 const END: u8 = 0xff;
-/// In place of a length: four bytes with a length of at least this follow. In place of a number of fields: at least
-/// this many.
+/// A length of at least this follows in four bytes. For a number of fields: at least this many.
 const LONG: u8 = 0xfe;
 
 /// A zipmap whose fields have all been checked.
@@ -33,12 +32,10 @@ impl<'a> Zipmap<'a> {
         if *end == END && is_counted { Ok(Self { pairs, len }) } else { Err(Corrupt) }
     }
 
-    /// Number of fields.
     pub(super) fn len(self) -> usize {
         self.len
     }
 
-    /// Fields and values in turn.
     pub(super) fn iter(self) -> impl Iterator<Item = &'a [u8]> + Clone {
         let mut rest = Reader::new(self.pairs);
         std::iter::from_fn(move || read_pair(&mut rest).ok()).flatten()

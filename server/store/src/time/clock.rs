@@ -17,8 +17,7 @@ pub enum Mode {
     Manual,
 }
 
-/// The error of a command that would move a clock out of its range: before the Unix epoch or beyond some 146,000 years.
-/// Nothing has changed then.
+/// The error of a command that would move a clock before the Unix epoch or beyond some 146,000 years.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClockError;
 
@@ -53,11 +52,10 @@ enum State {
 /// A wall clock and a monotonic clock for the engine, computed from the system's time that each call passes in.
 ///
 /// - The wall clock follows the system's wall clock with an offset; it can be stepped, set and advanced.
-/// - The monotonic clock starts at 0 at its construction. It can only be advanced, and never goes back, as long as the
-///   system's monotonic time passed in does not.
+/// - The monotonic clock starts at 0. It can only be advanced, and never goes back if the system's does not.
 ///
 /// While frozen, both clocks stand at a whole ms, and no deadline expires by itself. Freezing rounds the wall clock
-/// down, so that no key expires by it. It rounds the monotonic clock up, so that this clock does not go back.
+/// down, so that no key expires by it, and the monotonic clock up, so that it does not go back.
 ///
 /// Every command takes the system's time of its call. A command that fails changes nothing. All are O(1).
 #[derive(Clone, Debug)]
@@ -149,8 +147,7 @@ impl Clock {
         self.state = running(now, system);
     }
 
-    /// Returns the wall clock to the offset and the mode of `at_start`. The monotonic clock continues from where it is;
-    /// both run or stand still as in that mode.
+    /// Returns the wall clock to the offset and the mode of `at_start`. The monotonic clock goes on, or stands still.
     pub fn restart(&mut self, at_start: &Clock, system: Now) {
         let now = Now { wall_us: at_start.read(system).wall_us, ..self.read(system) };
         self.state = running(now, system);
@@ -190,11 +187,8 @@ impl Clock {
         in_range(moved(self.read(system), us)?)
     }
 
-    /// Moves both clocks by `us` µs, frozen or not.
-    ///
-    /// An advance by deadlines is a loop of these, with the same `system` throughout. The engine computes the time to
-    /// the next deadline by [`Now::us_until`]. It moves by that much, if this is within the rest of the advance, and
-    /// lets due deadlines expire. At the end it moves by the rest.
+    /// Moves both clocks by `us` µs, frozen or not. An advance by deadlines is a loop of these, with the same `system`
+    /// throughout: by [`Now::us_until`] to each deadline within it, which then expires, and by the rest at the end.
     ///
     /// # Errors
     /// Returns [`ClockError`] if a clock would leave its range.
@@ -202,8 +196,7 @@ impl Clock {
         self.turn(system, moved(self.read(system), us)?)
     }
 
-    /// The largest argument of [`advance_us`](Clock::advance_us) that leaves both clocks within their range, in µs.
-    /// `None` if they are out of it.
+    /// The largest argument, in µs, of a valid [`advance_us`](Clock::advance_us). `None`: already out of range.
     pub fn room_us(&self, system: Now) -> Option<u64> {
         let Now { wall_us, monotonic_us } = in_range(self.read(system)).ok()?;
         Some((MAX_US - wall_us).unsigned_abs().min(MAX_US as u64 - monotonic_us))

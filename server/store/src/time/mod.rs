@@ -13,8 +13,7 @@ const US_PER_MS: i64 = 1000;
 /// One instant, on the wall clock and the monotonic clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Now {
-    /// The wall clock, in µs since the Unix epoch. It may jump forwards and backwards. It drives `TIME`, key expiry and
-    /// stream ids.
+    /// The wall clock, in µs since the Unix epoch, which may jump. It drives `TIME`, key expiry and stream ids.
     pub wall_us: i64,
     /// The monotonic clock, in µs since the start of the process or engine. It never goes back. It drives timeouts.
     pub monotonic_us: u64,
@@ -36,8 +35,7 @@ impl Now {
         (self.monotonic_us / US_PER_MS as u64) as i64
     }
 
-    /// The time from this instant until the first of `deadlines` is over, in µs; 0 if one is over. `None` if there are
-    /// none.
+    /// The time until the first of `deadlines` is over, in µs; 0 if one is. `None` if there are none.
     pub fn us_until(self, deadlines: Deadlines, rule: ExpiryRule) -> Option<u64> {
         let wall = deadlines.wall_ms.map(|ms| us_between(i128::from(self.wall_us), rule.begins_ms(ms)));
         let monotonic = deadlines.monotonic_ms;
@@ -46,22 +44,18 @@ impl Now {
     }
 }
 
-/// The time from an instant in µs to one in ms, in µs; 0 if the latter is past. Uses a wide type, since a deadline may
-/// be any `i64`.
+/// The µs from an instant in µs to a deadline, any `i64` of ms; 0 if that is past.
 fn us_between(from_us: i128, to_ms: i128) -> u64 {
     let us = to_ms * i128::from(US_PER_MS) - from_us;
     u64::try_from(us.max(0)).unwrap_or(u64::MAX)
 }
 
-/// The rule by which deadlines expire.
-///
-/// Deadlines are whole milliseconds, counted from the whole millisecond of the instant at which they were set.
+/// The rule by which deadlines expire: whole milliseconds, counted from the whole millisecond in which they were set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExpiryRule {
-    /// A deadline expires once its millisecond has passed, as in Redis. Used while time runs, so that no timeout is
-    /// shorter than requested.
+    /// Once its millisecond has passed, as in Redis: while time runs, no timeout is shorter than requested.
     Past,
-    /// A deadline expires as soon as the clock reaches it. Used on clocks that are frozen or advanced.
+    /// As soon as the clock reaches it: on clocks that are frozen or advanced.
     Reached,
 }
 

@@ -3,10 +3,8 @@
 use super::stream::NodeLimits;
 use std::fmt;
 
-/// The encoding limits of one engine, as CONFIG GET names them, and the seed of its hash tables.
-///
-/// Every operation that may change an encoding takes the limits by reference, so a CONFIG SET applies from the next
-/// write on. As in Redis, an existing value keeps its encoding until it is written to.
+/// The encoding limits of one engine, as CONFIG GET names them, and the seed of its hash tables. Operations take them
+/// by reference: a CONFIG SET applies from the next write on, and as in Redis, a value keeps its encoding until then.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Encodings {
     /// The most fields of a `listpack` hash.

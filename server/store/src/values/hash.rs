@@ -274,8 +274,7 @@ impl Hash {
         Ok(self.set_keeping(field, &value, enc))
     }
 
-    /// The field and value with this index in the order of [`Hash::iter`]: a random index picks a random field.
-    /// O(index) while the hash is small, else O(1).
+    /// The field and value with this index in the order of [`Hash::iter`]. O(index) while the hash is small, else O(1).
     #[must_use]
     pub fn nth(&self, index: usize) -> Option<(&[u8], &[u8])> {
         match &self.0 {
@@ -328,7 +327,6 @@ impl Hash {
     }
 }
 
-/// The places of a field and of its value.
 fn find(packed: &Packed, field: &[u8]) -> Option<(usize, usize)> {
     let mut iter = packed.iter();
     loop {

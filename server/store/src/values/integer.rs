@@ -7,9 +7,7 @@ use std::ops::Deref;
 /// The length of the longest text of an `i64`: a sign and 19 digits.
 const MAX_TEXT_BYTES: usize = number::INTEGER_TEXT;
 
-/// The integer with this canonical text: an optional `-`, no leading zero, no `-0`, nothing else, within `i64`.
-///
-/// Redis stores exactly these texts as integers.
+/// The integer with this canonical text, as Redis stores it: optional `-`, no leading zero, no `-0`, within `i64`.
 #[must_use]
 pub fn parse(text: &[u8]) -> Option<i64> {
     if text.is_empty() || text.len() > MAX_TEXT_BYTES {

@@ -1,6 +1,6 @@
 //! A sorted set of integers in one block of memory.
 
-use crate::memory::of_vec;
+use crate::memory::vec_heap_bytes;
 use lockwheel_resp::allocation;
 
 /// Integers in ascending order, of 2, 4 or 8 bytes each. The width is that of the widest integer ever added.
@@ -11,13 +11,11 @@ pub(super) struct IntSet {
 }
 
 impl IntSet {
-    /// An empty set.
     pub(super) fn new() -> Self {
         Self { bytes: Vec::new(), width: 2 }
     }
 
-    /// A set of integers of `width` bytes each, little endian. Returns `None` unless they ascend and are complete.
-    /// O(n).
+    /// A set of integers of `width` bytes each, little endian; `None` unless they ascend and are complete. O(n).
     pub(super) fn of_ascending(width: usize, bytes: Vec<u8>) -> Option<Self> {
         let is_whole = [2, 4, 8].contains(&width) && bytes.len().is_multiple_of(width);
         let set = Self { bytes, width };
@@ -29,14 +27,13 @@ impl IntSet {
         (self.width, &self.bytes)
     }
 
-    /// Number of integers.
     pub(super) fn len(&self) -> usize {
         self.bytes.len() / self.width
     }
 
     /// Bytes of heap that it holds. O(1).
     pub(super) fn heap_bytes(&self) -> usize {
-        of_vec(&self.bytes)
+        vec_heap_bytes(&self.bytes)
     }
 
     /// The integer with this rank.

@@ -79,8 +79,7 @@ impl Value {
         }
     }
 
-    /// A lower bound of the number of memory blocks of the value, which is the cost of freeing it. O(1), O(groups) for
-    /// a stream.
+    /// A lower bound of the value's memory blocks, the cost of freeing it. O(1), O(groups) for a stream.
     #[must_use]
     pub fn parts(&self) -> usize {
         match self {
@@ -140,8 +139,7 @@ impl Value {
         }
     }
 
-    /// Whether a collection has no element left, so that its key must be deleted. Always false for a string or a
-    /// stream.
+    /// Whether a collection has no element left, so that its key goes. False for a string or a stream.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         match self {

@@ -9,16 +9,13 @@ const HEADER: usize = 4;
 /// The most bytes of a block. A larger one becomes a table first, at the same bound as in Redis.
 const LARGEST: usize = 1 << 30;
 
-/// Byte strings one after another, each preceded by its length. They are in order of insertion unless the owner orders
-/// them.
-///
-/// One allocation of exactly the needed size; none while empty. Searches are linear, so owners keep the sequence small.
-/// An element is identified by its *place*: the offset of its first byte in the block.
+/// Byte strings one after another, each preceded by its length, in order of insertion unless the owner orders them. One
+/// allocation of exactly the needed size; none while empty. Searches are linear, so owners keep it small. An element's
+/// *place* is the offset of its first byte.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Packed(Box<[u8]>);
 
 impl Packed {
-    /// Number of elements. O(1).
     pub(super) fn len(&self) -> usize {
         match self.0.first_chunk::<HEADER>() {
             Some(count) => u32::from_le_bytes(*count) as usize,
@@ -53,7 +50,6 @@ impl Packed {
         self.iter_at(HEADER)
     }
 
-    /// The first element.
     #[inline(always)]
     pub(super) fn first(&self) -> Option<&[u8]> {
         if let [_, _, _, _, len, rest @ ..] = &*self.0
@@ -93,7 +89,6 @@ impl Packed {
         Self(block.into_boxed_slice())
     }
 
-    /// Appends elements.
     pub(super) fn push(&mut self, elements: &[&[u8]]) {
         match self.0.len() {
             _ if elements.is_empty() => {}
@@ -190,7 +185,6 @@ impl Builder {
         Self(block)
     }
 
-    /// Appends an element.
     pub(super) fn push(&mut self, element: &[u8]) {
         let mut prefix = [0; 10];
         let end = write_length(&mut prefix, 0, element.len());
@@ -198,7 +192,6 @@ impl Builder {
         self.0.extend_from_slice(element);
     }
 
-    /// The block.
     pub(super) fn finish(self) -> Packed {
         Packed(self.0.into_boxed_slice())
     }
@@ -212,7 +205,6 @@ pub(super) struct Iter<'a> {
 }
 
 impl<'a> Iter<'a> {
-    /// The place of the next element.
     pub(super) fn place(&self) -> usize {
         self.place
     }

@@ -50,8 +50,7 @@ impl Set {
         are_distinct(packed.iter(), enc.seed).then_some(Self(Form::Packed(packed)))
     }
 
-    /// A set of integers of `width` bytes each (2, 4 or 8), little endian. Returns `None` unless they ascend and are
-    /// complete. O(members).
+    /// A set of integers of `width` bytes (2, 4, 8), little endian. `None` unless ascending and complete. O(members).
     #[must_use]
     pub fn of_integers(width: usize, integers: Vec<u8>) -> Option<Self> {
         IntSet::of_ascending(width, integers).map(Self::ints)
@@ -88,8 +87,7 @@ impl Set {
         }
     }
 
-    /// Announces that one command will add `hint` members. If that is too many for the present encoding, the encoding
-    /// changes at once, as in Redis 7.2.
+    /// Announces that one command will add `hint` members; too many change the encoding at once, as in Redis 7.2.
     pub fn expect(&mut self, hint: usize, enc: &Encodings) {
         let limit = match self.encoding() {
             Encoding::Intset => enc.set_max_intset_entries,
@@ -223,8 +221,7 @@ impl Set {
         })
     }
 
-    /// The member with this index in the order of [`Set::iter`]: a random index picks a random member. O(index) while
-    /// the set is small, else O(1).
+    /// The member with this index in the order of [`Set::iter`]. O(index) while the set is small, else O(1).
     #[must_use]
     pub fn nth(&self, index: usize) -> Option<Text<'_>> {
         match &self.0 {
@@ -345,7 +342,6 @@ impl Set {
     }
 }
 
-/// Whether a member is short enough for a small set.
 fn fits(member: &[u8], enc: &Encodings) -> bool {
     member.len() <= enc.set_max_listpack_value
 }

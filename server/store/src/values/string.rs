@@ -2,7 +2,7 @@
 
 use super::encodings::Encoding;
 use super::integer::{self, Text};
-use crate::memory::{block, of_vec};
+use crate::memory::{block, vec_heap_bytes};
 use lockwheel_resp::allocation::{self, OutOfMemory};
 use std::borrow::Cow;
 
@@ -68,11 +68,10 @@ impl Str {
         match &self.0 {
             Form::Int(_) | Form::Inline { .. } => 0,
             Form::Exact(bytes) => block(bytes.len()),
-            Form::Grown(bytes) => block(size_of::<Vec<u8>>()) + of_vec(bytes),
+            Form::Grown(bytes) => block(size_of::<Vec<u8>>()) + vec_heap_bytes(bytes),
         }
     }
 
-    /// Whether the string is stored in place.
     #[inline]
     pub(super) fn is_in_place(&self) -> bool {
         matches!(self.0, Form::Int(_) | Form::Inline { .. })
@@ -156,10 +155,8 @@ impl Str {
         allocation::append(self.grown(bytes.len()), bytes);
     }
 
-    /// Overwrites bytes from `offset` on, after padding with zero bytes up to it. The encoding becomes `raw`.
-    ///
-    /// The caller must have checked that the resulting length is allowed. For empty `bytes`, the caller must not call
-    /// this.
+    /// Overwrites bytes from `offset` on, after padding with zero bytes up to it. The encoding becomes `raw`. The
+    /// caller must have checked that the resulting length is allowed, and that `bytes` are not empty.
     pub fn set_range(&mut self, offset: usize, bytes: &[u8]) {
         let end = offset + bytes.len();
         let missing = end.saturating_sub(self.len());
@@ -171,10 +168,8 @@ impl Str {
         whole[offset..end].copy_from_slice(bytes);
     }
 
-    /// The bytes, at least `len` of them, to be changed in place. Zero bytes are added as necessary. The encoding
-    /// becomes `raw`.
-    ///
-    /// The caller must have checked that the length is allowed.
+    /// The bytes, at least `len` of them by added zeros, to be changed in place. The encoding becomes `raw`. The caller
+    /// must have checked that the length is allowed.
     #[inline]
     pub fn bytes_mut(&mut self, len: usize) -> &mut [u8] {
         match &self.0 {

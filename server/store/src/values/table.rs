@@ -1,6 +1,6 @@
 //! The table of large hashes, sets and sorted sets: a dense vector of entries and a hash index into it.
 
-use crate::memory::{block, of_vec, shrink_table};
+use crate::memory::{block, shrink_table, vec_heap_bytes};
 use foldhash::quality::FixedState;
 use hashbrown::HashTable;
 use lockwheel_resp::allocation::{self, OutOfMemory};
@@ -49,10 +49,8 @@ pub(super) fn are_distinct<'a>(mut keys: impl Iterator<Item = &'a [u8]>, seed: u
     keys.all(|key| table.insert_with(key, || key).is_ok())
 }
 
-/// Entries by key. Find, insert, remove and access by position are O(1), so random picks and scans are exact.
-///
-/// Positions are dense. Removing an entry moves the last one to its position; no other entry ever moves. The order
-/// depends on the operations alone, not on the seed.
+/// Entries by key. Find, insert, remove and access by position are O(1). Positions are dense: a removed entry's is
+/// taken by the last one, and no other ever moves. The order depends on the operations alone, not on the seed.
 #[derive(Clone, Debug)]
 pub(super) struct Table<E> {
     entries: Vec<E>,
@@ -100,14 +98,13 @@ impl<E: Keyed> Table<E> {
         table
     }
 
-    /// Number of entries.
     pub(super) fn len(&self) -> usize {
         self.entries.len()
     }
 
     /// Bytes of heap that it holds, with its entries. O(1).
     pub(super) fn heap_bytes(&self) -> usize {
-        of_vec(&self.entries) + block(self.index.allocation_size()) + self.held
+        vec_heap_bytes(&self.entries) + block(self.index.allocation_size()) + self.held
     }
 
     /// All entries by position.
@@ -120,14 +117,12 @@ impl<E: Keyed> Table<E> {
         self.entries
     }
 
-    /// The position of `key`.
     pub(super) fn find(&self, key: &[u8]) -> Option<usize> {
         let hash = self.hash(key);
         let indexed = self.index.find(IndexEntry::wide(hash), |indexed| self.is_at(*indexed, hash, key))?;
         Some(indexed.position as usize)
     }
 
-    /// The entry of `key`.
     pub(super) fn get(&self, key: &[u8]) -> Option<&E> {
         Some(&self.entries[self.find(key)?])
     }
@@ -173,7 +168,6 @@ impl<E: Keyed> Table<E> {
         self.index.insert_unique(IndexEntry::wide(hash), IndexEntry { hash, position }, IndexEntry::rehash);
     }
 
-    /// Removes the entry of `key`.
     pub(super) fn remove(&mut self, key: &[u8]) -> Option<E> {
         self.find(key).map(|position| self.remove_at(position))
     }
@@ -196,10 +190,8 @@ impl<E: Keyed> Table<E> {
         entry
     }
 
-    /// Visits about `count` entries; returns the next cursor, 0 at the end. 0 also starts.
-    ///
-    /// Cursors walk the positions downwards. An entry only ever moves to a lower position, and from the top. So an
-    /// entry that exists throughout a scan is visited, whichever others come and go.
+    /// Visits about `count` entries; returns the next cursor, 0 at the end. 0 also starts. Cursors walk the positions
+    /// downwards, and an entry only moves down, and from the top: one that exists throughout is visited.
     pub(super) fn scan<'a>(&'a self, cursor: u64, count: usize, mut visit: impl FnMut(&'a E)) -> u64 {
         let len = self.entries.len();
         let top = match usize::try_from(cursor) {
@@ -242,8 +234,7 @@ impl<E: Keyed> Table<E> {
         }
     }
 
-    /// Frees memory if less than a quarter is used, provided that memory suffices to move the rest. Amortised O(1) per
-    /// removal.
+    /// Frees memory if less than a quarter is used, and suffices to move the rest. Amortised O(1) per removal.
     fn shrink(&mut self) {
         let len = self.entries.len();
         if self.entries.capacity() > SMALLEST && len < self.entries.capacity() / 4 {

@@ -34,7 +34,6 @@ impl World {
         }
     }
 
-    /// Drives an advance as far as it goes.
     fn drive(&mut self, advance: &mut ClockAdvance) -> AdvanceProgress {
         match advance.resume(&self.situation()) {
             Opening::Advance => {}

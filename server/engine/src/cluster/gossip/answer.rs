@@ -2,13 +2,12 @@
 
 use lockwheel_resp::{ReplyLimits, Value};
 
-/// The maximum length of a reply in bytes, and its maximum nesting depth. A description of 1,000 nodes is far shorter
-/// and is not nested.
+/// The maximum length and nesting depth of a reply: a flat description of 1,000 nodes is far shorter.
 pub(super) const LIMITS: ReplyLimits = ReplyLimits { max_len: 1 << 20, max_depth: 2 };
 
 /// A reply, reduced to what a node needs from it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Answer {
+pub(super) enum PeerReply {
     /// The bytes of a message.
     Message(Vec<u8>),
     /// The other node is alive; the reply says nothing else.
@@ -17,16 +16,16 @@ pub(super) enum Answer {
     Refused(String),
 }
 
-impl Answer {
+impl PeerReply {
     pub(super) fn of(value: Value<'_>) -> Self {
         match value {
-            Value::Bulk(bytes) => Answer::Message(bytes.to_vec()),
+            Value::Bulk(bytes) => PeerReply::Message(bytes.to_vec()),
             // The other node runs a slow script or loads its data, so it is alive.
             Value::Error(text) if [&b"BUSY"[..], b"LOADING"].iter().any(|word| text.starts_with(word)) => {
-                Answer::Alive
+                PeerReply::Alive
             }
-            Value::Error(text) => Answer::Refused(String::from_utf8_lossy(text).into_owned()),
-            _ => Answer::Alive,
+            Value::Error(text) => PeerReply::Refused(String::from_utf8_lossy(text).into_owned()),
+            _ => PeerReply::Alive,
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::super::node::{Node, NodeId, NodeNumber};
 use super::super::slot_set::SlotSet;
 use super::super::view::ClusterView;
-use super::effect::Effect;
+use super::effect::GossipEffect;
 use super::message::{Body, Header};
 use super::state::{Candidacy, Gossip};
 
@@ -34,7 +34,6 @@ impl Gossip {
         self.send(view, to, body);
     }
 
-    /// Handles the message of a node that this node's view is behind.
     pub(super) fn hear_update(&mut self, view: &mut ClusterView, id: NodeId, epoch: u64, slots: &SlotSet) {
         let found = view.find(id.as_bytes()).filter(|number| *number != view.my_number());
         let Some(number) = found else { return };
@@ -82,11 +81,10 @@ impl Gossip {
         if follows {
             self.become_replica_of(view, from);
         } else if !lost.is_empty() {
-            self.effect(Effect::LoseSlots(lost));
+            self.effect(GossipEffect::LoseSlots(lost));
         }
     }
 
-    /// Makes this node a replica of another one.
     pub(crate) fn become_replica_of(&mut self, view: &mut ClusterView, master: NodeNumber) {
         view.replicate(master);
         self.end_manual();

@@ -6,12 +6,11 @@ use super::message::Body;
 const KINDS: [&str; 10] =
     ["ping", "pong", "meet", "fail", "publish", "auth-req", "auth-ack", "update", "mfstart", "publishshard"];
 
-/// The number of messages of each kind.
 pub(crate) type Tally = [u64; KINDS.len()];
 
 /// The numbers of messages sent and received.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Counts {
+pub(crate) struct MessageCounts {
     pub(crate) sent: Tally,
     pub(crate) received: Tally,
 }
@@ -21,7 +20,7 @@ pub(crate) fn by_kind(tally: &Tally) -> impl Iterator<Item = (&'static str, u64)
     KINDS.into_iter().zip(*tally).filter(|(_, count)| *count > 0)
 }
 
-impl Counts {
+impl MessageCounts {
     pub(super) fn note_sent(&mut self, body: &Body) {
         self.sent[kind(body)] += 1;
     }

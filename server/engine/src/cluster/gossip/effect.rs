@@ -1,23 +1,35 @@
 //! The effects that a node's [`Gossip`](super::Gossip) asks its server to carry out.
 
 /// The id of a connection; never reused.
-pub(crate) type LinkId = u64;
+pub(crate) type PeerLinkId = u64;
 
 /// An effect to carry out.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Effect {
-    /// Connect to another node.
-    Connect { link: LinkId, ip: String, port: u16 },
+pub(crate) enum GossipEffect {
+    Connect {
+        link: PeerLinkId,
+        ip: String,
+        port: u16,
+    },
     /// Send bytes over a connection, once it is open.
-    Send { link: LinkId, bytes: Vec<u8> },
-    /// Close a connection.
-    Close { link: LinkId },
-    /// The view has changed.
+    Send {
+        link: PeerLinkId,
+        bytes: Vec<u8>,
+    },
+    Close {
+        link: PeerLinkId,
+    },
     Changed,
     /// Deliver a message that a client of another node has published.
-    Publish { channel: Vec<u8>, message: Vec<u8>, is_shard: bool },
+    Publish {
+        channel: Vec<u8>,
+        message: Vec<u8>,
+        is_shard: bool,
+    },
     /// Pause the clients' writes for this many milliseconds, because a replica takes over.
-    PauseWrites { ms: i64 },
+    PauseWrites {
+        ms: i64,
+    },
     /// Let the clients write again.
     Unpause,
     /// Delete the keys of these slots, which now belong to another node.

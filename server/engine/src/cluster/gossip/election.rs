@@ -44,10 +44,7 @@ impl Gossip {
         }
     }
 
-    /// Returns the master that a candidate may replace.
-    ///
-    /// # Errors
-    /// Returns the reason if the candidate may replace none.
+    /// Returns the master that a candidate may replace, or the reason if it may replace none.
     fn judge_candidate(
         &self,
         view: &ClusterView,
@@ -119,8 +116,7 @@ impl Gossip {
         }
     }
 
-    /// Whether this node may stand for election. It must be a replica whose master has failed, or that was asked to
-    /// take over, and its data must not be too old.
+    /// Whether this node may stand for election: a replica of a failed master, or asked to take over, with recent data.
     fn may_stand(&mut self, view: &ClusterView) -> bool {
         let me = view.me();
         let Some(master) = me.master.filter(|_| me.is_replica()).and_then(|master| view.node(master)) else {
@@ -210,7 +206,6 @@ impl Gossip {
         self.broadcast(view, &Body::AskVote, |_, _| true);
     }
 
-    /// Counts the vote of a master for this node.
     pub(super) fn count_vote(&mut self, view: &mut ClusterView, from: NodeNumber, epoch: u64) {
         let is_voter = view.node(from).is_some_and(|node| node.is_master() && node.slots > 0);
         if is_voter && self.candidacy.has_asked && epoch >= self.candidacy.epoch {

@@ -6,8 +6,7 @@ use super::super::view::ClusterView;
 use super::message::Body;
 use super::state::{Gossip, quorum};
 
-/// The time, in node timeouts, after which a failed master that is reachable again serves its slots if no replica has
-/// taken over.
+/// The node timeouts after which a failed, reachable master serves its slots again if no replica took over.
 const UNDO_TIMEOUTS: i64 = 2;
 
 impl Gossip {
@@ -23,7 +22,6 @@ impl Gossip {
         self.mark_failed_if_agreed(view, number);
     }
 
-    /// Marks an unreachable node as failed if most masters report it.
     pub(super) fn mark_failed_if_agreed(&mut self, view: &mut ClusterView, number: NodeNumber) {
         let Some(node) = view.node(number) else { return };
         if !node.flags.contains(NodeFlags::MAY_HAVE_FAILED) || node.has_failed() {
@@ -42,7 +40,6 @@ impl Gossip {
         }
     }
 
-    /// Handles the message of a node that another one has failed.
     pub(super) fn hear_fail(&mut self, view: &mut ClusterView, sender: NodeId, id: NodeId) {
         let found = view.find(id.as_bytes()).filter(|number| *number != view.my_number());
         let is_new = |number: &NodeNumber| view.node(*number).is_some_and(|node| !node.has_failed());
@@ -63,7 +60,6 @@ impl Gossip {
         self.changed();
     }
 
-    /// Clears the failure of a node that is reachable again.
     pub(super) fn clear_failure(&mut self, view: &mut ClusterView, number: NodeNumber) {
         let (now, patience) = (self.now(), self.facts.node_timeout.saturating_mul(UNDO_TIMEOUTS));
         let Some(failed) = self.peers.get(&number).map(|peer| peer.failed) else { return };

@@ -3,8 +3,8 @@
 use super::super::node::{Node, NodeNumber};
 use super::super::node_flags::NodeFlags;
 use super::super::view::ClusterView;
-use super::effect::Effect;
-use super::message::{Address, Body, Header, Message, Rumour};
+use super::effect::GossipEffect;
+use super::message::{Body, GossipMessage, Header, NodeAddress, Rumour};
 use super::peer::Peer;
 use super::rumours::set_address;
 use super::state::{Gossip, MAX_NODES};
@@ -21,10 +21,10 @@ impl Gossip {
     pub(crate) fn hear_request(
         &mut self,
         view: &mut ClusterView,
-        message: Message,
+        message: GossipMessage,
         speaker: Speaker<'_>,
-    ) -> Option<Message> {
-        let Message { header, body } = message;
+    ) -> Option<GossipMessage> {
+        let GossipMessage { header, body } = message;
         self.counts.note_received(&body);
         if header.sender == view.me().id {
             let answers = matches!(body, Body::Ping(_) | Body::Meet(_));
@@ -43,7 +43,7 @@ impl Gossip {
                 }
                 if let Some(sender) = sender {
                     let ip = if header.address.ip.is_empty() { speaker.ip } else { &header.address.ip };
-                    self.move_node(view, sender, Address { ip: ip.to_owned(), ..header.address.clone() });
+                    self.move_node(view, sender, NodeAddress { ip: ip.to_owned(), ..header.address.clone() });
                     self.describe(view, sender, &header);
                     self.hear_rumours(view, sender, rumours);
                 }
@@ -63,7 +63,7 @@ impl Gossip {
                 return None;
             }
             (Body::Publish { channel, message, is_shard }, Some(_)) => {
-                self.effect(Effect::Publish { channel, message, is_shard });
+                self.effect(GossipEffect::Publish { channel, message, is_shard });
                 return None;
             }
             (Body::AskVote, Some(sender)) if self.votes_for(view, sender, &header) => Body::Vote,
@@ -119,7 +119,7 @@ impl Gossip {
         }
         // Until its answer arrives, its real name is unknown; this one is a placeholder.
         let mut node = Node { flags: NodeFlags::HANDSHAKE, ..Node::new(self.random_id()) };
-        set_address(&mut node, Address { ip: ip.to_owned(), ..header.address.clone() });
+        set_address(&mut node, NodeAddress { ip: ip.to_owned(), ..header.address.clone() });
         let number = view.add_node(node);
         let now = self.now();
         self.peers.insert(number, Peer::new(now));
@@ -136,9 +136,8 @@ impl Gossip {
         }
     }
 
-    /// Handles the answer of a node on this node's connection to it.
-    pub(super) fn hear_answer(&mut self, view: &mut ClusterView, number: NodeNumber, message: Message) {
-        let Message { header, body } = message;
+    pub(super) fn hear_answer(&mut self, view: &mut ClusterView, number: NodeNumber, message: GossipMessage) {
+        let GossipMessage { header, body } = message;
         self.counts.note_received(&body);
         if !self.is_whom_it_should_be(view, number, &header) {
             return;
@@ -167,7 +166,7 @@ impl Gossip {
             tracing::debug!("PONG contains mismatching sender ID. About node {}", node.id);
             if let Some(node) = view.node_mut(number) {
                 node.flags |= NodeFlags::NO_ADDRESS;
-                set_address(node, Address::default());
+                set_address(node, NodeAddress::default());
             }
             self.close(view, number);
             self.changed();

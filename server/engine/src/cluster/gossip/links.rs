@@ -3,10 +3,10 @@
 use super::super::node::NodeNumber;
 use super::super::node_flags::NodeFlags;
 use super::super::view::ClusterView;
-use super::answer::{Answer, LIMITS};
-use super::effect::{Effect, LinkId};
-use super::message::{Body, Message};
-use super::peer::{Awaited, Link, MAX_UNANSWERED_BYTES, Peer};
+use super::answer::{LIMITS, PeerReply};
+use super::effect::{GossipEffect, PeerLinkId};
+use super::message::{Body, GossipMessage};
+use super::peer::{Awaited, MAX_UNANSWERED_BYTES, Peer, PeerLink};
 use super::state::{Candidacy, Gossip};
 use crate::outbound::OutboundEvent;
 use lockwheel_resp::{ReplyStream, write_request};
@@ -52,7 +52,7 @@ impl Gossip {
         let (asked_before, meets) = (peer.ping_sent, peer.meets);
         self.last_link += 1;
         let id = self.last_link;
-        let mut link = Link {
+        let mut link = PeerLink {
             id,
             is_open: false,
             since: self.now(),
@@ -61,10 +61,10 @@ impl Gossip {
             incoming: ReplyStream::default(),
         };
         self.links.insert(id, number);
-        self.effect(Effect::Connect { link: id, ip, port });
+        self.effect(GossipEffect::Connect { link: id, ip, port });
         if let Some(request) = self.login_request() {
             link.awaited.push_back(Awaited::Login);
-            self.effect(Effect::Send { link: id, bytes: request });
+            self.effect(GossipEffect::Send { link: id, bytes: request });
         }
         if let Some(peer) = self.peers.get_mut(&number) {
             peer.link = Some(link);
@@ -120,7 +120,7 @@ impl Gossip {
         let mut request = Vec::new();
         write_request(&[b"CLUSTER", b"GOSSIP", &bytes], &mut request);
         self.counts.note_sent(&message.body);
-        self.effect(Effect::Send { link: id, bytes: request });
+        self.effect(GossipEffect::Send { link: id, bytes: request });
         if unanswered > MAX_UNANSWERED_BYTES {
             self.close(view, number);
         }
@@ -168,7 +168,7 @@ impl Gossip {
     }
 
     /// Handles an event of a connection.
-    pub(crate) fn follow_link(&mut self, view: &mut ClusterView, link: LinkId, event: OutboundEvent<'_>) {
+    pub(crate) fn follow_link(&mut self, view: &mut ClusterView, link: PeerLinkId, event: OutboundEvent<'_>) {
         match event {
             OutboundEvent::Opened => self.opened(view, link),
             OutboundEvent::Received(bytes) => self.received(view, link, bytes),
@@ -177,7 +177,7 @@ impl Gossip {
     }
 
     /// Records that a connection is open.
-    pub(crate) fn opened(&mut self, view: &mut ClusterView, link: LinkId) {
+    pub(crate) fn opened(&mut self, view: &mut ClusterView, link: PeerLinkId) {
         let Some(number) = self.links.get(&link).copied() else { return };
         if let Some(link) = self.peers.get_mut(&number).and_then(|peer| peer.link.as_mut()) {
             link.is_open = true;
@@ -188,7 +188,7 @@ impl Gossip {
     }
 
     /// Forgets a connection that could not be made or has ended.
-    pub(crate) fn closed(&mut self, view: &mut ClusterView, link: LinkId) {
+    pub(crate) fn closed(&mut self, view: &mut ClusterView, link: PeerLinkId) {
         let Some(number) = self.links.remove(&link) else { return };
         if let Some(peer) = self.peers.get_mut(&number) {
             peer.link = None;
@@ -198,12 +198,11 @@ impl Gossip {
         }
     }
 
-    /// Closes the connection to a node, if there is one.
     pub(super) fn close(&mut self, view: &mut ClusterView, number: NodeNumber) {
         let link = self.peers.get_mut(&number).and_then(|peer| peer.link.take());
         let Some(link) = link else { return };
         self.links.remove(&link.id);
-        self.effect(Effect::Close { link: link.id });
+        self.effect(GossipEffect::Close { link: link.id });
         if let Some(node) = view.node_mut(number) {
             node.is_linked = false;
         }
@@ -221,10 +220,10 @@ impl Gossip {
     }
 
     /// Handles bytes received over a connection, in pieces of any length.
-    pub(crate) fn received(&mut self, view: &mut ClusterView, link: LinkId, bytes: &[u8]) {
+    pub(crate) fn received(&mut self, view: &mut ClusterView, link: PeerLinkId, bytes: &[u8]) {
         let Some(number) = self.links.get(&link).copied() else { return };
         let Some(its) = self.peers.get_mut(&number).and_then(|peer| peer.link.as_mut()) else { return };
-        let (answers, readable) = its.incoming.receive(bytes, &LIMITS, Answer::of);
+        let (answers, readable) = its.incoming.receive(bytes, &LIMITS, PeerReply::of);
         for answer in answers {
             // An earlier answer may have closed the connection.
             if self.links.contains_key(&link) {
@@ -236,7 +235,7 @@ impl Gossip {
         }
     }
 
-    fn answered(&mut self, view: &mut ClusterView, number: NodeNumber, answer: Answer) {
+    fn answered(&mut self, view: &mut ClusterView, number: NodeNumber, answer: PeerReply) {
         let now = self.now();
         let Some(peer) = self.peers.get_mut(&number) else { return };
         let Some(link) = peer.link.as_mut() else { return };
@@ -246,23 +245,22 @@ impl Gossip {
         }
         match (awaited, answer) {
             (None, _) => self.close(view, number),
-            (Some(refused), Answer::Refused(why)) => {
+            (Some(refused), PeerReply::Refused(why)) => {
                 tracing::debug!("Another node refused a message of this node: {why}");
-                // Without its answer, the message is lost. The next connection asks again, as after an error on Redis'
-                // bus.
+                // Without its answer, the message is lost; the next connection asks again, as on Redis' bus.
                 if matches!(refused, Awaited::Message(_)) {
                     self.close(view, number);
                 }
             }
             (Some(Awaited::Login), _) => {}
-            (Some(Awaited::Message(_)), Answer::Alive) => {
+            (Some(Awaited::Message(_)), PeerReply::Alive) => {
                 peer.heard = now;
                 let owes = peer.ping_sent.is_some();
                 if owes {
                     self.gave_sign_of_life(view, number);
                 }
             }
-            (Some(Awaited::Message(_)), Answer::Message(bytes)) => match Message::read(&bytes) {
+            (Some(Awaited::Message(_)), PeerReply::Message(bytes)) => match GossipMessage::read(&bytes) {
                 Some(message) => self.hear_answer(view, number, message),
                 None => self.close(view, number),
             },

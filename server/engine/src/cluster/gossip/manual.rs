@@ -2,7 +2,7 @@
 
 use super::super::node::NodeNumber;
 use super::super::view::ClusterView;
-use super::effect::Effect;
+use super::effect::GossipEffect;
 use super::message::Body;
 use super::state::{Candidacy, Gossip, Manual};
 
@@ -37,7 +37,7 @@ impl Gossip {
         self.end_manual();
         let until = self.now() + PATIENCE_MS;
         self.manual = Some(Manual { until, replica: Some(sender), master_offset: None, can_start: false });
-        self.effect(Effect::PauseWrites { ms: PAUSE_MS });
+        self.effect(GossipEffect::PauseWrites { ms: PAUSE_MS });
         if let Some(node) = view.node(sender) {
             self.log(format!("Manual failover requested by replica {}.", node.id));
         }
@@ -76,7 +76,7 @@ impl Gossip {
 
     pub(super) fn end_manual(&mut self) {
         if self.manual.take().is_some_and(|manual| manual.replica.is_some()) {
-            self.effect(Effect::Unpause);
+            self.effect(GossipEffect::Unpause);
         }
     }
 }

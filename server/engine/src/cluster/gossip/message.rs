@@ -11,9 +11,8 @@ use super::bytes::{Bytes, put_host, put_id};
 /// The first byte of a message: the version of the format.
 const VERSION: u8 = 1;
 
-/// The address of a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Address {
+pub(crate) struct NodeAddress {
     /// Empty if the node does not announce one.
     pub(crate) ip: String,
     pub(crate) port: u16,
@@ -38,7 +37,7 @@ pub(crate) struct Header {
     pub(crate) is_paused: bool,
     /// Whether the sender asks for votes although its master is reachable.
     pub(crate) is_forced: bool,
-    pub(crate) address: Address,
+    pub(crate) address: NodeAddress,
     pub(crate) hostname: String,
     pub(crate) master: Option<NodeId>,
     /// The slots of the sender or of its master.
@@ -51,13 +50,12 @@ pub(crate) struct Header {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Rumour {
     pub(crate) id: NodeId,
-    pub(crate) address: Address,
+    pub(crate) address: NodeAddress,
     pub(crate) flags: NodeFlags,
     /// The age of the last sign of life, in milliseconds. `None` if there was none.
     pub(crate) heard_ms_ago: Option<u64>,
 }
 
-/// The body of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Body {
     /// A request for a sign of life.
@@ -69,20 +67,25 @@ pub(crate) enum Body {
     /// A report that this node has failed, by agreement of most masters.
     Fail(NodeId),
     /// A correction for a receiver that is behind: this node has had these slots since this epoch.
-    Update { id: NodeId, epoch: u64, slots: SlotSet },
+    Update {
+        id: NodeId,
+        epoch: u64,
+        slots: SlotSet,
+    },
     /// The request of a replica for a vote in the epoch of its header.
     AskVote,
-    /// A vote for that replica.
     Vote,
     /// The request of a replica to take over from the receiver, which pauses its clients.
     StartFailover,
-    /// A published message for subscribers.
-    Publish { channel: Vec<u8>, message: Vec<u8>, is_shard: bool },
+    Publish {
+        channel: Vec<u8>,
+        message: Vec<u8>,
+        is_shard: bool,
+    },
 }
 
-/// A message between nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Message {
+pub(crate) struct GossipMessage {
     pub(crate) header: Header,
     pub(crate) body: Body,
 }
@@ -91,8 +94,7 @@ const SYNCED: u8 = 1;
 const PAUSED: u8 = 1 << 1;
 const FORCED: u8 = 1 << 2;
 
-impl Message {
-    /// Encodes the message.
+impl GossipMessage {
     pub(crate) fn write(&self) -> Vec<u8> {
         let mut out = vec![VERSION];
         self.header.write(&mut out);
@@ -147,7 +149,7 @@ impl Message {
             }
             _ => return None,
         };
-        bytes.0.is_empty().then_some(Message { header, body })
+        bytes.0.is_empty().then_some(GossipMessage { header, body })
     }
 }
 
@@ -182,7 +184,7 @@ impl Header {
             flags,
             is_paused: bits & PAUSED != 0,
             is_forced: bits & FORCED != 0,
-            address: Address::read(bytes)?,
+            address: NodeAddress::read(bytes)?,
             hostname: bytes.host()?,
             master: if bytes.byte()? == 0 { None } else { Some(bytes.id()?) },
             slots: bytes.slots()?,
@@ -191,14 +193,14 @@ impl Header {
     }
 }
 
-impl Address {
+impl NodeAddress {
     fn write(&self, out: &mut Vec<u8>) {
         put_host(&self.ip, out);
         [self.port, self.tls_port, self.bus_port].iter().for_each(|port| out.extend(port.to_be_bytes()));
     }
 
     fn read(bytes: &mut Bytes<'_>) -> Option<Self> {
-        Some(Address {
+        Some(NodeAddress {
             ip: bytes.host()?,
             port: bytes.short()?,
             tls_port: bytes.short()?,
@@ -223,7 +225,7 @@ fn read_rumours(bytes: &mut Bytes<'_>) -> Option<Vec<Rumour>> {
     while !bytes.0.is_empty() {
         rumours.push(Rumour {
             id: bytes.id()?,
-            address: Address::read(bytes)?,
+            address: NodeAddress::read(bytes)?,
             flags: NodeFlags::from_bits_truncate(bytes.short()?),
             heard_ms_ago: Some(bytes.number()?).filter(|ago| *ago != u64::MAX),
         });
@@ -236,11 +238,11 @@ mod tests {
     use super::*;
     use lockwheel_store::keyspace::Rng;
 
-    fn message(body: Body) -> Message {
+    fn message(body: Body) -> GossipMessage {
         let id = |letter: &str| NodeId::parse(letter.repeat(NodeId::LEN).as_bytes()).unwrap();
         let mut slots = SlotSet::default();
         slots.set(77, true);
-        let address = Address { ip: "127.0.0.1".to_owned(), port: 1, tls_port: 2, bus_port: 3 };
+        let address = NodeAddress { ip: "127.0.0.1".to_owned(), port: 1, tls_port: 2, bus_port: 3 };
         let header = Header {
             sender: id("a"),
             current_epoch: 7,
@@ -256,13 +258,13 @@ mod tests {
             slots,
             reached_at: "::1".to_owned(),
         };
-        Message { header, body }
+        GossipMessage { header, body }
     }
 
     fn bodies() -> Vec<Body> {
         let id = NodeId::parse(&[b'c'; NodeId::LEN]).unwrap();
         let rumour =
-            Rumour { id, address: Address::default(), flags: NodeFlags::MASTER, heard_ms_ago: Some(5) };
+            Rumour { id, address: NodeAddress::default(), flags: NodeFlags::MASTER, heard_ms_ago: Some(5) };
         vec![
             Body::Ping(vec![]),
             Body::Pong(vec![rumour.clone(), Rumour { heard_ms_ago: None, ..rumour.clone() }]),
@@ -281,7 +283,7 @@ mod tests {
     fn a_written_message_is_read_back() {
         for body in bodies() {
             let message = message(body);
-            assert_eq!(Message::read(&message.write()).as_ref(), Some(&message));
+            assert_eq!(GossipMessage::read(&message.write()).as_ref(), Some(&message));
         }
     }
 
@@ -300,8 +302,8 @@ mod tests {
                         bytes[rng.below(len) as usize] = rng.below(256) as u8;
                     }
                 }
-                if let Some(message) = Message::read(&bytes) {
-                    assert_eq!(Message::read(&message.write()), Some(message));
+                if let Some(message) = GossipMessage::read(&bytes) {
+                    assert_eq!(GossipMessage::read(&message.write()), Some(message));
                 }
             }
         }
@@ -315,7 +317,7 @@ mod tests {
             let mut bytes = message.write();
             let at = bytes.windows(3).position(|part| part == b"a-b").expect("it is told");
             bytes[at..at + 3].copy_from_slice(wrong.as_bytes());
-            assert_eq!(Message::read(&bytes), None, "{wrong}");
+            assert_eq!(GossipMessage::read(&bytes), None, "{wrong}");
         }
     }
 
@@ -325,7 +327,7 @@ mod tests {
             let mut message = message(Body::AskVote);
             message.header.hostname = wrong.to_owned();
             message.header.address.ip = wrong.to_owned();
-            let read = Message::read(&message.write()).expect("the rest is told");
+            let read = GossipMessage::read(&message.write()).expect("the rest is told");
             assert_eq!((&*read.header.hostname, &*read.header.address.ip), ("", ""), "{wrong}");
         }
     }

@@ -17,7 +17,6 @@ pub(super) enum Obstacle {
 }
 
 impl Obstacle {
-    /// Returns the text for the log.
     pub(super) fn text(self) -> &'static str {
         match self {
             Obstacle::DataAge => {
@@ -44,8 +43,7 @@ impl Obstacles {
         self.last = None;
     }
 
-    /// Records an obstacle at this instant. Returns whether to log it: not while `is_early`, and the same obstacle only
-    /// once every [`RELOG_MS`].
+    /// Records an obstacle. Returns whether to log it: not while `is_early`, and once every [`RELOG_MS`].
     pub(super) fn meet(&mut self, obstacle: Obstacle, now: i64, is_early: bool) -> bool {
         let is_known = self.last.replace(obstacle) == Some(obstacle);
         let is_told = is_known && self.logged_at.is_some_and(|at| now - at < RELOG_MS);

@@ -1,7 +1,7 @@
 //! The state that a node keeps of another one besides its view: the connection, and the signs of life.
 
 use super::super::node::NodeNumber;
-use super::effect::LinkId;
+use super::effect::PeerLinkId;
 use lockwheel_resp::ReplyStream;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -19,8 +19,8 @@ pub(super) enum Awaited {
 
 /// A connection to another node.
 #[derive(Debug)]
-pub(super) struct Link {
-    pub(super) id: LinkId,
+pub(super) struct PeerLink {
+    pub(super) id: PeerLinkId,
     pub(super) is_open: bool,
     /// The instant at which the connection was started.
     pub(super) since: i64,
@@ -30,11 +30,10 @@ pub(super) struct Link {
     pub(super) incoming: ReplyStream,
 }
 
-/// Another node. Instants are milliseconds of the monotonic clock, without the leaps of
-/// [`Gossip::leap`](super::Gossip::leap).
+/// Another node. Instants are monotonic milliseconds without the leaps of [`Gossip::leap`](super::Gossip::leap).
 #[derive(Debug)]
 pub(super) struct Peer {
-    pub(super) link: Option<Link>,
+    pub(super) link: Option<PeerLink>,
     /// The instant at which the node became known.
     pub(super) since: i64,
     /// Whether to greet the node with MEET in place of PING.

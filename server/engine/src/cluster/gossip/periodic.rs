@@ -11,8 +11,7 @@ pub(crate) const TICK_MS: u64 = 100;
 const TICKS_PER_PING: u64 = 10;
 /// The number of nodes from which the longest silent one is chosen.
 const CHOSEN: usize = 5;
-/// The bounds, in milliseconds, of the time that a master waits after it was in a minority. The time is the node
-/// timeout, within these bounds.
+/// The bounds, in milliseconds, of the time that a master waits after a minority: the node timeout.
 const MIN_REJOIN_MS: i64 = 500;
 const MAX_REJOIN_MS: i64 = 5000;
 /// The minimum time to wait for the answer of a node in its handshake, in milliseconds.
@@ -85,8 +84,7 @@ impl Gossip {
         }
     }
 
-    /// Checks on a node: asks it for a sign of life after a long silence, reconnects if it does not answer, and marks
-    /// it if it may have failed.
+    /// Checks on a silent node: asks it for a sign of life, reconnects, and marks it if it may have failed.
     fn look_at(&mut self, view: &mut ClusterView, number: NodeNumber) {
         let (now, timeout) = (self.now(), self.facts.node_timeout);
         let Some(node) = view.node(number) else { return };

@@ -3,7 +3,7 @@
 use super::super::node::{Node, NodeNumber};
 use super::super::node_flags::NodeFlags;
 use super::super::view::ClusterView;
-use super::message::{Address, Rumour};
+use super::message::{NodeAddress, Rumour};
 use super::peer::Peer;
 use super::state::{Gossip, MAX_NODES, is_known};
 
@@ -31,7 +31,7 @@ impl Gossip {
         let heard = self.peers.get(&number).map(|peer| peer.pong_received).filter(|at| *at > 0);
         Rumour {
             id: node.id,
-            address: Address {
+            address: NodeAddress {
                 ip: node.ip.clone(),
                 port: node.port,
                 tls_port: node.tls_port,
@@ -107,7 +107,7 @@ impl Gossip {
     }
 
     /// Changes the address of a node.
-    pub(super) fn move_node(&mut self, view: &mut ClusterView, number: NodeNumber, address: Address) {
+    pub(super) fn move_node(&mut self, view: &mut ClusterView, number: NodeNumber, address: NodeAddress) {
         let Some(node) = view.node_mut(number) else { return };
         let is_there =
             node.ip == address.ip && node.port == address.port && node.tls_port == address.tls_port;
@@ -123,7 +123,7 @@ impl Gossip {
     }
 }
 
-pub(super) fn set_address(node: &mut Node, address: Address) {
+pub(super) fn set_address(node: &mut Node, address: NodeAddress) {
     node.ip = address.ip;
     (node.port, node.tls_port, node.bus_port) = (address.port, address.tls_port, address.bus_port);
 }

@@ -3,9 +3,9 @@
 use super::super::node::{Node, NodeId, NodeNumber};
 use super::super::node_flags::NodeFlags;
 use super::super::view::ClusterView;
-use super::counts::Counts;
-use super::effect::{Effect, LinkId};
-use super::message::{Address, Body, Header, Message};
+use super::counts::MessageCounts;
+use super::effect::{GossipEffect, PeerLinkId};
+use super::message::{Body, GossipMessage, Header, NodeAddress};
 use super::obstacles::Obstacles;
 use super::peer::{LinkInfo, Peer};
 use lockwheel_store::keyspace::Rng;
@@ -16,7 +16,7 @@ pub(crate) const MAX_NODES: usize = 1000;
 
 /// The credentials with which a node logs in to another one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Login {
+pub(crate) struct NodeLogin {
     /// The user; `None` for the default user.
     pub(crate) user: Option<Vec<u8>>,
     /// The password; `None` if none is needed.
@@ -30,7 +30,6 @@ pub(crate) struct Facts {
     pub(crate) now: i64,
     /// The time on the wall clock, in milliseconds, for display.
     pub(crate) wall_ms: i64,
-    /// The replication offset of its data.
     pub(crate) offset: u64,
     /// Whether the data of a replica are complete.
     pub(crate) is_synced: bool,
@@ -38,7 +37,7 @@ pub(crate) struct Facts {
     pub(crate) hears_master: bool,
     /// The address that the node announces. If it is empty, the node uses the address at which others reach it.
     pub(crate) announced_ip: String,
-    pub(crate) login: Login,
+    pub(crate) login: NodeLogin,
     /// The silence after which a node may have failed, in milliseconds.
     pub(crate) node_timeout: i64,
     /// The maximum age of a replica's data for a takeover, in node timeouts; 0 for any age.
@@ -47,7 +46,6 @@ pub(crate) struct Facts {
     pub(crate) ping_period: i64,
     /// Whether a master becomes a replica when its last slot has gone.
     pub(crate) follows_slots: bool,
-    /// Whether a replica never takes over by itself.
     pub(crate) never_takes_over: bool,
 }
 
@@ -56,7 +54,6 @@ pub(crate) struct Facts {
 pub(super) struct Candidacy {
     /// The instant of the request for votes. `None` if it is not scheduled.
     pub(super) at: Option<i64>,
-    /// The epoch of the election.
     pub(super) epoch: u64,
     pub(super) has_asked: bool,
     /// The number of replicas with a higher replication offset.
@@ -82,9 +79,8 @@ pub(super) struct Manual {
 #[derive(Debug)]
 pub(crate) struct Gossip {
     pub(super) peers: BTreeMap<NodeNumber, Peer>,
-    /// The connections to the peers.
-    pub(super) links: BTreeMap<LinkId, NodeNumber>,
-    pub(super) last_link: LinkId,
+    pub(super) links: BTreeMap<PeerLinkId, NodeNumber>,
+    pub(super) last_link: PeerLinkId,
     /// The sessions over which other nodes send messages, each with its node and the instant of the first message.
     pub(super) sessions: BTreeMap<u64, (NodeNumber, i64)>,
     pub(super) facts: Facts,
@@ -92,14 +88,13 @@ pub(crate) struct Gossip {
     pub(super) leapt: i64,
     pub(super) ticks: u64,
     pub(super) candidacy: Candidacy,
-    /// The obstacles that this node, as a replica, has met on its way to an election.
     pub(super) obstacles: Obstacles,
     pub(super) manual: Option<Manual>,
     /// The instant at which this node, as a replica, last received data from its master.
     pub(super) heard_master: i64,
     pub(super) rng: Rng,
-    pub(super) effects: VecDeque<Effect>,
-    pub(crate) counts: Counts,
+    pub(super) effects: VecDeque<GossipEffect>,
+    pub(crate) counts: MessageCounts,
 }
 
 impl Gossip {
@@ -119,11 +114,10 @@ impl Gossip {
             heard_master: 0,
             rng: Rng::new(seed),
             effects: VecDeque::new(),
-            counts: Counts::default(),
+            counts: MessageCounts::default(),
         }
     }
 
-    /// Sets the facts that hold from now on.
     pub(crate) fn set_facts(&mut self, facts: Facts) {
         self.facts = facts;
         if self.facts.hears_master {
@@ -140,27 +134,26 @@ impl Gossip {
         all.truncate(most);
     }
 
-    /// Takes the next effect to carry out.
-    pub(crate) fn next_effect(&mut self) -> Option<Effect> {
+    pub(crate) fn next_effect(&mut self) -> Option<GossipEffect> {
         self.effects.pop_front()
     }
 
-    pub(super) fn effect(&mut self, effect: Effect) {
+    pub(super) fn effect(&mut self, effect: GossipEffect) {
         self.effects.push_back(effect);
     }
 
     pub(super) fn log(&mut self, text: String) {
-        self.effect(Effect::Log(text));
+        self.effect(GossipEffect::Log(text));
     }
 
     pub(super) fn notice(&mut self, text: String) {
-        self.effect(Effect::Notice(text));
+        self.effect(GossipEffect::Notice(text));
     }
 
-    /// Asks for [`Effect::Changed`], once for several consecutive changes.
+    /// Asks for [`GossipEffect::Changed`], once for several consecutive changes.
     pub(super) fn changed(&mut self) {
-        if self.effects.back() != Some(&Effect::Changed) {
-            self.effect(Effect::Changed);
+        if self.effects.back() != Some(&GossipEffect::Changed) {
+            self.effect(GossipEffect::Changed);
         }
     }
 
@@ -169,8 +162,7 @@ impl Gossip {
         self.facts.now - self.leapt
     }
 
-    /// Leaves a leap of the clock by this many milliseconds out of account, so that no node counts as silent for that
-    /// time.
+    /// Ignores a leap of the clock by this many milliseconds: no node counts as silent for that time.
     pub(crate) fn leap(&mut self, ms: i64) {
         self.leapt = self.leapt.saturating_add(ms);
     }
@@ -189,7 +181,7 @@ impl Gossip {
             flags: me.flags,
             is_paused: self.manual.as_ref().is_some_and(|manual| manual.replica.is_some()),
             is_forced: self.is_manual(),
-            address: Address {
+            address: NodeAddress {
                 ip: self.facts.announced_ip.clone(),
                 port: me.port,
                 tls_port: me.tls_port,
@@ -208,8 +200,8 @@ impl Gossip {
     }
 
     /// Returns a message of this node.
-    pub(super) fn message(&self, view: &ClusterView, reached_at: &str, body: Body) -> Message {
-        Message { header: self.header(view, reached_at), body }
+    pub(super) fn message(&self, view: &ClusterView, reached_at: &str, body: Body) -> GossipMessage {
+        GossipMessage { header: self.header(view, reached_at), body }
     }
 
     /// Returns the number of masters that have recently reported a node as failing.

@@ -4,9 +4,9 @@ use super::super::node::{Node, NodeId, NodeNumber};
 use super::super::node_flags::NodeFlags;
 use super::super::slot::SLOTS;
 use super::super::view::{ClusterState, ClusterView};
-use super::effect::{Effect, LinkId};
+use super::effect::{GossipEffect, PeerLinkId};
 use super::hearing::Speaker;
-use super::message::Message;
+use super::message::GossipMessage;
 use super::state::{Facts, Gossip};
 use lockwheel_resp::{Batch, RequestLimits, RequestParser};
 use lockwheel_store::keyspace::Rng;
@@ -18,7 +18,6 @@ const TIMEOUT_MS: i64 = 2000;
 struct Member {
     gossip: Gossip,
     view: ClusterView,
-    /// The replication offset.
     offset: u64,
     is_down: bool,
     is_paused: bool,
@@ -26,14 +25,14 @@ struct Member {
 
 /// A transfer in progress between two nodes.
 enum Parcel {
-    Request { from: usize, link: LinkId, bytes: Vec<u8> },
-    Answer { to: usize, link: LinkId, bytes: Vec<u8> },
+    Request { from: usize, link: PeerLinkId, bytes: Vec<u8> },
+    Answer { to: usize, link: PeerLinkId, bytes: Vec<u8> },
 }
 
 struct World {
     members: Vec<Member>,
     /// The node at the other end of each connection.
-    links: BTreeMap<(usize, LinkId), usize>,
+    links: BTreeMap<(usize, PeerLinkId), usize>,
     parcels: VecDeque<(i64, usize, Parcel)>,
     /// Pairs of nodes that cannot reach each other.
     cut: BTreeSet<(usize, usize)>,
@@ -137,22 +136,25 @@ impl World {
         done
     }
 
-    fn carry_out(&mut self, at: usize, effect: Effect) {
+    fn carry_out(&mut self, at: usize, effect: GossipEffect) {
         match effect {
-            Effect::Connect { link, port, .. } => {
+            GossipEffect::Connect { link, port, .. } => {
                 self.links.insert((at, link), usize::from(port) - 1);
                 let Member { gossip, view, .. } = &mut self.members[at];
                 gossip.opened(view, link);
             }
-            Effect::Send { link, bytes } => {
+            GossipEffect::Send { link, bytes } => {
                 let to = self.links[&(at, link)];
                 self.post(to, Parcel::Request { from: at, link, bytes });
             }
-            Effect::Close { link } => _ = self.links.remove(&(at, link)),
-            Effect::Changed => self.members[at].view.refresh(),
-            Effect::PauseWrites { .. } => self.members[at].is_paused = true,
-            Effect::Unpause => self.members[at].is_paused = false,
-            Effect::Publish { .. } | Effect::LoseSlots(_) | Effect::Log(_) | Effect::Notice(_) => {}
+            GossipEffect::Close { link } => _ = self.links.remove(&(at, link)),
+            GossipEffect::Changed => self.members[at].view.refresh(),
+            GossipEffect::PauseWrites { .. } => self.members[at].is_paused = true,
+            GossipEffect::Unpause => self.members[at].is_paused = false,
+            GossipEffect::Publish { .. }
+            | GossipEffect::LoseSlots(_)
+            | GossipEffect::Log(_)
+            | GossipEffect::Notice(_) => {}
         }
     }
 
@@ -183,7 +185,7 @@ impl World {
                     return;
                 }
                 for message in messages(&bytes) {
-                    let message = Message::read(&message).expect("it is one");
+                    let message = GossipMessage::read(&message).expect("it is one");
                     let speaker = Speaker { session: (from * 1000) as u64, ip: "127.0.0.1" };
                     let answer = self.act(at, |gossip, view| gossip.hear_request(view, message, speaker));
                     let bytes = match answer.map(|answer| answer.write()) {
@@ -249,7 +251,6 @@ impl World {
     }
 }
 
-/// Returns the messages in the bytes of requests.
 fn messages(bytes: &[u8]) -> Vec<Vec<u8>> {
     let mut batch = Batch::new();
     RequestParser::new().parse(bytes, &RequestLimits::default(), &mut batch).expect("it is right");
@@ -456,7 +457,7 @@ fn a_hostile_node_does_no_harm() {
             gossip.ping(view, number, true);
             let mut sent = Vec::new();
             while let Some(effect) = gossip.next_effect() {
-                if let Effect::Send { bytes, .. } = effect {
+                if let GossipEffect::Send { bytes, .. } = effect {
                     sent.extend(messages(&bytes));
                 }
             }
@@ -469,7 +470,7 @@ fn a_hostile_node_does_no_harm() {
             let len = bytes.len() as u64;
             bytes[rng.below(len) as usize] = b'0' + rng.below(75) as u8;
         }
-        if let Some(message) = Message::read(&bytes) {
+        if let Some(message) = GossipMessage::read(&bytes) {
             let speaker = Speaker { session: round, ip: "127.0.0.1" };
             world.act(0, |gossip, view| {
                 gossip.hear_request(view, message, speaker);

@@ -8,7 +8,6 @@ use lockwheel_store::values::{Str, Text, Value};
 
 const ONE_SOURCE: &str = "ERR BITOP NOT must be called with a single source key.";
 
-/// The row of this file.
 pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[Row::new("bitop", -4, bitop as DataHandler)
     .flags(&[Flags::WRITE, Flags::DENYOOM])
     .categories(&["bitmap"])

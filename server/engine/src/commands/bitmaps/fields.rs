@@ -16,7 +16,6 @@ const ONLY_GET: &str = "ERR BITFIELD_RO only supports the GET subcommand";
 const NOT_AN_INTEGER: &str = "ERR value is not an integer or out of range";
 const SYNTAX: &str = "ERR syntax error";
 
-/// The rows of this file.
 pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
     Row::new("bitfield", -2, bitfield as DataHandler)
         .flags(&[Flags::WRITE, Flags::DENYOOM])
@@ -57,7 +56,6 @@ fn bitfield_key(args: Args<'_>) -> Vec<Key> {
     vec![(1, flags | KeyFlags::ACCESS)]
 }
 
-/// One step on a field.
 #[derive(Clone, Copy, Debug)]
 struct Step {
     field: BitField,
@@ -81,8 +79,7 @@ impl Step {
         }
     }
 
-    /// Runs the step on bytes that have its whole field. Returns the number to reply, if any, and whether the field has
-    /// changed.
+    /// Runs the step on bytes with its whole field. Returns the reply, if any, and whether the field has changed.
     fn write(&self, bytes: &mut [u8]) -> (Option<i64>, bool) {
         let before = self.field.get(bytes, self.offset);
         let (fit, answers_before) = match self.what {

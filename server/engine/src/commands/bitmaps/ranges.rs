@@ -11,7 +11,6 @@ const NOT_AN_INTEGER: &str = "ERR value is not an integer or out of range";
 const SYNTAX: &str = "ERR syntax error";
 const NOT_A_BIT: &str = "ERR The bit argument must be 1 or 0.";
 
-/// The rows of this file.
 pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
     bitcount_row(bitcount)
         .history(&[("7.0.0", "Added the `BYTE|BIT` option.")])
@@ -41,7 +40,6 @@ const fn bitpos_row(handler: DataHandler) -> Row<DataHandler> {
         .errors(&[NOT_AN_INTEGER, SYNTAX, NOT_A_BIT])
 }
 
-/// The unit of the positions of a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Unit {
     Byte,

@@ -8,7 +8,6 @@ use lockwheel_store::values::{Str, bits};
 
 const BAD_BIT: &str = "ERR bit is not an integer or out of range";
 
-/// The rows of this file.
 pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
     Row::new("setbit", 4, setbit as DataHandler)
         .flags(&[Flags::WRITE, Flags::DENYOOM])

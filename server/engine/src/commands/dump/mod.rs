@@ -12,7 +12,6 @@ const INVALID_FREQ: &str = "ERR Invalid FREQ value, must be >= 0 and <= 255";
 const WRONG_FOOTER: &str = "ERR DUMP payload version or checksum are wrong";
 const BAD_FORMAT: &str = "ERR Bad data format";
 
-/// The time complexity of RESTORE.
 const RESTORE_COMPLEXITY: &str = "O(1) to create the new key and additional O(N*M) to reconstruct the serialized \
     value, where N is the number of Redis objects composing the value and M their average size. For small string \
     values the time complexity is thus O(1)+O(1*M) where M is small, so simply O(1). However for sorted set values \
@@ -36,7 +35,6 @@ const RESTORE_ERRORS: &[&str] = &[
     BAD_FORMAT,
 ];
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<DataHandler>] = &[
     Row::new("dump", 2, dump as DataHandler)
         .flags(&[Flags::READONLY])
@@ -157,7 +155,6 @@ fn restore(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     Ok(())
 }
 
-/// Propagates a restored key whose deadline was relative, with the absolute one.
 fn propagate_restored(tx: &mut Tx<'_>, args: Args<'_>, options: RestoreOptions, deadline_ms: Option<i64>) {
     let Some(deadline_ms) = deadline_ms.filter(|_| !options.absolute && tx.is_propagated()) else { return };
     let mut at = Vec::new();
@@ -165,7 +162,6 @@ fn propagate_restored(tx: &mut Tx<'_>, args: Args<'_>, options: RestoreOptions, 
     tx.propagate_parts(&[&[&args[0], &args[1], &at], args.from(3), &[b"ABSTTL"]]);
 }
 
-/// Reads the value of a payload.
 fn read(tx: &Tx<'_>, bytes: &[u8]) -> Result<Value, CommandError> {
     let body = payload::open(bytes).map_err(|_| CommandError::text(WRONG_FOOTER))?;
     // Bytes behind the value are ignored, as in Redis.

@@ -74,7 +74,6 @@ const USED: &[(&str, &str)] = &[
     ),
 ];
 
-/// The payload of the value that a line makes.
 fn made(line: &str) -> Vec<u8> {
     let mut world = World::new();
     for line in line.split('|') {
@@ -96,7 +95,6 @@ fn corpus() -> Vec<Vec<u8>> {
     made.chain(READ.iter().map(|body| body.to_vec())).collect()
 }
 
-/// Makes one or a few changes to the bytes.
 fn mutate(body: &mut Vec<u8>, rng: &mut Rng) {
     for _ in 0..=rng.below(3) {
         let at = rng.below(body.len().max(1) as u64) as usize;
@@ -130,8 +128,7 @@ fn fields(world: &mut World, key: &str) -> Vec<[String; 3]> {
     fields
 }
 
-/// Restores a payload. If it is accepted, checks that all commands can work on the value, and that it can be dumped and
-/// restored again.
+/// Restores a payload. An accepted one must serve all commands, and be dumped and restored again.
 fn restore_and_use(world: &mut World, payload: &[u8]) -> bool {
     let reply = world.request(&[b"RESTORE", b"k", b"0", payload]);
     if reply != "+OK" {

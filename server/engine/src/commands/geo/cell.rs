@@ -1,8 +1,7 @@
 //! The cells of a grid that halves the world step by step, and their numbers. The module knows no command.
 //!
-//! A cell's number has bits of the longitude and the latitude in turn, the longitude's first. The scores of members are
-//! cells of 26 steps. The arithmetic is that of Redis, also beyond the grid's edge: at longitude 180, and for scores
-//! that are no cells.
+//! The bits of a cell's number are of the longitude and the latitude in turn. Scores of members are cells of 26 steps.
+//! The arithmetic is Redis', also beyond the grid's edge: at longitude 180, and for scores that are no cells.
 
 use super::earth::Point;
 
@@ -23,7 +22,6 @@ pub(super) const MERCATOR: World =
 const WHOLE: World = World { longitude: (-180.0, 180.0), latitude: (-90.0, 90.0) };
 
 impl World {
-    /// Whether the world has this point.
     pub(super) fn contains(self, point: Point) -> bool {
         let within = |value: f64, (min, max): (f64, f64)| (min..=max).contains(&value);
         within(point.longitude, self.longitude) && within(point.latitude, self.latitude)
@@ -39,7 +37,6 @@ pub(super) struct Edges {
     pub(super) north: f64,
 }
 
-/// A cell of a grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Cell {
     bits: u64,
@@ -48,7 +45,6 @@ pub(super) struct Cell {
 }
 
 impl Cell {
-    /// The cell of a point of this world.
     pub(super) fn of(point: Point, world: World, steps: u32) -> Self {
         let column = |value: f64, (min, max): (f64, f64)| {
             let share = (value - min) / (max - min);
@@ -72,7 +68,6 @@ impl Cell {
         self.bits as f64
     }
 
-    /// The lowest score of a member in this cell, and the lowest score above the cell.
     pub(super) fn scores(self) -> (f64, f64) {
         let finer = 2 * (MAX_STEPS - self.steps);
         ((self.bits << finer) as f64, ((self.bits + 1) << finer) as f64)
@@ -87,7 +82,6 @@ impl Cell {
         Cell { bits: interleave(next(x, east), next(y, north)), ..self }
     }
 
-    /// The edges of the cell.
     pub(super) fn edges(self) -> Edges {
         let (x, y) = deinterleave(self.bits);
         // The step is a power of two, so the product is as exact as a quotient.
@@ -102,7 +96,6 @@ impl Cell {
         }
     }
 
-    /// The middle of the cell, within the world.
     pub(super) fn middle(self) -> Point {
         let Edges { west, south, east, north } = self.edges();
         let middle = |low: f64, high: f64, (min, max): (f64, f64)| f64::midpoint(low, high).clamp(min, max);

@@ -7,17 +7,14 @@ pub(super) const RADIUS_M: f64 = 6_372_797.560856;
 /// Radians in a degree.
 const DEGREE: f64 = PI / 180.0;
 
-/// Converts degrees to radians.
 pub(super) fn radians(degrees: f64) -> f64 {
     degrees * DEGREE
 }
 
-/// Converts radians to degrees.
 pub(super) fn degrees(radians: f64) -> f64 {
     radians / DEGREE
 }
 
-/// A point, in degrees.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Point {
     /// The longitude, from -180 to 180.
@@ -28,27 +25,26 @@ pub(super) struct Point {
 
 /// A point prepared for distances: in radians, with the cosine of the latitude, which is expensive to compute.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct PreparedPoint {
     longitude: f64,
     latitude: f64,
     cosine: f64,
 }
 
-impl Place {
-    /// Prepares a point.
+impl PreparedPoint {
     pub(super) fn new(point: Point) -> Self {
         let latitude = radians(point.latitude);
-        Place { longitude: radians(point.longitude), latitude, cosine: latitude.cos() }
+        PreparedPoint { longitude: radians(point.longitude), latitude, cosine: latitude.cos() }
     }
 
     /// The place on this place's meridian and on the other's parallel.
-    pub(super) fn at_latitude_of(self, other: Place) -> Place {
-        Place { longitude: self.longitude, ..other }
+    pub(super) fn at_latitude_of(self, other: PreparedPoint) -> PreparedPoint {
+        PreparedPoint { longitude: self.longitude, ..other }
     }
 
     /// The distance along a great circle, in meters, by the haversine formula. The steps and their order are those of
     /// Redis, because stored distances show the last digits.
-    pub(super) fn distance(self, other: Place) -> f64 {
+    pub(super) fn distance(self, other: PreparedPoint) -> f64 {
         if self.longitude == other.longitude {
             return self.between_parallels(other);
         }
@@ -60,7 +56,7 @@ impl Place {
     }
 
     /// The distance between the two places' parallels, in meters.
-    pub(super) fn between_parallels(self, other: Place) -> f64 {
+    pub(super) fn between_parallels(self, other: PreparedPoint) -> f64 {
         RADIUS_M * (other.latitude - self.latitude).abs()
     }
 
@@ -76,8 +72,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn place(longitude: f64, latitude: f64) -> Place {
-        Place::new(Point { longitude, latitude })
+    fn place(longitude: f64, latitude: f64) -> PreparedPoint {
+        PreparedPoint::new(Point { longitude, latitude })
     }
 
     #[test]
@@ -105,7 +101,7 @@ mod tests {
             to in (-180.0..180.0_f64, -85.0..85.0_f64),
         ) {
             let point = Point { longitude: to.0, latitude: to.1 };
-            let (from, to) = (place(from.0, from.1), Place::new(point));
+            let (from, to) = (place(from.0, from.1), PreparedPoint::new(point));
             let distance = from.distance(to);
             prop_assert_eq!(distance, to.distance(from));
             let (_, parallels) = from.offset(point);

@@ -7,8 +7,7 @@ use super::shape::{Bounds, Shape};
 /// Half the width of the world of Web Mercator, in meters.
 const HALF_WORLD_M: f64 = 20_037_726.37;
 
-/// A cell and its neighbours as columns to the east and rows to the north, in the order of a search. The order is that
-/// of Redis, because unsorted results show it.
+/// A cell and its neighbours, as columns east and rows north, in Redis' order, which unsorted results show.
 const ORDER: [(i8, i8); 9] = [(0, 0), (0, 1), (0, -1), (1, 0), (-1, 0), (1, 1), (-1, 1), (1, -1), (-1, -1)];
 
 /// The cells that together cover a shape around a center: the cell of the center, and its neighbours that the shape may
@@ -58,8 +57,7 @@ fn reaches(own: Cell, bounds: Bounds) -> bool {
     !is_short
 }
 
-/// Whether a neighbour may have a part of the shape. If the cell itself reaches beyond the shape on a side, the
-/// neighbours on that side have no part of it.
+/// Whether a neighbour may have a part of the shape: not on a side where the cell reaches beyond the shape.
 fn needed(own: Cell, bounds: Bounds, steps: u32) -> impl Fn(&(i8, i8)) -> bool {
     let edges = own.edges();
     // On the coarsest grid the neighbours on opposite sides are the same cells.

@@ -35,8 +35,7 @@ pub(super) fn sort_first<T: Copy>(items: &mut [T], wanted: usize, order: impl Fn
     }
 }
 
-/// Moves the elements before a pivot to the front and the elements after it to the end. Returns both numbers. A short
-/// part is sorted as a whole.
+/// Moves the elements before a pivot to the front, those after it to the end, and returns both numbers.
 fn divide<T: Copy>(items: &mut [T], order: impl Fn(&T, &T) -> Ordering + Copy) -> (usize, usize) {
     if items.len() < SHORT {
         insertion_sort(items, order);
@@ -163,8 +162,7 @@ mod tests {
 
     #[test]
     fn an_adversarial_input_is_sorted_in_time() {
-        // Every pivot is close to the end of its part: McIlroy's adversary decides during the comparisons which
-        // elements are large.
+        // Every pivot is close to an end: McIlroy's adversary decides during comparisons which elements are large.
         use std::cell::{Cell, RefCell};
         let len = 4000;
         let (values, solid, candidate, asked) =

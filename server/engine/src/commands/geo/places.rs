@@ -1,7 +1,7 @@
 //! The commands on single places, which add, locate and measure them.
 
 use super::cell::{Cell, MAX_STEPS, MERCATOR};
-use super::earth::{Place, Point};
+use super::earth::{Point, PreparedPoint};
 use super::request::{point, unit};
 use super::units_before_7;
 use crate::commands::sorted_sets::change::add;
@@ -13,7 +13,6 @@ use lockwheel_store::values::ZSet;
 
 const READS: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RO, KeyFlags::ACCESS])];
 
-/// The rows of this file.
 pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
     Row::new("geoadd", -5, geoadd as DataHandler)
         .flags(&[Flags::WRITE, Flags::DENYOOM])
@@ -52,7 +51,6 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
         .syntax("key [member [member ...]]"),
 ];
 
-/// The error of an unknown unit.
 pub(super) const UNKNOWN_UNIT: &str = "ERR unsupported unit provided. please use M, KM, FT, MI";
 
 const fn read_row(name: &'static str, arity: i32, handler: DataHandler) -> Row<DataHandler> {
@@ -93,7 +91,6 @@ fn propagate_places(tx: &mut Tx<'_>, args: Args<'_>, at: usize, places: &[(f64, 
     tx.propagate_parts(&[&[b"zadd"], before, &allocation::collect(pairs)]);
 }
 
-/// The cell of a member.
 fn place(set: Option<&ZSet>, member: &[u8]) -> Option<Cell> {
     set?.score(member).map(Cell::of_score)
 }
@@ -108,7 +105,7 @@ fn geodist(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let [one, other] = [2, 3].map(|at| place(set, &args[at]));
     match one.zip(other) {
         Some((one, other)) => {
-            let distance = Place::new(one.middle()).distance(Place::new(other.middle()));
+            let distance = PreparedPoint::new(one.middle()).distance(PreparedPoint::new(other.middle()));
             write_distance(distance / meters, reply);
         }
         None => reply.null(),

@@ -7,7 +7,6 @@ use crate::spec::{Args, CommandError, errors};
 use lockwheel_resp::number;
 use lockwheel_store::values::ZSet;
 
-/// A search command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Search {
     /// GEORADIUS, whose center is a point. The `_RO` variant does not store.
@@ -20,7 +19,7 @@ pub(super) enum Search {
 
 /// The direction in which results are sorted by distance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Order {
+pub(super) enum DistanceOrder {
     Nearest,
     Farthest,
 }
@@ -33,7 +32,6 @@ pub(super) struct Told {
     pub(super) coordinates: bool,
 }
 
-/// The destination of stored results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Store<'a> {
     pub(super) key: &'a [u8],
@@ -43,10 +41,10 @@ pub(super) struct Store<'a> {
 
 /// A request. If the searched set is absent, the center or the shape may be unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Request<'a> {
+pub(super) struct GeoRequest<'a> {
     pub(super) center: Option<Point>,
     pub(super) shape: Option<Shape>,
-    pub(super) order: Option<Order>,
+    pub(super) order: Option<DistanceOrder>,
     /// The most results. 0: all.
     pub(super) count: usize,
     /// Whether any `count` members are returned, instead of the nearest.
@@ -71,10 +69,7 @@ impl Search {
     }
 }
 
-/// Argument `at` and the next as a point.
-///
-/// # Errors
-/// Returns an error if the arguments are no numbers, or beyond the world.
+/// Argument `at` and the next as a point. Fails if they are no numbers, or beyond the world.
 pub(super) fn point(args: Args<'_>, at: usize) -> Result<Point, CommandError> {
     let point = Point { longitude: args.float(at)?, latitude: args.float(at + 1)? };
     if MERCATOR.contains(point) {
@@ -113,31 +108,24 @@ fn rectangle(args: Args<'_>, at: usize) -> Result<Shape, CommandError> {
     Ok(Shape { form: Form::Box { width, height }, unit: unit(args, at + 2)? })
 }
 
-/// The point of a member.
 fn place_of(set: &ZSet, member: &[u8]) -> Result<Point, CommandError> {
     set.score(member).map(|score| Cell::of_score(score).middle()).ok_or(errors::NO_SUCH_PLACE)
 }
 
-/// Reads a request's arguments one after the other.
 struct Parser<'a, 's> {
     args: Args<'a>,
     search: Search,
     set: Option<&'s ZSet>,
-    /// Whether the center was given by FROMMEMBER, and by FROMLONLAT. `by`: whether the shape was given by BYRADIUS,
-    /// and by BYBOX.
+    /// Whether FROMMEMBER and FROMLONLAT gave the center. `by`: whether BYRADIUS and BYBOX gave the shape.
     from: [bool; 2],
     by: [bool; 2],
-    request: Request<'a>,
+    request: GeoRequest<'a>,
 }
 
-impl<'a> Request<'a> {
-    /// Reads the arguments of a search in this set, in Redis' order. For example, a missing member is reported before a
-    /// wrong option.
-    ///
-    /// # Errors
-    /// Returns the first error.
+impl<'a> GeoRequest<'a> {
+    /// Reads the arguments of a search in this set. As in Redis, a missing member is reported before a wrong option.
     pub(super) fn parse(args: Args<'a>, search: Search, set: Option<&ZSet>) -> Result<Self, CommandError> {
-        let request = Request::default();
+        let request = GeoRequest::default();
         let mut parser = Parser { args, search, set, from: [false; 2], by: [false; 2], request };
         let mut at = parser.fixed()?;
         while at < args.len() {
@@ -185,9 +173,9 @@ impl<'a> Parser<'a, '_> {
         } else if args.is(at, "any") {
             request.any = true;
         } else if args.is(at, "asc") {
-            request.order = Some(Order::Nearest);
+            request.order = Some(DistanceOrder::Nearest);
         } else if args.is(at, "desc") {
-            request.order = Some(Order::Farthest);
+            request.order = Some(DistanceOrder::Farthest);
         } else {
             return self.option_with_value(at);
         }
@@ -241,7 +229,7 @@ impl<'a> Parser<'a, '_> {
     }
 
     /// Returns the request, if its options do not exclude each other.
-    fn check(self) -> Result<Request<'a>, CommandError> {
+    fn check(self) -> Result<GeoRequest<'a>, CommandError> {
         let Parser { args, search, from, by, mut request, .. } = self;
         if request.store.is_some() && request.told != Told::default() {
             return Err(if search.is_area() { errors::SEARCH_TELLS } else { errors::RADIUS_TELLS });
@@ -263,7 +251,7 @@ impl<'a> Parser<'a, '_> {
         }
         if request.count > 0 && !request.any {
             // COUNT without ANY means the nearest members.
-            request.order = request.order.or(Some(Order::Nearest));
+            request.order = request.order.or(Some(DistanceOrder::Nearest));
         }
         Ok(request)
     }
@@ -273,11 +261,11 @@ impl<'a> Parser<'a, '_> {
 mod tests {
     use super::*;
 
-    fn parse(search: Search, line: &str) -> Result<Order, String> {
+    fn parse(search: Search, line: &str) -> Result<DistanceOrder, String> {
         let words: Vec<&[u8]> = line.split(' ').map(str::as_bytes).collect();
         let set = ZSet::new();
-        match Request::parse(Args::new(&words), search, Some(&set)) {
-            Ok(request) => Ok(request.order.unwrap_or(Order::Farthest)),
+        match GeoRequest::parse(Args::new(&words), search, Some(&set)) {
+            Ok(request) => Ok(request.order.unwrap_or(DistanceOrder::Farthest)),
             Err(error) => Err(String::from_utf8_lossy(error.as_bytes()).into_owned()),
         }
     }
@@ -296,7 +284,10 @@ mod tests {
         ] {
             assert_eq!(parse(area, line), Err("ERR syntax error".to_string()), "{line}");
         }
-        assert_eq!(parse(area, "geosearch g fromlonlat 1 1 byradius 1 m count 3"), Ok(Order::Nearest));
+        assert_eq!(
+            parse(area, "geosearch g fromlonlat 1 1 byradius 1 m count 3"),
+            Ok(DistanceOrder::Nearest)
+        );
     }
 
     #[test]

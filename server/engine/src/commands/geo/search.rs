@@ -4,7 +4,7 @@ use super::cell::{Cell, truncated};
 use super::grid::covering;
 use super::nearest::sort_first;
 use super::places::{UNKNOWN_UNIT, write_distance, write_point};
-use super::request::{Order, Request, Search, Store, Told};
+use super::request::{DistanceOrder, GeoRequest, Search, Store, Told};
 use super::shape::Area;
 use super::units_before_7;
 use crate::commands::sorted_sets::store::store;
@@ -33,7 +33,6 @@ const OF_AREA: &str = "O(N+log(M)) where N is the number of elements in the grid
 const OF_RADIUS: &str = "O(N+log(M)) where N is the number of elements inside the bounding box of the circular area \
                          delimited by center and radius and M is the number of items inside the index.";
 
-/// The rows of this file.
 pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
     reads("geosearch", -7, geosearch)
         .about("geo", "6.2.0", OF_AREA)
@@ -206,7 +205,6 @@ const fn stores(
     row(name, arity, handler).flags(&[Flags::WRITE, Flags::DENYOOM, Flags::MOVABLEKEYS]).keys(keys)
 }
 
-/// A found member.
 #[derive(Clone, Copy, Debug)]
 struct Found<'a> {
     member: &'a [u8],
@@ -216,7 +214,7 @@ struct Found<'a> {
 }
 
 /// The members of a set that a request asks for, in the requested order.
-fn find<'s>(set: &'s ZSet, request: &Request<'_>) -> Vec<Found<'s>> {
+fn find<'s>(set: &'s ZSet, request: &GeoRequest<'_>) -> Vec<Found<'s>> {
     let (Some(center), Some(shape)) = (request.center, request.shape) else { return Vec::new() };
     let area = Area::new(center, shape);
     let wanted = |score: f64| area.distance(Cell::of_score(score).middle());
@@ -230,8 +228,10 @@ fn find<'s>(set: &'s ZSet, request: &Request<'_>) -> Vec<Found<'s>> {
     let len = if request.count == 0 { found.len() } else { request.count.min(found.len()) };
     match request.order {
         None => {}
-        Some(Order::Nearest) => sort_first(&mut found, len, |a, b| a.distance.total_cmp(&b.distance)),
-        Some(Order::Farthest) => sort_first(&mut found, len, |a, b| b.distance.total_cmp(&a.distance)),
+        Some(DistanceOrder::Nearest) => sort_first(&mut found, len, |a, b| a.distance.total_cmp(&b.distance)),
+        Some(DistanceOrder::Farthest) => {
+            sort_first(&mut found, len, |a, b| b.distance.total_cmp(&a.distance))
+        }
     }
     found.truncate(len);
     found
@@ -269,7 +269,7 @@ fn stored(found: &[Found<'_>], distances: bool, unit: f64, encodings: &Encodings
 fn run(tx: &mut Tx<'_>, args: Args<'_>, search: Search, reply: &mut dyn Reply) -> Outcome {
     let encodings = tx.encodings().clone();
     let set = tx.read::<ZSet>(&args[search.source()])?;
-    let request = Request::parse(args, search, set)?;
+    let request = GeoRequest::parse(args, search, set)?;
     let found = set.map_or_else(Vec::new, |set| find(set, &request));
     let unit = request.shape.map_or(1.0, |shape| shape.unit);
     let Some(Store { key, distances }) = request.store else {

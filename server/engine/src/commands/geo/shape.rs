@@ -1,9 +1,8 @@
 //! The shape of the searched area. The module knows no command.
 
-use super::earth::{Place, Point, RADIUS_M, degrees, radians};
+use super::earth::{Point, PreparedPoint, RADIUS_M, degrees, radians};
 use std::f64::consts::FRAC_PI_2;
 
-/// A circle or a box around a center.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Shape {
     pub(super) form: Form,
@@ -11,7 +10,6 @@ pub(super) struct Shape {
     pub(super) unit: f64,
 }
 
-/// The form of a shape, with its lengths.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Form {
     Circle { radius: f64 },
@@ -59,23 +57,19 @@ impl Shape {
     }
 }
 
-/// The margins, relative and in radians, beyond which rounding cannot matter: a point that exceeds a limit by more is
-/// outside.
+/// The margins, relative and in radians, beyond which rounding cannot matter.
 const MARGIN: (f64, f64) = (1.0 + 1e-9, 1e-12);
 
-/// A shape around its center, prepared for checks of points.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Area {
-    center: Place,
+    center: PreparedPoint,
     /// The form, in meters.
     form: Form,
-    /// The greatest distances, in radians, of the meridian and the parallel of a point in the area from those of the
-    /// center.
+    /// The greatest distances, in radians, of a point's meridian and parallel from the center's.
     offset: (f64, f64),
 }
 
 impl Area {
-    /// The area of a shape around a center.
     pub(super) fn new(center: Point, shape: Shape) -> Self {
         let unit = shape.unit;
         let form = match shape.form {
@@ -84,18 +78,17 @@ impl Area {
         };
         let (meridians, parallels) = extent(form, radians(center.latitude));
         let wide = |limit: f64| limit * MARGIN.0 + MARGIN.1;
-        Area { center: Place::new(center), form, offset: (wide(meridians), wide(parallels)) }
+        Area { center: PreparedPoint::new(center), form, offset: (wide(meridians), wide(parallels)) }
     }
 
-    /// The distance of a point from the center, in meters. `None` if the point is outside of the area.
-    ///
-    /// A cheap check excludes most points outside. The other points are checked by the computation of Redis.
+    /// The distance of a point from the center, in meters; `None` outside of the area. A cheap check excludes most
+    /// points; the others are computed as in Redis.
     pub(super) fn distance(&self, point: Point) -> Option<f64> {
         let (meridians, parallels) = self.center.offset(point);
         if parallels > self.offset.1 || meridians > self.offset.0 {
             return None;
         }
-        let place = Place::new(point);
+        let place = PreparedPoint::new(point);
         match self.form {
             Form::Circle { radius } => {
                 Some(self.center.distance(place)).filter(|distance| *distance <= radius)
@@ -120,8 +113,7 @@ fn extent(form: Form, latitude: f64) -> (f64, f64) {
     let meridians = if farthest >= FRAC_PI_2 {
         f64::INFINITY
     } else {
-        // The extent of a circle is that of its tangent from the pole. The width of a box counts on its shortest
-        // parallel.
+        // A circle's extent is that of its tangent from the pole. A box's width counts on its shortest parallel.
         let sine = match form {
             Form::Circle { .. } => half_width.min(FRAC_PI_2).sin() / latitude.cos(),
             Form::Box { .. } => (half_width / 2.0).min(FRAC_PI_2).sin() / farthest.cos(),
@@ -151,7 +143,7 @@ mod tests {
     }
 
     fn naive(center: Point, shape: Shape, point: Point) -> Option<f64> {
-        let to = |from: Point, point: Point| Place::new(from).distance(Place::new(point));
+        let to = |from: Point, point: Point| PreparedPoint::new(from).distance(PreparedPoint::new(point));
         let unit = shape.unit;
         let is_within = match shape.form {
             Form::Circle { radius } => to(center, point) <= radius * unit,
@@ -174,7 +166,7 @@ mod tests {
             prop_assert_eq!(Area::new(center, shape).distance(other), naive(center, shape, other));
             let next = Point { longitude: center.longitude * (1.0 - near), latitude: center.latitude };
             prop_assert_eq!(Area::new(center, shape).distance(next), naive(center, shape, next));
-            let radius = Place::new(center).distance(Place::new(other));
+            let radius = PreparedPoint::new(center).distance(PreparedPoint::new(other));
             let exact = Shape { form: Form::Circle { radius }, unit: 1.0 };
             prop_assert!(Area::new(center, exact).distance(other).is_some());
             prop_assert!(Area::new(center, shape).distance(center) == Some(0.0));

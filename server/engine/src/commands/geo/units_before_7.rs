@@ -19,8 +19,7 @@ pub(super) fn of_radius_by_member(args: Args<'_>) -> Option<CommandError> {
     unless_lower(args, 4)
 }
 
-/// Refuses the unit of GEOSEARCH and GEOSEARCHSTORE. It stands behind the radius of a circle, or behind the sides of a
-/// box.
+/// Refuses the unit of GEOSEARCH and GEOSEARCHSTORE, behind the radius of a circle or the sides of a box.
 pub(super) fn of_area(args: Args<'_>) -> Option<CommandError> {
     let unit = |at: usize| match () {
         () if args.is(at, "byradius") => Some(at + 2),

@@ -1,7 +1,7 @@
 //! Commands on fields and their deadlines in one step: HGETEX, HSETEX; and HGETDEL, which gets and deletes fields.
 
 use super::expiry::{LEAST, fields_gone, propagate_deadline, propagate_persistence, propagate_removed};
-use super::fields::{Fields, NUMFIELDS};
+use super::fields::{FieldArguments, NUMFIELDS};
 use super::read::bulk_or_null;
 use crate::commands::set_options::{Ttl, TtlWords};
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
@@ -9,7 +9,6 @@ use lockwheel_resp::Reply;
 use lockwheel_store::keyspace::{Tx, events};
 use lockwheel_store::values::Hash;
 
-/// The rows of this file.
 pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
     Row::new("hgetex", -5, hgetex as DataHandler)
         .flags(&[Flags::WRITE, Flags::FAST])
@@ -56,7 +55,7 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
 
 fn hgetex(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let key = &args[1];
-    let fields = Fields::find(args, 2)?;
+    let fields = FieldArguments::find(args, 2)?;
     let mut ttl = TtlWords::default();
     ttl.read_all(
         args,
@@ -117,7 +116,6 @@ struct SetConditions {
 }
 
 impl SetConditions {
-    /// Reads one word. Returns whether it is a condition.
     fn read(&mut self, args: Args<'_>, at: usize) -> Result<bool, CommandError> {
         let words = [("nx", true, false), ("xx", true, true), ("fnx", false, false), ("fxx", false, true)];
         let Some((_, of_key, there)) = words.into_iter().find(|(word, ..)| args.is(at, word)) else {
@@ -143,7 +141,7 @@ impl SetConditions {
 
 fn hsetex(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let key = &args[1];
-    let fields = Fields::find(args, 2)?;
+    let fields = FieldArguments::find(args, 2)?;
     let (mut ttl, mut conditions, mut at) = (TtlWords::default(), SetConditions::default(), 2);
     while at < fields.at {
         at = if conditions.read(args, at)? {
@@ -214,7 +212,7 @@ fn give_deadline(tx: &mut Tx<'_>, key: &[u8], pairs: &[[&[u8]; 2]], deadline_ms:
 }
 
 fn hgetdel(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let fields = Fields::alone(args, CommandError::text(NUMFIELDS))?;
+    let fields = FieldArguments::alone(args, CommandError::text(NUMFIELDS))?;
     let key = &args[1];
     tx.write::<Hash>(key)?;
     reply.array(fields.len());

@@ -11,7 +11,6 @@ const SETS: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::UPDATE])];
 const INCREMENTS: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::ACCESS, KeyFlags::UPDATE])];
 const WRITES: Flags = Flags::of(&[Flags::WRITE, Flags::DENYOOM, Flags::FAST]);
 
-/// The rows of this file.
 pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
     Row::new("hset", -4, hset as DataHandler)
         .flags(&[WRITES])
@@ -88,7 +87,6 @@ fn hmset(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     Ok(())
 }
 
-/// Sets the fields from argument 2 on. Returns the number of new fields.
 fn set_pairs(tx: &mut Tx<'_>, args: Args<'_>, name: &str) -> Result<usize, CommandError> {
     let (pairs, []) = args.from(2).as_chunks::<2>() else { return Err(CommandError::arity(name)) };
     let edit = tx.write_or_new::<Hash>(&args[1])?;
@@ -131,7 +129,6 @@ fn hdel(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     Ok(())
 }
 
-/// Removes fields from a hash that a subscriber has marked, reporting each.
 #[cold]
 fn remove_marked(tx: &mut Tx<'_>, args: Args<'_>) -> Result<usize, CommandError> {
     let mut removed = 0;

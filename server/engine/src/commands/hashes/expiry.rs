@@ -1,6 +1,6 @@
 //! Deadlines of fields: HEXPIRE, HTTL and the like, HPERSIST.
 
-use super::fields::{Fields, NUMFIELDS};
+use super::fields::{FieldArguments, NUMFIELDS};
 use crate::commands::expiry::{Conditions, GT_WITH_LT, NX_WITH_OTHERS, TimeForm, seconds};
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
 use lockwheel_resp::Reply;
@@ -26,7 +26,6 @@ macro_rules! expire_errors {
     };
 }
 
-/// The rows of this file.
 pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
     expire_row("hexpire", hexpire)
         .summary("Gives fields of a hash a deadline, in seconds from now.")
@@ -127,7 +126,7 @@ fn give_deadlines(
     reply: &mut dyn Reply,
 ) -> Outcome {
     let key = &args[1];
-    let fields = Fields::find(args, 3)?;
+    let fields = FieldArguments::find(args, 3)?;
     let (conditions, at) = (Conditions::parse(args, 3..fields.at)?, fields.at);
     let fields = fields.read(args, 1)?;
     let deadline_ms = form.read_deadline_ms(tx, args, 2, LEAST, command)?;
@@ -176,7 +175,6 @@ fn give_deadline(
     Ok(DONE)
 }
 
-/// Propagates a deadline of fields, with its conditions.
 fn propagate_conditional(
     tx: &mut Tx<'_>,
     key: &[u8],
@@ -201,7 +199,6 @@ pub(super) fn propagate_removed(tx: &mut Tx<'_>, key: &[u8], fields: &[&[u8]]) {
     tx.propagate_parts(&[&[b"HDEL", key], fields]);
 }
 
-/// Propagates that fields have no deadline any longer.
 pub(super) fn propagate_persistence(tx: &mut Tx<'_>, key: &[u8], fields: &[&[u8]]) {
     if tx.is_propagated() {
         let count = fields.len().to_string();
@@ -235,10 +232,9 @@ fn left(deadline_ms: i64, now_ms: i64) -> i64 {
     deadline_ms.saturating_sub(now_ms).max(0)
 }
 
-/// Replies, for each field, the result of `of` for the field's deadline and the present instant, both in wall
-/// milliseconds.
+/// Replies, for each field, the result of `of` for its deadline and the present instant, in wall milliseconds.
 fn tell(tx: &mut Tx<'_>, args: Args<'_>, of: impl Fn(i64, i64) -> i64, reply: &mut dyn Reply) -> Outcome {
-    let fields = Fields::alone(args, errors::SYNTAX)?;
+    let fields = FieldArguments::alone(args, errors::SYNTAX)?;
     let now_ms = tx.now().wall_ms();
     let hash = tx.read::<Hash>(&args[1])?;
     reply.array(fields.len());
@@ -253,7 +249,7 @@ fn tell(tx: &mut Tx<'_>, args: Args<'_>, of: impl Fn(i64, i64) -> i64, reply: &m
 }
 
 fn hpersist(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    let fields = Fields::alone(args, CommandError::text(NUMFIELDS))?;
+    let fields = FieldArguments::alone(args, CommandError::text(NUMFIELDS))?;
     let key = &args[1];
     let mut hash = tx.write::<Hash>(key)?.map(|edit| edit.value);
     reply.array(fields.len());

@@ -8,37 +8,28 @@ pub(super) const NUMFIELDS: &str =
 
 /// The fields of a request, each of which has one or more arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Fields {
+pub(super) struct FieldArguments {
     /// The index of the word `FIELDS`.
     pub(super) at: usize,
 }
 
-impl Fields {
-    /// Finds the word `FIELDS`, with an argument behind it, among or behind options that begin at `from`.
-    ///
-    /// # Errors
-    /// Returns an error if there is no such word.
+impl FieldArguments {
+    /// Finds the word `FIELDS`, with an argument behind it, among or behind options from `from` on, or fails.
     pub(super) fn find(args: Args<'_>, from: usize) -> Result<Self, CommandError> {
         let at = (from..args.len() - 1).find(|&at| args.is(at, "fields"));
-        at.map(|at| Fields { at }).ok_or(CommandError::text(NUMFIELDS))
+        at.map(|at| FieldArguments { at }).ok_or(CommandError::text(NUMFIELDS))
     }
 
-    /// The fields of a command without options. `FIELDS` must be argument 2.
-    ///
-    /// # Errors
-    /// Returns a syntax error without `FIELDS`, an error if `numfields` is no number, or `mismatch`.
+    /// The fields of a command without options. Fails if `FIELDS` or `numfields` is wrong, or by `mismatch`.
     pub(super) fn alone<'a>(args: Args<'a>, mismatch: CommandError) -> Result<&'a [&'a [u8]], CommandError> {
         if !args.is(2, "fields") {
             return Err(errors::SYNTAX);
         }
         args.int(3)?;
-        Fields { at: 2 }.read(args, 1).map_err(|_| mismatch)
+        FieldArguments { at: 2 }.read(args, 1).map_err(|_| mismatch)
     }
 
-    /// The arguments of all fields. Each field has `width` arguments.
-    ///
-    /// # Errors
-    /// Returns an error if `numfields` is no number, or is not the number of fields.
+    /// The arguments of all fields, `width` each. Fails if `numfields` is not a number, or not that of the fields.
     pub(super) fn read<'a>(self, args: Args<'a>, width: i64) -> Result<&'a [&'a [u8]], CommandError> {
         let fields = args.from(self.at + 2);
         let announced = args.int(self.at + 1)?;

@@ -7,7 +7,6 @@ use lockwheel_store::keyspace::{Tx, events};
 use lockwheel_store::values::hyperloglog::{Corrupted, Layout, SketchMut};
 use lockwheel_store::values::{Str, Value};
 
-/// The row of this file.
 pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[Row::new("pfadd", -2, pfadd as DataHandler)
     .flags(&[Flags::WRITE, Flags::DENYOOM, Flags::FAST])
     .categories(&["hyperloglog"])

@@ -7,7 +7,6 @@ use lockwheel_store::keyspace::Tx;
 use lockwheel_store::values::hyperloglog::{Histogram, no_registers};
 use lockwheel_store::values::{Encoding, Str};
 
-/// The row of this file.
 pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[Row::new("pfcount", -2, pfcount as DataHandler)
     .flags(&[Flags::READONLY, Flags::MAY_REPLICATE])
     .categories(&["hyperloglog"])

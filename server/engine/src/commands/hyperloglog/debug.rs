@@ -11,7 +11,6 @@ use std::fmt::Write;
 const NO_KEY: &str = "ERR The specified key does not exist";
 const NOT_SPARSE: &str = "ERR HLL encoding is not sparse";
 
-/// The rows of this file.
 pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
     Row::new("pfdebug", 3, pfdebug as DataHandler)
         .flags(&[Flags::WRITE, Flags::DENYOOM, Flags::ADMIN])

@@ -7,7 +7,6 @@ use lockwheel_store::keyspace::{Tx, events};
 use lockwheel_store::values::hyperloglog::{Corrupted, Layout, Registers, SketchMut, no_registers};
 use lockwheel_store::values::{Str, Value};
 
-/// The row of this file.
 pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[Row::new("pfmerge", -2, pfmerge as DataHandler)
     .flags(&[Flags::WRITE, Flags::DENYOOM])
     .categories(&["hyperloglog"])
@@ -38,8 +37,7 @@ fn pfmerge(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     Ok(())
 }
 
-/// The largest value of each register among several keys, and the layout of the result. It is dense if one of the keys
-/// is dense.
+/// The largest value of each register among several keys, and the layout of the result: dense if one key is.
 fn union(tx: &mut Tx<'_>, keys: &[&[u8]]) -> Result<(Registers, Layout), CommandError> {
     let (mut registers, mut layout) = (no_registers(), Layout::Sparse);
     for key in keys {
@@ -55,8 +53,7 @@ fn union(tx: &mut Tx<'_>, keys: &[&[u8]]) -> Result<(Registers, Layout), Command
     Ok((registers, layout))
 }
 
-/// Raises the registers of a HyperLogLog to these, one after the other, so that a sparse one has the same bytes as in
-/// Redis.
+/// Raises a HyperLogLog's registers to these one after the other: a sparse one has the same bytes as in Redis.
 fn store(sketch: &mut SketchMut<'_>, registers: &Registers, layout: Layout) -> Result<(), Corrupted> {
     if layout == Layout::Dense {
         sketch.make_dense()?;

@@ -12,7 +12,6 @@ use crate::spec::CommandError;
 use lockwheel_store::values::hyperloglog::{Corrupted, Sketch, SketchMut};
 use lockwheel_store::values::{Encodings, Str};
 
-/// The error for a string that is no HyperLogLog.
 const NO_SKETCH: &str = "WRONGTYPE Key is not a valid HyperLogLog string value.";
 /// The error for a HyperLogLog with corrupted registers.
 const CORRUPTED: &str = "INVALIDOBJ Corrupted HLL object detected";

@@ -11,7 +11,6 @@ const ROUNDS: usize = 10;
 /// The number of elements that are added. This takes about 30 ms.
 const ELEMENTS: u64 = 1_000_000;
 
-/// A failure of the self-test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Failure {
     /// A register does not have the value that it was raised to.
@@ -45,10 +44,7 @@ impl From<Corrupted> for Failure {
     }
 }
 
-/// Tests the registers and the estimates.
-///
-/// # Errors
-/// Returns the first failure.
+/// Tests the registers and the estimates. Returns the first failure.
 pub(super) fn run(seed: u64) -> Result<(), Failure> {
     let mut rng = Rng::new(seed);
     (0..ROUNDS).try_for_each(|_| check_registers(&mut rng))?;

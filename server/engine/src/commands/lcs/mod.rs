@@ -16,7 +16,6 @@ const TOO_LARGE: &str = "ERR Insufficient memory, transient memory for LCS excee
 /// The bytes of an entry of Redis' table. The bound of that table limits the work here too.
 const ENTRY: u64 = 4;
 
-/// The row of this file.
 pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("lcs", -3, lcs as DataHandler)
     .flags(&[Flags::READONLY])
     .categories(&["string"])

@@ -8,11 +8,8 @@
 /// A run of bytes that both strings have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Match {
-    /// The start in the first string.
     pub(super) a: usize,
-    /// The start in the second string.
     pub(super) b: usize,
-    /// The number of bytes.
     pub(super) len: usize,
 }
 
@@ -80,7 +77,6 @@ pub(super) fn length(a: &[u8], b: &[u8]) -> usize {
     grown(&row, b.len())
 }
 
-/// The table of two strings. It has as many bits as the product of their lengths.
 #[derive(Debug)]
 pub(super) struct Table<'a> {
     a: &'a [u8],

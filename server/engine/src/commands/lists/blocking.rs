@@ -1,5 +1,4 @@
-//! The commands that pop from a list, or from the first nonempty of several, or move an element, and wait for an
-//! element.
+//! The commands that pop from the first nonempty of one or more lists, or move an element, and wait for one.
 
 use super::end;
 use super::transfer::{Ends, KEYS, RIGHT_TO_LEFT, transfer};
@@ -14,7 +13,6 @@ use lockwheel_resp::Reply;
 use lockwheel_store::keyspace::Tx;
 use lockwheel_store::values::{End, List};
 
-/// The rows of this file.
 pub(in crate::commands) const ROWS: &[Row<BlockingHandler>] = &[
     pop_row("blpop", blpop).summary(
         "Removes and returns the first element of the first list that has one, waiting for it if need \

@@ -25,7 +25,6 @@ const fn push_row(name: &'static str, since: &'static str, handler: DataHandler)
         .syntax("key element [element ...]")
 }
 
-/// The rows of this file.
 pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
     push_row("lpush", "1.0.0", lpush)
         .summary("Adds elements at the front of a list, the last one foremost.")

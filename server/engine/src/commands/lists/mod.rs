@@ -21,7 +21,6 @@ fn end(args: Args<'_>, index: usize) -> Result<End, CommandError> {
     }
 }
 
-/// The event of adding elements at an end.
 const fn push_event(end: End) -> Event {
     match end {
         End::Left => events::LPUSH,
@@ -29,7 +28,6 @@ const fn push_event(end: End) -> Event {
     }
 }
 
-/// The event of removing elements at an end.
 const fn pop_event(end: End) -> Event {
     match end {
         End::Left => events::LPOP,
@@ -37,8 +35,7 @@ const fn pop_event(end: End) -> Event {
     }
 }
 
-/// The place of an index in a list of `len` elements. A negative index counts from the back: -1 is the last element.
-/// `None` if there is no such element.
+/// The place of an index in a list of `len` elements; -1 is the last element. `None` if there is no such element.
 fn place(index: i64, len: usize) -> Option<usize> {
     let from_end = usize::try_from(index.unsigned_abs()).ok()?;
     if index < 0 { len.checked_sub(from_end) } else { Some(from_end).filter(|&place| place < len) }

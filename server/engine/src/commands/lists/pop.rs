@@ -9,7 +9,6 @@ use lockwheel_store::values::{End, List, Value};
 
 const ONE_KEY: &[KeySpec] = &[KeySpec::one(1, &[POPS])];
 
-/// The rows of this file.
 pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
     pop_row("lpop", lpop).summary("Removes and returns the first element of a list, or several elements."),
     pop_row("rpop", rpop).summary("Removes and returns the last element of a list, or several elements."),

@@ -9,7 +9,6 @@ use lockwheel_store::values::List;
 
 const READS: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RO, KeyFlags::ACCESS])];
 
-/// The rows of this file.
 pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
     Row::new("llen", 2, llen as DataHandler)
         .flags(&[Flags::READONLY, Flags::FAST])

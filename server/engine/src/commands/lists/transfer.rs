@@ -12,7 +12,6 @@ pub(super) const KEYS: &[KeySpec] = &[
     KeySpec::one(2, &[KeyFlags::RW, KeyFlags::INSERT]),
 ];
 
-/// The rows of this file.
 pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
     Row::new("lmove", 5, lmove as DataHandler)
         .flags(&[Flags::WRITE, Flags::DENYOOM])
@@ -35,7 +34,6 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
 /// The end of the source, and the end of the destination.
 pub(super) type Ends = (End, End);
 
-/// The ends of RPOPLPUSH.
 pub(super) const RIGHT_TO_LEFT: Ends = (End::Right, End::Left);
 
 fn lmove(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {

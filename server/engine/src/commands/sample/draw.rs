@@ -7,27 +7,21 @@ use lockwheel_resp::allocation::{self, OutOfMemory};
 use lockwheel_store::keyspace::Rng;
 use lockwheel_store::values::{Encoding, Hash, Set, Text, ZSet};
 
-/// The most elements drawn with repetition. Larger numbers are refused. Redis accepts any number, and answers for hours
-/// or until its memory is exhausted.
+/// The most elements drawn with repetition. Redis takes any number, and answers for hours or until its memory is full.
 const MAX_REPEATED_ELEMENTS: u64 = 1 << 22;
 
 /// The most bytes of memory that the choice of each element takes.
 const CHOICE_BYTES: usize = 80;
 
-/// The number of drawn elements, and the kind of the draw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Draw {
-    /// A draw of each element at most once.
     Distinct(u64),
-    /// A draw with repetition.
     Repeated(u64),
 }
 
 impl Draw {
-    /// Reads the draw from the count in argument `index`. A negative count draws with repetition.
-    ///
-    /// # Errors
-    /// Returns an error if the count is not an integer, or is the lowest possible one.
+    /// Reads the draw from the count in argument `index`; negative: with repetition. Fails if it is no integer, or the
+    /// lowest.
     pub(super) fn parse(args: Args<'_>, index: usize) -> Result<Self, CommandError> {
         let count = args.int_in(index, -i64::MAX, i64::MAX, errors::OUT_OF_LONG_RANGE)?;
         Ok(if count < 0 {
@@ -44,10 +38,8 @@ impl Draw {
         }
     }
 
-    /// The number of elements drawn from `size` existing ones, at least one.
-    ///
-    /// # Errors
-    /// Returns `value is out of range` for more than [`MAX_REPEATED_ELEMENTS`] with repetition.
+    /// The number of elements drawn from `size`, at least one, existing ones. Fails with `value is out of range` for
+    /// more than [`MAX_REPEATED_ELEMENTS`] with repetition.
     pub(super) fn len(self, size: usize) -> Result<usize, CommandError> {
         match self {
             Self::Distinct(count) => Ok(usize::try_from(count).map_or(size, |count| count.min(size))),
@@ -64,7 +56,6 @@ pub(in crate::commands) trait Pool {
     where
         Self: 'a;
 
-    /// The number of elements.
     fn size(&self) -> usize;
     /// Bytes of heap that all elements take.
     fn heap_bytes(&self) -> usize;
@@ -162,10 +153,8 @@ pub(super) fn one<'a, P: Pool>(pool: &'a P, rng: &mut Rng) -> Option<P::Item<'a>
     pool.at(below(rng, pool.size()))
 }
 
-/// Draws `len` elements, the number that [`Draw::len`] returns, each with the same probability.
-///
-/// A draw of all elements returns them in the order of [`Pool::all`], as in Redis. A distinct draw from a pool without
-/// an index returns them in their own order. O(len), plus O(elements) without an index.
+/// Draws `len` elements ([`Draw::len`]), each with the same probability. As in Redis, a draw of all has the order of
+/// [`Pool::all`], and a distinct draw without an index its own. O(len), plus O(elements) without an index.
 pub(super) fn draw<'a, P: Pool>(
     pool: &'a P,
     draw: Draw,
@@ -197,10 +186,7 @@ pub(super) fn draw<'a, P: Pool>(
     }
 }
 
-/// Checks that there is memory to choose `count` elements.
-///
-/// # Errors
-/// Returns the size of that memory.
+/// Checks that there is memory to choose `count` elements, or returns its size.
 pub(in crate::commands) fn check_choice(count: usize) -> Result<(), OutOfMemory> {
     allocation::check(count.saturating_mul(CHOICE_BYTES))
 }

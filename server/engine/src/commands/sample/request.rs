@@ -52,10 +52,8 @@ fn parse<P: Sampled>(args: Args<'_>) -> Result<(Draw, bool), CommandError> {
     Ok((draw, with_second))
 }
 
-/// Replies one random element of the collection in argument 1, or as many as argument 2 asks for.
-///
-/// # Errors
-/// Returns an error if the key holds another type, or if the words behind it are wrong.
+/// Replies one random element of the collection in argument 1, or as many as argument 2 asks for. Fails if the key
+/// holds another type, or if the words behind it are wrong.
 pub(in crate::commands) fn sample<P: Sampled>(
     tx: &mut Tx<'_>,
     args: Args<'_>,
@@ -93,11 +91,8 @@ pub(in crate::commands) fn sample<P: Sampled>(
     Ok(())
 }
 
-/// Checks the size of `len` elements that a generator will draw with repetition. They must take no more bytes than the
-/// longest string, and there must be memory for them. A short request can ask for any multiple of the collection.
-///
-/// # Errors
-/// Returns `value is out of range`, or the error of missing memory.
+/// Checks the size of `len` elements to be drawn with repetition: a short request can ask for any multiple of the
+/// collection. Fails with `value is out of range` beyond the longest string, or for lack of memory.
 fn check_size<P: Sampled>(
     pool: &P,
     len: usize,

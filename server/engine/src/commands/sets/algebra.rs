@@ -1,7 +1,5 @@
-//! Intersections, unions and differences of sets.
-//!
-//! The observable effects of Redis' algorithms (the order of an intersection, the encoding of a stored result) are
-//! kept.
+//! Intersections, unions and differences of sets, with the observable effects of Redis' algorithms: the order of an
+//! intersection, the encoding of a stored result.
 
 use crate::spec::{Args, CommandError, DataHandler, Flags, KeyFlags, KeySpec, Outcome, Row, errors};
 use lockwheel_resp::allocation::{self, SmallBlocks};
@@ -18,7 +16,6 @@ const WHOLE: &str = "O(N) where N is the total number of elements in all given s
 const INTERSECTION: &str =
     "O(N*M) worst case where N is the cardinality of the smallest set and M is the number of sets.";
 
-/// The rows of this file.
 pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
     Row::new("sinter", -2, sinter as DataHandler)
         .flags(&[Flags::READONLY])
@@ -198,7 +195,6 @@ fn sdiffstore(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome
     store(tx, args, difference, events::SDIFFSTORE, reply)
 }
 
-/// The result of combining the sets whose keys begin at argument `from`.
 fn combine(
     tx: &mut Tx<'_>,
     keys: &[&[u8]],
@@ -209,7 +205,6 @@ fn combine(
     Ok(allocation::contain(|| how(&sets, &enc))?)
 }
 
-/// Replies the result of combining the sets.
 fn combined(
     tx: &mut Tx<'_>,
     args: Args<'_>,

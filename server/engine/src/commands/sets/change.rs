@@ -8,7 +8,6 @@ use lockwheel_store::values::Set;
 
 const REMOVES: KeyFlags = KeyFlags::of(&[KeyFlags::RW, KeyFlags::ACCESS, KeyFlags::DELETE]);
 
-/// The rows of this file.
 pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
     Row::new("sadd", -3, sadd as DataHandler)
         .flags(&[Flags::WRITE, Flags::DENYOOM, Flags::FAST])

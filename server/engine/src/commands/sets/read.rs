@@ -11,7 +11,6 @@ const LOOKS: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RO])];
 const READS: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RO, KeyFlags::ACCESS])];
 const FAST: Flags = Flags::of(&[Flags::READONLY, Flags::FAST]);
 
-/// The rows of this file.
 pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
     Row::new("smembers", 2, smembers as DataHandler)
         .flags(&[Flags::READONLY])

@@ -18,14 +18,12 @@ pub(super) struct Elements {
 }
 
 impl Elements {
-    /// Adds a text.
     pub(super) fn push(&mut self, element: &[u8]) {
         let start = self.bytes.len();
         allocation::append(&mut self.bytes, element);
         allocation::push(&mut self.places, start..self.bytes.len());
     }
 
-    /// The number of texts.
     pub(super) fn len(&self) -> usize {
         self.places.len()
     }
@@ -67,7 +65,6 @@ pub(super) enum Kind {
     ZSet,
 }
 
-/// A value whose elements can be sorted.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Source<'a> {
     None,

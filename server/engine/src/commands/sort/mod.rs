@@ -13,8 +13,8 @@ use elements::{Elements, Source};
 use lockwheel_resp::{Reply, allocation};
 use lockwheel_store::keyspace::{CalledBy, Tx, events};
 use lockwheel_store::values::{End, List, Value, ZSet};
-use options::{Options, OtherKeys};
-use order::Order;
+use options::{OtherKeys, SortOptions};
+use order::SortOrder;
 use std::ops::Range;
 
 const NOT_A_DOUBLE: &str = "ERR One or more scores can't be converted into double";
@@ -38,7 +38,6 @@ const STORED: KeySpec = KeySpec {
 };
 const ERRORS: &[&str] = &["ERR syntax error", "ERR value is not an integer or out of range", NOT_A_DOUBLE];
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<ReadingAnyKeyHandler>] = &[
     Row::new("sort", -2, sort as ReadingAnyKeyHandler)
         .flags(&[Flags::WRITE, Flags::DENYOOM, Flags::MOVABLEKEYS])
@@ -66,12 +65,10 @@ pub(super) const ROWS: &[Row<ReadingAnyKeyHandler>] = &[
         .errors(ERRORS),
 ];
 
-/// The key that is sorted.
 fn find_sorted(args: Args<'_>) -> Vec<Key> {
     args.get(1).map(|_| (1, SORTED.flags)).into_iter().collect()
 }
 
-/// The key that is sorted, and the key of the last STORE.
 fn find_keys(args: Args<'_>) -> Vec<Key> {
     let (mut keys, mut stored, mut at) = (find_sorted(args), None, 2);
     while at < args.len() {
@@ -89,11 +86,11 @@ fn find_keys(args: Args<'_>) -> Vec<Key> {
 const ELEMENT_BYTES: usize = 128;
 
 fn sort(tx: &mut Tx<'_>, reads_all: bool, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    run(tx, args, &Options::parse(args, true, other_keys(tx, reads_all))?, reply)
+    run(tx, args, &SortOptions::parse(args, true, other_keys(tx, reads_all))?, reply)
 }
 
 fn sort_ro(tx: &mut Tx<'_>, reads_all: bool, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
-    run(tx, args, &Options::parse(args, false, other_keys(tx, reads_all))?, reply)
+    run(tx, args, &SortOptions::parse(args, false, other_keys(tx, reads_all))?, reply)
 }
 
 fn other_keys(tx: &Tx<'_>, reads_all: bool) -> OtherKeys {
@@ -104,7 +101,7 @@ fn other_keys(tx: &Tx<'_>, reads_all: bool) -> OtherKeys {
     }
 }
 
-fn run(tx: &mut Tx<'_>, args: Args<'_>, options: &Options<'_>, reply: &mut dyn Reply) -> Outcome {
+fn run(tx: &mut Tx<'_>, args: Args<'_>, options: &SortOptions<'_>, reply: &mut dyn Reply) -> Outcome {
     let Some((elements, shown)) = sorted(tx, &args[1], options)? else { return Err(errors::WRONG_TYPE) };
     match options.store {
         Some(destination) => {
@@ -120,17 +117,16 @@ fn run(tx: &mut Tx<'_>, args: Args<'_>, options: &Options<'_>, reply: &mut dyn R
 fn sorted(
     tx: &mut Tx<'_>,
     key: &[u8],
-    options: &Options<'_>,
+    options: &SortOptions<'_>,
 ) -> Result<Option<(Elements, Range<usize>)>, CommandError> {
     let Some(source) = tx.get(key).map_or(Some(Source::None), Source::of) else { return Ok(None) };
     let (kind, len) = (source.kind(), source.len());
     let shown = options.shown(len);
     allocation::check(len.saturating_mul(ELEMENT_BYTES))?;
-    // The members of a set have no order of their own. In a script or a stored list the result must be the same every
-    // time.
+    // A set's members have no order of their own, but a script or a stored list needs the same result each time.
     let must_be_same = options.store.is_some() || is_script(tx);
     let order = match options.order() {
-        None if kind == elements::Kind::Set && must_be_same => Some(Order::TEXT),
+        None if kind == elements::Kind::Set && must_be_same => Some(SortOrder::TEXT),
         order => order,
     };
     let source = tx.peek(key).and_then(Source::of).unwrap_or(Source::None);
@@ -163,7 +159,7 @@ fn enlarge(tx: &mut Tx<'_>, key: &[u8], kind: elements::Kind) {
 fn answer(
     tx: &mut Tx<'_>,
     (elements, shown): (&Elements, Range<usize>),
-    options: &Options<'_>,
+    options: &SortOptions<'_>,
     reply: &mut dyn Reply,
 ) {
     reply.array(shown.len() * options.get.len().max(1));
@@ -185,7 +181,7 @@ fn store(
     tx: &mut Tx<'_>,
     destination: &[u8],
     (elements, shown): (&Elements, Range<usize>),
-    options: &Options<'_>,
+    options: &SortOptions<'_>,
 ) -> Result<usize, CommandError> {
     let mut found = Elements::default();
     for element in shown.map(|index| elements.get(index)) {

@@ -1,6 +1,6 @@
 //! The options of SORT.
 
-use super::order::{By, Order};
+use super::order::{By, SortOrder};
 use super::pattern::Pattern;
 use crate::spec::{Args, CommandError, errors};
 use std::ops::Range;
@@ -13,7 +13,6 @@ const GET_DENIED: CommandError =
 const BY_IN_CLUSTER: CommandError = CommandError::text("ERR BY option of SORT denied in Cluster mode.");
 const GET_IN_CLUSTER: CommandError = CommandError::text("ERR GET option of SORT denied in Cluster mode.");
 
-/// The rule for keys that the elements name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OtherKeys {
     /// The keys may be read.
@@ -24,14 +23,11 @@ pub(super) enum OtherKeys {
     InCluster,
 }
 
-/// The options of a request of SORT.
 #[derive(Debug, Default)]
-pub(super) struct Options<'a> {
+pub(super) struct SortOptions<'a> {
     /// The value by which the elements are ordered.
     by: By<'a>,
-    /// Whether the elements are compared as texts.
     alpha: bool,
-    /// Whether the order is reversed.
     pub(super) descending: bool,
     /// The first wanted element, and the number of wanted ones. Negative: all.
     limit: Option<(i64, i64)>,
@@ -41,11 +37,10 @@ pub(super) struct Options<'a> {
     pub(super) store: Option<&'a [u8]>,
 }
 
-impl<'a> Options<'a> {
-    /// Reads the options of a request, with STORE if `may_store` is true. If an option is repeated the last one counts,
-    /// except for GET.
+impl<'a> SortOptions<'a> {
+    /// Reads the options of a request, with STORE if `may_store`. The last of a repeated option counts, except of GET.
     pub(super) fn parse(args: Args<'a>, may_store: bool, others: OtherKeys) -> Result<Self, CommandError> {
-        let (mut options, mut at) = (Options::default(), 2);
+        let (mut options, mut at) = (SortOptions::default(), 2);
         while at < args.len() {
             let following = args.from(at + 1);
             if args.is(at, "asc") {
@@ -84,8 +79,8 @@ impl<'a> Options<'a> {
     }
 
     /// The order of the elements. `None`: their own order.
-    pub(super) fn order(&self) -> Option<Order<'_>> {
-        Order::new(&self.by, self.alpha)
+    pub(super) fn order(&self) -> Option<SortOrder<'_>> {
+        SortOrder::new(&self.by, self.alpha)
     }
 
     /// The range of wanted elements, out of `len`.

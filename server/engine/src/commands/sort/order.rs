@@ -9,7 +9,6 @@ use lockwheel_store::keyspace::Tx;
 use std::cmp::Ordering;
 use std::ops::Range;
 
-/// The option BY.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum By<'a> {
     /// No BY: the elements themselves are compared.
@@ -30,12 +29,10 @@ impl<'a> By<'a> {
     }
 }
 
-/// The order of elements.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Order<'a> {
+pub(super) struct SortOrder<'a> {
     by: Option<Pattern<'a>>,
     alpha: bool,
-    /// Whether the order is reversed.
     descending: bool,
     /// Whether texts are compared byte by byte, for stored results.
     bytewise: bool,
@@ -50,10 +47,10 @@ enum Weight<'a> {
     Text(Option<&'a [u8]>),
 }
 
-impl<'a> Order<'a> {
+impl<'a> SortOrder<'a> {
     /// The order by the elements themselves, as texts.
-    pub(super) const TEXT: Order<'static> =
-        Order { by: None, alpha: true, descending: false, bytewise: false, unordered: false };
+    pub(super) const TEXT: SortOrder<'static> =
+        SortOrder { by: None, alpha: true, descending: false, bytewise: false, unordered: false };
 
     /// The requested order. `None` if none is requested.
     pub(super) fn new(by: &By<'a>, alpha: bool) -> Option<Self> {
@@ -62,24 +59,19 @@ impl<'a> Order<'a> {
             By::Pattern(pattern) => Some(pattern),
             By::Nothing => return None,
         };
-        Some(Order { by, alpha, ..Order::TEXT })
+        Some(SortOrder { by, alpha, ..SortOrder::TEXT })
     }
 
-    /// Whether the order is reversed.
     pub(super) fn reversed(self, descending: bool) -> Self {
-        Order { descending, ..self }
+        SortOrder { descending, ..self }
     }
 
-    /// The order for a stored result: texts are compared byte by byte. The elements of a set, whose inner order may
-    /// differ on a replica, are `unordered`.
+    /// The order for a stored result: byte by byte. A set's elements are `unordered`: their order differs on replicas.
     pub(super) fn stored(self, unordered: bool) -> Self {
-        Order { bytewise: true, unordered, ..self }
+        SortOrder { bytewise: true, unordered, ..self }
     }
 
-    /// Sorts elements, at least the shown ones. O(n log n); O(n) if few elements are shown.
-    ///
-    /// # Errors
-    /// Returns an error if a value that is compared as a number is no number.
+    /// Sorts elements, at least the shown ones. O(n log n); O(n) if few are shown. Fails if a needed number is none.
     pub(super) fn sort(
         self,
         tx: &mut Tx<'_>,
@@ -155,7 +147,6 @@ impl<'a> Order<'a> {
     }
 }
 
-/// The values by which the elements are compared, by index.
 enum Weights {
     Elements,
     Numbers(Vec<f64>),
@@ -173,8 +164,7 @@ impl Weights {
     }
 }
 
-/// Reads a whole text, up to a NUL, as C's `strtod` does. An empty text is 0. `None` if it is no number, or so large or
-/// small that it loses digits.
+/// Reads a whole text, up to a NUL, like C's `strtod`; an empty text is 0. `None`: no number, or out of range.
 fn parse_number(text: &[u8]) -> Option<f64> {
     let text = quotable(text);
     if text.is_empty() {

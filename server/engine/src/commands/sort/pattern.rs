@@ -4,10 +4,8 @@ use crate::spec::quotable;
 use lockwheel_store::keyspace::Tx;
 use lockwheel_store::values::Value;
 
-/// A pattern of BY or GET.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pattern<'a> {
-    /// The element itself.
     Element,
     /// The key made of two parts around the element, or a field of the hash at that key.
     Key {
@@ -15,7 +13,6 @@ pub(super) enum Pattern<'a> {
         before: &'a [u8],
         /// The part behind the element.
         behind: &'a [u8],
-        /// The field of the hash, if the pattern names one.
         field: Option<&'a [u8]>,
     },
     /// A pattern without a place for the element. It has no value.

@@ -1,5 +1,4 @@
-//! The commands that pop members from an end of a sorted set, or of the first nonempty of several, and wait for a
-//! member.
+//! The commands that pop members from an end of the first nonempty of one or more sorted sets, and wait for one.
 
 use super::pop::Side;
 use crate::commands::pop_first::{
@@ -10,7 +9,6 @@ use lockwheel_resp::Reply;
 use lockwheel_store::keyspace::Tx;
 use lockwheel_store::values::ZSet;
 
-/// The rows of this file.
 pub(in crate::commands) const ROWS: &[Row<BlockingHandler>] = &[
     pop_row("bzpopmin", bzpopmin).summary(
         "Removes and returns the member with the lowest score of the first sorted set that exists, \

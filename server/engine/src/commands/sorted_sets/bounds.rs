@@ -5,7 +5,6 @@ use lockwheel_resp::number;
 use lockwheel_store::values::ZSet;
 use std::ops::{Bound, Range};
 
-/// The scores between two bounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Scores {
     min: Bound<f64>,
@@ -13,14 +12,12 @@ pub(super) struct Scores {
 }
 
 impl Scores {
-    /// Reads the range from argument `min` to argument `max`: numbers, also infinite ones, with `(` before an excluded
-    /// bound.
+    /// Reads the range from argument `min` to `max`: numbers, also infinite, with `(` before an excluded bound.
     pub(super) fn parse(args: Args<'_>, min: usize, max: usize) -> Result<Self, CommandError> {
         let bound = |index| args.get(index).and_then(score_bound).ok_or(errors::MIN_OR_MAX_NOT_A_FLOAT);
         Ok(Scores { min: bound(min)?, max: bound(max)? })
     }
 
-    /// The ranks of the members with scores in this range.
     pub(super) fn ranks(self, set: &ZSet) -> Range<usize> {
         set.ranks_by_score(self.min, self.max)
     }
@@ -72,8 +69,7 @@ impl<'a> Members<'a> {
         Ok(Members { min: edge(min)?, max: edge(max)? })
     }
 
-    /// The ranks of the members in this range, if all scores of the set are equal. For other sets: the ranks that Redis
-    /// finds.
+    /// The ranks of the members in this range if all scores are equal, otherwise those that Redis finds.
     pub(super) fn ranks(self, set: &ZSet) -> Range<usize> {
         if self.min == Edge::Greatest || self.max == Edge::Least {
             return 0..0;

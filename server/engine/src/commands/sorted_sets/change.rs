@@ -14,7 +14,6 @@ const DELETES: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::DELETE])
 const REMOVAL_COST: &str = "O(log(N)+M) with N being the number of elements in the sorted set and M the \
     number of elements removed by the operation.";
 
-/// The rows of this file.
 pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
     Row::new("zadd", -4, zadd as DataHandler)
         .flags(&[Flags::WRITE, Flags::DENYOOM, Flags::FAST])
@@ -123,7 +122,6 @@ fn zadd(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     Ok(())
 }
 
-/// The result of adding members.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::commands) struct Changed {
     added: i64,
@@ -137,10 +135,7 @@ impl Changed {
     }
 }
 
-/// Gives members scores, as far as the policy allows, and reports the event. No score is NaN.
-///
-/// # Errors
-/// Returns an error if the key holds another type.
+/// Gives members scores, none NaN, as far as the policy allows, with the event. Fails if the key holds another type.
 pub(in crate::commands) fn add<'a>(
     tx: &mut Tx<'_>,
     key: &[u8],

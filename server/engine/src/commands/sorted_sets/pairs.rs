@@ -5,7 +5,6 @@ use lockwheel_store::values::{ZSet, zset};
 use std::iter::Rev;
 use std::ops::Range;
 
-/// Members and scores, lowest or highest first.
 #[derive(Clone, Debug)]
 pub(super) enum Pairs<'a> {
     Ascending(zset::Iter<'a>),
@@ -48,7 +47,6 @@ pub(super) fn write_scored<M: AsRef<[u8]>>(
     pairs.for_each(|pair| write_pair(pair, reply));
 }
 
-/// Replies members and scores pair by pair.
 pub(super) fn write_nested<M: AsRef<[u8]>>(
     pairs: impl ExactSizeIterator<Item = (M, f64)>,
     reply: &mut dyn Reply,
@@ -60,7 +58,6 @@ pub(super) fn write_nested<M: AsRef<[u8]>>(
     }
 }
 
-/// Replies a member and its score as two values of an array that has begun.
 pub(super) fn write_pair<M: AsRef<[u8]>>((member, score): (M, f64), reply: &mut dyn Reply) {
     reply.bulk(member.as_ref());
     reply.double(score);

@@ -4,7 +4,6 @@ use crate::spec::{Args, CommandError, errors};
 use lockwheel_store::keyspace::Edit;
 use lockwheel_store::values::ZSet;
 
-/// The allowed changes of a member.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::commands) struct Policy {
     /// Members may be added, but not changed.
@@ -19,7 +18,6 @@ pub(in crate::commands) struct Policy {
     pub(super) incr: bool,
 }
 
-/// The result of a change of a member.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Fate {
     /// The policy did not allow a change.
@@ -33,10 +31,7 @@ pub(super) enum Fate {
 }
 
 impl Policy {
-    /// Gives a member a score, or adds the score to that of the member.
-    ///
-    /// # Errors
-    /// Returns an error if the sum is not a number.
+    /// Gives a member a score, or adds it to its own. Fails if the sum is not a number.
     pub(super) fn put(
         self,
         set: &mut Edit<'_, ZSet>,
@@ -68,7 +63,6 @@ impl Policy {
         })
     }
 
-    /// Checks that the options do not exclude each other.
     pub(super) fn check(self) -> Result<(), CommandError> {
         let Policy { nx, xx, gt, lt, .. } = self;
         if nx && xx {
@@ -81,7 +75,6 @@ impl Policy {
     }
 }
 
-/// The options of ZADD and GEOADD.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::commands) struct AddOptions {
     pub(in crate::commands) policy: Policy,

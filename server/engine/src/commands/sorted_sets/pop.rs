@@ -9,7 +9,6 @@ use lockwheel_store::values::{Value, ZSet};
 
 const ONE_KEY: &[KeySpec] = &[KeySpec::one(1, &[POPS])];
 
-/// The rows of this file.
 pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
     pop_row("zpopmin", zpopmin)
         .summary("Removes and returns the member with the lowest score, or several members."),
@@ -42,7 +41,6 @@ const fn pop_row(name: &'static str, handler: DataHandler) -> Row<DataHandler> {
         .errors(&["ERR value is out of range, must be positive", "ERR syntax error"])
 }
 
-/// An end of a sorted set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::commands) enum Side {
     Min,

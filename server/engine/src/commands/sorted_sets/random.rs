@@ -7,7 +7,6 @@ use lockwheel_resp::Reply;
 use lockwheel_store::keyspace::Tx;
 use lockwheel_store::values::ZSet;
 
-/// The rows of this file.
 pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[pair_row("zrandmember", zrandmember)
     .categories(&["sortedset"])
     .about("sorted-set", "6.2.0", "O(N) where N is the number of elements returned")

@@ -25,7 +25,6 @@ const BY_LIMIT_COST: &str = "O(log(N)+M) with N being the number of elements in 
     number of elements being returned. If M is constant (e.g. always asking for the first 10 elements with \
     LIMIT), you can consider it O(log(N)).";
 
-/// The rows of this file.
 pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
     row("zrange", zrange)
         .about("sorted-set", "1.2.0", BY_RANK_COST)
@@ -97,7 +96,6 @@ const fn row(name: &'static str, handler: DataHandler) -> Row<DataHandler> {
     Row::new(name, -4, handler).flags(&[Flags::READONLY]).categories(&["sortedset"]).keys(READS)
 }
 
-/// The unit of a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Rank,
@@ -122,7 +120,6 @@ enum Wanted<'a> {
     Members(Members<'a>),
 }
 
-/// A requested range.
 #[derive(Clone, Copy, Debug)]
 struct Query<'a> {
     wanted: Wanted<'a>,
@@ -171,7 +168,6 @@ impl<'a> Query<'a> {
         Ok(Query { wanted, reverse, with_scores, limit })
     }
 
-    /// The ranks of the requested members, in a set.
     fn ranks(&self, set: &ZSet) -> Range<usize> {
         let len = set.len();
         let found = match self.wanted {
@@ -195,7 +191,6 @@ impl<'a> Query<'a> {
         }
     }
 
-    /// The requested members, in order.
     fn run<'s>(&self, set: &'s ZSet) -> Pairs<'s> {
         Pairs::new(set, self.ranks(set), self.reverse)
     }

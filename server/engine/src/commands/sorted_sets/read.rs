@@ -11,7 +11,6 @@ use lockwheel_store::values::{Encoding, ZSet};
 const READS: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RO, KeyFlags::ACCESS])];
 const FAST: Flags = Flags::of(&[Flags::READONLY, Flags::FAST]);
 
-/// The rows of this file.
 pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
     Row::new("zcard", 2, zcard as DataHandler)
         .flags(&[FAST])
@@ -199,8 +198,7 @@ fn zscan(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     Ok(())
 }
 
-/// The text of a score in a page. In a small set it is the shortest text that reads back as the same number. In a large
-/// set it has 17 digits, as in Redis.
+/// The text of a score in a page: the shortest exact one in a small set, 17 digits in a large one, as in Redis.
 fn scanned_score(score: f64, encoding: Encoding, text: &mut Vec<u8>) {
     if encoding == Encoding::Listpack {
         number::format_double(score, text);

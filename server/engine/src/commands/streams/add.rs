@@ -14,7 +14,6 @@ const UPDATES: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::UPDATE])
     .notes("UPDATE instead of INSERT because of the optional trimming feature")];
 const DELETES: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::DELETE])];
 
-/// The rows of this file.
 pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
     Row::new("xadd", -5, xadd as DataHandler)
         .flags(&[Flags::WRITE, Flags::DENYOOM, Flags::FAST])
@@ -130,7 +129,6 @@ fn xadd(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     propagate_added(tx, args, &options, id)
 }
 
-/// Propagates an appended entry with its id, and the trimming that was done.
 fn propagate_added(tx: &mut Tx<'_>, args: Args<'_>, options: &TrimOptions, id: StreamId) -> Outcome {
     if !tx.is_propagated() {
         return Ok(());
@@ -145,7 +143,6 @@ fn propagate_added(tx: &mut Tx<'_>, args: Args<'_>, options: &TrimOptions, id: S
     Ok(())
 }
 
-/// Propagates the trimming that was done.
 fn propagate_trimmed(tx: &mut Tx<'_>, args: Args<'_>, options: &TrimOptions) -> Outcome {
     if tx.is_propagated() {
         let trimmed = exact_trimming(tx, args, options)?;
@@ -168,8 +165,7 @@ fn propagate_with<'w>(
     tx.propagate(&words);
 }
 
-/// Returns the threshold by which exact trimming leaves the entries that the stream has now. `None`: the trimming was
-/// exact, or there was none.
+/// Returns the threshold at which exact trimming leaves the present entries. `None`: it was exact, or there was none.
 fn exact_trimming(
     tx: &mut Tx<'_>,
     args: Args<'_>,
@@ -185,7 +181,6 @@ fn exact_trimming(
     }))
 }
 
-/// The id of an entry to be appended now.
 fn new_id(log: &Log, id: NewId, now_ms: u64) -> Result<StreamId, CommandError> {
     let last = log.last_id();
     if last == StreamId::MAX {

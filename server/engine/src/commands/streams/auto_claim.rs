@@ -20,7 +20,6 @@ const ATTEMPTS: usize = 10;
 /// The greatest COUNT. Redis bounds it because the ids of all entries must fit into memory.
 const MAX_COUNT: i64 = i64::MAX / 16;
 
-/// The rows of this file.
 pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[Row::new(
     "xautoclaim",
     -6,
@@ -46,7 +45,6 @@ pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[Row::new(
     "ERR syntax error",
 ])];
 
-/// A request of XAUTOCLAIM.
 #[derive(Debug)]
 struct AutoClaim {
     min_idle_ms: i64,
@@ -88,7 +86,6 @@ impl AutoClaim {
         Ok(claim)
     }
 
-    /// Searches for entries that can be claimed.
     fn find(&self, log: &Log, group: &Group, now_ms: i64) -> Found {
         let mut found = Found::default();
         let attempts = self.count.saturating_mul(ATTEMPTS);

@@ -15,7 +15,6 @@ use smallvec::SmallVec;
 
 const UPDATES: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::UPDATE])];
 
-/// The rows of this file.
 pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[Row::new("xclaim", -6, xclaim as DataHandler)
     .flags(&[Flags::WRITE, Flags::FAST])
     .categories(&["stream"])
@@ -118,7 +117,6 @@ impl Claim {
     }
 }
 
-/// The result for a requested entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Claimed {
     /// The entry belongs to the consumer now.

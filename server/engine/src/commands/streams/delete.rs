@@ -10,7 +10,6 @@ use smallvec::SmallVec;
 
 const DELETES: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::DELETE])];
 
-/// The rows of this file.
 pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[Row::new("xdel", -3, xdel as DataHandler)
     .flags(&[Flags::WRITE, Flags::FAST])
     .categories(&["stream"])

@@ -7,7 +7,6 @@ use lockwheel_store::values::stream::StreamId;
 /// The most bytes of an id. A longer id is refused unread.
 const MAX_ID_BYTES: usize = 127;
 
-/// The form of the id of a new entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NewId {
     /// Both parts come from the server.

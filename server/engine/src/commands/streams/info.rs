@@ -15,7 +15,6 @@ const READS: &[KeySpec] = &[KeySpec::one(2, &[KeyFlags::RO, KeyFlags::ACCESS])];
 /// The default number of elements of each list in XINFO STREAM FULL.
 const COUNT: usize = 10;
 
-/// The rows of this file.
 pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[Row::container("xinfo", -2, XINFO)
     .about("stream", "5.0.0", "Depends on subcommand.")
     .summary("Tells of streams, their groups and consumers.")];

@@ -25,7 +25,6 @@ const WRONG_READ: &str = "ERR value for ENTRIESREAD must be positive or -1";
 const NO_INTEGER: &str = "ERR value is not an integer or out of range";
 const BUSY: &str = "BUSYGROUP Consumer Group name already exists";
 
-/// The rows of this file.
 pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[Row::container("xgroup", -2, XGROUP)
     .about("stream", "5.0.0", "Depends on subcommand.")
     .summary("Makes, changes and removes consumer groups.")];
@@ -104,12 +103,9 @@ const XGROUP: &[Row<DataHandler>] = &[
         .summary("Explains the subcommands."),
 ];
 
-/// The most arguments of CREATE.
 const MAX_CREATE_ARGUMENTS: usize = 8;
-/// The most arguments of SETID.
 const MAX_SETID_ARGUMENTS: usize = 7;
 
-/// The options of CREATE and SETID.
 #[derive(Debug, Default)]
 struct Options {
     make_stream: bool,

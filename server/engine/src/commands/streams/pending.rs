@@ -14,7 +14,6 @@ use smallvec::SmallVec;
 const UPDATES: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::UPDATE])];
 const READS: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RO, KeyFlags::ACCESS])];
 
-/// The rows of this file.
 pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
     Row::new("xack", -4, xack as DataHandler)
         .flags(&[Flags::WRITE, Flags::FAST])
@@ -75,7 +74,6 @@ fn xack(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     Ok(())
 }
 
-/// The entries that XPENDING lists.
 #[derive(Debug)]
 struct Listing {
     /// The least idle time of an entry, in milliseconds. 0: any.
@@ -88,7 +86,6 @@ struct Listing {
 }
 
 impl Listing {
-    /// Reads the arguments behind the group. `None` if there are none.
     fn parse(args: Args<'_>) -> Result<Option<Self>, CommandError> {
         match args.len() {
             3 => return Ok(None),
@@ -109,7 +106,6 @@ impl Listing {
         Ok(Some(Listing { min_idle_ms, start, end, count, consumer }))
     }
 
-    /// The entries of a group.
     fn entries(&self, group: &Group, args: Args<'_>, now_ms: i64) -> Vec<(StreamId, Pending)> {
         if self.start > self.end {
             return Vec::new();

@@ -1,12 +1,10 @@
-//! The propagation of deliveries: XREADGROUP, XCLAIM and XAUTOCLAIM are propagated as XCLAIM for each entry, with the
-//! result of the delivery.
+//! The propagation of deliveries: XREADGROUP, XCLAIM and XAUTOCLAIM become an XCLAIM of each result.
 
 use crate::spec::Args;
 use lockwheel_resp::{allocation, number};
 use lockwheel_store::keyspace::Tx;
 use lockwheel_store::values::stream::{Group, StreamId};
 
-/// The state of a pending entry after its delivery.
 #[derive(Debug)]
 pub(super) struct Delivery {
     id: StreamId,
@@ -27,7 +25,6 @@ impl Delivery {
     }
 }
 
-/// Propagates deliveries to consumers of a group.
 pub(super) fn propagate_deliveries(tx: &mut Tx<'_>, key: &[u8], group: &[u8], deliveries: &[Delivery]) {
     for delivery in deliveries {
         let (mut time, mut count) = (Vec::new(), Vec::new());
@@ -54,7 +51,6 @@ pub(super) fn propagate_deliveries(tx: &mut Tx<'_>, key: &[u8], group: &[u8], de
     }
 }
 
-/// Propagates a new consumer of a group.
 pub(super) fn propagate_consumer(tx: &mut Tx<'_>, key: &[u8], group: &[u8], consumer: &[u8]) {
     tx.propagate(&[b"XGROUP", b"CREATECONSUMER", key, group, consumer]);
 }

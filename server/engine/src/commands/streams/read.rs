@@ -2,7 +2,7 @@
 
 use super::deliver::{deliver, repeat};
 use super::propagate::{Delivery, propagate_consumer, propagate_deliveries, propagate_position};
-use super::read_options::{After, ReadOptions, Reader, no_group};
+use super::read_options::{After, ReadOptions, StreamReader, no_group};
 use super::replies::write_entries;
 use crate::spec::{
     Args, Asking, Attempt, Begin, BlockingHandler, BlockingOutcome, CommandError, Find, Flags, Flow, Key,
@@ -23,7 +23,6 @@ const ERRORS: &[&str] = &[
     "ERR syntax error",
 ];
 
-/// The rows of this file.
 pub(in crate::commands) const ROWS: &[Row<BlockingHandler>] = &[
     Row::new("xread", -4, xread as BlockingHandler)
         .flags(&[Flags::READONLY, Flags::BLOCKING, Flags::MOVABLEKEYS])
@@ -77,8 +76,7 @@ const fn streams(from: i32) -> KeySpec {
 /// The options that may stand before the streams, with the number of their arguments.
 const OPTIONS: [(&str, usize); 4] = [("block", 1), ("count", 1), ("group", 2), ("noack", 0)];
 
-/// The streams of a request, as Redis finds them for their slots. Empty if there are not as many ids, or behind a word
-/// that is no option.
+/// The streams of a request, as Redis finds them for their slots. Empty: too few ids, or an unknown option before.
 fn find_streams(request: Args<'_>) -> Vec<Key> {
     let mut at = 1;
     while at < request.len() && !request.is(at, "streams") {
@@ -91,7 +89,6 @@ fn find_streams(request: Args<'_>) -> Vec<Key> {
     (at + 1..at + 1 + count).map(|position| (position, KeyFlags::empty())).collect()
 }
 
-/// The waiters for entries of a stream.
 static OF_STREAM: WaitClass = WaitClass {
     name: "stream",
     line: "stream",
@@ -280,7 +277,7 @@ impl Reading {
         &self,
         tx: &mut Tx<'_>,
         args: Args<'_>,
-        Reader { group, consumer, no_ack }: Reader,
+        StreamReader { group, consumer, no_ack }: StreamReader,
         (key, start): (usize, StreamId),
         is_history: bool,
         reply: &mut dyn Reply,
@@ -312,7 +309,6 @@ impl Reading {
     }
 }
 
-/// Returns the deliveries to a group after an entry.
 fn delivered_since(log: &Log, group: &Group, after: StreamId) -> Vec<Delivery> {
     let Some(start) = after.next() else { return Vec::new() };
     let ids = log.range(start, group.last_id).map(|entry| entry.id());

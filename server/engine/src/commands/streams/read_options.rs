@@ -8,7 +8,6 @@ use lockwheel_store::values::stream::StreamId;
 use smallvec::SmallVec;
 use std::ops::Range;
 
-/// The position from which a stream is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum After {
     /// After this id. For a group: the consumer's unacknowledged entries after this id.
@@ -17,9 +16,8 @@ pub(super) enum After {
     LastDelivered,
 }
 
-/// The reading consumer, by the indices of the arguments that name it and its group.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Reader {
+pub(super) struct StreamReader {
     pub(super) group: usize,
     pub(super) consumer: usize,
     /// Whether the entries are acknowledged at once.
@@ -33,7 +31,7 @@ pub(super) struct ReadOptions {
     pub(super) count: usize,
     /// The longest wait, in milliseconds, if the request may wait. `Some(None)`: for ever.
     pub(super) block: Option<Option<u64>>,
-    pub(super) reader: Option<Reader>,
+    pub(super) reader: Option<StreamReader>,
     /// The arguments that are keys. The ids follow, in the same order.
     pub(super) keys: Range<usize>,
 }
@@ -78,7 +76,7 @@ impl ReadOptions {
         }
         if of_group {
             let group = group.ok_or(errors::MISSING_GROUP)?;
-            options.reader = Some(Reader { group, consumer: group + 1, no_ack });
+            options.reader = Some(StreamReader { group, consumer: group + 1, no_ack });
         }
         Ok(options)
     }
@@ -118,7 +116,6 @@ impl ReadOptions {
     }
 }
 
-/// The error of a stream or group that XREADGROUP does not find.
 pub(super) fn no_group(key: &[u8], group: &[u8]) -> CommandError {
     let parts: [&[u8]; 5] = [
         b"NOGROUP No such key '",

@@ -3,7 +3,6 @@
 use lockwheel_resp::Reply;
 use lockwheel_store::values::stream::{Entry, StreamId};
 
-/// Writes an id.
 pub(super) fn write_id(id: StreamId, reply: &mut dyn Reply) {
     reply.bulk(&id.text());
 }

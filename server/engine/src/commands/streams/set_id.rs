@@ -9,7 +9,6 @@ use lockwheel_store::values::stream::{Log, StreamId};
 
 const UPDATES: &[KeySpec] = &[KeySpec::one(1, &[KeyFlags::RW, KeyFlags::UPDATE])];
 
-/// The rows of this file.
 pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[row()
     .history(&[("7.0.0", "Added the `entries_added` and `max_deleted_entry_id` arguments.")])
     .syntax(

@@ -11,7 +11,6 @@ const ENTRIES: usize = 10_000;
 /// The upper bound of the default number of entries trimmed at once.
 const MAX_DEFAULT_ENTRIES: usize = 1_000_000;
 
-/// The options before the fields of XADD, or after the key of XTRIM.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TrimOptions {
     /// Whether XADD must not create a stream.
@@ -26,14 +25,12 @@ pub(super) struct TrimOptions {
     pub(super) fields: usize,
 }
 
-/// The command that is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Command {
     Add,
     Trim,
 }
 
-/// The options read so far.
 #[derive(Debug, Default)]
 struct Reading {
     keep: Option<Keep>,
@@ -79,8 +76,7 @@ impl TrimOptions {
 }
 
 impl Reading {
-    /// Reads `MAXLEN` or `MINID` at argument `at`, a sign, and a threshold by `read`. Returns the index of the next
-    /// argument.
+    /// Reads `MAXLEN` or `MINID` at argument `at`, a sign, and a threshold by `read`. Returns the next index.
     fn strategy(
         &mut self,
         args: Args<'_>,

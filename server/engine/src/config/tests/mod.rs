@@ -54,7 +54,6 @@ fn the_default_is_one_thread_per_core() {
     assert_eq!(threads(3).thread_count(6), 3);
 }
 
-/// The answer of CONFIG GET for one name.
 fn get(config: &Config, name: &str) -> String {
     let pairs = config.get(&[name.as_bytes()]);
     let [(_, value)] = pairs.as_slice() else { panic!("{name}: {pairs:?}") };

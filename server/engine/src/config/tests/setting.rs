@@ -312,8 +312,7 @@ fn a_password_may_be_any_bytes() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// For any value that is set: there is no panic, a failure changes nothing, and the value that CONFIG GET shows can
-    /// be set again.
+    /// For any value that is set: no panic, a failure changes nothing, and CONFIG GET's value can be set again.
     #[test]
     fn values_of_config_get_can_be_set(
         picks in proptest::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>()), 1..4),

@@ -4,7 +4,7 @@ use super::super::engine::Engine;
 use super::super::hooks::Hook;
 use crate::clients::{Request, Slot};
 use crate::clock::TimerKind;
-use crate::faults::{Held, HeldPart};
+use crate::faults::{HeldPart, HeldTraffic};
 use crate::spec::{Args, CommandId};
 use crate::waits::{Blocked, CountOf, Retry};
 use lockwheel_store::keyspace::Place;
@@ -18,7 +18,7 @@ impl Engine {
         &mut self,
         slot: Slot,
         request: (CommandId, Request),
-        held: Held,
+        held: HeldTraffic,
         delay_ms: Option<u64>,
     ) {
         let place = Place { rank: 0, arrival: self.keyspace.waiters.next_ticket() };
@@ -49,13 +49,13 @@ impl Engine {
         // A panic costs the client of the request, not the client that releases it.
         let went_on = catch_unwind(AssertUnwindSafe(|| {
             let Some(blocked) = self.unblock(slot) else { return };
-            let Retry::Held(Held { rule, part }) = blocked.retry else { return };
+            let Retry::Held(HeldTraffic { rule, part }) = blocked.retry else { return };
             if let HeldPart::Request = part {
                 return self.execute_held(slot, blocked.command, &blocked.request);
             }
             if let Some((part, then_ms)) = part.send(&mut self.sessions.get_mut(slot).delivery) {
                 let request = (blocked.command, blocked.request);
-                self.park_held(slot, request, Held { rule, part }, Some(then_ms));
+                self.park_held(slot, request, HeldTraffic { rule, part }, Some(then_ms));
             }
             self.change_output(slot, |output, slot| output.check(slot));
         }));

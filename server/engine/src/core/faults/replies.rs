@@ -4,7 +4,7 @@ use super::super::engine::Engine;
 use super::super::progress::Progress;
 use super::acted::ActedOn;
 use crate::clients::{Closing, OpenReply, Request, Slot};
-use crate::faults::{Held, ReplyFate, ReplyRule};
+use crate::faults::{HeldTraffic, ReplyFate, ReplyRule};
 use crate::limits::OutputEnd;
 use crate::spec::{Args, CommandId};
 use crate::waits::Blocked;
@@ -103,7 +103,7 @@ impl Engine {
                 self.change_faults(|control, _| control.lose_connection(slot, cut_after_ms, patience_ms));
             }
             ReplyFate::Held { part, delay_ms } => {
-                self.park_held(slot, (command, request), Held { rule, part }, delay_ms);
+                self.park_held(slot, (command, request), HeldTraffic { rule, part }, delay_ms);
             }
         });
         if ended.is_err() {

@@ -8,7 +8,7 @@ use super::super::permit::decide;
 use super::super::progress::Progress;
 use super::acted::ActedOn;
 use crate::clients::{Closing, OpenReply, Request, Slot};
-use crate::faults::{ChangedArguments, Held, HeldPart, RequestAction, RuleId, Verdict};
+use crate::faults::{ChangedArguments, HeldPart, HeldTraffic, RequestAction, RuleActions, RuleId};
 use crate::spec::{Args, Command, CommandId, Flags};
 use crate::waits::Blocked;
 use lockwheel_resp::Writer;
@@ -60,7 +60,7 @@ impl Engine {
     }
 
     /// Applies the actions of rules to a request.
-    fn obey(&mut self, slot: Slot, command: &Command, args: Args<'_>, verdict: Verdict) -> Progress {
+    fn obey(&mut self, slot: Slot, command: &Command, args: Args<'_>, verdict: RuleActions) -> Progress {
         let Some((rule, action)) = verdict.act else {
             return match verdict.on_reply.is_empty() {
                 true => self.execute_request(slot, args.all()),
@@ -77,7 +77,7 @@ impl Engine {
             RequestAction::Delay(_) | RequestAction::Hold => {
                 let delay_ms =
                     if let RequestAction::Delay(latency) = action { Some(latency.ms) } else { None };
-                let held = Held { rule, part: HeldPart::Request };
+                let held = HeldTraffic { rule, part: HeldPart::Request };
                 self.park_held(slot, (command.id, Request::new(args.all())), held, delay_ms);
                 Progress::Blocked
             }
@@ -176,7 +176,12 @@ impl Engine {
         self.change_output(slot, |output, slot| output.end_reply(slot, open, true));
         if self.sessions.get(slot).closing != Some(Closing::Now) {
             let request = Request::new(&blocked.request.argv());
-            self.park_held(slot, (blocked.command, request), Held { rule, part: HeldPart::Request }, Some(0));
+            self.park_held(
+                slot,
+                (blocked.command, request),
+                HeldTraffic { rule, part: HeldPart::Request },
+                Some(0),
+            );
         }
     }
 

@@ -41,7 +41,7 @@ impl Engine {
             ReplicationRequest::Failover(failover) => {
                 self.replicate();
                 self.change_replication(|control| control.begin_failover(failover));
-                self.change_replication(|control| control.look_at_heir_or_ask());
+                self.change_replication(|control| control.check_successor_or_ask());
             }
             ReplicationRequest::AbortFailover => {
                 self.change_replication(|control| control.abort_failover("Failover manually aborted"));

@@ -5,19 +5,14 @@ use crate::spec::{CommandError, errors};
 use lockwheel_store::keyspace::{Tx, events};
 use lockwheel_store::values::{Str, Value};
 
-/// The error if the counter is not an integer.
 pub(in crate::locks) const NOT_A_COUNTER: &str =
     "ERR value is not an integer or out of range: the token counter of the lock is not an integer";
-/// The error if the counter is negative.
 pub(in crate::locks) const NEGATIVE_COUNTER: &str =
     "ERR value is out of range, must be positive: the token counter of the lock is negative";
 const NO_NUMBER: CommandError = CommandError::text(NOT_A_COUNTER);
 const NEGATIVE: CommandError = CommandError::text(NEGATIVE_COUNTER);
 
-/// Increments the counter and returns the token of the next grant.
-///
-/// # Errors
-/// Returns an error if the counter is not a number, or at its end. Nothing has changed then.
+/// Increments the counter and returns the next token. Fails, without a change, if it is not a number or at its end.
 pub(in crate::locks) fn next(tx: &mut Tx<'_>, key: &[u8]) -> Result<u64, CommandError> {
     let token = following(tx, key)?;
     let name = token_key(key);

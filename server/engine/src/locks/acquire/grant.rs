@@ -9,7 +9,7 @@ use super::super::session_leases::SessionLease;
 use super::super::sessions;
 use super::super::warnings;
 use super::counter;
-use super::options::Options;
+use super::options::AcquireOptions;
 use crate::spec::CommandError;
 use lockwheel_resp::Reply;
 use lockwheel_store::keyspace::Tx;
@@ -17,7 +17,6 @@ use lockwheel_store::keyspace::Tx;
 /// A grant, as reported to the owner.
 #[derive(Debug)]
 pub(in crate::locks) struct Granted {
-    /// The fencing token.
     pub(in crate::locks) token: u64,
     pub(in crate::locks) holds: i64,
     /// The time that the hold lasts, in milliseconds.
@@ -26,16 +25,14 @@ pub(in crate::locks) struct Granted {
     pub(in crate::locks) predecessor: Option<ReleaseCause>,
 }
 
-/// Gives an owner the lock that it asks for, or one hold more. Returns `None` while others hold the lock. A free lock
-/// is not given either if the request `yields` to others that are to be served before.
-///
-/// # Errors
-/// Returns an error if the owner may not have the lock, or if the key holds something else. Nothing has changed then.
+/// Gives an owner the lock that it asks for, or one hold more. `None`: others hold the lock, or it is free and the
+/// request `yields` to others that are to be served before. Fails, without a change, if the owner may not have the
+/// lock, or if the key holds something else.
 pub(in crate::locks) fn grant(
     tx: &mut Tx<'_>,
     key: &[u8],
     owner: &[u8],
-    options: &Options,
+    options: &AcquireOptions,
     yields: bool,
 ) -> Result<Option<Granted>, CommandError> {
     let layout = options.layout;
@@ -83,9 +80,13 @@ pub(in crate::locks) fn grant(
     Ok(Some(Granted { token, holds, ttl_ms, predecessor }))
 }
 
-/// Returns the source of the token of an owner that now has `holds` holds. A further hold keeps the token of the
-/// earlier ones.
-fn token_source(tx: &Tx<'_>, (key, field): (&[u8], &[u8]), holds: i64, options: &Options) -> TokenSource {
+/// Returns the source of the token of an owner with `holds` holds. A further hold keeps the token of the earlier ones.
+fn token_source(
+    tx: &Tx<'_>,
+    (key, field): (&[u8], &[u8]),
+    holds: i64,
+    options: &AcquireOptions,
+) -> TokenSource {
     let is_counted = if holds > 1 { records::is_fenced(tx, key, field) } else { options.fenced };
     if is_counted { TokenSource::Counter((tx.db(), key.into())) } else { TokenSource::Sequence }
 }
@@ -95,7 +96,7 @@ pub(super) fn check_fence(
     tx: &mut Tx<'_>,
     keys: &[&[u8]],
     owner: &[u8],
-    options: &Options,
+    options: &AcquireOptions,
 ) -> Result<(), CommandError> {
     let Some(resource) = &options.fence else { return Ok(()) };
     let field = options.layout.field(owner);
@@ -110,9 +111,8 @@ pub(super) fn check_fence(
     Fences::check(tx, resource, sources)
 }
 
-/// Returns the lease of a hold that was there before. A connection may lease the hold for longer, and the lease of a
-/// writer is never made shorter.
-fn ttl_again(tx: &Tx<'_>, key: &[u8], grant: u64, options: &Options) -> i64 {
+/// Returns the lease of an earlier hold. A connection may lease it for longer; a writer's lease never gets shorter.
+fn ttl_again(tx: &Tx<'_>, key: &[u8], grant: u64, options: &AcquireOptions) -> i64 {
     let of_session = sessions::longest_ms(tx, grant);
     let of_lock = tx.deadline(key).filter(|_| options.layout == Layout::Exclusive);
     let of_lock = of_lock.map(|deadline| deadline - tx.now().wall_ms());
@@ -120,9 +120,9 @@ fn ttl_again(tx: &Tx<'_>, key: &[u8], grant: u64, options: &Options) -> i64 {
 }
 
 /// Makes the hold last as long as the connection that has asked for it.
-fn lease_to_session(tx: &mut Tx<'_>, grant: u64, key: &[u8], field: &[u8], options: &Options) {
+fn lease_to_session(tx: &mut Tx<'_>, grant: u64, key: &[u8], field: &[u8], options: &AcquireOptions) {
     let Some(session) = tx.client() else { return };
-    let &Options { lease_ms, ping_ms, .. } = options;
+    let &AcquireOptions { lease_ms, ping_ms, .. } = options;
     let (db, key, holder, kind) = (tx.db(), key.into(), field.into(), &HELD_LOCK);
     sessions::begin(tx, grant, SessionLease { session, db, key, holder, holds: 1, lease_ms, ping_ms, kind });
 }

@@ -5,9 +5,8 @@ use super::super::{records, wait_events};
 use lockwheel_resp::Protocol;
 use lockwheel_store::keyspace::Tx;
 
-/// Notifies listeners of a grant to an owner, whose hold is in this field. `waited_ms` is the time of a wait, if the
-/// grant came after one. From now on, a RESP3 connection is notified of what happens to the hold. A hold without a
-/// known grant causes no notice.
+/// Notifies listeners of a grant. `waited_ms`: the time of the wait, if any. From now on, a RESP3 connection is
+/// notified of what happens to the hold. A hold without a known grant causes no notice.
 #[inline]
 pub(in crate::locks) fn notify_grant(
     tx: &mut Tx<'_>,

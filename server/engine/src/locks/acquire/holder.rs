@@ -6,7 +6,6 @@ use lockwheel_resp::Reply;
 use lockwheel_store::keyspace::Tx;
 use lockwheel_store::values::Value;
 
-/// The reply to a refused request.
 #[derive(Debug)]
 struct Holder {
     /// The lock that was refused, if the request named several.
@@ -20,8 +19,7 @@ struct Holder {
     data: Option<Box<[u8]>>,
 }
 
-/// Returns the answer to a request of this rank that was refused a lock, one of several or the only one. O(n), n the
-/// waiters.
+/// Returns the answer to a request of this rank that was refused a lock. O(n), n the waiters.
 pub(super) fn answer(tx: &Tx<'_>, key: &[u8], rank: i64, of_several: bool) -> Answer {
     let field = tx.peek(key).and_then(first_holder);
     let owner = field.as_deref().map(|field| Box::from(redisson::owner_of(field)));
@@ -36,7 +34,6 @@ pub(super) fn answer(tx: &Tx<'_>, key: &[u8], rank: i64, of_several: bool) -> An
     Box::new(move |reply| holder.write(reply))
 }
 
-/// Returns the field of the first holder of a lock.
 fn first_holder(value: &Value) -> Option<Box<[u8]>> {
     match value {
         Value::Hash(hash) => redisson::owners(hash).next().map(Box::from),
@@ -45,7 +42,6 @@ fn first_holder(value: &Value) -> Option<Box<[u8]>> {
     }
 }
 
-/// Returns the data that a holder has given about itself.
 fn data(tx: &Tx<'_>, key: &[u8], field: &[u8]) -> Option<Box<[u8]>> {
     let grant = records::grant(tx, key, field)?;
     records::detail(tx, grant.number)?.data.clone()

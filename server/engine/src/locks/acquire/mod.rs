@@ -12,7 +12,7 @@ mod several;
 mod wait_classes;
 
 use self::grant::grant;
-use self::options::Options;
+use self::options::AcquireOptions;
 use self::refusal::{may_wait, refuse};
 use self::wait_classes::class_of;
 use super::wait_queue::Precedence;
@@ -30,7 +30,6 @@ pub(super) use wait_classes::conversion;
 /// The uses that a request makes of the keys of the locks that it takes.
 const ACQUIRED: &[KeyFlags] = &[KeyFlags::RW, KeyFlags::ACCESS, KeyFlags::UPDATE, KeyFlags::VARIABLE_FLAGS];
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("lock.acquire", -3, acquire as BlockingHandler)
     .flags(&[Flags::WRITE, Flags::DENYOOM, Flags::FAST, Flags::BLOCKING])
     .categories(&["lock"])
@@ -102,7 +101,7 @@ fn acquire(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOu
     ownership::check_owner(&args[2])?;
     let mut parsed = ParsedArgs::new(args);
     options::ACQUIRE.parse_into(&mut parsed)?;
-    let options = Options::of(tx, &parsed, "lock.acquire")?;
+    let options = AcquireOptions::of(tx, &parsed, "lock.acquire")?;
     options.check_pushes(tx, reply.protocol())?;
     let (block, rank, class) = (options.wait(), options.rank(), class_of(options.layout));
     let by_ticket = options.asynchronous;
@@ -111,7 +110,7 @@ fn acquire(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOu
         return Ok(Flow::Done);
     }
     let Some(timeout_ms) = block.filter(|_| may_wait(tx)) else {
-        refuse(acquire.in_vain(tx, args), reply);
+        refuse(acquire.on_timeout(tx, args), reply);
         return Ok(Flow::Done);
     };
     let shares = wait_queue::shares(class.name);
@@ -126,10 +125,9 @@ fn acquire(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOu
     Ok(wait.into())
 }
 
-/// A request for a lock by its owner.
 #[derive(Debug)]
 struct Acquire {
-    options: Options,
+    options: AcquireOptions,
 }
 
 impl Attempt for Acquire {
@@ -165,7 +163,7 @@ impl Attempt for Acquire {
         Ok(granted.is_some())
     }
 
-    fn in_vain(&self, tx: &Tx<'_>, args: Args<'_>) -> Option<Answer> {
+    fn on_timeout(&self, tx: &Tx<'_>, args: Args<'_>) -> Option<Answer> {
         self.options.get_holder.then(|| holder::answer(tx, &args[1], self.options.rank(), false))
     }
 

@@ -2,11 +2,9 @@
 
 use crate::spec::OptionTexts;
 
-/// The options of `LOCK.ACQUIRE`.
 pub(super) const OF_ONE: &[OptionTexts] =
     &[MODES, &[("FAIR", "Takes the fair lock of Redisson, and waits in its queue.")], SHARED_OPTIONS];
 
-/// The options of `LOCK.MACQUIRE`.
 pub(super) const OF_SEVERAL: &[OptionTexts] = &[MODES, SHARED_OPTIONS];
 
 const MODES: OptionTexts = &[

@@ -4,7 +4,7 @@ use super::super::layouts::{Layout, fair};
 use super::super::ledger::{Delay, Detail};
 use super::super::options::{self, DEFAULT_LEASE_MS, PING_WITHOUT_SESSION, block_ms};
 use super::super::sessions;
-use super::limit::Limit;
+use super::limit::HoldLimit;
 use super::refusal::check_pushes;
 use crate::spec::{CommandError, CommandGrammar, ParsedArgs, Symbol, SymbolSet, errors, grammar, symbols};
 use lockwheel_resp::Protocol;
@@ -25,21 +25,17 @@ macro_rules! with_options {
     };
 }
 
-/// The grammar of `LOCK.ACQUIRE`.
 pub(super) const ACQUIRE: &CommandGrammar = grammar!(with_options!("key owner", "SHARED | EXCLUSIVE | FAIR"));
-/// The grammar of `LOCK.MACQUIRE`.
 pub(super) const MACQUIRE: &CommandGrammar =
     grammar!(with_options!("numkeys key [key ...] owner", "SHARED | EXCLUSIVE"));
-/// The grammar of `LOCK.MACQUIRE` with `FAIR`. It has the symbols of `ACQUIRE`, so that this mode gets an error of its
-/// own.
+/// The grammar of `LOCK.MACQUIRE` with `FAIR`: it has the symbols of `ACQUIRE`, so that this mode gets its own error.
 pub(super) const MACQUIRE_IN_ANY_MODE: &CommandGrammar =
     grammar!(with_options!("numkeys key [key ...] owner", "SHARED | EXCLUSIVE | FAIR"));
 
 symbols!(ACQUIRE: SHARED, EXCLUSIVE, FAIR, EX, PX, BLOCK, PRIORITY, NOREENTER, MAXHOLDS, FENCED, STRING);
 symbols!(ACQUIRE: SESSION, PING, FENCE, DELAY, DATA, GETHOLDER, ASYNC);
 
-/// The longest wait in a fair queue, in milliseconds. Scores are doubles, and the waits of one queue add up: a longer
-/// time is as good as none.
+/// The longest wait in a fair queue. Scores are doubles and waits add up: a longer time is as good as none.
 const MAX_FAIR_WAIT_MS: i64 = 1 << 40;
 
 /// The largest size of a holder's data, in bytes.
@@ -52,28 +48,23 @@ const STRING_MODE: CommandError =
     CommandError::text("ERR syntax error: LAYOUT STRING excludes SHARED, EXCLUSIVE and FAIR");
 const DATA_TOO_LONG: CommandError = CommandError::text("ERR DATA is longer than 4096 bytes");
 
-/// The options of a request for a lock.
 #[derive(Debug)]
-pub(in crate::locks) struct Options {
-    /// The layout of the lock in its key.
+pub(in crate::locks) struct AcquireOptions {
     pub(in crate::locks) layout: Layout,
     pub(in crate::locks) lease_ms: i64,
     /// The time to wait, in milliseconds. `None`: do not wait. `Some(None)`: wait for ever.
     pub(in crate::locks) block: Option<Option<u64>>,
     /// The priority: waiters with a higher one are served first.
     pub(in crate::locks) priority: i64,
-    /// The limit of the owner's holds.
-    pub(in crate::locks) limit: Limit,
+    pub(in crate::locks) limit: HoldLimit,
     /// Whether the token comes from Redisson's counter, instead of the number of the grant.
     pub(in crate::locks) fenced: bool,
-    /// Whether the server renews the lease while the connection lives, and gives the lock back when the connection
-    /// closes.
+    /// Whether the server renews the lease while the connection lives, and then releases the lock.
     pub(in crate::locks) session: bool,
     /// The longest silence of a session's client, in milliseconds.
     pub(in crate::locks) ping_ms: Option<i64>,
     /// The time after a loss during which nobody else gets the lock, in milliseconds.
     pub(in crate::locks) delay_ms: Option<i64>,
-    /// The data that the holder gives about itself.
     pub(in crate::locks) data: Option<Box<[u8]>>,
     /// Whether a refused client is told who holds the lock.
     pub(in crate::locks) get_holder: bool,
@@ -86,14 +77,13 @@ pub(in crate::locks) struct Options {
 /// The options that many requests have. The others are read only if there are any.
 const USUAL: SymbolSet = SymbolSet::of(&[EX, PX, BLOCK]);
 
-impl Options {
-    /// The options of a request that names none.
-    const NONE: Options = Options {
+impl AcquireOptions {
+    const NONE: AcquireOptions = AcquireOptions {
         layout: Layout::Plain,
         lease_ms: DEFAULT_LEASE_MS,
         block: None,
         priority: 0,
-        limit: Limit::None,
+        limit: HoldLimit::None,
         fenced: false,
         session: false,
         ping_ms: None,
@@ -111,7 +101,7 @@ impl Options {
         args: &ParsedArgs<'_>,
         command: &str,
     ) -> Result<Self, CommandError> {
-        let mut options = Options::NONE;
+        let mut options = AcquireOptions::NONE;
         if args.has_any() {
             options.read_usual(tx, args, command)?;
         }
@@ -167,17 +157,16 @@ fn layout(args: &ParsedArgs<'_>, block: Option<Option<u64>>) -> Result<Layout, C
     }
 }
 
-/// Returns the time for which a waiting owner stays in the queue of a fair lock.
 fn fair_wait_ms(block: Option<Option<u64>>) -> i64 {
     let block = block.flatten().and_then(|ms| i64::try_from(ms).ok());
     block.map_or(fair::WAIT_MS, |ms| ms.min(MAX_FAIR_WAIT_MS))
 }
 
-fn limit(args: &ParsedArgs<'_>) -> Result<Limit, CommandError> {
+fn limit(args: &ParsedArgs<'_>) -> Result<HoldLimit, CommandError> {
     if args.has(NOREENTER) {
-        return Ok(Limit::Once);
+        return Ok(HoldLimit::Once);
     }
-    Ok(args.integer(MAXHOLDS)?.map_or(Limit::None, Limit::Most))
+    Ok(args.integer(MAXHOLDS)?.map_or(HoldLimit::None, HoldLimit::Most))
 }
 
 /// Returns the milliseconds of `DELAY`. They end at an instant that the wall clock can show.
@@ -189,7 +178,7 @@ fn delay_ms(tx: &Tx<'_>, args: &ParsedArgs<'_>) -> Result<Option<i64>, CommandEr
     args.integer_or(delay, errors::OUT_OF_RANGE_POSITIVE)
 }
 
-impl Options {
+impl AcquireOptions {
     /// Returns the rank in the queue of the lock. A lower rank is further ahead.
     pub(super) fn rank(&self) -> i64 {
         self.priority.saturating_neg()
@@ -201,8 +190,7 @@ impl Options {
         self.data.is_some() || self.delay_ms.is_some()
     }
 
-    /// Returns the time that the request waits, if it waits. A request with a ticket waits for ever, unless it gives a
-    /// time.
+    /// Returns the time that the request waits. A request with a ticket waits for ever, unless it gives a time.
     pub(super) fn wait(&self) -> Option<Option<u64>> {
         self.block.or(self.asynchronous.then_some(None))
     }
@@ -212,7 +200,6 @@ impl Options {
         if self.asynchronous { check_pushes(tx, protocol) } else { Ok(()) }
     }
 
-    /// Returns the details of the hold, with the token of a fenced lock.
     pub(super) fn detail(&self, token: Option<u64>) -> Detail {
         let (layout, mode) = self.layout.kind();
         let delay = self.delay_ms.map(|ms| Delay { ms, layout, mode });
@@ -220,7 +207,6 @@ impl Options {
     }
 }
 
-/// Checks the data that a holder gives about itself.
 fn data(data: &[u8]) -> Result<&[u8], CommandError> {
     if data.len() > MAX_DATA_BYTES { Err(DATA_TOO_LONG) } else { Ok(data) }
 }

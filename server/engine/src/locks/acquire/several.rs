@@ -9,7 +9,7 @@ use super::super::{graph, options, ownership, redisson, wait_events};
 use super::ACQUIRED;
 use super::counter;
 use super::grant::{check_fence, grant};
-use super::options::{MACQUIRE, MACQUIRE_IN_ANY_MODE, Options};
+use super::options::{AcquireOptions, MACQUIRE, MACQUIRE_IN_ANY_MODE};
 use super::refusal::{may_wait, refuse};
 use super::wait_classes::class_of_several;
 use super::{grant_notices, holder, option_texts};
@@ -28,7 +28,6 @@ const OWNER: Symbol = MACQUIRE_IN_ANY_MODE.symbol("owner");
 /// The error for `FAIR`: Redisson has a list of waiters for each key, and no place in several lists at once.
 const FAIR: CommandError = CommandError::text("ERR LOCK.MACQUIRE does not accept FAIR: use LOCK.ACQUIRE");
 
-/// The rows of this file.
 pub(in crate::locks) const ROWS: &[Row<BlockingHandler>] =
     &[Row::new("lock.macquire", -4, acquire as BlockingHandler)
         .flags(&[Flags::WRITE, Flags::DENYOOM, Flags::BLOCKING, Flags::MOVABLEKEYS])
@@ -90,7 +89,7 @@ fn acquire(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOu
     let parsed = MACQUIRE_IN_ANY_MODE.matched(args).or_else(|_| MACQUIRE.parse(args))?;
     let count = options::keys_before(&parsed, OWNER);
     ownership::check_owner(&args[count + 2])?;
-    let options = Options::of(tx, &parsed, "lock.macquire")?;
+    let options = AcquireOptions::of(tx, &parsed, "lock.macquire")?;
     if matches!(options.layout, Layout::Fair { .. }) {
         return Err(FAIR);
     }
@@ -108,7 +107,7 @@ fn acquire(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOu
         return Ok(Flow::Done);
     }
     let Some(timeout_ms) = block.filter(|_| may_wait(tx)) else {
-        refuse(acquire.in_vain(tx, args), reply);
+        refuse(acquire.on_timeout(tx, args), reply);
         return Ok(Flow::Done);
     };
     let shares = wait_queue::shares(class.name);
@@ -121,18 +120,16 @@ fn acquire(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOu
     Ok(wait.into())
 }
 
-/// A request for several locks by their owner.
 #[derive(Debug)]
 struct AcquireSeveral {
     count: usize,
-    options: Options,
+    options: AcquireOptions,
     /// The index of a key that the owner could not have at the last attempt.
     lacked: Cell<usize>,
 }
 
 impl AcquireSeveral {
-    /// Whether the owner can have this lock. The owner holds it already, or it is free and no waiter is ahead in the
-    /// queue. A newcomer that shares the lock passes other waiters that share it.
+    /// Whether the owner can have this lock: free and first in the queue, held already, or shared with other sharers.
     fn is_next(&self, tx: &mut Tx<'_>, key: &[u8], owner: &[u8], waits: bool) -> Result<bool, CommandError> {
         match self.options.layout.standing(tx, key, owner)? {
             Standing::Others => return Ok(false),
@@ -223,7 +220,7 @@ impl Attempt for AcquireSeveral {
         Ok(true)
     }
 
-    fn in_vain(&self, tx: &Tx<'_>, args: Args<'_>) -> Option<Answer> {
+    fn on_timeout(&self, tx: &Tx<'_>, args: Args<'_>) -> Option<Answer> {
         if !self.options.get_holder {
             return None;
         }

@@ -9,8 +9,7 @@ use crate::spec::{Asking, OutOfTurn, WaitClass};
 use lockwheel_store::keyspace::{Place, Signal, Tx, WaiterId};
 use lockwheel_store::values::Value;
 
-/// Returns the class of waiters for a lock. An owner that already holds the lock is served out of order. In order it
-/// would be served only after it has released the lock itself.
+/// Returns the class of waiters for a lock. A holder is served out of order, or it would wait for its own release.
 const fn class(name: &'static str) -> WaitClass {
     served_besides(name, waiting_holders)
 }
@@ -32,12 +31,10 @@ const SHARED: WaitClass = class(SHARED_NAME);
 const EXCLUSIVE: WaitClass = class(EXCLUSIVE_NAME);
 const CONVERSION: WaitClass = class(CONVERSION_NAME);
 
-/// The waiters for several locks. A waiter whose owner comes to hold one of the locks is retried out of order. The
-/// waiter need not queue for that lock any more.
+/// The waiters for several locks. They are retried out of order when their owner comes to hold one of them.
 const SEVERAL_ALONE: WaitClass = class(SEVERAL[0]);
 const SEVERAL_SHARED: WaitClass = served_besides(SEVERAL[1], several_out_of_turn);
 
-/// Returns the class of waiters for a lock in a layout.
 pub(super) fn class_of(layout: Layout) -> &'static WaitClass {
     match layout {
         Layout::Shared => &SHARED,
@@ -47,7 +44,6 @@ pub(super) fn class_of(layout: Layout) -> &'static WaitClass {
     }
 }
 
-/// Returns the class of waiters for several locks in a layout.
 pub(super) fn class_of_several(layout: Layout) -> &'static WaitClass {
     if layout == Layout::Shared { &SEVERAL_SHARED } else { &SEVERAL_ALONE }
 }
@@ -57,9 +53,8 @@ pub(in crate::locks) const fn conversion() -> &'static WaitClass {
     &CONVERSION
 }
 
-/// Returns the waiters for a lock whose owner holds it already, in the order of their places. They have been retried
-/// when that owner came to hold it. So if there is less in the key, or one waiter fewer, no further owner has come to
-/// hold it.
+/// Returns the waiters for a lock whose owner holds it already, in order of place. They were retried when the owner
+/// came to hold it. So if the key holds less, or one waiter is gone, no other owner has come to hold it.
 fn waiting_holders(tx: &Tx<'_>, key: &[u8], what: Signal) -> Vec<WaiterId> {
     if what == Signal::Less {
         return Vec::new();
@@ -78,17 +73,15 @@ fn waiting_holders(tx: &Tx<'_>, key: &[u8], what: Signal) -> Vec<WaiterId> {
     waiting.into_iter().map(|(_, id)| id).collect()
 }
 
-/// Returns the waiters for a fair lock that are served out of order: an owner that holds it, and the head of Redisson's
-/// queue.
+/// Returns the waiters for a fair lock that are served out of order: a holder, and the head of Redisson's queue.
 fn fair_out_of_turn(tx: &Tx<'_>, key: &[u8], what: Signal) -> Vec<WaiterId> {
     let mut waiting = waiting_holders(tx, key, what);
     waiting.append(&mut fair::waiting_head(tx, key));
     waiting
 }
 
-/// Returns the waiters that are served although a waiter that shares several locks is not. They are an owner that holds
-/// this lock, and the readers right behind that waiter. While it waits for its other locks, it keeps these readers from
-/// nothing.
+/// Returns the waiters that are served although a waiter that shares several locks is not: an owner that holds this
+/// lock, and the readers right behind that waiter. While it waits for its others, it keeps nothing from them.
 fn several_out_of_turn(tx: &Tx<'_>, key: &[u8], what: Signal) -> Vec<WaiterId> {
     let mut waiting = waiting_holders(tx, key, what);
     if !tx.exists(key) || read_write::is_read(tx, key) {

@@ -2,8 +2,7 @@
 
 use lockwheel_store::keyspace::{Effect, EventValue, Tx};
 
-/// The fields of an event.
-pub(in crate::locks) type Fields<'f> = &'f [(&'static str, EventValue)];
+pub(in crate::locks) type EventFields<'f> = &'f [(&'static str, EventValue)];
 
 /// Notifies listeners of an event. Without a listener it costs only the test, since callers build the fields lazily.
 pub(in crate::locks) fn announce(
@@ -19,7 +18,7 @@ pub(in crate::locks) fn announce(
 }
 
 /// Returns the effect that brings an event to its listeners.
-pub(in crate::locks) fn effect(db: usize, key: &[u8], name: &str, fields: Fields<'_>) -> Effect {
+pub(in crate::locks) fn effect(db: usize, key: &[u8], name: &str, fields: EventFields<'_>) -> Effect {
     let channel = [format!("__lock@{db}__:").as_bytes(), key].concat();
     let mut message = name.as_bytes().to_vec();
     for (name, value) in fields {

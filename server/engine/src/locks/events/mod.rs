@@ -1,8 +1,6 @@
-//! The notices of what happens to locks: events on the channels `__lock@<db>__:<key>`, and pushes to the connections
-//! whose holds are concerned.
-//!
-//! Events go to clients that have subscribed to such a channel, or to a pattern that begins with two underscores. A
-//! client that listens to everything for other reasons gets only what Redis would send. Pushes go to RESP3 connections.
+//! The notices of what happens to locks: events on the channels `__lock@<db>__:<key>`, and pushes to the RESP3
+//! connections whose holds are concerned. Events go to clients that subscribe to such a channel, or to a pattern that
+//! begins with two underscores. A client that listens to everything for other reasons gets only what Redis would send.
 
 mod message;
 mod news;

@@ -29,7 +29,6 @@ const MAX_FOLLOWERS: usize = 64;
 /// The news to send at the end of the present step, and the connections to notify of losses.
 #[derive(Debug, Default)]
 pub(in crate::locks) struct News {
-    /// Whether any client listens to events.
     is_listening: bool,
     /// The RESP3 connections for which locks are held, by grant and connection.
     connections: BTreeMap<(u64, u64), HolderConnection>,
@@ -42,7 +41,7 @@ pub(in crate::locks) struct News {
     in_jeopardy: JeopardyTold,
 }
 
-/// The connections that have been notified at one instant that a lease of theirs is about to run out.
+/// The connections notified at one instant that their lease is about to run out.
 #[derive(Debug, Default)]
 struct JeopardyTold {
     at_ms: i64,
@@ -52,8 +51,7 @@ struct JeopardyTold {
 }
 
 impl JeopardyTold {
-    /// Notes that a connection is notified at this instant. Returns whether it was notified of no other grant then.
-    /// O(log n).
+    /// Notes that a connection is notified at this instant. Whether it was notified of no other grant then. O(log n).
     fn note(&mut self, at_ms: i64, grant: u64, hold: &HolderConnection) -> bool {
         if self.at_ms != at_ms {
             *self = JeopardyTold { at_ms, ..JeopardyTold::default() };
@@ -93,7 +91,6 @@ impl News {
         !self.connections.is_empty()
     }
 
-    /// Sends the news that have been noted.
     #[inline]
     pub(in crate::locks) fn tell(&mut self, context: &mut Context<'_>) {
         if !self.untold.is_empty() {
@@ -101,12 +98,10 @@ impl News {
         }
     }
 
-    /// Sets the reason for holds that end from now on.
     pub(in crate::locks) fn set_reason(&mut self, reason: Option<&[u8]>) {
         self.reason = reason.map(Arc::from);
     }
 
-    /// Notes that a hold has begun.
     pub(in crate::locks) fn begun(&mut self, hold: &HoldNews<'_>, native: bool) {
         if self.is_listening {
             let kind: &[u8] = if native { b"native" } else { b"foreign" };
@@ -137,8 +132,7 @@ impl News {
         }
     }
 
-    /// Notifies the connection of a hold when the hold is lost. Of too many connections, the latest are notified. O(log
-    /// n).
+    /// Notifies the connection of a hold when it is lost. Of too many connections, only the latest. O(log n).
     pub(in crate::locks) fn follow(&mut self, grant: u64, connection: HolderConnection) {
         let which = (grant, connection.session);
         self.unfollow(which);
@@ -179,8 +173,7 @@ impl News {
         }
     }
 
-    /// Returns the connections with a wanted hold of a lock, each with the first of these holds. O(log n) for each
-    /// connection and each hold that is not wanted.
+    /// Returns the connections with a wanted hold of a lock, each with the first of these. O(log n) for each hold.
     pub(in crate::locks) fn wanted_holds(
         &self,
         db: usize,

@@ -1,5 +1,4 @@
-//! `LOCK.FENCE`, `LOCK.FENCEINFO` and `LOCK.FENCERESET`: a resource that checks tokens, for tests without such a
-//! resource.
+//! `LOCK.FENCE`, `LOCK.FENCEINFO` and `LOCK.FENCERESET`: a resource that checks tokens, for tests that lack one.
 
 use super::super::history::{Event, Happening};
 use super::super::records;
@@ -18,7 +17,6 @@ const NAME: Symbol = RESOURCE.symbol("resource");
 
 const NOT_POSITIVE: CommandError = CommandError::text("ERR token should be greater than 0");
 
-/// The rows of this file.
 pub(in crate::locks) const ROWS: &[Row<DataHandler>] = &[
     row("lock.fence", 3, fence)
         .flags(&[Flags::WRITE, Flags::DENYOOM, Flags::FAST])
@@ -89,7 +87,6 @@ fn fence(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     Ok(())
 }
 
-/// Returns the resource that a request names, if it names one.
 fn name(args: Args<'_>) -> Result<Option<&[u8]>, CommandError> {
     let parsed: ParsedArgs<'_> = RESOURCE.parse(args)?;
     Ok(parsed.value(NAME))

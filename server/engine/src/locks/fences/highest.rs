@@ -1,8 +1,7 @@
 //! All fenced resources.
 //!
-//! Clients choose the names of resources, and resources outlive FLUSHALL. So all of them together take no more than
-//! [`MAX_BYTES`]. The bytes do not count towards `maxmemory`, so that resources never cause a write to be refused. The
-//! resource that was used the longest time ago goes first.
+//! Clients choose their names, and they outlive FLUSHALL. So together they take at most [`MAX_BYTES`], which do not
+//! count towards `maxmemory`: they never cause a write to be refused. The least recently used one goes first.
 
 use super::resource::Resource;
 pub(in crate::locks) use super::resource::TokenSource;
@@ -28,7 +27,6 @@ pub(in crate::locks) struct Fences {
     /// The names by the number of their last use.
     by_use: BTreeMap<u64, Arc<[u8]>>,
     last_use: u64,
-    /// Bytes of all resources.
     bytes: usize,
 }
 
@@ -74,8 +72,7 @@ impl Fences {
         check_size(name, &resource)
     }
 
-    /// Raises the highest token of a resource to that of a granted lock, which has passed [`Fences::check`]. Lower
-    /// tokens are refused from now on. O(log n).
+    /// Raises the highest token of a resource to that of a granted lock, which has passed [`Fences::check`]. O(log n).
     pub(in crate::locks) fn raise(tx: &mut Tx<'_>, name: &[u8], token: i64, source: TokenSource) {
         Fences::of_mut(tx).change(name, |resource| {
             resource.source = Some(source);
@@ -91,7 +88,6 @@ impl Fences {
         self.change(name, |resource| resource.show(token))
     }
 
-    /// Returns the state of the resource of this name.
     pub(super) fn get(&self, name: &[u8]) -> Option<&Resource> {
         self.resources.get(name)
     }
@@ -144,12 +140,10 @@ impl Fences {
     }
 }
 
-/// Returns the bytes of a resource.
 fn bytes_of(name: &[u8], resource: &Resource) -> usize {
     ENTRY_BYTES + block(name.len()) + block(resource.source_bytes())
 }
 
-/// Checks that a resource of these names is not too large.
 fn check_size(name: &[u8], resource: &Resource) -> Result<(), CommandError> {
     if bytes_of(name, resource) <= MAX_BYTES { Ok(()) } else { Err(TOO_LARGE) }
 }

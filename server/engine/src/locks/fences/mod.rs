@@ -1,7 +1,6 @@
 //! Fences: the highest token that each resource outside of the server has been shown.
 //!
-//! A resource stands for another system that checks tokens. So its state does not go with keys: it stays when they are
-//! flushed.
+//! A resource stands for another system that checks tokens, so its state survives a flush of the keys.
 
 mod commands;
 mod highest;

@@ -8,12 +8,10 @@ use lockwheel_store::keyspace::DbKey;
 pub(in crate::locks) enum TokenSource {
     /// The server's sequence of grants.
     Sequence,
-    /// The counter of this fenced lock.
     Counter(DbKey),
 }
 
 impl TokenSource {
-    /// Returns the name that replies use.
     pub(super) fn name(&self) -> &'static str {
         match self {
             TokenSource::Sequence => "sequence",
@@ -21,7 +19,6 @@ impl TokenSource {
         }
     }
 
-    /// Returns the bytes of the name of the counter's lock.
     fn bytes(&self) -> usize {
         match self {
             TokenSource::Sequence => 0,
@@ -30,16 +27,12 @@ impl TokenSource {
     }
 }
 
-/// The state of a resource.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Resource {
-    /// The highest token.
     pub(super) highest: i64,
     /// The source of the tokens, once a grant has named it.
     pub(super) source: Option<TokenSource>,
-    /// The number of tokens that the resource has accepted.
     pub(super) accepted: u64,
-    /// The number of tokens that the resource has refused.
     pub(super) refused: u64,
     /// The number of the last use of this resource, among the uses of all resources.
     pub(super) last_use: u64,

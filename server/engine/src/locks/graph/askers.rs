@@ -1,7 +1,7 @@
 //! The owners that were refused a lock lately, among which the owner of a new subscription is searched.
 
 use super::super::history::Name;
-use lockwheel_store::memory::of_vec;
+use lockwheel_store::memory::vec_heap_bytes;
 
 /// The maximum number of owners among which the owner of a new subscription is searched.
 const MAX_CANDIDATES: usize = 64;
@@ -25,9 +25,8 @@ impl Askers {
     }
 
     /// Returns the owner whose instance is assumed to have made a new subscription. It is the last refused owner whose
-    /// instance does not listen yet, among the last 64. If all of these listen, it is the last refused one. `None`: no
-    /// owner was refused. If two instances ask at once, their subscriptions may be swapped, which does not matter. O(1)
-    /// calls of `listens`.
+    /// instance does not listen yet, among the last 64, or else the last refused one. If two instances ask at once,
+    /// their subscriptions may be swapped, which does not matter. O(1) calls of `listens`.
     pub(super) fn subscriber(&self, listens: impl Fn(Name) -> bool) -> Option<Name> {
         let mut last = self.owners.iter().rev().take(MAX_CANDIDATES).copied();
         last.find(|owner| !listens(*owner)).or_else(|| self.owners.last().copied())
@@ -35,6 +34,6 @@ impl Askers {
 
     /// Returns the owned memory in bytes. O(1).
     pub(super) fn memory(&self) -> usize {
-        of_vec(&self.owners)
+        vec_heap_bytes(&self.owners)
     }
 }

@@ -8,11 +8,9 @@ use crate::pubsub::PubSub;
 use crate::spec::CommandError;
 use lockwheel_store::keyspace::Tx;
 
-/// Checks that a request that is about to wait closes no cycle with Redisson owners that wait. With `inferred`, this
-/// includes waits that are only inferred from the history.
-///
-/// The error names the cycle. O(n log n), n the owners and locks that can be reached, plus the entries of the history
-/// for inferred waits. Other listeners cost nothing.
+/// Checks that a request that is about to wait closes no cycle with waiting Redisson owners. `inferred` adds the waits
+/// that are only inferred from the history. The error names the cycle. O(n log n), n the owners and locks that can be
+/// reached, plus the entries of the history for inferred waits.
 pub(crate) fn check_foreign(
     tx: &mut Tx<'_>,
     pubsub: &PubSub,

@@ -73,7 +73,6 @@ fn graph(tx: &mut Tx<'_>, pubsub: &PubSub, args: Args<'_>, reply: &mut dyn Reply
     Ok(())
 }
 
-/// Writes the waits for one lock.
 fn write(lock: &LockWaits, reply: &mut dyn Reply) {
     reply.map(4);
     reply.bulk(b"key");

@@ -8,7 +8,6 @@ use super::search::Cycle;
 use super::wait_graph::{LockWait, LockWaits};
 use std::collections::BTreeMap;
 
-/// The maximum number of searches for a shortest cycle.
 const MAX_SEARCHES: usize = 256;
 
 /// Returns one cycle for each group of owners that wait for each other: the shortest cycle of its first owner. Cycles
@@ -38,7 +37,6 @@ pub(super) fn find(locks: &[LockWaits], room: &mut Room) -> Vec<Cycle> {
     found
 }
 
-/// A cycle by numbers: each owner and the lock that it waits for.
 type NumberedCycle = Vec<(usize, usize)>;
 
 /// One lock of a graph. Owners that do not wait are in no cycle and are left out.
@@ -184,7 +182,6 @@ impl<'g> Graph<'g> {
         None
     }
 
-    /// Returns the names of a cycle, as replies show them.
     fn names(&self, cycle: &NumberedCycle) -> Vec<&'g [u8]> {
         let steps = cycle.iter().flat_map(|(owner, lock)| [self.owners[*owner], self.locks[*lock].key]);
         let first = cycle.iter().take(1).map(|(owner, _)| self.owners[*owner]);
@@ -235,8 +232,7 @@ mod tests {
         Box::from([b'a' + owner])
     }
 
-    /// Returns a lock with these holders, owners ahead and waiters. A waiter is an owner, whether it waits for the
-    /// holders, and the number of owners ahead that it waits for.
+    /// Returns a lock. A waiter: its owner, whether it waits for the holders, and how many owners ahead it waits for.
     fn lock(
         key: usize,
         holders: &BTreeSet<u8>,
@@ -256,7 +252,6 @@ mod tests {
         }
     }
 
-    /// The waiters, with the locks and the owners that they wait for.
     type Pairs = BTreeSet<(Box<[u8]>, Box<[u8]>, Box<[u8]>)>;
 
     fn edges(locks: &[LockWaits]) -> Pairs {
@@ -272,7 +267,6 @@ mod tests {
         edges
     }
 
-    /// Returns the number of edges from an owner back to itself, found by examining all pairs repeatedly.
     fn shortest(edges: &Pairs, owner: &[u8]) -> Option<usize> {
         let mut reached: BTreeSet<&[u8]> = BTreeSet::from([owner]);
         for length in 1..=edges.len() {

@@ -2,9 +2,8 @@
 
 use super::wait_graph::LockWaits;
 
-/// Returns the text. Owners and locks are nodes. Arrows lead from each waiter to the lock, and from the lock to each
-/// holder. Further arrows lead through the places of the queue to owners that want several locks. The text counts the
-/// names that are left out.
+/// Returns the text. Arrows lead from each waiter to the lock, from the lock to each holder, and through the places of
+/// the queue to owners that want several locks. The text counts the names that are left out.
 pub(super) fn text(locks: &[LockWaits], left_out: usize) -> Vec<u8> {
     let mut text = Text { text: b"digraph locks {\n".to_vec() };
     if left_out > 0 {
@@ -25,16 +24,13 @@ pub(super) fn cost(name: &[u8]) -> usize {
     2 * written.sum::<usize>()
 }
 
-/// A text under construction.
 struct Text {
     text: Vec<u8>,
 }
 
-/// A node.
 #[derive(Clone, Copy)]
 enum Node<'n> {
     Owner(&'n [u8]),
-    /// A lock, by its number.
     Lock(usize),
     /// The first places in the queue of a lock: its number, and the number of places.
     Places(usize, usize),
@@ -89,8 +85,7 @@ impl Text {
         self.put(";\n");
     }
 
-    /// Writes a reference to a node: an owner by its name, which is also its label, and a lock by its number. Names of
-    /// owners contain no line break, so none equals the reference of a lock.
+    /// Writes a reference: an owner's name, or a lock's number. Names have no line break, so none equals a reference.
     fn node(&mut self, node: Node<'_>) {
         self.put("\"");
         match node {

@@ -20,8 +20,7 @@ pub(super) fn holders(tx: &Tx<'_>, key: &[u8]) -> BTreeSet<Box<[u8]>> {
     }
 }
 
-/// Returns the holders of a lock that can be part of a cycle, since they wait themselves. O(n log n), n the holders or
-/// the waiting owners, whichever are fewer.
+/// Returns the holders of a lock that wait themselves: only these can be in a cycle. O(n log n), n the fewer of both.
 pub(super) fn holders_that_wait(tx: &Tx<'_>, key: &[u8], foreign: &ForeignWaits<'_>) -> BTreeSet<Box<[u8]>> {
     match tx.peek(key) {
         // A large hash, which may be no lock, is not walked.
@@ -34,7 +33,6 @@ pub(super) fn holders_that_wait(tx: &Tx<'_>, key: &[u8], foreign: &ForeignWaits<
     }
 }
 
-/// Whether an owner holds a lock.
 pub(super) fn is_held_by(tx: &Tx<'_>, key: &[u8], owner: &[u8]) -> bool {
     match tx.peek(key) {
         Some(value @ Value::Hash(_)) => redisson::is_held_by(value, owner),
@@ -43,9 +41,8 @@ pub(super) fn is_held_by(tx: &Tx<'_>, key: &[u8], owner: &[u8]) -> bool {
     }
 }
 
-/// Returns the owners of requests for several locks that stand in the queue of this lock, from a place on and before
-/// another. They keep the lock from the waiters behind them. Other waiters there wait only for the holders. O(n log n),
-/// n these owners.
+/// Returns the owners of requests for several locks in this lock's queue, from a place on and before another. They keep
+/// it from the waiters behind them; others there wait only for the holders. O(log n), n these owners.
 pub(super) fn ahead(
     tx: &Tx<'_>,
     key: &[u8],
@@ -57,8 +54,7 @@ pub(super) fn ahead(
     several.map(|(_, waiter)| waiter.label.clone()).collect()
 }
 
-/// Returns all requests for several locks in the queue of this lock: their places, in order, and their owners.
-/// O(n log n), n the requests.
+/// Returns all requests for several locks in the queue of this lock: place and owner. O(n log n), n the requests.
 pub(super) fn several(tx: &Tx<'_>, key: &[u8]) -> BTreeMap<Place, Box<[u8]>> {
     let waiting = |class: &'static str| tx.waiting_between(key, class, (Unbounded, Unbounded));
     let several = SEVERAL.into_iter().flat_map(waiting);
@@ -78,8 +74,7 @@ pub(super) fn keeps_back(tx: &Tx<'_>, key: &[u8], (place, shares): (Place, bool)
     !both_share || wait_queue::last_alone(tx, key, other.place) > Some(place)
 }
 
-/// Whether an owner stands before another one in the queue of a lock by a higher priority, and keeps the lock from it.
-/// O(log n), n the waiters.
+/// Whether an owner's higher priority keeps the lock from another owner in its queue. O(log n), n the waiters.
 pub(super) fn has_passed(tx: &Tx<'_>, key: &[u8], owner: &[u8], other: &Wait) -> bool {
     let Some((place, class)) = wait_queue::first_wait(tx, key, owner) else { return false };
     let is_passed = other.place.is_some_and(|passed| place.rank < passed.rank);
@@ -98,7 +93,6 @@ pub(super) fn is_shared_with_others(tx: &Tx<'_>, key: &[u8]) -> bool {
     tx.first_waiting(key, SEVERAL[1]).is_some()
 }
 
-/// The wait of an owner for a lock.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Wait {
     /// The place in the queue. `None` for a Redisson wait.
@@ -112,8 +106,7 @@ pub(super) struct Wait {
 }
 
 impl Wait {
-    /// Returns the first wait of an owner. Once that is served, the owner need not wait by its other requests.
-    /// O(log n), n the waiters.
+    /// Returns the first wait of an owner, which need not wait any more once that is served. O(log n), n the waiters.
     pub(super) fn of(tx: &Tx<'_>, key: &[u8], owner: &[u8]) -> Self {
         let Some((place, class)) = wait_queue::first_wait(tx, key, owner) else { return Wait::default() };
         let is_shared = || is_read(tx, key) || is_shared_with_others(tx, key);
@@ -122,11 +115,10 @@ impl Wait {
         Wait { place: Some(place), shares, asks_to_share, several: SEVERAL.contains(&class) }
     }
 
-    /// Returns the parties that keep the lock from this wait. `alone` is the place of a new exclusive request, if there
-    /// is one. O(log n), n the waiters.
-    pub(super) fn kept(&self, tx: &Tx<'_>, key: &[u8], alone: Option<Place>) -> Kept {
+    /// Returns the parties that keep the lock from this wait. `alone`: the place of a new exclusive request. O(log n).
+    pub(super) fn kept(&self, tx: &Tx<'_>, key: &[u8], alone: Option<Place>) -> Blockers {
         if !self.shares {
-            return Kept { by_holders: true, by_those_before: self.place };
+            return Blockers { by_holders: true, by_those_before: self.place };
         }
         let alone = alone.max(wait_queue::last_alone(tx, key, self.place));
         let is_among_readers = alone.is_none();
@@ -135,14 +127,13 @@ impl Wait {
             true => self.place,
             false => Some(alone.map_or(Place::FRONT, Place::next)),
         };
-        Kept { by_holders: !(is_among_readers && is_read(tx, key)), by_those_before }
+        Blockers { by_holders: !(is_among_readers && is_read(tx, key)), by_those_before }
     }
 }
 
 /// The parties that keep a lock from a waiter.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Kept {
-    /// Whether its holders keep it.
+pub(super) struct Blockers {
     pub(super) by_holders: bool,
     /// The place up to which requests for several locks keep it. `None`: all of them do.
     pub(super) by_those_before: Option<Place>,

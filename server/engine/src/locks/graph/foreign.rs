@@ -1,8 +1,7 @@
 //! The locks that Redisson owners wait for, as far as known when a request is about to wait behind them.
 //!
-//! An owner that waits for a fair lock stands in its queue, and its client listens to the owner's channel: this wait is
-//! certain. A subscription that threads share does not name its owners. Only the history shows them, and it may be
-//! wrong.
+//! An owner in the queue of a fair lock, whose client listens to the owner's channel, certainly waits. Only the
+//! history, which may be wrong, shows the owners behind a subscription that threads share.
 
 use super::super::redisson;
 use super::listeners::Listeners;
@@ -12,8 +11,7 @@ use lockwheel_store::values::{Value, ZSet};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// The locks that Redisson owners wait for. Places in fair queues are looked up only when a search reaches them, since
-/// many may have nothing to do with a request.
+/// The locks that Redisson owners wait for. Places in fair queues are looked up only when a search reaches them.
 #[derive(Debug, Default)]
 pub(crate) struct ForeignWaits<'p> {
     /// The subscriptions. `None`: no listener matters.
@@ -23,8 +21,7 @@ pub(crate) struct ForeignWaits<'p> {
 }
 
 impl<'p> ForeignWaits<'p> {
-    /// Returns the waits of a database, including inferred waits if `inferred` is given. O(1), plus O(n log n) for n
-    /// inferred waits.
+    /// Returns the waits of a database, including inferred ones if given. O(1), plus O(n log n) for n inferred waits.
     pub(super) fn of_all(tx: &Tx<'_>, pubsub: &'p PubSub, inferred: Option<&Listeners>) -> Self {
         let mut waits = ForeignWaits { pubsub: Some(pubsub), inferred: BTreeMap::new() };
         // Clients of one instance share their owners, which are added once.
@@ -61,7 +58,6 @@ impl<'p> ForeignWaits<'p> {
     }
 }
 
-/// Whether an owner stands in the queue of a fair lock.
 fn stands_in_queue(tx: &Tx<'_>, key: &[u8], owner: &[u8]) -> bool {
     let timeouts = tx.peek(&redisson::queue_timeouts_key(key));
     matches!(timeouts, Some(Value::ZSet(timeouts)) if ZSet::score(timeouts, owner).is_some())

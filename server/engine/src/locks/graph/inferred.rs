@@ -1,14 +1,13 @@
 //! The owners behind subscriptions to a lock's channel. Redisson's threads share one subscription for each instance and
 //! lock, so it does not name them.
 //!
-//! The history shows them: a script that names its owner is refused, and then its client subscribes. Other threads of
-//! the instance do not subscribe again. So the owners that wait by a subscription are those of its instance whose last
-//! script for that lock was refused.
+//! The history shows them: a script that names its owner is refused, and then its client subscribes. Other threads do
+//! not subscribe again. So the waiting owners are those of the instance whose last script for that lock was refused.
 
 use super::super::history::{Entry, Event, Name, Ring};
 use super::super::redisson;
 use super::askers::Askers;
-use lockwheel_store::memory::{block, of_map, of_set};
+use lockwheel_store::memory::{block, map_heap_bytes, set_heap_bytes};
 use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,7 +22,6 @@ pub(in crate::locks) struct Asked {
     /// The number of listeners, by that owner, and by the instance of that owner.
     by_first: BTreeMap<Name, usize>,
     by_instance: BTreeMap<Box<[u8]>, usize>,
-    /// Bytes of memory of the names of instances.
     instance_bytes: usize,
 }
 
@@ -56,8 +54,7 @@ impl Asked {
         }
     }
 
-    /// Removes the subscription of a client. The refusals of its owners stay, since they wait by other subscriptions of
-    /// their instance. O(log n).
+    /// Removes a client's subscription. Its owners' refusals stay: they wait by other subscriptions. O(log n).
     pub(in crate::locks) fn stops_listening(&mut self, ring: &Ring, client: u64) {
         let Some(first) = self.listeners.remove(&client) else { return };
         count_down(&mut self.by_first, &first);
@@ -69,8 +66,8 @@ impl Asked {
 
     /// Returns the owned memory in bytes. O(1).
     pub(in crate::locks) fn memory(&self) -> usize {
-        let counts = of_map(&self.by_first) + of_map(&self.by_instance) + self.instance_bytes;
-        of_set(&self.refused) + self.askers.memory() + of_map(&self.listeners) + counts
+        let counts = map_heap_bytes(&self.by_first) + map_heap_bytes(&self.by_instance) + self.instance_bytes;
+        set_heap_bytes(&self.refused) + self.askers.memory() + map_heap_bytes(&self.listeners) + counts
     }
 
     /// Whether the instance of an owner listens. O(log n).

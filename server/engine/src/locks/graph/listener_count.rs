@@ -1,11 +1,10 @@
-//! A repeated count of the clients that wait for a lock by subscriptions, while the history grows. Each entry is read
-//! once.
+//! A repeated count of the clients that wait for a lock by subscriptions. Each entry of the history is read once.
 
 use super::super::channel_waiters::{ChannelWaiter, channel_waiters};
 use super::super::history::{Entry, Event, Name, Names, Ring, shown};
 use super::super::records::LockRecords;
 use super::super::redisson::{instance_of, owner_of};
-use super::listeners::Reader;
+use super::listeners::ListenerState;
 use crate::pubsub::PubSub;
 use lockwheel_store::keyspace::Keyspace;
 
@@ -23,8 +22,8 @@ pub(crate) struct ListenerCount {
 /// The part of a history that has been read.
 #[derive(Debug)]
 struct Known {
-    reader: Reader,
-    /// The names of this copy, since the history reuses the numbers of names whose entries it has dropped.
+    reader: ListenerState,
+    /// A copy of the names, since the history reuses the numbers of names whose entries it has dropped.
     names: Names,
     lock: Name,
     /// The number of this history among all that have begun.
@@ -37,12 +36,11 @@ struct Known {
 }
 
 impl Known {
-    /// Returns the initial state, in which nothing has been read.
     fn new(ring: &Ring, history: u64, (db, key): (usize, &[u8])) -> Self {
         let mut names = ring.names().none_of_these();
         let lock = names.intern(db, &shown(key));
         let began = ring.first_of_waits();
-        Known { reader: Reader::default(), names, lock, history, first: None, began, next: began }
+        Known { reader: ListenerState::default(), names, lock, history, first: None, began, next: began }
     }
 
     /// Whether reading can continue with the present entries of the history.
@@ -89,8 +87,7 @@ impl Known {
         self.reader.take_in(&self.names, &entry, is_wanted);
     }
 
-    /// Whether a client that listens to a channel of the lock waits for the lock. O(log n), plus the threads of its
-    /// instance.
+    /// Whether a client that listens to the lock's channel waits. O(log n), plus the threads of its instance.
     fn waits(&self, waiter: &ChannelWaiter) -> bool {
         let is_refused = |owner: &[u8]| {
             self.reader.refused.get(owner_of(owner)).is_some_and(|refusals| refusals.key == self.lock)
@@ -129,7 +126,6 @@ impl ListenerCount {
         waiters.iter().filter(|waiter| known.waits(waiter)).count()
     }
 
-    /// Returns the number of entries that have been read.
     #[cfg(test)]
     pub(crate) fn looks(&self) -> u64 {
         self.looks

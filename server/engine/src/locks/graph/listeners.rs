@@ -1,17 +1,15 @@
 //! The owners that wait for locks by subscriptions to the channels of the locks. Redisson's threads share one
 //! subscription for each instance and lock.
 //!
-//! A Redisson thread asks for the lock, is refused, subscribes and asks again. Then it waits for a message. So a thread
-//! waits once it was refused twice in a row and its instance listens, even if the connection that asked is closed.
-//! After only one refusal the thread may have been interrupted, which leaves the subscription behind. A thread that
-//! does not want to wait asks once.
+//! A Redisson thread asks for the lock, is refused, subscribes, asks again and waits for a message. So a thread waits
+//! once it was refused twice in a row and its instance listens, even if the connection that asked is closed. After only
+//! one refusal it may have been interrupted, which leaves the subscription behind. A thread that does not want to wait
+//! asks once.
 //!
-//! The history records the refusals. While the history is off, every subscription counts as a wait. A subscription also
-//! counts if no owner is known. An owner that is not a Redisson thread may wait for the message at once, so its
-//! subscription counts too.
+//! The history records the refusals. While it is off, every subscription counts as a wait. A subscription also counts
+//! if no owner is known, or if its owner is not a Redisson thread, which may wait for the message at once.
 //!
-//! This definition of a wait is used everywhere: by AWAIT.WAITERS, LOCK.INFO, LOCK.SCAN, LOCK.GRAPH, the refusal of
-//! deadlocks, and LOCK.VERIFY. The `waits` module of LOCK.VERIFY follows the same entries.
+//! All readers of waits use this definition. The `waits` module of LOCK.VERIFY follows the same entries.
 
 use super::super::channel_waiters::{ChannelWaiter, channel_waiters};
 use super::super::history::{Entry, Event, Name, Names, Ring, shown};
@@ -24,7 +22,6 @@ use lockwheel_store::keyspace::{DbKey, Tx};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// The last refusals of an owner in a row.
 #[derive(Debug)]
 pub(super) struct Refusals {
     pub(super) key: Name,
@@ -35,19 +32,18 @@ pub(super) struct Refusals {
 
 /// The state of refusals and subscriptions after a part of the entries.
 #[derive(Debug, Default)]
-pub(super) struct Reader {
+pub(super) struct ListenerState {
     /// The refusals by the bare name of the owner. The field of a writer has a suffix.
     pub(super) refused: BTreeMap<Box<[u8]>, Refusals>,
     /// The owners that were refused each lock last, in order.
     asked: BTreeMap<Name, Askers>,
-    /// The subscriptions of clients to channels of locks, each with the owner whose instance is assumed to have
-    /// subscribed.
+    /// The subscriptions by lock and client, each with the owner whose instance is assumed to have subscribed.
     pub(super) listeners: BTreeMap<(Name, u64), Name>,
     /// The number of subscriptions of each instance, by lock.
     instances: BTreeMap<(Name, Box<[u8]>), usize>,
 }
 
-impl Reader {
+impl ListenerState {
     /// Updates the state by an entry. `is_wanted`: its lock matters. O(log n).
     pub(super) fn take_in(&mut self, names: &Names, entry: &Entry, is_wanted: bool) {
         let is_listener = entry.is_of_listener();
@@ -83,8 +79,7 @@ impl Reader {
         }
     }
 
-    /// Returns the owner whose instance is assumed to have made a new subscription to the channel of a lock: see
-    /// [`Askers::subscriber`].
+    /// Returns the owner whose instance is assumed to have made a new subscription: see [`Askers::subscriber`].
     fn subscriber(&self, names: &Names, key: Name) -> Option<Name> {
         self.asked.get(&key)?.subscriber(|owner| {
             let instance = instance_of(names.text_of(owner));
@@ -105,10 +100,8 @@ impl Reader {
     }
 }
 
-/// Names of owners.
 pub(super) type OwnerNames = BTreeSet<Box<[u8]>>;
 
-/// The locks that owners wait for by subscriptions.
 #[derive(Debug, Default)]
 pub(in crate::locks) struct Listeners {
     /// The owners that wait by a subscription, by lock and client, as bare names. `None`: the subscription does not
@@ -124,7 +117,7 @@ impl Listeners {
     /// Returns the waits that the history shows, of all locks or of one lock. O(n log n), n its entries. For one lock
     /// the cost is little more than reading each entry.
     pub(super) fn of(ring: &Ring, wanted: Option<(usize, &[u8])>) -> Self {
-        let (mut reader, mut name) = (Reader::default(), Name::NONE);
+        let (mut reader, mut name) = (ListenerState::default(), Name::NONE);
         let wanted = wanted.map(|(db, text)| (db, shown(text)));
         let mut is_wanted = |key: Name| {
             wanted.as_ref().is_none_or(|(db, text)| {
@@ -192,8 +185,7 @@ impl Listeners {
         self.by_client.get(&((db, (*shown(key)).into()), client))?.as_ref()
     }
 
-    /// Returns the locks of a database, each with a client that subscribes and the owners that wait by its
-    /// subscription.
+    /// Returns the locks of a database, each with a subscribed client and the owners that wait by the subscription.
     pub(super) fn of_db(&self, db: usize) -> impl Iterator<Item = (&[u8], u64, &Arc<OwnerNames>)> {
         let from = self.by_client.range(((db, Box::default()), 0)..);
         let of_db = from.take_while(move |(((of, _), _), _)| *of == db);
@@ -201,8 +193,7 @@ impl Listeners {
     }
 }
 
-/// Returns the clients that wait for a lock by subscriptions. O(n), n the patterns, the listeners and the entries of
-/// the history.
+/// Returns the clients that wait for a lock by subscriptions. O(n), n the patterns, listeners and history entries.
 pub(in crate::locks) fn waiting_listeners(
     tx: &Tx<'_>,
     pubsub: &PubSub,

@@ -20,7 +20,6 @@ impl Room {
         Room { names: MAX_SHOWN, bytes: MAX_SHOWN_BYTES, left_out: 0, cost }
     }
 
-    /// Returns the number of names that have been left out.
     pub(super) fn left_out(&self) -> usize {
         self.left_out
     }
@@ -51,7 +50,6 @@ impl Room {
         fits
     }
 
-    /// Counts names that are left out.
     pub(super) fn leave_out(&mut self, names: usize) {
         self.left_out += names;
     }

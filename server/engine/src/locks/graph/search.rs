@@ -1,18 +1,15 @@
-//! The search for a cycle of waits. It is breadth-first, so it finds the shortest cycle. It does not recurse, since
-//! clients decide the depth.
+//! The search for a cycle of waits: breadth-first, for the shortest, without recursion, since clients decide the depth.
 
 use super::super::{records, wait_events};
-use super::edges::{self, Kept, Wait};
+use super::edges::{self, Blockers, Wait};
 use super::foreign::ForeignWaits;
 use crate::spec::CommandError;
 use lockwheel_store::keyspace::{CalledBy, Place, Tx, WaiterId};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Owners and the locks that they wait for, alternating: the first owner, a lock, its holder, a lock, … the first
-/// owner.
+/// Owners and the locks that they wait for, alternating, from the first owner back to itself.
 pub(super) type Cycle = Vec<Box<[u8]>>;
 
-/// An owner, and a lock that it waits for.
 type OwnersWait = (Box<[u8]>, Box<[u8]>);
 
 /// A request that is about to wait.
@@ -23,10 +20,8 @@ pub(in crate::locks) struct Newcomer<'r> {
     pub(in crate::locks) keys: &'r [&'r [u8]],
     /// The rank in the queues of these locks.
     pub(in crate::locks) rank: i64,
-    /// Whether the request wants to share the locks.
     pub(in crate::locks) shares: bool,
-    /// Whether the request wants the locks together. It then keeps each lock from the waiters behind it while it waits
-    /// for the others.
+    /// Whether the request wants the locks together: each is then kept from waiters behind it while others lack.
     pub(in crate::locks) together: bool,
 }
 
@@ -34,14 +29,11 @@ pub(in crate::locks) struct Newcomer<'r> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Waiting<'r> {
     pub(crate) owner: &'r [u8],
-    /// The locks that the request wants.
     pub(crate) keys: &'r [&'r [u8]],
     /// The place in the queues of these locks.
     pub(crate) place: Place,
-    /// Whether the request wants to share the locks.
     pub(crate) shares: bool,
-    /// Whether the request wants the locks together. It then keeps each lock from the waiters behind it while it waits
-    /// for the others.
+    /// As [`Newcomer::together`].
     pub(crate) together: bool,
 }
 
@@ -71,17 +63,14 @@ impl Waiting<'_> {
 
 /// A wait that the search has reached.
 struct Step {
-    /// The owner that waits.
     owner: Box<[u8]>,
-    /// The lock that it waits for.
     key: Box<[u8]>,
     /// The step whose lock this owner holds or stands ahead for. `None`: a wait of the searched owner.
     from: Option<usize>,
 }
 
-/// Checks that a request may wait: no owner that must be served before it waits, directly or indirectly, for its owner.
-///
-/// The error names the cycle. Scripts and transactions never wait.
+/// Checks that no owner that must be served before a new request waits, directly or indirectly, for the request's
+/// owner. The error names the cycle. Scripts and transactions never wait.
 pub(in crate::locks) fn check(tx: &mut Tx<'_>, newcomer: Newcomer<'_>) -> Result<(), CommandError> {
     if !matches!(tx.called_by(), CalledBy::Client) {
         return Ok(());
@@ -94,9 +83,7 @@ pub(in crate::locks) fn check(tx: &mut Tx<'_>, newcomer: Newcomer<'_>) -> Result
     check_waiting(tx, newcomer.into(), &ForeignWaits::default())
 }
 
-/// Checks that a request that is about to wait closes no cycle, including known Redisson waits.
-///
-/// The error names the cycle.
+/// Checks that a request that is about to wait closes no cycle, with the known Redisson waits. The error names it.
 pub(super) fn check_waiting(
     tx: &mut Tx<'_>,
     waiting: Waiting<'_>,
@@ -112,9 +99,8 @@ pub(super) fn check_waiting(
     }
 }
 
-/// Returns the text of the shortest cycle in which an owner waits natively, and the request by which it waits.
-///
-/// O(n log n), n the owners and locks that can be reached.
+/// Returns the text of the shortest cycle in which an owner waits natively, and the request by which it waits. O(n log
+/// n), n the owners and locks that can be reached.
 pub(crate) fn closed_cycle(tx: &Tx<'_>, owner: &[u8]) -> Option<(WaiterId, Vec<u8>)> {
     let cycle = Search::of_owner(tx, owner, &ForeignWaits::default()).cycle()?;
     let (_, id) = tx.waiting_as(cycle.get(1)?, owner).next()?;
@@ -133,8 +119,7 @@ const MAX_SCANNED: usize = 16;
 /// A search from an owner's waits to the owners that it waits for, and so on.
 struct Search<'s, 'k> {
     tx: &'s Tx<'k>,
-    /// The owner's request that is about to wait. Without keys there is no request, and the search begins with the
-    /// owner's present waits.
+    /// The owner's request that is about to wait. Without keys the search begins with the owner's present waits.
     waiting: Waiting<'s>,
     /// The locks that the request wants, sorted. Empty if there are at most [`MAX_SCANNED`].
     wanted: Vec<&'s [u8]>,
@@ -164,7 +149,6 @@ impl<'s, 'k> Search<'s, 'k> {
         Search { tx, waiting, wanted, foreign, steps, seen, met, held, walked, first_old: None }
     }
 
-    /// Begins a search with a request that is about to wait.
     fn of(tx: &'s Tx<'k>, waiting: Waiting<'s>, foreign: &'s ForeignWaits<'s>) -> Self {
         let mut search = Search::new(tx, waiting, foreign);
         for &key in waiting.keys {
@@ -176,8 +160,7 @@ impl<'s, 'k> Search<'s, 'k> {
         search
     }
 
-    /// Adds the owner's present waits, if the request passes a waiter: the passed waiter will wait for the owner.
-    /// Returns whether steps were added.
+    /// Adds the owner's present waits if the request passes a waiter, which will wait for it. Whether it added any.
     fn turn_to_old_waits(&mut self) -> bool {
         let first_old = self.steps.len();
         if self.first_old.replace(first_old).is_none() && self.is_new_before_others() {
@@ -186,8 +169,7 @@ impl<'s, 'k> Search<'s, 'k> {
         self.steps.len() > first_old
     }
 
-    /// Whether the request passes a waiter. That waiter may then wait for the request's owner, which may already wait
-    /// by other requests.
+    /// Whether the request passes a waiter, which may then wait for its owner, which may wait by other requests.
     fn is_new_before_others(&self) -> bool {
         let (tx, waiting) = (self.tx, self.waiting);
         waiting.keys.iter().any(|key| waiting.is_before(tx.last_waiting(key)))
@@ -207,7 +189,6 @@ impl<'s, 'k> Search<'s, 'k> {
         comes_first && self.steps[at].from.is_none() && !self.waiting.keys.is_empty()
     }
 
-    /// Adds the present waits of an owner.
     fn come_upon_own_waits(&mut self, owner: &[u8]) {
         let tx = self.tx;
         for key in tx.waited_for_as(owner).filter(|key| !edges::has(tx, key, owner)) {
@@ -223,14 +204,11 @@ impl<'s, 'k> Search<'s, 'k> {
         search
     }
 
-    /// Returns the shortest cycle that the owner is in, or closes when it waits. A cycle through the new wait comes
-    /// first, then one through older waits of the owner and a waiter that it passes.
-    ///
-    /// O(n log n), n the owners and locks that can be reached. The cost is O(log n) if few locks are waited for, no
-    /// Redisson client waits, and no owner waits for this one.
+    /// Returns the shortest cycle that the owner is in, or closes when it waits: one through the new wait, or else one
+    /// through older waits of the owner and a waiter that it passes. O(n log n), n the owners and locks that can be
+    /// reached. O(log n) if few locks are waited for, no Redisson client waits, and no owner waits for this one.
     fn cycle(mut self) -> Option<Cycle> {
-        // Among many locks most paths are short, so the check of all locks is left for a long path. The check of a lock
-        // costs much less than a step.
+        // Most paths are short, so the check of all locks is left for a long path. It costs much less than a step.
         let locks = self.tx.keys_waited_for();
         let mut long = if locks <= FEW_LOCKS { 0 } else { FEW_LOCKS.max(locks / LOCKS_PER_STEP) };
         let mut at = 0;
@@ -249,8 +227,7 @@ impl<'s, 'k> Search<'s, 'k> {
         None
     }
 
-    /// Whether any waiter may wait for the owner. If not, no cycle can close, however many owners this one waits for.
-    /// O(n log n), n the locks that are waited for.
+    /// Whether any waiter may wait for the owner; if not, no cycle can close. O(n log n), n the locks waited for.
     fn may_meet_owner(&self) -> bool {
         let (tx, waiting) = (self.tx, self.waiting);
         self.foreign.len() > 0
@@ -265,8 +242,7 @@ impl<'s, 'k> Search<'s, 'k> {
         }
     }
 
-    /// Whether the waiter of a step waits for the owner, in a way that closes a cycle. If not, adds the waits of the
-    /// owners that it waits for.
+    /// Whether the waiter of a step waits for the owner, closing a cycle. If not, adds the waits of the owners ahead.
     fn meets_owner(&mut self, at: usize) -> bool {
         let (tx, waiting, step) = (self.tx, self.waiting, &self.steps[at]);
         let (owner, key, is_own) = (step.owner.clone(), step.key.clone(), step.from.is_none());
@@ -290,9 +266,8 @@ impl<'s, 'k> Search<'s, 'k> {
         false
     }
 
-    /// Whether a wait for a lock is a wait for the owner, because of the owner's hold or of a present request of the
-    /// owner.
-    fn waits_already(&self, key: &[u8], wait: &Wait, kept: Kept) -> bool {
+    /// Whether a wait for a lock is a wait for the owner, because of its hold or a present request of it.
+    fn waits_already(&self, key: &[u8], wait: &Wait, kept: Blockers) -> bool {
         let (tx, owner) = (self.tx, self.waiting.owner);
         // The owner's own holds of the first locks are no reason for it to wait.
         kept.by_holders && edges::is_held_by(tx, key, owner)
@@ -321,8 +296,7 @@ impl<'s, 'k> Search<'s, 'k> {
         }
     }
 
-    /// Returns the owners before this place that keep a lock from it, except those in the part of the queue that has
-    /// been walked.
+    /// Returns the owners before this place that keep a lock from it, except those in the walked part of the queue.
     fn more_ahead(&mut self, key: &[u8], before: Option<Place>) -> BTreeSet<Box<[u8]>> {
         let from = match self.walked.get(key) {
             None => None,

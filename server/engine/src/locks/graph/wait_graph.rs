@@ -1,6 +1,4 @@
-//! The waits of a database, grouped by lock.
-//!
-//! Each holder and each waiter of a lock occurs once, so the size of the graph is linear in their number.
+//! The waits of a database, grouped by lock: each of a lock's holders and waiters occurs once, so the graph is linear.
 
 use super::super::channel_waiters::{
     ChannelWaiter, MatchBudget, channel_waiters_within, listened_channels, named_channel_waiters,
@@ -14,38 +12,32 @@ use lockwheel_store::keyspace::{Place, Tx};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// The kinds of a wait: a native request, a subscription to the owner's channel, and a subscription to a channel that
-/// names no owner.
+/// The kinds of a wait: native, a subscription to the owner's channel, and one to a channel that names no owner.
 const NATIVE: &str = "native";
 const FOREIGN: &str = "foreign";
 const INFERRED: &str = "inferred";
 
-/// An owner that waits for a lock.
 #[derive(Debug)]
 pub(super) struct LockWait {
     pub(super) owner: Box<[u8]>,
     pub(super) kind: &'static str,
     /// The number of holders that the owner waits for: all but itself, or none.
     pub(super) holders: usize,
-    /// The number of owners ahead in the queue that keep the lock from this one: the first ones of
-    /// [`LockWaits::ahead`].
+    /// The number of the first [`LockWaits::ahead`] that keep the lock from this one.
     pub(super) ahead: usize,
 }
 
-/// The waits for one lock.
 #[derive(Debug)]
 pub(super) struct LockWaits {
     pub(super) key: Box<[u8]>,
     /// The owners that hold it, in the order of their names.
     pub(super) holders: Vec<Box<[u8]>>,
-    /// The owners that wait for this lock together with other locks, in the order of the queue. They keep the lock from
-    /// the waiters behind them.
+    /// The owners that wait for this lock together with others, in queue order; they keep it from waiters behind them.
     pub(super) ahead: Vec<Box<[u8]>>,
     /// The owners that wait for any of these, native waiters first, in the order of the queue.
     pub(super) waiters: Vec<LockWait>,
 }
 
-/// The waits of all owners of a database.
 #[derive(Debug)]
 pub(super) struct WaitGraph {
     /// The locks that owners wait for, in the order of their names.
@@ -55,9 +47,8 @@ pub(super) struct WaitGraph {
 }
 
 impl WaitGraph {
-    /// Returns the present waits. With `with_inferred`, it includes waits that only the history or a channel shows.
-    /// O(n log n), n the waiters, the holders of the locks, and the channels. One limit applies to all matches of
-    /// subscribed patterns with channels.
+    /// Returns the present waits. `with_inferred` adds those that only the history or a channel shows. O(n log n), n
+    /// the waiters, the holders of the locks, and the channels. One limit applies to all matches of patterns.
     pub(super) fn of_tx(tx: &Tx<'_>, pubsub: &PubSub, with_inferred: bool) -> Self {
         let listened = redisson::listened_keys(listened_channels(pubsub));
         let listeners = if listened.is_empty() { Listeners::default() } else { Listeners::of_tx(tx, None) };
@@ -75,9 +66,8 @@ impl WaitGraph {
         WaitGraph { locks, without_patterns: budget.map_or(0, |budget| budget.left_out()) }
     }
 
-    /// Leaves out names that do not fit into a reply. Each lock has a share of the room for its waiters, a share for
-    /// the owners ahead and a share for its holders. The remaining room goes first to waiters, then to owners ahead,
-    /// then to holders, in the order of the locks. A lock without a shown waiter is left out.
+    /// Leaves out names that do not fit into a reply. Each lock has a share for its waiters, the owners ahead and its
+    /// holders; the rest goes to these in that order. A lock without a shown waiter is left out.
     pub(super) fn leave_out(&mut self, room: &mut Room) {
         let mut shown: Vec<Shown> = self.locks.iter().map(Shown::nothing).collect();
         let mut each = |work: &mut dyn FnMut(&mut Shown, &LockWaits)| {
@@ -109,18 +99,15 @@ impl WaitGraph {
 
 /// The names of a lock that a reply shows.
 struct Shown {
-    /// Whether each waiter is shown.
     waiters: Vec<bool>,
     /// The number of owners ahead that are shown: waiters count them from the front.
     ahead: usize,
-    /// Whether each holder is shown.
     holders: Vec<bool>,
     /// Whether a waiter is shown, and the key with it.
     has_key: bool,
 }
 
 impl Shown {
-    /// Shows nothing of a lock.
     fn nothing(lock: &LockWaits) -> Self {
         let none = |count: usize| vec![false; count];
         let (waiters, holders) = (none(lock.waiters.len()), none(lock.holders.len()));
@@ -136,7 +123,6 @@ impl Shown {
         }
     }
 
-    /// Shows the owners ahead that fit.
     fn add_ahead(&mut self, lock: &LockWaits, room: &mut Room, share: &mut Room) {
         if self.has_key {
             let more = &lock.ahead[self.ahead..];
@@ -144,7 +130,6 @@ impl Shown {
         }
     }
 
-    /// Shows the holders that fit.
     fn add_holders(&mut self, lock: &LockWaits, room: &mut Room, share: &mut Room) {
         if self.has_key {
             let hidden = lock.holders.iter().zip(&mut self.holders).filter(|(_, shown)| !**shown);
@@ -200,8 +185,7 @@ fn first_places(requests: BTreeMap<Place, Box<[u8]>>) -> (Vec<Box<[u8]>>, Vec<Pl
     first.map(|(place, owner)| (owner, place)).unzip()
 }
 
-/// Returns the Redisson waits for a lock, each with the owner and kind that it is shown with. With a budget, inferred
-/// waits are included.
+/// Returns the Redisson waits for a lock: owner and kind. A budget includes the inferred waits.
 fn foreign_waits(
     (tx, pubsub): (&Tx<'_>, &PubSub),
     key: &[u8],

@@ -40,13 +40,11 @@ impl Entries {
         *self = resized;
     }
 
-    /// Returns the number of entries of a page.
     #[inline]
     fn page(&self) -> usize {
         1 << self.page_bits
     }
 
-    /// Returns the number of entries. O(1).
     #[inline]
     pub(super) fn len(&self) -> usize {
         self.len
@@ -76,13 +74,11 @@ impl Entries {
         self.pages.get_mut(page)?.get_mut(at)
     }
 
-    /// Returns the last entry. O(1).
     #[inline]
     pub(super) fn last(&self) -> Option<&Entry> {
         self.pages.back()?.last()
     }
 
-    /// Adds an entry. O(1).
     #[inline]
     pub(super) fn push(&mut self, entry: Entry) {
         self.len += 1;
@@ -100,7 +96,6 @@ impl Entries {
         self.pages.push_back(page);
     }
 
-    /// Removes the first entry. O(1).
     pub(super) fn pop(&mut self) -> Option<Entry> {
         let page = self.pages.front_mut()?;
         let entry = *page.get(self.gone)?;

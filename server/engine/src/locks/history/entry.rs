@@ -9,7 +9,6 @@ macro_rules! words {
         words! { $(#[$about])* $kind { $($(#[$doc])* $name = $text,)* } }
 
         impl $kind {
-            /// All variants.
             pub(crate) const ALL: &[Self] = &[$($kind::$name,)*];
         }
     };
@@ -19,7 +18,6 @@ macro_rules! words {
         pub(crate) enum $kind { $($(#[$doc])* $name,)* }
 
         impl $kind {
-            /// Returns the name in replies.
             pub(crate) fn name(self) -> &'static str {
                 match self { $($kind::$name => $text,)* }
             }
@@ -28,21 +26,16 @@ macro_rules! words {
 }
 
 words! { listed
-    /// The kind of an entry.
     Event {
         /// An owner has come to hold a lock.
         Acquired = "acquired",
         /// A holder has re-entered its lock.
         Reentered = "reentered",
-        /// The lease of a hold was renewed.
         Renewed = "renewed",
         /// A holder has released a hold; `holds` says how many are left.
         Released = "released",
-        /// A hold has ended without a release by its owner; `cause` says how.
         Lost = "lost",
-        /// A hold has changed its mode.
         Converted = "converted",
-        /// A hold has passed to another owner.
         Transferred = "transferred",
         /// A client begins to wait.
         Queued = "queued",
@@ -60,17 +53,13 @@ words! { listed
         Entered = "entered",
         /// A declared section was left: LOCK.LEAVE.
         Left = "left",
-        /// A fenced write was accepted.
         Fenced = "fenced",
-        /// A fenced write was refused.
         FenceRefused = "fence-refused",
         /// A habit that may cause a failure later; `cause` says which.
         Habit = "habit",
         /// A test has moved a clock.
         Clock = "clock",
-        /// A fault has acted.
         Fault = "fault",
-        /// A client has connected.
         Connect = "connect",
         /// A client is gone.
         Disconnect = "disconnect",
@@ -80,13 +69,9 @@ words! { listed
 }
 
 words! {
-    /// The cause of an event.
     Cause {
-        /// No cause is recorded.
         None = "",
-        /// The owner released the lock.
         Released = "released",
-        /// The lease ran out.
         Expired = "expired",
         /// A script removed the hold without naming its owner.
         Forced = "forced",
@@ -94,7 +79,6 @@ words! {
         Deleted = "deleted",
         /// The key was given another value.
         Overwritten = "overwritten",
-        /// The client is gone.
         Disconnected = "disconnected",
         /// The hold has passed to another owner.
         Transferred = "transferred",
@@ -104,7 +88,6 @@ words! {
         Swapped = "swapped",
         /// MIGRATE has moved the key to another server, where the hold continues.
         Migrated = "migrated",
-        /// The wait timed out.
         Timeout = "timeout",
         /// CLIENT UNBLOCK or LOCK.CANCEL ended the wait.
         Unblocked = "unblocked",
@@ -143,20 +126,16 @@ pub(in crate::locks) const OVERWRITES: &[u8] = b"overwrites";
 /// The way in which a hold excludes others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Mode {
-    /// No hold.
     None,
     /// A hold that excludes all others.
     Exclusive,
-    /// The reader in a read-write lock.
     Shared,
-    /// The writer in a read-write lock.
     Write,
     /// The queue of a fair lock.
     Fair,
 }
 
 impl Mode {
-    /// Returns the name in replies.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Mode::None => "",
@@ -180,18 +159,15 @@ pub(in crate::locks) struct Entry {
     pub(in crate::locks) grant: u64,
     /// The client; 0: none.
     pub(in crate::locks) client: u64,
-    /// The rest of the lease, or [`NO_TTL`]. For a clock, the time from which it was moved. For permits, the number
-    /// that is left.
+    /// The rest of the lease, or [`NO_TTL`]. Clock: the time from which it was moved. Permits: the number left.
     pub(in crate::locks) ttl_ms: i64,
     /// The number of holds. For permits, the number taken or returned. For a clock, the time to which it was moved. For
     /// a fault that keeps back an answer, the number of entries that the request made just before.
     pub(in crate::locks) holds: i64,
-    /// The total number of permits. For a lock, the ticket with which the request waited. [`NO_TOTAL`] if unknown or
-    /// absent.
+    /// The total number of permits. For a lock, the request's ticket. [`NO_TOTAL`] if unknown or absent.
     pub(in crate::locks) total: i64,
     /// The time of the event, relative to a stretch of the ring.
     pub(super) since: Since,
-    /// The time that the request waited, in milliseconds.
     pub(in crate::locks) waited_ms: u32,
     pub(in crate::locks) key: Name,
     pub(in crate::locks) owner: Name,
@@ -209,7 +185,6 @@ pub(in crate::locks) struct Entry {
 
 const _: () = assert!(size_of::<Entry>() <= 72, "a ring of 65,536 takes 4.5 MiB");
 
-/// The flags of an entry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Traits(u8);
 
@@ -242,7 +217,6 @@ impl Traits {
 }
 
 impl Entry {
-    /// Returns all names that the entry uses.
     pub(super) fn names(&self) -> [Name; 5] {
         [self.key, self.owner, self.client_name, self.by, self.text]
     }
@@ -257,7 +231,6 @@ impl Entry {
         self.traits.has(Traits::HAS_HOLDER).then_some(self.traits.has(Traits::NATIVE))
     }
 
-    /// Sets whether a native command took the hold.
     pub(super) fn set_native(&mut self, native: Option<bool>) {
         self.traits.set_native(native);
     }
@@ -272,13 +245,11 @@ impl Entry {
         self.traits.has(Traits::SESSION)
     }
 
-    /// Marks the hold as one that lasts as long as a connection.
     pub(super) fn set_of_session(&mut self) {
         self.traits.set(Traits::SESSION, true);
     }
 
-    /// Returns the rest of the lease, if there is one. For a loss, returns the delay in milliseconds before the lock
-    /// can be granted again.
+    /// Returns the rest of the lease. For a loss, the delay in milliseconds before the lock can be granted again.
     pub(in crate::locks) fn ttl(&self) -> Option<i64> {
         (self.ttl_ms != NO_TTL).then_some(self.ttl_ms)
     }
@@ -288,7 +259,6 @@ impl Entry {
         (self.event == Event::Permits && self.total != NO_TOTAL).then_some(self.total)
     }
 
-    /// Returns the ticket with which the request waited while its client continued, if it has one.
     pub(in crate::locks) fn ticket(&self) -> Option<i64> {
         (self.event != Event::Permits && self.total != NO_TOTAL).then_some(self.total)
     }

@@ -15,10 +15,7 @@ pub(crate) struct Filter {
 }
 
 impl Filter {
-    /// Returns the filter of a request, by the symbols of its grammar: `KEY pattern`, `OWNER pattern` and `SINCE seq`.
-    ///
-    /// # Errors
-    /// Returns an error if a pattern is too long, or the number is wrong.
+    /// Returns the filter of a request: `KEY pattern`, `OWNER pattern`, `SINCE seq`. Fails if one of them is wrong.
     pub(crate) fn of(
         options: &ParsedArgs<'_>,
         [key, owner, since]: [Symbol; 3],

@@ -8,8 +8,7 @@ use std::borrow::Borrow;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// A merge of histories in progress. The merged history begins where all histories are known: after the latest
-/// beginning, and after the last lost entry of any of them.
+/// A merge of histories. The result begins where all are known: after the latest beginning and the last lost entry.
 #[derive(Debug)]
 pub(in crate::locks) struct Merging<R> {
     rings: Vec<R>,
@@ -20,8 +19,7 @@ pub(in crate::locks) struct Merging<R> {
 }
 
 impl<R: Borrow<Ring>> Merging<R> {
-    /// Begins to merge these rings, each with the name of its server. `lacks_some`: some servers keep no history.
-    /// O(log n).
+    /// Begins to merge these rings, each with its server's name. `lacks_some`: some servers keep no history. O(log n).
     pub(in crate::locks) fn new(servers: Vec<(R, Box<[u8]>)>, lacks_some: bool, seed: u64) -> Self {
         let (rings, names): (Vec<R>, Vec<Box<[u8]>>) = servers.into_iter().unzip();
         let of = || rings.iter().map(Borrow::borrow);

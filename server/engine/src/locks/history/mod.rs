@@ -1,9 +1,8 @@
-//! The history of locks: the events of locks, in order, in a ring of bounded size, and the formats in which replies
-//! show them.
+//! The history of locks: their events, in order, in a ring of bounded size, and the formats in which replies show them.
 //!
-//! The history is filled while `lock-history` is yes. It subscribes to the ledger, which notices new holds and the ends
-//! of holds. The engine reports the running request, the waiters, and what tests do to clocks and connections. All
-//! other code that needs an entry calls `records::record`.
+//! It is filled while `lock-history` is yes. It subscribes to the ledger, which notices new holds and the ends of
+//! holds. The engine reports the running request, the waiters, and what tests do to clocks and connections. All other
+//! code that needs an entry calls `records::record`.
 
 mod entries;
 mod entry;

@@ -4,7 +4,7 @@ use crate::locks::redisson::owner_of;
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
-use lockwheel_store::memory::{block, of_vec};
+use lockwheel_store::memory::{block, vec_heap_bytes};
 use sha1_smol::Sha1;
 use std::borrow::Cow;
 use std::hash::BuildHasher;
@@ -38,7 +38,6 @@ fn cut(text: &[u8]) -> Vec<u8> {
 pub(in crate::locks) struct Name(u32);
 
 impl Name {
-    /// No name.
     pub(in crate::locks) const NONE: Self = Name(0);
 }
 
@@ -206,12 +205,14 @@ impl Names {
 
     /// Returns the memory in bytes. O(1).
     pub(super) fn memory(&self) -> usize {
-        of_vec(&self.known) + of_vec(&self.free) + block(self.numbers.allocation_size()) + self.texts
+        vec_heap_bytes(&self.known)
+            + vec_heap_bytes(&self.free)
+            + block(self.numbers.allocation_size())
+            + self.texts
     }
 }
 
-/// Makes room for more names. The capacity does not double, since this list is most of the memory of a name besides its
-/// text.
+/// Makes room for more names. The capacity does not double, since this list is most of the memory of a name.
 fn make_room(known: &mut Vec<Known>) {
     if known.len() == known.capacity() {
         known.reserve_exact((known.len() / ROOM).max(MIN_GROWTH));

@@ -1,15 +1,12 @@
 //! The servers of the entries in a history of several servers.
 
-/// The number of bits of a client's own number in a history of several servers. The bits above hold the server's
-/// number.
+/// The bits of a client's own number in a history of several servers. The bits above hold the server's number.
 pub(super) const CLIENT_BITS: u32 = 48;
 
 /// The server of each entry.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Places {
-    /// The names of the servers.
     pub(super) names: Vec<Box<[u8]>>,
-    /// The number of the server, by entry.
     pub(super) of: Vec<u8>,
 }
 

@@ -42,8 +42,7 @@ pub(in crate::locks) struct Running {
     ticket: Option<u64>,
     /// The number of the request among all requests.
     number: u64,
-    /// The number of the transaction of which the request is a command, or its own number; and that of the request
-    /// before.
+    /// The number of the request's transaction, or its own number; and the same of the request before.
     unit: u64,
     unit_before: u64,
     /// The number of the request's first entry, if it makes one.
@@ -55,11 +54,9 @@ pub(in crate::locks) struct Running {
 /// A request that is about to run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Request<'a> {
-    /// The client that sent the request.
     pub(crate) client: u64,
     /// The name that the client has given itself.
     pub(crate) client_name: &'a [u8],
-    /// The action of the request.
     pub(crate) by: By<'a>,
     /// The time that the request has waited, in milliseconds of the monotonic clock.
     pub(crate) waited_ms: u64,
@@ -70,11 +67,9 @@ pub(crate) struct Request<'a> {
 /// The action of a request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum By<'a> {
-    /// A command.
     Command(CommandId, &'static str),
     /// A script by its SHA-1, or a function by its name.
     Script(&'a [u8]),
-    /// A script by its text.
     Text(&'a [u8]),
 }
 
@@ -82,7 +77,6 @@ pub(crate) enum By<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Happening<'a> {
     pub(crate) event: Event,
-    /// The database of the key.
     pub(crate) db: usize,
     /// The lock; empty: none.
     pub(crate) key: &'a [u8],
@@ -90,21 +84,16 @@ pub(crate) struct Happening<'a> {
     pub(crate) owner: &'a [u8],
     /// The grant; 0: none. For permits, the number of held permits.
     pub(crate) grant: u64,
-    /// The number of holds, or of permits taken or returned. For a clock, the time to which it was moved. For a fault
-    /// that keeps back an answer, the number of entries of the request.
+    /// The number of holds, or of permits taken or returned; for a clock or a withheld answer as in [`Entry`].
     pub(crate) holds: i64,
     /// The lease in milliseconds. For a clock, the time from which it was moved. For permits, the number that is left.
     pub(crate) ttl_ms: Option<i64>,
-    /// The total number of permits, if it is known.
     pub(crate) total: Option<i64>,
     pub(crate) cause: Cause,
     pub(crate) mode: Mode,
-    /// Whether a native command took the hold.
     pub(crate) native: Option<bool>,
-    /// Whether the hold lasts as long as a connection.
     pub(crate) session: bool,
-    /// The action of a fault, the text of a mark, or the cycle that a request would have closed. For permits that were
-    /// taken, their lease in milliseconds, in digits.
+    /// The action of a fault, the text of a mark, a refused cycle, or the lease of taken permits: see [`Entry`].
     pub(crate) text: &'a [u8],
     /// The client, if it is not that of the running request; 0: time alone acts.
     pub(crate) client: Option<u64>,
@@ -141,11 +130,9 @@ impl<'a> Happening<'a> {
 struct Likely {
     key: Name,
     owner: Name,
-    /// The commands of the last entry but one, and of the last.
     by: [Name; 2],
 }
 
-/// Returns a ticket as an entry stores it.
 #[cold]
 fn of_ticket(ticket: Option<u64>) -> i64 {
     ticket.filter(|&ticket| ticket > 0).map_or(NO_TOTAL, u64::cast_signed)
@@ -165,7 +152,6 @@ impl History {
         }
     }
 
-    /// Returns the history of these entries.
     pub(super) fn of(ring: Ring) -> Self {
         let commands = PerCommand::new(Name::NONE);
         let (running, likely) = (Running::default(), Likely::default());
@@ -187,13 +173,11 @@ impl History {
         self.read_up_to = self.ring.next();
     }
 
-    /// Returns the entries.
     pub(in crate::locks) fn ring(&self) -> &Ring {
         &self.ring
     }
 
-    /// Returns the entries to be read in pieces. They are a copy, or the entries themselves if the history is merged
-    /// from several servers. O(n).
+    /// Returns the entries to be read in pieces: a copy, or themselves if merged from several servers. O(n).
     pub(in crate::locks) fn take_to_read(&mut self) -> Ring {
         match self.ring.is_of_several() {
             true => std::mem::replace(&mut self.ring, Ring::new(0, 0)),
@@ -239,7 +223,6 @@ impl History {
         }
     }
 
-    /// Adds an entry.
     pub(in crate::locks) fn record(&mut self, now: Now, what: Happening<'_>) {
         if self.is_muted {
             return;
@@ -280,7 +263,6 @@ impl History {
         self.ring.push(entry);
     }
 
-    /// Returns the name of the running request's command or script, and adds a use of it.
     fn by(&mut self) -> Name {
         let names = &mut self.ring.names;
         match self.running.command {
@@ -318,15 +300,13 @@ impl History {
         self.running.command.is_none()
     }
 
-    /// Whether the running request has made an entry for this key.
     pub(in crate::locks) fn has_recorded(&self, db: usize, key: &[u8]) -> bool {
         self.last_of_request(db, key, |_| true).is_some()
     }
 
     /// Returns the last wanted entry of the running request for a key.
     fn last_of_request(&self, db: usize, key: &[u8], wanted: impl Fn(&Entry) -> bool) -> Option<u64> {
-        // A request has mostly made no entry or one. Comparing names is cheaper then than looking up the number of the
-        // name.
+        // Most requests have made at most one entry. Comparing names is then cheaper than looking up a number.
         let names = &self.ring.names;
         let mut seq = self.ring.next();
         while seq > self.running.first.max(self.read_up_to) {
@@ -339,8 +319,7 @@ impl History {
         None
     }
 
-    /// Records a lease that the running request has given a lock. The lease belongs to the acquisition, if the request
-    /// has just taken the lock. Returns whether it does.
+    /// Records a lease that the running request has given a lock. Whether it belongs to an acquisition by this request.
     pub(in crate::locks) fn lease_of_request(&mut self, db: usize, key: &[u8], ttl_ms: i64) -> bool {
         let is_with_lease = |entry: &Entry| {
             matches!(entry.event, Event::Acquired | Event::Reentered | Event::Released | Event::Converted)
@@ -390,8 +369,7 @@ impl History {
         }
     }
 
-    /// Adds the lease to earlier entries of the request. It may have taken the lock for several owners, with other
-    /// locks in between.
+    /// Adds the lease to earlier entries of the request, which may have taken the lock for several owners.
     #[cold]
     fn lease_before(
         &mut self,
@@ -410,14 +388,12 @@ impl History {
         }
     }
 
-    /// Returns the number of the running request among all. For a transaction's command, returns that of the
-    /// transaction.
+    /// Returns the number of the running request among all; for a transaction's command, that of the transaction.
     pub(in crate::locks) fn request(&self) -> u64 {
         self.running.unit
     }
 
-    /// Merges another change of a semaphore by the running request into its entry. Returns whether the request had
-    /// changed the semaphore before.
+    /// Merges a change of a semaphore into the entry of the running request. Returns whether it has one.
     pub(in crate::locks) fn permits_of_request(&mut self, what: &Happening<'_>) -> bool {
         let found = self.last_of_request(what.db, what.key, |entry| entry.event == Event::Permits);
         if let Some(entry) = found.and_then(|seq| self.ring.get_mut(seq)) {
@@ -430,8 +406,7 @@ impl History {
         found.is_some()
     }
 
-    /// Merges the end of a hold into the partial release that the running request made just before. Returns whether
-    /// there was one.
+    /// Merges the end of a hold into the partial release that the request made just before. Whether there was one.
     pub(in crate::locks) fn end_of_request(&mut self, db: usize, key: &[u8], owner: &[u8]) -> bool {
         let names = &self.ring.names;
         let partial = |entry: &Entry| entry.event == Event::Released && names.is(entry.owner, 0, owner);
@@ -442,8 +417,7 @@ impl History {
         found.is_some()
     }
 
-    /// Merges the native wait of the running request with its place in the queue of a fair lock. Returns whether the
-    /// request has just joined the queue.
+    /// Merges the running request's native wait with its entry into a fair lock's queue. Whether it has just joined.
     pub(in crate::locks) fn joined_queue(&mut self, what: &Happening<'_>) -> bool {
         let names = &self.ring.names;
         let is_joined = |entry: &Entry| {
@@ -457,8 +431,7 @@ impl History {
         found.is_some()
     }
 
-    /// Merges the departure of an owner from the queue of a fair lock into the last entry, if that entry ends the
-    /// owner's wait. Returns whether it does.
+    /// Merges an owner's departure from a fair lock's queue into the last entry, if that ends the owner's wait.
     pub(in crate::locks) fn left_queue(&mut self, db: usize, key: &[u8], owner: &[u8]) -> bool {
         let names = &self.ring.names;
         let is_its_wait = self.ring.last().is_some_and(|entry| {
@@ -477,9 +450,8 @@ impl History {
         self.turning = is_turning.then(|| self.running.clone());
     }
 
-    /// Records a move of a clock, by the request that moves it or by the process itself. The move is merged into the
-    /// last entry if it continues that entry's move, by the same client and in the same direction. It is not merged if
-    /// the entry has been read, or is not the last of all servers.
+    /// Records a move of a clock. It is merged into the last entry if it continues that entry's move, by the same
+    /// client and in the same direction, and the entry is unread and the last of all servers.
     pub(in crate::locks) fn clock(&mut self, now: Now, from_ms: i64, to_ms: i64) {
         let last = self.ring.next() - 1;
         let client = self.turning.as_ref().map_or(0, |turning| turning.client);

@@ -27,7 +27,6 @@ fn most_names(most: usize) -> usize {
     (most * NAMES_PER_ENTRY).max(NAMES_AT_LEAST)
 }
 
-/// The ring, and the names of its entries.
 #[derive(Debug)]
 pub(in crate::locks) struct Ring {
     most: usize,
@@ -35,7 +34,6 @@ pub(in crate::locks) struct Ring {
     most_names: usize,
     entries: Entries,
     times: Times,
-    /// The number of the first entry that is kept.
     first: u64,
     pub(super) names: Names,
     /// The stamps of the entries, if the ring is one of several servers.
@@ -126,17 +124,14 @@ impl Ring {
         self.stamps.is_some()
     }
 
-    /// Whether the last entry is the last of all servers.
     pub(super) fn is_last_of_all(&self) -> bool {
         self.stamps.as_ref().is_none_or(|stamps| stamps.is_last_of_all())
     }
 
-    /// Returns the stamp after which the ring began.
     pub(super) fn stamped_since(&self) -> u64 {
         self.stamps.as_ref().map_or(0, |stamps| stamps.since)
     }
 
-    /// Returns the stamp of the first entry.
     pub(super) fn first_stamp(&self) -> Option<u64> {
         self.stamps.as_ref()?.first()
     }
@@ -170,7 +165,6 @@ impl Ring {
         number::parse_i64(self.text(entry.text)).filter(|_| entry.event == Event::Permits)
     }
 
-    /// Replaces the text of an entry.
     pub(super) fn set_text(&mut self, seq: u64, text: &[u8]) {
         let text = self.names.intern(0, text);
         let before = self.get_mut(seq).map(|entry| std::mem::replace(&mut entry.text, text));
@@ -196,7 +190,6 @@ impl Ring {
         before.filter(move |(seq, _)| self.place(*seq) == self.place(fault)).take(count)
     }
 
-    /// Returns the number of an entry's client at its server.
     pub(in crate::locks) fn client_of(&self, entry: &Entry) -> u64 {
         if self.is_of_several() { own_number(entry.client) } else { entry.client }
     }
@@ -255,14 +248,12 @@ impl Ring {
         self.first + self.entries.len() as u64
     }
 
-    /// Returns the number of the first kept entry. O(1).
     pub(in crate::locks) fn first(&self) -> u64 {
         self.first
     }
 
     /// Returns the number of the first entry that counts for waits by subscriptions. Until entries are removed, it is
-    /// the first kept entry. In a long ring it then moves in steps, so a continuing reader reads anew only at a step.
-    /// O(1).
+    /// the first kept one. In a long ring it then moves in steps, at which a reader reads anew. O(1).
     pub(in crate::locks) fn first_of_waits(&self) -> u64 {
         let step = (self.most / PARTS) as u64;
         match self.first > 1 && self.most > MAX_EXACT && !self.is_of_several() {
@@ -324,7 +315,6 @@ impl Ring {
         self.names.text(name).unwrap_or_default()
     }
 
-    /// Returns the names of the entries.
     pub(in crate::locks) fn names(&self) -> &Names {
         &self.names
     }

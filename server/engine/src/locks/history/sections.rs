@@ -1,14 +1,13 @@
 //! Critical sections that clients declare: LOCK.ENTER and LOCK.LEAVE.
 
 use lockwheel_store::keyspace::DbKey;
-use lockwheel_store::memory::{block, of_trees};
+use lockwheel_store::memory::{block, tree_heap_bytes};
 use std::collections::BTreeMap;
 
 /// The maximum number of sections that are open at once.
 const MAX_SECTIONS: usize = 65_536;
 
-/// The maximum number of bytes of the keys and owners of open sections. This is also the limit for the texts of the
-/// history.
+/// The maximum number of bytes of the keys and owners of open sections, as for the texts of the history.
 const MAX_NAME_BYTES: usize = 8 << 20;
 
 /// The open sections, each with the number of times that its owner has entered it.
@@ -19,8 +18,7 @@ pub(in crate::locks) struct Sections {
 }
 
 impl Sections {
-    /// Records that an owner enters a section. Returns `false` if too many sections are open, or their names are too
-    /// long. O(log n).
+    /// Whether an owner could enter a section. `false`: too many are open, or their names are too long. O(log n).
     pub(in crate::locks) fn enter(&mut self, db: usize, key: &[u8], owner: &[u8]) -> bool {
         let section = ((db, Box::from(key)), Box::from(owner));
         if let Some(times) = self.open.get_mut(&section) {
@@ -51,6 +49,6 @@ impl Sections {
     /// Returns the approximate memory in bytes. O(1).
     pub(in crate::locks) fn memory(&self) -> usize {
         let entry_bytes = size_of::<((DbKey, Box<[u8]>), u64)>();
-        self.names + of_trees(usize::from(!self.open.is_empty()), self.open.len(), entry_bytes)
+        self.names + tree_heap_bytes(usize::from(!self.open.is_empty()), self.open.len(), entry_bytes)
     }
 }

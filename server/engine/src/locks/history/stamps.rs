@@ -1,5 +1,4 @@
-//! The order of events on several servers of one process: each entry has a stamp, a number among the entries of all
-//! servers.
+//! The order of events on several servers of one process: the stamp of an entry is its number among those of all.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -10,8 +9,7 @@ use std::sync::Arc;
 pub struct StampSource(Arc<dyn Fn(u64) -> u64 + Send + Sync>);
 
 impl StampSource {
-    /// Returns a source that uses `take`. `take(n)` reserves `n` stamps and returns the last one; `take(0)` returns the
-    /// last stamp so far.
+    /// Returns a source of stamps: `take(n)` reserves `n` and returns the last; `take(0)` returns the last so far.
     pub fn new(take: impl Fn(u64) -> u64 + Send + Sync + 'static) -> Self {
         StampSource(Arc::new(take))
     }
@@ -31,7 +29,6 @@ impl fmt::Debug for StampSource {
     }
 }
 
-/// The stamps of a ring's entries.
 #[derive(Clone, Debug)]
 pub(super) struct Stamps {
     source: StampSource,
@@ -46,12 +43,10 @@ impl Stamps {
         Stamps { source, of: VecDeque::new(), since }
     }
 
-    /// Stamps a new entry.
     pub(super) fn push(&mut self) {
         self.of.push_back(self.source.next());
     }
 
-    /// Removes the stamp of the oldest entry.
     pub(super) fn pop(&mut self) {
         self.of.pop_front();
     }

@@ -7,14 +7,12 @@ use std::collections::VecDeque;
 
 /// The number of bits of an entry's offset in milliseconds from the beginning of its stretch: twelve days.
 const SINCE_BITS: u32 = 30;
-/// The number of bits of the change in distance between both clocks. Rounding to milliseconds makes that distance seem
-/// to change.
+/// The bits of the change in distance between both clocks, which rounding to milliseconds seems to cause.
 const APART_BITS: u32 = 2;
 
 /// The inverse of the growth of a full list of stretches: it grows by an eighth.
 const ROOM: usize = 8;
 
-/// The time of an event, on the wall clock and on the monotonic clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::locks) struct When {
     pub(in crate::locks) wall_ms: i64,
@@ -34,7 +32,6 @@ pub(in crate::locks) struct Since(u32);
 /// Entries whose times are relative to one beginning.
 #[derive(Clone, Debug)]
 struct Stretch {
-    /// The number of the first entry.
     first: u64,
     monotonic_ms: i64,
     /// The least distance in milliseconds by which the wall clock is ahead of the monotonic clock.

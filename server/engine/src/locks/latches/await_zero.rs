@@ -13,7 +13,6 @@ const AWAIT: &CommandGrammar = grammar!("key [BLOCK milliseconds:0..] [ARMED]");
 
 symbols!(AWAIT: BLOCK, ARMED);
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<BlockingHandler>] =
     &[Row::new("latch.await", -2, await_zero as BlockingHandler)
         .flags(&[Flags::READONLY, Flags::FAST, Flags::BLOCKING])
@@ -84,7 +83,6 @@ fn await_zero(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Blockin
     Ok(Wait::on_keys([1], &LATCH, wait, timeout_ms, Null::Bulk).into())
 }
 
-/// A request to continue once a latch is open.
 #[derive(Debug)]
 struct AwaitZero {
     /// Whether an absent latch counts as not open: it must be set first.

@@ -4,19 +4,15 @@ use lockwheel_store::keyspace::{Cause, Change, Context, DbKey, Interests, Remova
 use lockwheel_store::values::Value;
 use std::collections::BTreeMap;
 
-/// The way in which a latch ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LatchEnd {
-    /// The count had reached zero.
     Zero,
     /// The latch was deleted, moved away, flushed or evicted.
     Deleted,
-    /// The time of the latch ran out.
     Expired,
 }
 
 impl LatchEnd {
-    /// Returns the name that replies use.
     pub(super) fn name(self) -> &'static str {
         match self {
             LatchEnd::Zero => "zero",
@@ -41,7 +37,6 @@ pub(crate) struct LatchEnds {
     most: usize,
     /// The bytes of names at which ends without a waiter are dropped.
     most_bytes: usize,
-    /// Bytes of the names of keys.
     name_bytes: usize,
     /// Whether any client has ever waited for a latch. Before that no end is of interest.
     is_awaited: bool,

@@ -1,6 +1,5 @@
-//! Latches: clients wait until a count reaches zero. The layout is that of Redisson's `RCountDownLatch`.
-//!
-//! The count is a string, which is deleted when it reaches zero. `ends` keeps how it ended, for the waiters.
+//! Latches: clients wait until a count reaches zero. The layout is that of Redisson's `RCountDownLatch`: a string that
+//! is deleted at zero. `ends` keeps for the waiters how it ended.
 
 mod await_zero;
 mod ends;
@@ -13,8 +12,6 @@ pub(crate) use ends::LatchEnds;
 
 pub(super) use await_zero::CLASS;
 
-/// The rows of the commands that never wait.
 pub(super) const ROWS: &[Row<DataHandler>] = set::ROWS;
 
-/// The row of the command that may wait.
 pub(super) const BLOCKING_ROWS: &[Row<BlockingHandler>] = await_zero::ROWS;

@@ -19,7 +19,6 @@ const BY: Symbol = COUNTDOWN.symbol("count");
 
 symbols!(SET: NX);
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<DataHandler>] = &[
     Row::new("latch.set", -3, set as DataHandler)
         .flags(&[Flags::WRITE, Flags::DENYOOM, Flags::FAST])
@@ -102,7 +101,7 @@ fn countdown(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome 
         return Ok(());
     };
     let after = before.saturating_sub(by);
-    // The count is written before the key is deleted, also when it is zero: the count shows why the key goes.
+    // The count is written before the key is deleted, also when zero: it shows why the key goes.
     count::write(tx, key, after);
     if after <= 0 {
         tx.delete(key);

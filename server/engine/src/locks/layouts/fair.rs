@@ -20,10 +20,7 @@ use lockwheel_store::values::{End, List, Value, ZSet};
 /// The wait of an owner that names no end, in milliseconds: Redisson's `fairLockWaitTimeout`.
 pub(in crate::locks) const WAIT_MS: i64 = 300_000;
 
-/// Returns the state of the lock for an owner: free if no other owner is ahead in the queue.
-///
-/// # Errors
-/// Returns an error if a key holds another type.
+/// Returns the lock's state for an owner: free if no other is ahead in the queue. Fails if a key holds another type.
 pub(super) fn standing(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) -> Result<Standing, CommandError> {
     drop_stale(tx, key)?;
     let standing = plain::standing(tx, key, owner)?;
@@ -31,7 +28,7 @@ pub(super) fn standing(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) -> Result<Stan
     Ok(if standing == Standing::Free && !is_next { Standing::Others } else { standing })
 }
 
-/// Writes the owner's holds and the lease. An owner without earlier holds leaves the queue.
+/// Writes the holds and the lease. An owner without earlier holds leaves the queue.
 pub(super) fn take(
     tx: &mut Tx<'_>,
     key: &[u8],
@@ -114,9 +111,8 @@ pub(super) fn waits(tx: &Tx<'_>, key: &[u8], owner: &[u8]) -> bool {
     tx.waits_as(key, owner, FAIR_NAME)
 }
 
-/// Returns the requests of the head of the queue, while the lock is free; `key` is that of the lock or of the queue. An
-/// owner that waits by several requests keeps its place when the first of them ends, even if the others came after
-/// other owners'.
+/// Returns the requests of the head of the queue, while the lock is free; `key` is that of the lock or the queue. An
+/// owner that waits by several requests keeps its place when the first ends, even if the others came later.
 pub(in crate::locks) fn waiting_head(tx: &Tx<'_>, key: &[u8]) -> Vec<WaiterId> {
     let lock = lock_of_queue(key).unwrap_or(key);
     if tx.peek(lock).is_some() {
@@ -139,9 +135,8 @@ fn renewal(now: i64, wait_ms: i64) -> i64 {
     now.saturating_add(wait_ms / 2)
 }
 
-/// Removes an owner that gives up from the queue. The times of those behind it become shorter by its wait. O(log n)
-/// amortised, n the waiters. O(n) if scripts change the queue between such calls, or if the queue is in another order
-/// than the times.
+/// Removes an owner that gives up; the times of those behind become shorter by its wait. O(log n) amortised, n the
+/// waiters; O(n) if scripts changed the queue since, or the queue and the times differ in order.
 pub(super) fn leave(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], wait_ms: i64) -> Result<(), CommandError> {
     let name = queue_key(key);
     let Some(len) = tx.read::<List>(&name)?.map(List::len) else { return Ok(()) };
@@ -177,8 +172,7 @@ pub(super) fn leave(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], wait_ms: i64) -> 
     Ok(())
 }
 
-/// Removes an owner that gives up, if the list and the set are in the same order and another owner is ahead of this
-/// one. Returns whether both conditions hold.
+/// As `leave`, if the list and the set are in the same order and another owner is ahead. Whether that holds.
 fn leave_in_order(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], wait_ms: i64) -> Result<bool, CommandError> {
     let Some(at) = rank(tx, key, owner)?.filter(|at| *at > 0) else { return Ok(false) };
     if !is_in_order(tx, key) {
@@ -322,14 +316,12 @@ fn shift_all(tx: &mut Tx<'_>, key: &[u8], wait_ms: i64, but: usize) -> Result<()
     Ok(())
 }
 
-/// Makes the times of the owners behind a place in the queue shorter by `wait_ms`.
 fn shift_behind(tx: &mut Tx<'_>, key: &[u8], at: usize, wait_ms: i64) -> Result<(), CommandError> {
     let Some(queue) = tx.read::<List>(&queue_key(key))? else { return Ok(()) };
     let behind: Vec<Box<[u8]>> = queue.iter().skip(at + 1).map(Box::from).collect();
     behind.iter().try_for_each(|owner| shift(tx, key, owner, wait_ms))
 }
 
-/// Makes the time of an owner in the queue shorter by `wait_ms`.
 fn shift(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], wait_ms: i64) -> Result<(), CommandError> {
     let ends = timeout(tx, key, owner)?.unwrap_or(0.0) - wait_ms as f64;
     let name = queue_timeouts_key(key);

@@ -11,7 +11,6 @@ use crate::spec::CommandError;
 use lockwheel_store::keyspace::{EntryId, Tx};
 use std::borrow::Cow;
 
-/// The layout of a lock in its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Layout {
     /// A hash with one owner: Redisson's RLock.
@@ -32,19 +31,13 @@ pub(super) enum Layout {
 /// The state of a lock for one owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Standing {
-    /// The owner can take the lock.
     Free,
-    /// The owner has this number of holds.
     Mine(i64),
-    /// Other owners hold the lock.
     Others,
 }
 
 impl Layout {
-    /// Returns the state of a lock in this layout for an owner.
-    ///
-    /// # Errors
-    /// Returns an error if the key holds something else.
+    /// Returns the state of a lock in this layout for an owner. Fails if the key holds something else.
     pub(super) fn standing(
         self,
         tx: &mut Tx<'_>,
@@ -60,11 +53,8 @@ impl Layout {
         }
     }
 
-    /// Takes a lock for its owner. `admit` gets the state of the lock and returns the number of holds that the owner
-    /// has then, or `None` to refuse. Returns the entry of the key, or `None` after a refusal.
-    ///
-    /// # Errors
-    /// Returns an error if the key holds something else, or the error of `admit`. Nothing has changed then.
+    /// Takes a lock. `admit` maps the state of the lock to the owner's number of holds then, or to `None` to refuse.
+    /// Returns the entry of the key, or `None`. Fails, without a change, if the key holds something else or by `admit`.
     #[inline]
     pub(super) fn hold(
         self,
@@ -96,7 +86,6 @@ impl Layout {
         }
     }
 
-    /// Returns the field that stands for an owner.
     pub(super) fn field<'o>(self, owner: &'o [u8]) -> Cow<'o, [u8]> {
         match self {
             Layout::Exclusive => Cow::Owned(write_field(owner)),
@@ -104,8 +93,7 @@ impl Layout {
         }
     }
 
-    /// Puts an owner that is about to wait into the queue beside the lock. Returns the key of that queue, or `None` if
-    /// the lock has none.
+    /// Puts an owner that is about to wait into the queue beside the lock. Returns that queue's key, if there is one.
     pub(super) fn join(
         self,
         tx: &mut Tx<'_>,
@@ -117,8 +105,7 @@ impl Layout {
         Ok(Some(queue_key(key).into_vec().into()))
     }
 
-    /// Ends a retry of a waiting owner. A served owner leaves the queue beside the lock; any other keeps its place
-    /// there.
+    /// Ends a retry of a waiting owner: a served one leaves the queue beside the lock, any other keeps its place.
     pub(super) fn retried(
         self,
         tx: &mut Tx<'_>,

@@ -11,10 +11,7 @@ use lockwheel_store::values::{Hash, IntText};
 pub(in crate::locks) const READ_WRITE: CommandError =
     CommandError::text("LOCKMODE the key holds a read-write lock");
 
-/// Returns the state of the lock for an owner.
-///
-/// # Errors
-/// Returns an error if the key holds another type, a read-write lock, or a count that is not a number.
+/// Returns the state of the lock for an owner. Fails if the key holds another type, a read-write lock, or no number.
 pub(in crate::locks) fn standing(
     tx: &mut Tx<'_>,
     key: &[u8],
@@ -30,7 +27,6 @@ pub(in crate::locks) fn standing(
     }
 }
 
-/// Writes the owner's holds and the lease.
 pub(super) fn take(
     tx: &mut Tx<'_>,
     key: &[u8],

@@ -4,7 +4,7 @@
 //! Such a lock can be added to a key that a plain lock holds. Then plain, read and write holds are in one hash.
 
 use super::super::channels;
-use super::super::held::Held;
+use super::super::held::OwnerHold;
 use super::super::ledger::ReleaseCause;
 use super::super::records;
 use super::super::redisson::{
@@ -22,16 +22,11 @@ pub(in crate::locks) const PLAIN: CommandError = CommandError::text("LOCKMODE th
 const CONVERT: CommandError =
     CommandError::text("DEADLOCK this owner holds the lock in shared mode: use LOCK.CONVERT");
 
-/// The holds of one owner in a read-write lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::locks) struct Hands {
-    /// Whether a writer holds the lock.
     pub(in crate::locks) is_written: bool,
-    /// The number of its shared holds.
     pub(in crate::locks) reads: i64,
-    /// The number of its exclusive holds.
     pub(in crate::locks) writes: i64,
-    /// Whether any other owner holds the lock.
     pub(in crate::locks) others: bool,
 }
 
@@ -42,7 +37,6 @@ impl Hands {
     }
 }
 
-/// Whether a key holds a read-write lock.
 pub(in crate::locks) fn is_one(tx: &Tx<'_>, key: &[u8]) -> bool {
     has(tx, key, MODE_FIELD)
 }
@@ -52,15 +46,11 @@ pub(in crate::locks) fn is_read(tx: &Tx<'_>, key: &[u8]) -> bool {
     matches!(tx.peek(key), Some(Value::Hash(hash)) if hash.get(MODE_FIELD) == Some(READ))
 }
 
-/// Whether a lock has this field.
 pub(in crate::locks) fn has(tx: &Tx<'_>, key: &[u8], field: &[u8]) -> bool {
     matches!(tx.peek(key), Some(Value::Hash(hash)) if hash.contains(field))
 }
 
-/// Returns the holds of an owner; `None` if the lock is free.
-///
-/// # Errors
-/// Returns an error if the key holds another type, a plain lock, or a count that is not a number.
+/// Returns the holds of an owner; `None` if the lock is free. Fails for another type, a plain lock, or no number.
 pub(in crate::locks) fn hands(
     tx: &mut Tx<'_>,
     key: &[u8],
@@ -82,7 +72,6 @@ pub(in crate::locks) fn hands(
     }))
 }
 
-/// Returns the state of the lock for an owner that wants to read.
 pub(super) fn standing_of_reader(
     tx: &mut Tx<'_>,
     key: &[u8],
@@ -96,10 +85,7 @@ pub(super) fn standing_of_reader(
     })
 }
 
-/// Returns the state of the lock for an owner that wants to write.
-///
-/// # Errors
-/// Returns an error if the owner is a reader, which would wait for itself.
+/// Returns the state of the lock for a writer. Fails if the owner is a reader, which would wait for itself.
 pub(super) fn standing_of_writer(
     tx: &mut Tx<'_>,
     key: &[u8],
@@ -179,8 +165,7 @@ fn lease(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], n: i64, deadline: i64) {
     tx.changed(&name, events::EXPIRE);
 }
 
-/// Moves the lease of one owner's hold to another owner's. If the hold has no lease, the other gets none, and one that
-/// an earlier lock has left there is deleted.
+/// Moves the lease of an owner's hold to another owner's. Without one, the other's old lease is deleted.
 pub(in crate::locks) fn move_lease(
     tx: &mut Tx<'_>,
     key: &[u8],
@@ -228,8 +213,7 @@ fn lengthen(tx: &mut Tx<'_>, key: &[u8], deadline: i64) {
     tx.changed(key, events::EXPIRE);
 }
 
-/// Turns a writer into a reader. Its newest hold gets the given lease, or is only not made shorter. Holds that have no
-/// leases yet get the given one, too.
+/// Turns a writer into a reader. Its newest hold gets the given lease, if longer, and so do holds without one.
 pub(in crate::locks) fn downgrade(
     tx: &mut Tx<'_>,
     key: &[u8],
@@ -266,7 +250,7 @@ pub(in crate::locks) fn downgrade(
 pub(in crate::locks) fn release(
     tx: &mut Tx<'_>,
     key: &[u8],
-    held: &Held<'_>,
+    held: &OwnerHold<'_>,
     left: i64,
 ) -> Result<(), CommandError> {
     let Some(edit) = tx.write::<Hash>(key)? else { return Ok(()) };
@@ -304,8 +288,7 @@ fn is_leased(tx: &Tx<'_>, key: &[u8], owner: &[u8], holds: i64) -> bool {
     leases.any(|n| tx.exists(&read_lease_key(key, owner, n)))
 }
 
-/// Cleans up the lock after a release. `writes` says whether a writer has released, `is_plain` whether the hold was
-/// plain.
+/// Cleans up after a release. `writes`: a writer has released; `is_plain`: a plain hold.
 fn settle(
     tx: &mut Tx<'_>,
     key: &[u8],
@@ -375,8 +358,7 @@ pub(in crate::locks) fn longest_lease(tx: &Tx<'_>, key: &[u8], owner: &[u8], hol
     leases.filter_map(|n| tx.deadline(&read_lease_key(key, owner, n))).max()
 }
 
-/// Gives the `left` remaining holds of an owner the longest of its leases. The client that gave back the others cannot
-/// tell which holds these were.
+/// Gives the `left` remaining holds the longest of the owner's leases: a client cannot tell which it gave back.
 pub(in crate::locks) fn keep_longest(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], (holds, left): (i64, i64)) {
     if holds > MAX_READ_LEASES {
         return;
@@ -398,9 +380,8 @@ pub(in crate::locks) fn keep_longest(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], 
     }
 }
 
-/// Handles the end of a lease of a native reader. After its last lease the owner no longer holds the lock, as if the
-/// lease of a lock of its own had run out. Owners that Redisson made are left to Redisson, whose unlock would fail
-/// otherwise.
+/// Handles the end of a native reader's lease. After its last one the owner no longer holds the lock, as with a lock of
+/// its own. Owners made by Redisson are left to it: its unlock would fail otherwise.
 pub(in crate::locks) fn reap(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) {
     let is_native = owner == DELAY_FIELD || records::grant(tx, key, owner).is_some_and(|grant| grant.native);
     let Ok(Some(Hands { reads, .. })) = hands(tx, key, owner) else { return };
@@ -410,7 +391,7 @@ pub(in crate::locks) fn reap(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) {
     if !is_native || reads == 0 || ends || is_leased() {
         return;
     }
-    let held = Held { field: owner, holds: reads, has_mode: true, is_text: false };
+    let held = OwnerHold { field: owner, holds: reads, has_mode: true, is_text: false };
     let released = records::ending_as(tx, ReleaseCause::Expired, |tx| release(tx, key, &held, 0));
     debug_assert!(released.is_ok(), "the key holds a hash");
 }

@@ -1,5 +1,4 @@
-//! A lock that is one string with its owner, as `SET key owner NX PX` makes it. Redlock libraries and most others use
-//! it.
+//! A lock that is one string with its owner, as `SET key owner NX PX` makes it. Redlock and most libraries use it.
 
 use super::super::records;
 use super::Standing;
@@ -7,10 +6,7 @@ use crate::spec::{CommandError, errors};
 use lockwheel_store::keyspace::{EntryId, KeyRequest, Tx, events};
 use lockwheel_store::values::{Str, Value};
 
-/// Returns the state of the lock for an owner. There is no re-entry.
-///
-/// # Errors
-/// Returns an error if the owner holds the lock, or the key holds another type.
+/// Returns the state of the lock; there is no re-entry. Fails if the owner holds it, or the key holds another type.
 pub(super) fn standing(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) -> Result<Standing, CommandError> {
     match tx.get(key) {
         None => Ok(Standing::Free),
@@ -22,7 +18,6 @@ pub(super) fn standing(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) -> Result<Stan
     }
 }
 
-/// Writes the owner and the lease.
 pub(super) fn take(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], lease_ms: i64) -> EntryId {
     let deadline = tx.now().wall_ms().saturating_add(lease_ms);
     let at = tx.set(key, Value::Str(Str::new(owner)), false);

@@ -12,7 +12,6 @@ pub(in crate::locks) struct Delay {
     pub(in crate::locks) mode: LockMode,
 }
 
-/// The details of one hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::locks) struct Detail {
     /// The number from Redisson's counter, which replaces the number of the grant.
@@ -41,7 +40,6 @@ impl Details {
         }
     }
 
-    /// Whether no hold has details.
     pub(in crate::locks) fn is_empty(&self) -> bool {
         self.by_grant.is_empty()
     }

@@ -11,7 +11,6 @@ pub(in crate::locks) struct Grant {
     pub(in crate::locks) native: bool,
 }
 
-/// The content of a lock's mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::locks) enum Marked {
     /// The only owner holds the lock by this grant.
@@ -28,9 +27,8 @@ const SEVERAL: u64 = 1;
 const LEASE: u64 = 1 << 47;
 
 impl Marked {
-    /// Decodes a mark. The lowest bit stands for a native hold, the highest one for a lease; the number takes 46 bits.
-    /// That is enough for two years of a million grants a second. The lowest bit alone stands for several owners, since
-    /// numbers begin at 1.
+    /// Decodes a mark: the lowest bit stands for a native hold, the highest for a lease. The number takes 46 bits,
+    /// enough for two years of a million grants a second, and begins at 1: the lowest bit alone means several owners.
     #[inline]
     pub(in crate::locks) fn read(mark: Mark) -> Self {
         let [a, b, c, d, e, f] = mark;
@@ -44,7 +42,6 @@ impl Marked {
         }
     }
 
-    /// Encodes a mark.
     #[inline]
     pub(in crate::locks) fn mark(self) -> Mark {
         let bits = match self {

@@ -6,12 +6,10 @@ use super::release::ReleaseCause;
 use lockwheel_store::keyspace::{Change, Context, EntryId};
 use lockwheel_store::time::Now;
 
-/// A hold that has begun.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::locks) struct BegunHold<'a> {
     /// The database, the key and its entry.
     pub(in crate::locks) place: (usize, &'a [u8], EntryId),
-    /// The field of the owner.
     pub(in crate::locks) owner: &'a [u8],
     pub(in crate::locks) grant: Grant,
     /// The cause that the present command declares for the holds that it ends, if it declares one.
@@ -19,10 +17,8 @@ pub(in crate::locks) struct BegunHold<'a> {
     pub(in crate::locks) now: Now,
 }
 
-/// A hold that has ended.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::locks) struct EndedHold<'a> {
-    /// The field of the owner.
     pub(in crate::locks) owner: &'a [u8],
     pub(in crate::locks) grant: Grant,
     pub(in crate::locks) cause: ReleaseCause,

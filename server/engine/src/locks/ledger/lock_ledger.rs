@@ -13,25 +13,19 @@ use lockwheel_store::keyspace::{Cause, Change, Context, EntryId, Mark, Removal};
 use lockwheel_store::time::Now;
 use lockwheel_store::values::Value;
 
-/// The facts about locks, in all databases.
 #[derive(Debug)]
 pub(in crate::locks) struct LockLedger {
-    /// The owners of locks with several.
     owners: SharedHolders,
-    /// Further facts about holds.
     pub(in crate::locks) details: Details,
-    /// The leases of read holds.
     pub(in crate::locks) read_leases: ReadLeases,
     /// The end of the last hold of each key, unless it has been forgotten since.
     causes: RecentReleases<LastEnd>,
-    /// The last loss by key and owner: a release that the owner did not make. It is kept until that owner acquires the
-    /// lock again, unless it is forgotten before.
+    /// The last loss by key and owner: a release that the owner did not make. Kept until it acquires the lock again.
     losses: RecentReleases<Release>,
     /// The cause that the present command declares for the holds that it ends.
     declared: Option<ReleaseCause>,
     /// Whether the ledger observes holds that no native command has taken.
     pub(in crate::locks) observes: bool,
-    /// The keys that LOCK.OBSERVE names.
     pub(in crate::locks) observed: Observed,
 }
 
@@ -55,7 +49,6 @@ impl LockLedger {
         self.declared = cause;
     }
 
-    /// Returns the declared cause of the holds that end at present.
     pub(in crate::locks) fn declared(&self) -> Option<ReleaseCause> {
         self.declared
     }
@@ -108,8 +101,7 @@ impl LockLedger {
         }
     }
 
-    /// Returns the grant by which an owner holds a marked key of this value, if the server saw it taken. O(log n), n
-    /// the owners.
+    /// Returns the grant by which an owner holds a marked key of this value, if the server saw it. O(log owners).
     #[inline]
     pub(in crate::locks) fn grant_of(
         &self,
@@ -128,8 +120,7 @@ impl LockLedger {
         }
     }
 
-    /// Returns the known owners of a marked key of this value, and whether each holds it natively. O(n log n), n the
-    /// owners.
+    /// Returns the known owners of a marked key of this value, and whether each holds it natively. O(n log n).
     pub(in crate::locks) fn owners_of(
         &self,
         db: usize,
@@ -143,8 +134,7 @@ impl LockLedger {
         }
     }
 
-    /// Begins a hold of the key of this entry, which has this mark and names the owner already. Returns the number of
-    /// the grant. O(log n), n the owners.
+    /// Begins a hold of the key, which names the owner already. Returns the number of the grant. O(log n) owners.
     #[inline(always)]
     pub(in crate::locks) fn begin(
         &mut self,
@@ -400,9 +390,7 @@ impl LockLedger {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub(in crate::locks) enum Noted {
-    /// Nothing is to be added to the known facts.
     Nothing,
-    /// The lock was given back.
     GivenBack,
     /// The hold has ended otherwise.
     Otherwise,
@@ -414,7 +402,6 @@ impl Noted {
         if later == Noted::Nothing { self } else { later }
     }
 
-    /// Writes the note to the keyspace.
     #[inline]
     pub(in crate::locks) fn tell(self, db: usize, key: &[u8], context: &mut Context<'_>) {
         match self {

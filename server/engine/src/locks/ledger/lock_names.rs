@@ -1,7 +1,5 @@
-//! Keys whose names say that they are locks: `lock:order:1`, `orderLock`, `cache~lock`, `job-mutex`.
-//!
-//! A text that is set by `SET NX` without a lease may be a lock, but also a counter, a mark or a unique name. The name
-//! of its key decides.
+//! Keys whose names say that they are locks: `lock:order:1`, `orderLock`, `cache~lock`, `job-mutex`. A text set by `SET
+//! NX` without a lease may be a lock, a counter, a mark or a unique name: the key's name decides.
 
 /// The words that name a lock, alone or at the end of another word.
 const WORDS: [&[u8]; 4] = [b"lock", b"locks", b"mutex", b"mutexes"];

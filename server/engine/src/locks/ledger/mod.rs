@@ -1,9 +1,8 @@
 //! The ledger: the facts about holds that the values of keys do not show.
 //!
-//! The ledger keeps the grants by which locks are held, their order, and how holds ended. Redisson's layout has no
-//! place for these facts. The number of a key's only grant is in the mark of the key's entry; everything else is kept
-//! here. The ledger remembers only the last end of a hold. It notifies its [`LedgerSubscriber`] of each hold that
-//! begins or ends.
+//! These are the grants by which locks are held, their order, and how holds ended, for which Redisson's layout has no
+//! place. The number of a key's only grant is in the mark of its entry; the rest is kept here. Only the last end of a
+//! hold is remembered. [`LedgerSubscriber`] is notified of each begin and end.
 
 mod details;
 mod grant;

@@ -1,27 +1,23 @@
 //! Further keys that are locks: those that LOCK.OBSERVE names.
 
 use lockwheel_store::keyspace::glob;
-use lockwheel_store::memory::{block, of_vec};
+use lockwheel_store::memory::{block, vec_heap_bytes};
 
 /// The largest number of patterns.
 const MAX_PATTERNS: usize = 1024;
 
-/// The patterns of LOCK.OBSERVE.
 #[derive(Debug, Default)]
 pub(in crate::locks) struct Observed {
     patterns: Vec<Box<[u8]>>,
-    /// Bytes of the patterns themselves.
     pattern_bytes: usize,
 }
 
 impl Observed {
-    /// Whether there are no patterns.
     pub(in crate::locks) fn is_empty(&self) -> bool {
         self.patterns.is_empty()
     }
 
-    /// Adds a pattern; keys that match it are observed from now on. Returns `false` if there are too many patterns.
-    /// O(patterns).
+    /// Adds a pattern of keys to observe. Returns `false` if there are too many. O(patterns).
     pub(in crate::locks) fn add(&mut self, pattern: &[u8]) -> bool {
         let is_known = self.patterns.iter().any(|known| **known == *pattern);
         let has_room = is_known || self.patterns.len() < MAX_PATTERNS;
@@ -50,6 +46,6 @@ impl Observed {
 
     /// Returns the bytes of all patterns. O(1).
     pub(in crate::locks) fn memory(&self) -> usize {
-        of_vec(&self.patterns) + self.pattern_bytes
+        vec_heap_bytes(&self.patterns) + self.pattern_bytes
     }
 }

@@ -22,7 +22,6 @@ pub(in crate::locks) struct ReadLease {
     ends_ms: i64,
 }
 
-/// The native leases of a lock.
 #[derive(Debug)]
 struct LockLeases {
     /// The end of each lease, and its number.
@@ -31,7 +30,6 @@ struct LockLeases {
     others: Others,
 }
 
-/// Some owners of a lock.
 #[derive(Debug, Default)]
 struct Others {
     names: BTreeSet<Box<[u8]>>,
@@ -39,8 +37,7 @@ struct Others {
     are_all: bool,
 }
 
-/// The largest number of other owners whose leases are looked up again and again. The leases of more owners are listed
-/// with the native ones.
+/// The most other owners whose leases are looked up again and again; those of more are listed with the native ones.
 const MAX_OTHER_OWNERS: usize = 64;
 
 impl Others {
@@ -250,8 +247,7 @@ impl ReadLeases {
         }
     }
 
-    /// Returns the bytes of the table, before an allocator rounds them up; the part of the tree nodes is approximate.
-    /// O(1).
+    /// Returns the bytes of the table, before an allocator rounds them up; tree nodes are approximate. O(1).
     pub(in crate::locks) fn memory(&self) -> usize {
         let of_lease = size_of::<(u64, (usize, ReadLease))>() + size_of::<(i64, u64)>();
         self.by_lock.allocation_size() + self.names + self.leases.len() * of_lease

@@ -11,7 +11,6 @@ pub(in crate::locks) const MAX_RELEASES: usize = 4096;
 /// The largest number of bytes of keys and owners that are remembered.
 pub(in crate::locks) const MAX_NAME_BYTES: usize = 1 << 20;
 
-/// A remembered release.
 #[derive(Debug)]
 struct Memory<T> {
     db: usize,
@@ -25,8 +24,7 @@ struct Memory<T> {
 #[derive(Debug)]
 pub(in crate::locks) struct RecentReleases<T> {
     hasher: FixedState,
-    /// Up to [`MAX_RELEASES`] releases. `None`: the release is forgotten, or a later one of the same key and owner is
-    /// stored elsewhere.
+    /// Up to [`MAX_RELEASES`] releases. `None`: forgotten, or a later one of this key and owner is elsewhere.
     ring: Vec<Option<Memory<T>>>,
     /// The slot of the next release.
     next: usize,

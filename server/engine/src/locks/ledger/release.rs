@@ -4,12 +4,10 @@ use super::super::redisson::WRITE_SUFFIX;
 use lockwheel_store::keyspace::{Actor, CalledBy, Cause, Watched};
 use lockwheel_store::values::has_digest;
 
-/// The cause for which a hold on a lock ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::locks) enum ReleaseCause {
     /// The owner released the hold, natively or by Redisson's script: the command named its owner.
     Released,
-    /// The lease ran out.
     Expired,
     /// LOCK.FORCEUNLOCK removed the hold, or a script that does not name its owner.
     Forced,
@@ -30,7 +28,6 @@ pub(in crate::locks) enum ReleaseCause {
 }
 
 impl ReleaseCause {
-    /// Returns the name that replies use.
     pub(in crate::locks) fn name(self) -> &'static str {
         match self {
             ReleaseCause::Released => "released",
@@ -84,8 +81,7 @@ fn compares(actor: &Actor<'_>, owner: &[u8]) -> bool {
     }
 }
 
-/// Whether a condition of the command compares the key's text with its owner: IFEQ with the text, or IFDEQ with the
-/// digest.
+/// Whether the command compares the key's text with its owner: IFEQ with the text, or IFDEQ with the digest.
 fn compares_in_command(actor: &Actor<'_>, owner: &[u8]) -> bool {
     actor.command.windows(2).any(|words| match words[0].len() {
         4 => words[0].eq_ignore_ascii_case(b"ifeq") && words[1] == owner,
@@ -120,22 +116,17 @@ fn is_writer(name: &[u8], owner: &[u8]) -> bool {
     owner.strip_suffix(WRITE_SUFFIX) == Some(name)
 }
 
-/// The end of a key's last hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::locks) struct LastEnd {
     pub(in crate::locks) cause: ReleaseCause,
-    /// Whether a native command took this hold or an earlier one. If so, the key counts as a lock, whoever takes it
-    /// next.
+    /// Whether a native command took this hold or an earlier one: the key then counts as a lock, whoever takes it.
     pub(in crate::locks) was_native: bool,
 }
 
-/// The end of a hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::locks) struct Release {
-    /// The cause of the end.
     pub(in crate::locks) cause: ReleaseCause,
     /// The time of the end, in wall milliseconds.
     pub(in crate::locks) wall_ms: i64,
-    /// The number of the grant.
     pub(in crate::locks) grant: u64,
 }

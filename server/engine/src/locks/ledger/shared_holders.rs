@@ -13,7 +13,6 @@ pub(super) type LockOwners = BTreeMap<Box<[u8]>, Grant>;
 #[derive(Debug)]
 pub(super) struct SharedHolders {
     by_lock: HashMap<DbKey, LockOwners, FixedState>,
-    /// Bytes of the names of locks and owners.
     names: usize,
     /// The number of owners of all locks together.
     owners: usize,
@@ -84,8 +83,7 @@ impl SharedHolders {
         }
     }
 
-    /// Returns the bytes of the table, before an allocator rounds them up; the part of the tree nodes is approximate.
-    /// O(1).
+    /// Returns the bytes of the table, before an allocator rounds them up; tree nodes are approximate. O(1).
     pub(super) fn memory(&self) -> usize {
         /// Slots in a node of a tree. A lock with fewer owners has one node.
         const NODE: usize = 11;

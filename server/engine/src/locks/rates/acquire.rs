@@ -17,7 +17,6 @@ const PERMITS: Symbol = ACQUIRE.symbol("permits");
 
 symbols!(ACQUIRE: BLOCK, CLIENT);
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("rate.acquire", -2, acquire as BlockingHandler)
     .flags(&[Flags::WRITE, Flags::DENYOOM, Flags::FAST, Flags::BLOCKING])
     .categories(&["lock"])
@@ -64,9 +63,8 @@ pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("rate.acquire", -2, 
 /// The name of the wait class of `RATE.ACQUIRE`.
 pub(in crate::locks) const CLASS: &str = "rate";
 
-/// The class of waiters for permits of a rate. The head waits for its time, and the waiters behind it wait for the
-/// head. In a rate with separate permits for each client, each client has a queue of its own, on the key of its
-/// remaining permits.
+/// The class of waiters for permits of a rate. The head waits for its time, the others for the head. If each client has
+/// permits of its own, it has a queue of its own, on the key of its remaining permits.
 const RATE: WaitClass = WaitClass {
     name: CLASS,
     line: CLASS,
@@ -84,7 +82,6 @@ fn heads_of_clients(tx: &Tx<'_>, key: &[u8], _: Signal) -> Vec<WaiterId> {
     heads.into_iter().map(|(_, id)| id).collect()
 }
 
-/// A request for permits.
 #[derive(Debug)]
 struct Acquire {
     permits: u32,
@@ -92,7 +89,6 @@ struct Acquire {
     client: Option<usize>,
 }
 
-/// Parses a request, and the time that it waits.
 fn parse(args: Args<'_>) -> Result<(Acquire, Option<Option<u64>>), CommandError> {
     let options: ParsedArgs<'_> = ACQUIRE.parse(args)?;
     let permits = options.integer(PERMITS)?.unwrap_or(1);
@@ -151,8 +147,7 @@ impl Acquire {
     }
 }
 
-/// Writes whether the request was allowed, the number of permits that are left, and the milliseconds after which to ask
-/// again.
+/// Writes whether the request was allowed, the permits that are left, and the milliseconds until a retry.
 fn write(reply: &mut dyn Reply, allowed: bool, left: i64, retry_ms: i64) {
     reply.array(3);
     [i64::from(allowed), left, retry_ms].into_iter().for_each(|number| reply.integer(number));

@@ -10,7 +10,6 @@ const NOT_SET: CommandError = CommandError::text("ERR the rate is not set: use R
 const NO_CLIENT: CommandError =
     CommandError::text("ERR CLIENT is missing: this rate applies to each client separately");
 
-/// The type of a limiter that counts each client by itself.
 pub(super) const PER_CLIENT: i64 = 1;
 
 /// A rate, and the keys in which its permits are counted.
@@ -18,7 +17,6 @@ pub(super) const PER_CLIENT: i64 = 1;
 pub(super) struct Limiter {
     /// Whether each client has permits of its own.
     pub(super) is_per_client: bool,
-    /// The permits of an interval.
     pub(super) rate: i64,
     pub(super) interval_ms: i64,
     /// The time that each acquisition lets the limiter live on, in milliseconds; 0 if it does not end.
@@ -30,11 +28,8 @@ pub(super) struct Limiter {
 }
 
 impl Limiter {
-    /// Reads the limiter of a key, as this client sees it.
-    ///
-    /// # Errors
-    /// Returns an error if the key holds another type or none, or if a numeric field is not a number. Also returns an
-    /// error if the limiter counts each client by itself, and no client is named.
+    /// Reads the limiter of a key, as this client sees it. Fails if the key holds another type or none, if a numeric
+    /// field is no number, or if the limiter counts each client by itself and none is named.
     pub(super) fn read(tx: &mut Tx<'_>, key: &[u8], client: Option<&[u8]>) -> Result<Self, CommandError> {
         let hash = tx.read::<Hash>(key)?.ok_or(NOT_SET)?;
         let number = |field: &[u8]| match hash.get(field) {

@@ -12,8 +12,6 @@ use crate::spec::{BlockingHandler, DataHandler, Row};
 
 pub(super) use acquire::CLASS;
 
-/// The rows of the commands that never wait.
 pub(super) const ROWS: &[Row<DataHandler>] = set::ROWS;
 
-/// The row of the command that may wait.
 pub(super) const BLOCKING_ROWS: &[Row<BlockingHandler>] = acquire::ROWS;

@@ -16,7 +16,6 @@ const INTERVAL: Symbol = SET.symbol("milliseconds");
 
 symbols!(SET: NX, CLIENT);
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<DataHandler>] = &[
     Row::new("rate.set", -4, set as DataHandler)
         .flags(&[Flags::WRITE, Flags::DENYOOM, Flags::FAST])

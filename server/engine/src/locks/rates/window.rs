@@ -23,7 +23,6 @@ fn permits(member: &[u8]) -> i64 {
 /// The permits that are left at an instant, and the acquisitions whose permits have come back since the last one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Window {
-    /// The permits that are left.
     pub(super) left: i64,
     /// The number of acquisitions whose interval is over, from the first on.
     over: usize,
@@ -32,10 +31,7 @@ pub(super) struct Window {
 }
 
 impl Window {
-    /// Reads the window of a limiter at the present instant.
-    ///
-    /// # Errors
-    /// Returns an error if a key of the limiter holds another type, or if a numeric value is not a number.
+    /// Reads the window of a limiter now. Fails if a key of the limiter holds another type, or no number.
     pub(super) fn read(tx: &mut Tx<'_>, limiter: &Limiter) -> Result<Self, CommandError> {
         let last_over = tx.over_until_ms().saturating_sub(limiter.interval_ms) as f64;
         let value = count::read(tx, &limiter.value_key)?;
@@ -56,8 +52,7 @@ impl Window {
         Ok(Window { left, over: if released > 0 { over } else { 0 }, is_new: false })
     }
 
-    /// Returns when the wanted permits will be left if none is taken, in wall milliseconds. `None`: only a change can
-    /// provide them.
+    /// Returns when the wanted permits will be left if none is taken, in wall ms. `None`: only a change provides them.
     pub(super) fn ready_at_ms(&self, tx: &mut Tx<'_>, limiter: &Limiter, wanted: i64) -> Option<i64> {
         let taken = tx.read::<ZSet>(&limiter.permits_key).ok()??;
         let mut left = self.left;
@@ -103,8 +98,7 @@ impl Window {
     }
 }
 
-/// Makes the further keys of a limiter end with it. If the limiter is to be kept alive, each look at it puts off the
-/// end.
+/// Makes the further keys of a limiter end with it. If it is kept alive, each look at it puts off the end.
 pub(super) fn keep_alive(tx: &mut Tx<'_>, key: &[u8], limiter: &Limiter) {
     let now_ms = tx.now().wall_ms();
     let deadline = match limiter.keep_alive_ms {

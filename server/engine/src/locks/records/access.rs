@@ -11,7 +11,6 @@ impl LockRecords {
         keyspace.subscribe(Box::new(LockRecords::new(seed)));
     }
 
-    /// Returns the records for a transaction to read. O(1).
     #[inline]
     pub(in crate::locks) fn of<'t>(tx: &'t Tx<'_>) -> &'t Self {
         tx.marker().expect(SUBSCRIBED)
@@ -23,7 +22,6 @@ impl LockRecords {
         tx.marker_mut().expect(SUBSCRIBED)
     }
 
-    /// Returns the records of a keyspace, if it has any. O(1).
     #[inline]
     pub(in crate::locks) fn in_keyspace(keyspace: &Keyspace) -> Option<&Self> {
         keyspace.marker()

@@ -13,7 +13,6 @@ pub(super) struct Delays {
 }
 
 impl Delays {
-    /// Adds a delay of a key that is to begin.
     pub(super) fn begin(&mut self, db: usize, key: &[u8], delay: Delay) {
         self.delays.push_back((db, key.into(), delay));
         self.untold += 1;

@@ -52,7 +52,7 @@ impl LockRecords {
     }
 
     /// Returns the locks of a database, with the owners of each and their grants.
-    fn held(&self, db: usize, context: &Context<'_>) -> Vec<Held> {
+    fn held(&self, db: usize, context: &Context<'_>) -> Vec<HeldLock> {
         let held = context.marked().into_iter().filter_map(|(key, at)| {
             let known = (context.value(at), context.mark(at)?);
             let owners = self.ledger.owners_of(db, &key, known).into_iter();
@@ -83,4 +83,4 @@ impl LockRecords {
 }
 
 /// A lock: its key, its entry, and its owners with their grants.
-type Held = (Box<[u8]>, EntryId, Vec<(Box<[u8]>, Grant)>);
+type HeldLock = (Box<[u8]>, EntryId, Vec<(Box<[u8]>, Grant)>);

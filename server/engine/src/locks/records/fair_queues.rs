@@ -1,10 +1,9 @@
 //! The queues of Redisson's fair locks, as the history follows them: the owners that join and leave each queue.
 
 use lockwheel_store::keyspace::DbKey;
-use lockwheel_store::memory::{block, of_trees};
+use lockwheel_store::memory::{block, tree_heap_bytes};
 use std::collections::{BTreeMap, VecDeque};
 
-/// An owner in a queue.
 pub(super) type Owner = Box<[u8]>;
 
 /// The queues as they were when they last changed, by the keys of their lists.
@@ -21,11 +20,10 @@ impl FairQueues {
     /// Returns the bytes of all queues, approximately. O(1).
     pub(super) fn memory(&self) -> usize {
         let entry_bytes = size_of::<(DbKey, VecDeque<Owner>)>();
-        let trees = of_trees(usize::from(!self.by_key.is_empty()), self.by_key.len(), entry_bytes);
+        let trees = tree_heap_bytes(usize::from(!self.by_key.is_empty()), self.by_key.len(), entry_bytes);
         trees + self.names + self.owners * size_of::<Owner>()
     }
 
-    /// Exchanges the queues of two databases.
     pub(super) fn swap(&mut self, one: usize, other: usize) {
         for ((db, key), queue) in std::mem::take(&mut self.by_key) {
             let db = match db {
@@ -62,8 +60,7 @@ impl FairQueues {
     }
 }
 
-/// Returns the owners that have left a queue and those that have joined it, between two looks. An owner that has
-/// changed places has done both. O(n).
+/// Returns the owners that have left a queue and those that have joined it; a changed place is both. O(n).
 pub(super) fn difference(before: &VecDeque<Owner>, after: &VecDeque<Owner>) -> (Vec<Owner>, Vec<Owner>) {
     let (mut left, mut kept) = (Vec::new(), 0);
     for owner in before {

@@ -42,16 +42,14 @@ pub(in crate::locks) fn next_delay(tx: &mut Tx<'_>) -> Option<(usize, Box<[u8]>,
     LockRecords::of_mut(tx).0.subscribers.delays.next()
 }
 
-/// Records that the key of this entry holds the lease of a native reader; `hold` numbers the hold among those of the
-/// reader. O(log n), n the leases of the lock.
+/// Records that the key of this entry holds the lease of a native reader's hold of this number. O(log n) leases.
 pub(in crate::locks) fn leased(tx: &mut Tx<'_>, at: EntryId, key: &[u8], (owner, hold): (&[u8], i64)) {
     let db = tx.db();
     let (records, mut context) = LockRecords::of_mut(tx);
     records.ledger.read_leases.add((db, key, at), (owner, hold), &mut context);
 }
 
-/// Returns the end of the last known lease of a lock, and the readers that may have others. Returns `None` if no lease
-/// is known. O(log n) amortised, n the leases of the lock.
+/// Returns the end of a lock's last known lease, if any, and the readers that may have others. O(log n) amortised.
 pub(in crate::locks) fn last_read_lease(tx: &mut Tx<'_>, key: &[u8]) -> Option<(i64, Vec<Box<[u8]>>)> {
     let db = tx.db();
     let (records, mut context) = LockRecords::of_mut(tx);
@@ -66,7 +64,6 @@ pub(in crate::locks) fn converted(tx: &mut Tx<'_>, at: EntryId, key: &[u8], from
     records.ledger.convert((db, key, at), (from, to), &mut context, &mut records.subscribers);
 }
 
-/// Records a conversion that is complete, including the lease.
 pub(in crate::locks) fn record_conversion(tx: &mut Tx<'_>, key: &[u8], to: &[u8]) {
     let (db, now) = (tx.db(), tx.now());
     let (records, context) = LockRecords::of_mut(tx);
@@ -175,12 +172,10 @@ pub(in crate::locks) fn jeopardy_ms(tx: &Tx<'_>) -> i64 {
     LockRecords::of(tx).subscribers.jeopardy_ms
 }
 
-/// Returns the leases of connections.
 pub(in crate::locks) fn leases<'t>(tx: &'t Tx<'_>) -> &'t SessionLeases {
     &LockRecords::of(tx).subscribers.leases
 }
 
-/// Changes the leases of connections.
 pub(in crate::locks) fn with_leases(tx: &mut Tx<'_>, change: impl FnOnce(&mut SessionLeases)) {
     let (records, mut context) = LockRecords::of_mut(tx);
     change(&mut records.subscribers.leases);
@@ -199,9 +194,7 @@ pub(in crate::locks) fn last_cause(tx: &mut Tx<'_>, key: &[u8]) -> Option<Releas
     records.ledger.last_cause(db, key, &context)
 }
 
-/// The result of a native acquisition.
 pub(in crate::locks) struct Acquired {
-    /// The number of the grant.
     pub(in crate::locks) grant: u64,
     /// The token: the number of the grant, unless the lock was taken FENCED.
     pub(in crate::locks) token: u64,
@@ -209,8 +202,7 @@ pub(in crate::locks) struct Acquired {
     pub(in crate::locks) predecessor: Option<ReleaseCause>,
 }
 
-/// Records that a native command has written an owner into the hash of a key. A new hold gets a new grant; a re-entry
-/// keeps its grant. O(log n), n the owners.
+/// Records that a native command has written an owner into a key's hash. A re-entry keeps its grant. O(log n).
 #[inline]
 pub(in crate::locks) fn acquired(
     tx: &mut Tx<'_>,
@@ -255,8 +247,7 @@ pub(in crate::locks) fn record(tx: &mut Tx<'_>, happening: Happening<'_>) {
     }
 }
 
-/// Records that another owner asks for a key whose text was set by NX without a lease: the text may be a lock. `native`
-/// says whether a LOCK command asks. O(1).
+/// Records that another owner asks, by LOCK if `native`, for a text set by NX without a lease: perhaps a lock. O(1).
 pub(in crate::locks) fn note_unleased(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], native: Option<bool>) {
     let text: Box<[u8]> = match tx.peek(key) {
         Some(Value::Str(text)) => (*text.text()).into(),
@@ -299,8 +290,7 @@ pub(in crate::locks) fn note_permits(tx: &mut Tx<'_>, note: PermitsNote<'_>) {
     }
 }
 
-/// Records that a native command has given back some of an owner's holds; `left` of them are left. The end of the last
-/// hold needs no such call.
+/// Records a native release that leaves `left` holds. The end of the last hold needs no such call.
 pub(in crate::locks) fn released_partly(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], left: i64) {
     if LockRecords::of(tx).history().is_some()
         && let Some(grant) = grant(tx, key, owner)
@@ -314,8 +304,7 @@ pub(in crate::locks) fn released_partly(tx: &mut Tx<'_>, key: &[u8], owner: &[u8
     }
 }
 
-/// Records that a native command has renewed the leases of an owner: that of its read or plain hold, and that of its
-/// write hold.
+/// Records that a native command has renewed an owner's leases: of its read or plain hold, and its write hold.
 pub(in crate::locks) fn renewed(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) {
     let (db, now) = (tx.db(), tx.now());
     let (records, context) = LockRecords::of_mut(tx);
@@ -366,7 +355,6 @@ pub(in crate::locks) fn inherit_permits(tx: &mut Tx<'_>, key: &[u8], total: (i64
     }
 }
 
-/// Records that MIGRATE has brought a lock that is held by this grant.
 pub(in crate::locks) fn record_arrival(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], grant: Grant) {
     let (db, now) = (tx.db(), tx.now());
     let (records, context) = LockRecords::of_mut(tx);

@@ -11,12 +11,10 @@ use super::unleased::Unleased;
 use lockwheel_store::keyspace::{Change, Context, EntryId, Mark, Removal};
 use lockwheel_store::time::Now;
 
-/// The records of locks, in all databases.
 #[derive(Debug)]
 pub(crate) struct LockRecords {
     /// The facts about holds.
     pub(in crate::locks) ledger: LockLedger,
-    /// The subscribers of the ledger.
     pub(super) subscribers: LedgerSubscribers,
     /// Whether changes of leases and counts matter: to the history, or to owners that are warned of a short rest.
     pub(super) sees_leases: bool,
@@ -30,15 +28,12 @@ pub(crate) struct LockRecords {
     pub(super) plain_sets: PlainSets,
     /// The queues of fair locks; kept while the history is on.
     pub(super) fair_queues: FairQueues,
-    /// Semaphores; kept while the history is on.
     pub(super) semaphores: Semaphores,
-    /// Sections that clients have declared.
     pub(in crate::locks) sections: Sections,
     /// The number of histories that have been started.
     pub(in crate::locks) histories: u64,
     /// The last entry of the history that LOCK.STATS does not count.
     pub(in crate::locks) counted_up_to: u64,
-    /// The limits of LOCK.VERIFY.
     pub(in crate::locks) limits: VerifyLimits,
     pub(super) seed: u64,
 }
@@ -64,8 +59,7 @@ impl LockRecords {
         }
     }
 
-    /// Begins a hold of the key of this entry, which has this mark and names the owner already. Returns the number of
-    /// the grant. O(log n), n the owners.
+    /// Begins a hold of a key that names the owner already. Returns the number of the grant. O(log n), n the owners.
     #[inline(always)]
     pub(super) fn begin(
         &mut self,
@@ -130,9 +124,8 @@ impl LockRecords {
         self.semaphores.swap(one, other);
     }
 
-    /// Whether the records know only numbers of grants, and no component needs more. A script that takes a free lock
-    /// then adds only a number, and its release adds only the fact of the release. The keyspace may handle such locks
-    /// by itself.
+    /// Whether the records know only numbers of grants, and no component needs more. A script then adds only a number
+    /// to take a lock, and the fact of its release. The keyspace may handle such locks by itself.
     pub(super) fn is_quiet(&self) -> bool {
         self.ledger.is_bare() && self.subscribers.is_quiet()
     }

@@ -1,9 +1,8 @@
 //! The records of locks: the facts that are remembered and recorded about them, and the news for clients.
 //!
-//! [`LockRecords`] is the [`Subscriber`](lockwheel_store::keyspace::Subscriber) of the keyspace. The keyspace notifies
-//! it of changes of keys, within the command that makes them. From these changes it keeps the ledger of holds. The
-//! ledger notifies its own subscribers: the history, the leases of connections and the news of holds. Native commands
-//! reach all of these through `Tx`. No command on keys shows them.
+//! The keyspace notifies [`LockRecords`], its [`Subscriber`](lockwheel_store::keyspace::Subscriber), of changes of keys
+//! within their commands. From these it keeps the ledger of holds, which notifies the history, the leases of
+//! connections and the news of holds. Native commands reach all of these through `Tx`. No command on keys shows them.
 
 mod access;
 mod delays;

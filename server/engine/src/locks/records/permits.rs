@@ -1,8 +1,7 @@
-//! Entries of the history for permits of semaphores, while the history is on, whoever takes them.
+//! Entries of the history for permits of semaphores, while it is on, whoever takes them.
 //!
-//! Native commands record by themselves what they do. Changes by scripts and bare commands are seen in the count and in
-//! the set of leases. A semaphore is known from a native command, or from a script that names its channel beside its
-//! key.
+//! Native commands record what they do. Changes by scripts and bare commands are seen in the count and in the set of
+//! leases. A semaphore is known from a native command, or a script that names its channel.
 
 use super::super::history::{Cause, Event, Happening};
 use super::super::ledger::ReleaseCause;
@@ -51,7 +50,6 @@ pub(in crate::locks) fn permits_of_key(key: &[u8], context: &Context<'_>) -> Opt
     Some((count.to_i64()?, leases))
 }
 
-/// Returns the numbers among the arguments of a script.
 fn numbers(actor: &Actor<'_>) -> Vec<i64> {
     let CalledBy::Script(inputs) = actor.called_by else { return Vec::new() };
     inputs.arguments.iter().filter_map(|word| number::parse_i64(word)).collect()
@@ -62,7 +60,6 @@ fn names_channel(actor: &Actor<'_>, key: &[u8]) -> bool {
 }
 
 impl LockRecords {
-    /// Records a change by a native command.
     pub(super) fn note_permits(
         &mut self,
         (db, now): (usize, Now),
@@ -100,8 +97,7 @@ impl LockRecords {
         }
     }
 
-    /// Takes over a semaphore from another server, which has known the total of permits. This server has given out
-    /// `native` of them before.
+    /// Takes over a semaphore's total from another server. This one gave out `native` of its permits before.
     pub(super) fn inherit_permits(
         &mut self,
         (db, key): (usize, &[u8]),
@@ -177,7 +173,6 @@ impl LockRecords {
         Followed { request: if actor.session.is_some() { request } else { 0 }, ..Followed::default() }
     }
 
-    /// Records a change of a followed semaphore.
     fn follow_change(
         &mut self,
         change: &Change<'_>,
@@ -238,8 +233,7 @@ impl LockRecords {
         }
     }
 
-    /// Follows a semaphore in this state, and adds an entry. If the request has made an entry for the semaphore
-    /// already, that entry is changed instead.
+    /// Follows a semaphore in this state, and adds an entry, or changes the one that the request has made for it.
     fn put_and_record(
         &mut self,
         change: &Change<'_>,
@@ -344,7 +338,6 @@ impl LockRecords {
         history.record(now, with(what));
     }
 
-    /// Records the end of all semaphores of a database.
     pub(super) fn semaphores_flushed(&mut self, change: &Change<'_>) {
         for key in self.semaphores.of_database(change.db) {
             self.semaphore_ended(change, &key, Gone::Command);
@@ -358,8 +351,7 @@ fn shown<'a>(permits: Permits, what: Happening<'a>) -> Happening<'a> {
     Happening { grant: held, ttl_ms: Some(permits.left), total: permits.total, ..what }
 }
 
-/// The smallest number among the arguments of Redisson's scripts that counts as an instant and not as a number of
-/// permits. It is in the year 2001.
+/// The smallest argument of Redisson's scripts that counts as an instant, not as permits: in the year 2001.
 const MIN_INSTANT: i64 = 1_000_000_000_000;
 
 /// Returns the lease of a permit that a script gives an id. The script writes the end of the lease itself, by the clock
@@ -372,8 +364,7 @@ fn lease_given(change: &Change<'_>) -> Option<i64> {
     Some(until_ms.saturating_sub(instants.max().unwrap_or(now.wall_ms())))
 }
 
-/// Whether a script removes an id that is one of its arguments. If so, it gives back a permit whose lease has not
-/// ended.
+/// Whether a script removes an id among its arguments: it gives back a permit whose lease has not ended.
 fn names_an_argument(actor: &Actor<'_>) -> bool {
     let CalledBy::Script(inputs) = actor.called_by else { return true };
     actor.command.iter().skip(2).any(|id| inputs.arguments.contains(id))

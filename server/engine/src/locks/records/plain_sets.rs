@@ -11,7 +11,6 @@ use std::hash::BuildHasher;
 /// The number of slots, a power of two.
 const PLACES: usize = 4096;
 
-/// Hashes of keys, each in its slot.
 #[derive(Debug, Default)]
 struct Keys {
     places: Vec<u64>,
@@ -47,14 +46,12 @@ pub(super) struct PlainSet {
     pub(super) overwrites: bool,
 }
 
-/// A key whose text has just been replaced.
 #[derive(Clone, Copy, Debug)]
 struct Replaced {
     hash: u64,
     by: Replacement,
 }
 
-/// The text that has taken the place of another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Replacement {
     /// An unchanged text.
@@ -99,8 +96,7 @@ impl PlainSets {
         self.replaced = Some(Replaced { hash: self.hash_of(db, key), by });
     }
 
-    /// Notes that an actor has set the text of a key. Returns how, if that was a plain SET of a lock that is given back
-    /// by a comparison.
+    /// Notes that an actor has set a key's text. Returns how, if by a plain SET of a lock with comparing releases.
     pub(super) fn set(&mut self, db: usize, key: &[u8], actor: &Actor<'_>) -> Option<PlainSet> {
         let hash = self.hash_of(db, key);
         let replaced = self.replaced.take().filter(|replaced| replaced.hash == hash);
@@ -121,8 +117,7 @@ impl PlainSets {
         self.compared.has(hash).then_some(PlainSet { overwrites })
     }
 
-    /// Notes that a key was given back by a comparison of its text, or was to be. Returns how the text was set, if that
-    /// was by a plain SET.
+    /// Notes an attempt to give a key back by a comparison. Returns how its text was set, if by a plain SET.
     pub(super) fn compare(&mut self, db: usize, key: &[u8]) -> Option<PlainSet> {
         let hash = self.hash_of(db, key);
         self.compared.add(hash);

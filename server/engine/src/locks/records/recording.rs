@@ -30,7 +30,6 @@ pub(super) fn recorded(cause: ReleaseCause) -> Cause {
     }
 }
 
-/// Returns the mode in which the owner of a field holds the lock of this value.
 fn mode(value: &Value, field: &[u8]) -> Mode {
     match value {
         _ if field.ends_with(WRITE_SUFFIX) => Mode::Write,
@@ -44,7 +43,6 @@ fn mode(value: &Value, field: &[u8]) -> Mode {
     }
 }
 
-/// Returns the number of holds of a field's owner.
 fn holds(value: &Value, field: &[u8]) -> i64 {
     match value {
         Value::Hash(hash) => hash.get(field).and_then(number::parse_i64).unwrap_or(1),
@@ -72,8 +70,7 @@ fn left_by(actor: &Actor<'_>, owner: &[u8], event: KeyEvent) -> Cause {
     }
 }
 
-/// Returns the client that an entry names instead of that of the running request. `None` if a session acts; 0, which is
-/// no client, if time acts.
+/// Returns the client that an entry names instead of the running request's. `None`: a session acts; 0: time acts.
 pub(super) fn client(actor: &Actor<'_>) -> Option<u64> {
     if actor.session.is_some() { None } else { Some(0) }
 }
@@ -160,7 +157,6 @@ impl LedgerSubscribers {
 }
 
 impl LockRecords {
-    /// Records a hold that the ledger knows already.
     #[cold]
     #[inline(never)]
     pub(super) fn record_grant(
@@ -291,8 +287,7 @@ impl LockRecords {
         begins
     }
 
-    /// Records that a lock was set to the text that it has: its owner renews it, or takes its lease away. Returns
-    /// whether the key is a lock.
+    /// Records that a lock was set to the same text: a renewal, or the lease is taken away. Whether it is a lock.
     fn text_renewed(&mut self, change: &Change<'_>, context: &mut Context<'_>) -> bool {
         if self.subscribers.history.is_none() {
             return false;
@@ -304,8 +299,7 @@ impl LockRecords {
         true
     }
 
-    /// Handles a new text of a key. A SET without a condition takes no lock. If the key is given back by a comparison,
-    /// it was meant to take one.
+    /// Handles a new text. A SET without a condition takes no lock, but was meant to if a comparison gives it back.
     fn text_set(&mut self, change: &Change<'_>, context: &Context<'_>) {
         let &Change { db, key, now, actor, .. } = change;
         if self.subscribers.history.is_some()
@@ -317,7 +311,6 @@ impl LockRecords {
         }
     }
 
-    /// Records that a script has counted an owner's holds up or down.
     fn count_changed(&mut self, change: &Change<'_>, at: EntryId, context: &mut Context<'_>) {
         let &Change { db, key, now, actor, .. } = change;
         let (Some(mark), &[_, _, owner, by, ..]) = (context.mark(at), actor.command) else { return };
@@ -345,7 +338,6 @@ impl LockRecords {
         history.record(now, Happening { cause: Cause::Released, ..what });
     }
 
-    /// Records that a lock has another lease, or none.
     fn lease_changed(&mut self, change: &Change<'_>, at: EntryId, context: &mut Context<'_>) {
         let &Change { db, key, now, actor, .. } = change;
         let ttl_ms = context.deadline(at).map(|deadline| deadline - now.wall_ms());
@@ -375,8 +367,7 @@ impl LockRecords {
         }
     }
 
-    /// Begins a hold of a text that gets a lease only now. It was set on the condition that it was absent: that is a
-    /// lock too.
+    /// Begins a hold of a text that was set if absent, and gets a lease only now: that is a lock too.
     fn late_lease(&mut self, change: &Change<'_>, at: EntryId, context: &mut Context<'_>) {
         let &Change { db, key, now, .. } = change;
         if self.unleased.get(db, key, b"").is_none() {

@@ -4,10 +4,9 @@
 //! an id only the number is known, from the change of the count.
 
 use lockwheel_store::keyspace::DbKey;
-use lockwheel_store::memory::{block, of_trees};
+use lockwheel_store::memory::{block, tree_heap_bytes};
 use std::collections::BTreeMap;
 
-/// The permits of a semaphore.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Permits {
     pub(super) left: i64,
@@ -38,15 +37,13 @@ impl Permits {
         Permits { left, total: Some(left), is_signal: left == 0, ..Permits::default() }
     }
 
-    /// Returns the permits with the total that another server knew. Permits of which nothing is known here count as
-    /// taken, whoever has them.
+    /// Returns the permits with the total that another server knew: those of which nothing is known count as taken.
     pub(super) fn inherited(self, total: i64) -> Self {
         let known = self.left.saturating_add(self.held());
         let foreign = self.foreign.saturating_add(total.saturating_sub(known).max(0));
         Permits { foreign, total: Some(total.max(known)), ..self }
     }
 
-    /// Returns the number of permits that are held.
     pub(super) fn held(&self) -> i64 {
         self.native.saturating_add(self.foreign).saturating_add(self.with_id)
     }
@@ -64,9 +61,8 @@ impl Permits {
         self.add_to_total(permits.saturating_sub(returned));
     }
 
-    /// Returns the permits after a deed that leaves `left` permits, with `with_id` permits with ids out. Permits taken
-    /// without an id are held then; permits given back are not. Permits beyond those that were held go to nobody,
-    /// unless the deed says how many there are to be.
+    /// Returns the permits after a deed that leaves `left`, with `with_id` out. Permits taken without an id are held
+    /// then. Permits beyond those that were held go to nobody, unless the deed says how many there are to be.
     pub(super) fn after(self, left: i64, with_id: i64, deed: Deed<'_>) -> Self {
         let (more, more_ids) = (left.saturating_sub(self.left), with_id.saturating_sub(self.with_id));
         let mut after = Permits { left, with_id, ..self };
@@ -103,8 +99,7 @@ impl Permits {
         after
     }
 
-    /// Returns the permits after their count was overwritten. No permit is held natively any more, and the present ones
-    /// make up the total.
+    /// Returns the permits after their count was overwritten: none is held natively, the present ones are the total.
     pub(super) fn made_anew(self) -> Self {
         let anew = Permits { native: 0, ..self };
         Permits { total: anew.left.checked_add(anew.held()), ..anew }
@@ -116,13 +111,10 @@ impl Permits {
     }
 }
 
-/// A semaphore, and the changes that the running request has made to it so far.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Followed {
     pub(super) now: Permits,
-    /// The permits as the request found them.
     pub(super) before: Permits,
-    /// The number of the request.
     pub(super) request: u64,
     /// The number of permits that the request has taken, and the number that it has given back.
     pub(super) taken: i64,
@@ -131,7 +123,6 @@ pub(super) struct Followed {
     pub(super) names_ids: bool,
 }
 
-/// All semaphores that are followed, by their keys.
 #[derive(Debug, Default)]
 pub(super) struct Semaphores {
     by_key: BTreeMap<DbKey, Followed>,
@@ -180,7 +171,7 @@ impl Semaphores {
     /// Returns the bytes of all semaphores, approximately. O(1).
     pub(super) fn memory(&self) -> usize {
         let entry_bytes = size_of::<(DbKey, Followed)>();
-        self.names + of_trees(usize::from(!self.by_key.is_empty()), self.by_key.len(), entry_bytes)
+        self.names + tree_heap_bytes(usize::from(!self.by_key.is_empty()), self.by_key.len(), entry_bytes)
     }
 }
 
@@ -196,7 +187,6 @@ mod tests {
         Deed { names_channel, numbers }
     }
 
-    /// Returns the permits that are left, that are held, and in all.
     fn shown(permits: Permits) -> (i64, i64, Option<i64>) {
         (permits.left, permits.held(), permits.total)
     }

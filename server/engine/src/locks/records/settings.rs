@@ -8,14 +8,12 @@ use super::plain_sets::PlainSets;
 use super::semaphores::Semaphores;
 use lockwheel_store::keyspace::Keyspace;
 
-/// The parameters that concern the records of locks.
 #[derive(Clone, Debug)]
 pub(crate) struct LedgerSettings {
     /// `lock-ledger`: whether the server observes holds that no native command has taken.
     pub(crate) observes: bool,
     /// `lock-history-max`, if `lock-history` is yes.
     pub(crate) history: Option<usize>,
-    /// The limits of LOCK.VERIFY.
     pub(crate) limits: VerifyLimits,
     /// `lock-jeopardy`, in milliseconds.
     pub(crate) jeopardy_ms: i64,
@@ -23,7 +21,6 @@ pub(crate) struct LedgerSettings {
     pub(crate) stamps: Option<StampSource>,
 }
 
-/// Applies parameters to the records of a keyspace, if it has any.
 pub(crate) fn configure(keyspace: &mut Keyspace, settings: LedgerSettings) {
     if let Some(records) = LockRecords::in_keyspace_mut(keyspace) {
         records.configure(settings);
@@ -56,7 +53,6 @@ impl LockRecords {
         }
     }
 
-    /// Returns the history, while it is on.
     #[inline]
     pub(in crate::locks) fn history(&self) -> Option<&History> {
         self.subscribers.history.as_deref()
@@ -67,7 +63,6 @@ impl LockRecords {
         std::mem::replace(&mut self.subscribers.history, other)
     }
 
-    /// Returns the history, while it is on, for adding entries.
     #[inline]
     pub(in crate::locks) fn history_mut(&mut self) -> Option<&mut History> {
         self.subscribers.history.as_deref_mut()

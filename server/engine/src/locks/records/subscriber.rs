@@ -1,6 +1,4 @@
-//! The records as the keyspace's subscriber: they learn of locks from the changes of keys.
-//!
-//! A native command, a script or a bare SET may have taken a lock. Only the content of the key matters.
+//! The records as the keyspace's subscriber. Only a key's content matters, as a script or a bare SET may take a lock.
 
 use super::super::ledger::{MAX_RELEASES, Marked, names_lock};
 use super::super::redisson::{self, MODE_FIELD};
@@ -69,8 +67,7 @@ impl Subscriber for LockRecords {
 }
 
 impl LockRecords {
-    /// Handles an exchange of two databases. Their waiters stay, and the locks that they wait for may have other
-    /// holders.
+    /// Handles an exchange of two databases: their waiters stay, but the locks may have other holders.
     fn exchanged(&mut self, one: usize, other: usize, context: &Context<'_>) {
         self.swapped(one, other);
         for db in [one, other] {
@@ -80,9 +77,8 @@ impl LockRecords {
         }
     }
 
-    /// Handles a field that has been added to a hash, perhaps an owner's. O(1) for all others.
-    ///
-    /// The function is inlined, as is the end of a key, because scripts do these two things with locks most.
+    /// Handles a field that has been added to a hash, perhaps an owner's. O(1) for all others. Inlined, as is the end
+    /// of a key: scripts do these two things with locks most.
     #[inline(always)]
     fn field_added(&mut self, change: &Change<'_>, at: EntryId, field: &[u8], context: &mut Context<'_>) {
         let before = context.mark(at);
@@ -175,8 +171,7 @@ impl LockRecords {
         }
     }
 
-    /// Handles a new value of a key that may be a lock. If the text stays the same, its owner continues to hold the
-    /// key.
+    /// Handles a new value of a key that may be a lock. An owner whose text stays continues to hold it.
     #[inline(never)]
     fn replaced(&mut self, change: &Change<'_>, at: EntryId, before: &Value, context: &mut Context<'_>) {
         self.semaphore_replaced(change, before, context);

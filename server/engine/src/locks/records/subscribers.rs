@@ -1,5 +1,4 @@
-//! The subscribers of the ledger: the history, the leases of connections, the news of holds, the delays, and the
-//! warnings before leases end.
+//! The ledger's subscribers: history, connections' leases, news, delays, and warnings before leases end.
 
 use super::super::events::{HoldNews, News};
 use super::super::history::{Event, History};
@@ -10,16 +9,13 @@ use super::delays::Delays;
 use lockwheel_store::keyspace::{Change, Context, EntryId, KeyTimer};
 use lockwheel_store::time::Now;
 
-/// The subscribers of the ledger.
 #[derive(Debug, Default)]
 pub(super) struct LedgerSubscribers {
-    /// The history, while it is on.
     pub(super) history: Option<Box<History>>,
     /// The holds, and whatever else is leased, that last as long as a connection.
     pub(super) leases: SessionLeases,
     /// News of holds, with the connections that are notified.
     pub(super) news: News,
-    /// The delays of locks that were lost.
     pub(super) delays: Delays,
     /// The rest of a lease at which the owner is warned, in milliseconds; 0 for no warning.
     pub(super) jeopardy_ms: i64,
@@ -86,8 +82,7 @@ impl LedgerSubscribers {
         context.set_key_timer(key, KeyTimer::Jeopardy, near_ms.unwrap_or(now.wall_ms()));
     }
 
-    /// Notes that an owner now holds a key that is waited for, or no longer holds it. The waits of that owner may close
-    /// a cycle now.
+    /// Notes that an owner now holds an awaited key, or no longer: its own waits may close a cycle now.
     #[cold]
     #[inline(never)]
     fn waits_again(&mut self, (db, key): (usize, &[u8]), owner: &[u8], context: &Context<'_>) {
@@ -97,7 +92,6 @@ impl LedgerSubscribers {
         }
     }
 
-    /// Removes the facts about a database whose keys are all gone.
     pub(super) fn flushed(&mut self, db: usize) {
         self.leases.flushed(db);
         self.news.flushed(db);
@@ -110,7 +104,6 @@ impl LedgerSubscribers {
         self.delays.swapped(one, other);
     }
 
-    /// Whether nobody is to be notified of any hold.
     pub(super) fn is_quiet(&self) -> bool {
         let follows = self.history.is_some() || self.jeopardy_ms > 0;
         let is_for_sessions = !self.leases.is_empty() || self.news.has_connections();

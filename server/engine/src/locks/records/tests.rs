@@ -19,7 +19,6 @@ fn keyspace() -> Keyspace {
     keyspace
 }
 
-/// Takes a lock as Redisson's script does.
 fn take(keyspace: &mut Keyspace, key: &[u8], deadline_ms: i64) {
     let mut tx = keyspace.tx(0, at(0));
     let edit = tx.write_or_new::<Hash>(key).unwrap();
@@ -95,7 +94,6 @@ fn a_text_set_by_nx_is_an_owner_while_it_has_a_deadline() {
 const OTHER: &[u8] = b"8743c9c0-0795-4907-87fd-6c719a6b4586:22";
 const KEYS: [&[u8]; 3] = [b"a", b"b", b"c"];
 
-/// An action on a key.
 #[derive(Clone, Copy, Debug)]
 enum Act {
     /// A script adds the owner's field, with a lease.
@@ -106,7 +104,6 @@ enum Act {
     Force,
     /// A client's command that names only the key removes it.
     Delete,
-    /// The lease ends.
     Expire,
 }
 

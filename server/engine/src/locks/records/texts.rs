@@ -10,8 +10,7 @@ use lockwheel_store::time::Now;
 use lockwheel_store::values::Value;
 
 impl LockRecords {
-    /// Records, once, that a text without a lease is used as a lock, with the text as its owner. `native` says whether
-    /// a LOCK command uses the text so.
+    /// Records, once, that a text without a lease is used as a lock by its owner. `native`: by a LOCK command.
     #[cold]
     pub(super) fn record_unleased(
         &mut self,
@@ -42,8 +41,7 @@ impl LockRecords {
         self.unleased.forget(db, key, b"");
     }
 
-    /// Records that a key was given back by a comparison of its text, or was to be. The history gets an entry only if a
-    /// SET that excludes nobody has set the key.
+    /// Records an attempt to give a key back by a comparison. Only a SET that excludes nobody makes an entry.
     pub(super) fn record_comparison(&mut self, (db, key, now): (usize, &[u8], Now), owner: &[u8]) {
         if self.subscribers.history.is_some()
             && let Some(plain) = self.plain_sets.compare(db, key)

@@ -1,6 +1,5 @@
 //! A text that was set by NX without a lease, on a key that is not named after a lock.
 
-/// A text that was set by NX without a lease.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Unleased {
     /// The number of the request that has set the text.
@@ -10,7 +9,6 @@ pub(super) struct Unleased {
 }
 
 impl Unleased {
-    /// Returns a text that this request has set.
     pub(super) fn new(request: u64) -> Self {
         Unleased { request, is_recorded: false }
     }

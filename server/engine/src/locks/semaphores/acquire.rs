@@ -22,7 +22,6 @@ const ACQUIRE: &CommandGrammar = grammar!(
 
 symbols!(ACQUIRE: PERMITS, SESSION, PING, PX, IDS, BLOCK, PRIORITY, BARGE);
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<BlockingHandler>] = &[Row::new("sem.acquire", -3, acquire as BlockingHandler)
     .flags(&[Flags::WRITE, Flags::DENYOOM, Flags::FAST, Flags::BLOCKING])
     .categories(&["lock"])
@@ -102,7 +101,6 @@ const SEMAPHORE: WaitClass = WaitClass {
     counts: true,
 };
 
-/// A request for permits.
 #[derive(Debug)]
 struct Acquire {
     permits: i64,
@@ -118,7 +116,6 @@ struct Acquire {
     barge: bool,
 }
 
-/// Parses a request, and the time that it waits.
 fn parse(tx: &Tx<'_>, args: Args<'_>) -> Result<(Acquire, Option<Option<u64>>), CommandError> {
     let options: ParsedArgs<'_> = ACQUIRE.parse(args)?;
     let (ids, session) = (options.has(IDS), options.has(SESSION));
@@ -162,7 +159,6 @@ fn acquire(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> BlockingOu
     Ok(wait.into())
 }
 
-/// Permits that were given out.
 struct Granted {
     left: i64,
     token: u64,
@@ -175,7 +171,6 @@ impl Acquire {
         self.priority.saturating_neg()
     }
 
-    /// Takes the permits, if enough are left.
     fn take(&self, tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) -> Result<Option<Granted>, CommandError> {
         let left = count::read(tx, key)?;
         let left = if self.ids { self.take_over(tx, key, left)? } else { left };

@@ -1,32 +1,26 @@
 //! The permits that an owner gives back: the holds concerned, and their permits.
 
-use super::holds::{Id, Place};
+use super::holds::{HoldKey, Id};
 use super::{account, ids};
 use crate::spec::CommandError;
 use lockwheel_store::keyspace::Tx;
 
 const NOT_HELD: CommandError = CommandError::text("NOTHELD this owner does not hold that many permits");
 
-/// Permits that are given back.
 #[derive(Debug, Default)]
 pub(super) struct GiveBack {
     /// Holds that end.
-    pub(super) whole: Vec<Place>,
+    pub(super) whole: Vec<HoldKey>,
     /// A hold that stays with fewer permits, and the number that it loses.
-    pub(super) part: Option<(Place, i64)>,
-    /// The ids among the permits.
+    pub(super) part: Option<(HoldKey, i64)>,
     pub(super) ids: Vec<Id>,
-    /// The number of all these permits.
     pub(super) permits: i64,
     /// The number of these permits that nobody held.
     pub(super) added: i64,
 }
 
 impl GiveBack {
-    /// Chooses permits of an owner, from its oldest holds first. `force` adds missing permits.
-    ///
-    /// # Errors
-    /// Returns an error if the owner holds fewer permits.
+    /// Chooses permits of an owner, oldest holds first. `force` adds missing permits, or else it fails.
     pub(super) fn count(
         tx: &mut Tx<'_>,
         key: &[u8],
@@ -62,11 +56,8 @@ impl GiveBack {
         if missing > 0 && !force { Err(NOT_HELD) } else { Ok(given) }
     }
 
-    /// Chooses the permits with these ids. The ids are proof enough, except for a permit that is known to be another's;
-    /// `force` allows that, too.
-    ///
-    /// # Errors
-    /// Returns an error if a permit is not out, has ended, or is another's.
+    /// Chooses the permits with these ids, which are proof enough unless a permit is known to be another's; `force`
+    /// allows that, too. Fails if a permit is not out, has ended, or is another's.
     pub(super) fn ids(
         tx: &mut Tx<'_>,
         key: &[u8],

@@ -7,9 +7,8 @@ use std::collections::BTreeMap;
 pub(super) type Id = [u8; 16];
 
 /// An owner, and the number of its hold among all holds of the semaphore.
-pub(super) type Place = (Box<[u8]>, u64);
+pub(super) type HoldKey = (Box<[u8]>, u64);
 
-/// The end of a hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Lease {
     /// The end of the hold, in wall milliseconds.
@@ -21,7 +20,6 @@ pub(super) struct Lease {
 }
 
 impl Lease {
-    /// Returns an end with this deadline and order.
     pub(super) fn new(deadline_ms: i64, order: Order) -> Self {
         Lease { deadline_ms, order, number: 0 }
     }
@@ -31,20 +29,18 @@ impl Lease {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Hold {
     pub(super) permits: i64,
-    /// The number of the grant.
     pub(super) token: u64,
     /// The end of the hold. Permits with an id have their end in the keyspace.
     pub(super) lease: Option<Lease>,
     pub(super) id: Option<Id>,
 }
 
-/// The holds of a semaphore.
 #[derive(Debug, Default)]
 pub(super) struct Holds {
-    all: BTreeMap<Place, Hold>,
+    all: BTreeMap<HoldKey, Hold>,
     /// The holds that have an end, by that end; holds that end at the same instant by the order of their deadlines.
-    leases: BTreeMap<(i64, u64), Place>,
-    ids: BTreeMap<Id, Place>,
+    leases: BTreeMap<(i64, u64), HoldKey>,
+    ids: BTreeMap<Id, HoldKey>,
     /// The number of the first hold of each grant. The holds of a grant are of one owner and have successive numbers.
     grants: BTreeMap<u64, u64>,
     made: u64,
@@ -54,7 +50,8 @@ pub(super) struct Holds {
 }
 
 /// Bytes of a hold, before an allocator rounds them up, without its owner's name.
-const HOLD: usize = size_of::<(Place, Hold)>() + size_of::<((i64, u64), Place)>() + size_of::<(u64, u64)>();
+const HOLD: usize =
+    size_of::<(HoldKey, Hold)>() + size_of::<((i64, u64), HoldKey)>() + size_of::<(u64, u64)>();
 
 impl Holds {
     /// Adds a hold of an owner. O(log n).
@@ -75,7 +72,7 @@ impl Holds {
     }
 
     /// Removes and returns a hold that has ended. O(log n).
-    pub(super) fn remove(&mut self, place: &Place) -> Option<Hold> {
+    pub(super) fn remove(&mut self, place: &HoldKey) -> Option<Hold> {
         let hold = self.all.remove(place)?;
         match hold.id {
             Some(id) => drop(self.ids.remove(&id)),
@@ -90,7 +87,7 @@ impl Holds {
     }
 
     /// Makes the next hold of a grant its first, if the removed hold was. Without a next one, forgets the grant.
-    fn forget_first(&mut self, removed: &Place, token: u64) {
+    fn forget_first(&mut self, removed: &HoldKey, token: u64) {
         if self.grants.get(&token) != Some(&removed.1) {
             return;
         }
@@ -102,7 +99,7 @@ impl Holds {
     }
 
     /// Lowers the permits of a hold of which some have been given back, but not all. O(log n).
-    pub(super) fn lower(&mut self, place: &Place, by: i64) {
+    pub(super) fn lower(&mut self, place: &HoldKey, by: i64) {
         if let Some(hold) = self.all.get_mut(place) {
             hold.permits -= by;
             self.plain -= by;
@@ -110,7 +107,7 @@ impl Holds {
     }
 
     /// Moves the end of a hold that has one, unless `stays`. Returns whether the hold has an end. O(log n).
-    fn move_end(&mut self, place: &Place, end: Lease, stays: impl Fn(Lease) -> bool) -> bool {
+    fn move_end(&mut self, place: &HoldKey, end: Lease, stays: impl Fn(Lease) -> bool) -> bool {
         let Some(Hold { lease: Some(lease), .. }) = self.all.get_mut(place) else { return false };
         if !stays(*lease) {
             self.made += 1;
@@ -122,13 +119,13 @@ impl Holds {
     }
 
     /// Makes a hold that has an end last at least until this one. O(log n).
-    pub(super) fn prolong(&mut self, place: &Place, end: Lease) {
+    pub(super) fn prolong(&mut self, place: &HoldKey, end: Lease) {
         self.move_end(place, end, |lease| lease.deadline_ms >= end.deadline_ms);
     }
 
     /// Moves the ends of an owner's holds. Returns whether any of its holds has an end. O(log n) each.
     pub(super) fn renew(&mut self, owner: &[u8], end: Lease) -> bool {
-        let places: Vec<Place> = self.of(owner).map(|(place, _)| place.clone()).collect();
+        let places: Vec<HoldKey> = self.of(owner).map(|(place, _)| place.clone()).collect();
         let mut is_renewed = false;
         for place in &places {
             is_renewed |= self.move_end(place, end, |_| false);
@@ -136,13 +133,12 @@ impl Holds {
         is_renewed
     }
 
-    /// Returns the holds of an owner, the oldest first.
-    pub(super) fn of(&self, owner: &[u8]) -> impl Iterator<Item = (&Place, &Hold)> {
+    pub(super) fn of(&self, owner: &[u8]) -> impl Iterator<Item = (&HoldKey, &Hold)> {
         self.all.range((owner.into(), 0)..=(owner.into(), u64::MAX))
     }
 
     /// Returns the holds of a grant to an owner, the oldest first. O(log n).
-    pub(super) fn of_grant(&self, owner: &[u8], token: u64) -> impl Iterator<Item = (&Place, &Hold)> {
+    pub(super) fn of_grant(&self, owner: &[u8], token: u64) -> impl Iterator<Item = (&HoldKey, &Hold)> {
         let first = self.grants.get(&token).copied().unwrap_or(u64::MAX);
         let from_first = self.all.range((owner.into(), first)..=(owner.into(), u64::MAX));
         from_first.take_while(move |(_, hold)| hold.token == token)
@@ -154,19 +150,19 @@ impl Holds {
     }
 
     /// Returns the owner and hold of a permit, if a native command gave it out. O(log n).
-    pub(super) fn of_id(&self, id: &Id) -> Option<&Place> {
+    pub(super) fn of_id(&self, id: &Id) -> Option<&HoldKey> {
         self.ids.get(id)
     }
 
     /// Returns all holds, the oldest first. O(n log n).
-    pub(super) fn oldest_first(&self) -> Vec<(&Place, &Hold)> {
+    pub(super) fn oldest_first(&self) -> Vec<(&HoldKey, &Hold)> {
         let mut all: Vec<_> = self.all.iter().collect();
         all.sort_unstable_by_key(|((_, number), _)| *number);
         all
     }
 
     /// Returns the hold that ends first. O(log n).
-    pub(super) fn first_end(&self) -> Option<(&Place, Lease)> {
+    pub(super) fn first_end(&self) -> Option<(&HoldKey, Lease)> {
         let (_, place) = self.leases.first_key_value()?;
         Some((place, self.all.get(place)?.lease?))
     }
@@ -180,14 +176,13 @@ impl Holds {
 
     /// Removes the permits with ids that `is_live` no longer knows. O(n log n).
     pub(super) fn keep_ids(&mut self, is_live: impl Fn(&Id) -> bool) {
-        let gone: Vec<Place> =
+        let gone: Vec<HoldKey> =
             self.ids.iter().filter(|(id, _)| !is_live(id)).map(|(_, place)| place.clone()).collect();
         for place in &gone {
             self.remove(place);
         }
     }
 
-    /// Returns the number of permits with ids.
     pub(super) fn ids(&self) -> usize {
         self.ids.len()
     }

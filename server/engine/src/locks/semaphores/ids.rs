@@ -1,5 +1,4 @@
-//! Permits that have ids and leases of their own: the sorted set beside a semaphore, as `RPermitExpirableSemaphore`
-//! keeps it.
+//! Permits with ids and leases: a sorted set beside the semaphore, as `RPermitExpirableSemaphore` keeps it.
 
 use super::super::redisson::{NEVER_MS, permit_leases_key};
 use super::holds::Id;
@@ -35,10 +34,7 @@ pub(super) fn new(tx: &mut Tx<'_>) -> Id {
     id
 }
 
-/// Returns the number of permits with ids that are out.
-///
-/// # Errors
-/// Returns an error if the key of the leases holds another type.
+/// Returns the number of permits with ids that are out. Fails if the key of the leases holds another type.
 pub(super) fn count(tx: &mut Tx<'_>, key: &[u8]) -> Result<i64, CommandError> {
     Ok(tx.read::<ZSet>(&permit_leases_key(key))?.map_or(0, |leases| leases.len() as i64))
 }
@@ -56,8 +52,7 @@ pub(super) fn all(tx: &mut Tx<'_>, key: &[u8]) -> Result<Vec<(Vec<u8>, i64)>, Co
     Ok(all.map(|(id, score)| (id.to_vec(), score as i64)).collect())
 }
 
-/// Returns when the first lease ends, in wall milliseconds. Like Redisson's scripts, this treats a lease with an end
-/// before the epoch as endless.
+/// Returns when the first lease ends, in wall milliseconds. As in Redisson, an end before the epoch means none.
 pub(super) fn first_deadline_ms(tx: &Tx<'_>, key: &[u8]) -> Option<i64> {
     let leases: &ZSet = lockwheel_store::keyspace::Typed::of(tx.peek(&permit_leases_key(key))?)?;
     let first = leases.ranks_by_score(Bound::Included(0.0), Bound::Included(f64::INFINITY)).start;
@@ -80,8 +75,7 @@ pub(super) fn take_over(tx: &mut Tx<'_>, key: &[u8], most: usize) -> Result<i64,
     Ok(count as i64)
 }
 
-/// Gives out permits with these ids, until an instant in wall milliseconds. If the semaphore has an end, the set gets
-/// the same one.
+/// Gives out permits with these ids, until an instant in wall milliseconds or the semaphore's end.
 pub(super) fn give_out(
     tx: &mut Tx<'_>,
     key: &[u8],
@@ -111,10 +105,8 @@ pub(super) fn renew(tx: &mut Tx<'_>, key: &[u8], id: &Id, deadline_ms: i64) -> R
     Ok(())
 }
 
-/// Makes the leases of these permits last at least until an instant in wall milliseconds. Returns whether any of the
-/// permits is out. A permit whose lease has ended belongs to nobody, though it has not been taken back yet.
-///
-/// O(log n) each.
+/// Makes the leases of these permits last at least until an instant in wall milliseconds. Returns whether any is out:
+/// one whose lease has ended is nobody's, though not taken back yet. O(log n) each.
 pub(super) fn prolong(
     tx: &mut Tx<'_>,
     key: &[u8],
@@ -142,7 +134,6 @@ pub(super) fn prolong(
     Ok(are_out)
 }
 
-/// Takes these permits back.
 pub(super) fn take_back(tx: &mut Tx<'_>, key: &[u8], ids: &[Id]) -> Result<(), CommandError> {
     let leases_key = permit_leases_key(key);
     let Some(edit) = tx.write::<ZSet>(&leases_key)? else { return Ok(()) };

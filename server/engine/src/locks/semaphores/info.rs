@@ -10,7 +10,6 @@ use lockwheel_resp::Reply;
 use lockwheel_store::keyspace::Tx;
 use std::collections::BTreeMap;
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<ListeningHandler>] = &[Row::new("sem.info", 2, info as ListeningHandler)
     .flags(&[Flags::READONLY])
     .categories(&["lock"])
@@ -31,7 +30,6 @@ pub(super) const ROWS: &[Row<ListeningHandler>] = &[Row::new("sem.info", 2, info
     .syntax("key")
     .errors(&[count::NOT_A_COUNT])];
 
-/// A holder of permits.
 struct Holder {
     /// The name of the owner, if a native command took the permits.
     owner: Option<Vec<u8>>,
@@ -85,8 +83,7 @@ fn totals(tx: &Tx<'_>, key: &[u8], left: Option<i64>, out: i64) -> (i64, i64) {
     .unwrap_or((seen, 0))
 }
 
-/// Returns the holders of permits. Native holds without an id come first, the oldest first; then the permits with ids,
-/// in the order of their ends.
+/// Returns the holders of permits: native holds without an id, the oldest first, then those with ids by their ends.
 fn holders(tx: &mut Tx<'_>, key: &[u8]) -> Result<Vec<Holder>, CommandError> {
     let known = account(tx, key, |account| {
         let all = account.holds.oldest_first().into_iter();

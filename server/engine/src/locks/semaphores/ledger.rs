@@ -12,15 +12,13 @@ use lockwheel_store::keyspace::{
 use lockwheel_store::values::Value;
 use std::collections::BTreeMap;
 
-/// The account of one semaphore. The permits left in its key and the held ones always add up to `initial` and
-/// `adjustments`.
+/// The account of one semaphore. The permits left and held always add up to `initial` and `adjustments`.
 #[derive(Debug, Default)]
 pub(super) struct Account {
     /// The permits that the semaphore began with.
     pub(super) initial: i64,
     /// The permits that have been added since, or taken away if negative.
     pub(super) adjustments: i64,
-    /// The native holds.
     pub(super) holds: Holds,
 }
 
@@ -34,8 +32,7 @@ impl Account {
         self.initial.saturating_add(self.adjustments)
     }
 
-    /// Adjusts the total to the permits that are left and those with ids that are out: an excess over the total has
-    /// been added.
+    /// Adjusts the total to the permits that are left and those with ids that are out: an excess was added.
     pub(super) fn observe(&mut self, left: i64, ids: i64) {
         let seen = left.saturating_add(self.holds.plain()).saturating_add(ids);
         let added = seen.saturating_sub(self.total()).max(0);
@@ -93,8 +90,7 @@ impl SemaphoreLedger {
         result
     }
 
-    /// Removes the account of a key whose incarnation has ended, with its holds. Returns whether there was an account.
-    /// O(log n).
+    /// Removes the account of a key whose incarnation has ended. Whether there was one. O(log n).
     fn close(&mut self, db: usize, key: &[u8]) -> bool {
         if self.accounts.is_empty() {
             return false;
@@ -125,8 +121,7 @@ impl SemaphoreLedger {
         }
     }
 
-    /// Handles a change of a count, or of the leases beside it, by a script or a bare command. Returned permits without
-    /// a known holder count as added, whatever is taken later.
+    /// Handles a change of a count or its leases by a script or a bare command. Returns beyond the holders add permits.
     fn seen(&mut self, change: &Change<'_>, context: &Context<'_>) {
         let &Change { db, key, actor, .. } = change;
         if is_semaphore_command(actor) {
@@ -163,8 +158,7 @@ impl SemaphoreLedger {
 }
 
 impl Subscriber for SemaphoreLedger {
-    /// Returns an interest in all keys that are removed or changed while there are accounts, because the keys of
-    /// semaphores are not marked.
+    /// Returns all keys that are removed or changed while there are accounts: keys of semaphores are not marked.
     fn interests(&self) -> Interests {
         let all = Interests::ALL_VALUES.with(Interests::KEYS);
         if self.accounts.is_empty() { Interests::NONE } else { all }

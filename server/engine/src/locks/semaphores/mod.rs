@@ -25,17 +25,12 @@ use lockwheel_store::keyspace::{KeyTimer, Order, Tx};
 pub(super) use acquire::CLASS;
 pub(crate) use ledger::SemaphoreLedger;
 
-/// The rows of the commands that set the permits of a semaphore. These commands never wait.
 pub(super) const SET_ROWS: &[Row<DataHandler>] = set::ROWS;
-/// The row of the command that gives permits back.
 pub(super) const RELEASE_ROWS: &[Row<DataHandler>] = release::ROWS;
-/// The row of the command that sets leases.
 pub(super) const RENEW_ROWS: &[Row<DataHandler>] = renew::ROWS;
 
-/// The row of the command that may wait.
 pub(super) const BLOCKING_ROWS: &[Row<BlockingHandler>] = acquire::ROWS;
 
-/// The row of the command that sees subscriptions.
 pub(super) const LISTENING_ROWS: &[Row<ListeningHandler>] = info::ROWS;
 
 const SUBSCRIBED: &str = "an engine has subscribed its ledger of semaphores";
@@ -48,7 +43,6 @@ fn owner<'a>(args: crate::spec::Args<'a>, at: usize) -> Result<&'a [u8], Command
     })
 }
 
-/// Whether a native command is known to have used a key as a semaphore.
 pub(super) fn is_known(tx: &Tx<'_>, key: &[u8]) -> bool {
     account(tx, key, |_| ()).is_some()
 }
@@ -82,10 +76,7 @@ fn change_account<T>(
     result
 }
 
-/// Adds permits to those that are left, and publishes the new number on the semaphore's channel. Returns that number.
-///
-/// # Errors
-/// Returns an error if the number would overflow.
+/// Adds permits to those that are left, and publishes the new number, which it returns. Fails on overflow.
 fn add(tx: &mut Tx<'_>, key: &[u8], permits: i64) -> Result<i64, CommandError> {
     let left = count::read(tx, key)?.unwrap_or(0).checked_add(permits).ok_or(errors::INCREMENT_OVERFLOW)?;
     count::write(tx, key, left);

@@ -17,7 +17,6 @@ const RELEASE: &CommandGrammar = grammar!("key owner [PERMITS count:1.. | ID id 
 
 symbols!(RELEASE: PERMITS, ID, FORCE);
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("sem.release", -3, release as DataHandler)
     .flags(&[Flags::WRITE, Flags::FAST])
     .categories(&["lock"])

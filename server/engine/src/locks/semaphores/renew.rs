@@ -14,7 +14,6 @@ const RENEW: &CommandGrammar = grammar!("key id PX milliseconds:1..");
 
 symbols!(RENEW: PX);
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<DataHandler>] = &[Row::new("sem.renew", 5, renew as DataHandler)
     .flags(&[Flags::WRITE, Flags::FAST])
     .categories(&["lock"])

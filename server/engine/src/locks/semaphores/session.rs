@@ -3,7 +3,7 @@
 use super::super::records;
 use super::super::session_leases::{LeaseKind, SessionLease};
 use super::super::sessions;
-use super::holds::{Id, Lease, Place};
+use super::holds::{HoldKey, Id, Lease};
 use super::{HistoryCause, account, add, change_account, count, ids, note};
 use lockwheel_store::keyspace::Tx;
 
@@ -31,7 +31,7 @@ pub(super) fn end(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], token: u64) {
 }
 
 /// Returns the holds of a grant, with their ids.
-fn of_grant(tx: &Tx<'_>, key: &[u8], owner: &[u8], token: u64) -> Vec<(Place, i64, Option<Id>)> {
+fn of_grant(tx: &Tx<'_>, key: &[u8], owner: &[u8], token: u64) -> Vec<(HoldKey, i64, Option<Id>)> {
     let holds = account(tx, key, |account| {
         let of_grant = account.holds.of_grant(owner, token);
         of_grant.map(|(place, hold)| (place.clone(), hold.permits, hold.id)).collect()
@@ -46,7 +46,7 @@ fn renew(tx: &mut Tx<'_>, token: u64, lease: &SessionLease) -> u64 {
     let permits: Vec<Id> = holds.iter().filter_map(|(_, _, id)| *id).collect();
     let are_held = ids::prolong(tx, key, &permits, deadline_ms).unwrap_or(false);
     let plain = holds.iter().filter(|(_, _, id)| id.is_none()).map(|(place, ..)| place);
-    let plain: Vec<Place> = plain.cloned().collect();
+    let plain: Vec<HoldKey> = plain.cloned().collect();
     if !plain.is_empty() {
         let ((left, out), end) = (seen(tx, key), Lease::new(deadline_ms, tx.next_order()));
         change_account(tx, key, left, out, |account| {

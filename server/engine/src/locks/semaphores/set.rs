@@ -18,7 +18,6 @@ const INCREMENT: Symbol = ADJUST.symbol("increment");
 
 symbols!(INIT: FORCE, PX);
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<DataHandler>] = &[
     Row::new("sem.init", -3, init as DataHandler)
         .flags(&[Flags::WRITE, Flags::DENYOOM, Flags::FAST])

@@ -8,15 +8,12 @@ pub(in crate::locks) struct LeaseKind {
     /// Makes the lease last `lease_ms` milliseconds from now, unless it already lasts longer. Returns the number of
     /// holds and permits that were looked at; 0 if none exists any longer. `id` is the id of the lease.
     pub(in crate::locks) renew: fn(&mut Tx<'_>, id: u64, lease: &SessionLease) -> u64,
-    /// Gives back the leased holds because the connection has ended. `of_others` holds remain, which other connections
-    /// lease by the same id.
+    /// Gives back the leased holds: the connection has ended. `of_others` remain, which others lease by this id.
     pub(in crate::locks) give_back: fn(&mut Tx<'_>, id: u64, lease: &SessionLease, of_others: i64),
 }
 
-/// One lease of a connection.
 #[derive(Clone, Debug)]
 pub(in crate::locks) struct SessionLease {
-    /// The id of the connection.
     pub(in crate::locks) session: u64,
     pub(in crate::locks) db: usize,
     pub(in crate::locks) key: Box<[u8]>,

@@ -4,8 +4,7 @@ use super::lease::SessionLease;
 use lockwheel_store::keyspace::Context;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// All leases of connections, by id and connection. Ids come from the sequence of grants. Connections that share an
-/// owner's hold lease it by the same id.
+/// The leases of connections by id, a grant's number, and connection. Those that share an owner's hold share the id.
 #[derive(Debug, Default)]
 pub(in crate::locks) struct SessionLeases {
     leases: BTreeMap<(u64, u64), Timed>,
@@ -38,8 +37,7 @@ impl Timed {
 }
 
 impl SessionLeases {
-    /// Begins a lease of a connection. If the connection already has one by this id, the new lease replaces it and
-    /// keeps its holds. O(log n).
+    /// Begins a lease of a connection. An older one by this id is replaced, and its holds kept. O(log n).
     pub(in crate::locks) fn begin(&mut self, id: u64, mut lease: SessionLease, now_ms: i64) {
         let session = lease.session;
         if let Some(before) = self.end_one(id, session) {
@@ -92,8 +90,7 @@ impl SessionLeases {
         self.all_of(id).fold(0, |holds, (_, timed)| holds.saturating_add(timed.lease.holds))
     }
 
-    /// Adds to the number of holds that a connection leases, or subtracts from it. With the last hold the lease ends.
-    /// O(log n).
+    /// Adds to the holds that a connection leases, or subtracts. The lease ends with the last. O(log n).
     pub(in crate::locks) fn add_holds(&mut self, id: u64, session: u64, more: i64) {
         let Some(timed) = self.leases.get_mut(&(id, session)) else { return };
         timed.lease.holds = timed.lease.holds.saturating_add(more);
@@ -128,8 +125,7 @@ impl SessionLeases {
         of_session.insert((timed.due_ms(), id));
     }
 
-    /// Returns when the client of a lease will have been silent for too long, as far as is known. `None` without a
-    /// limit.
+    /// Returns when a lease's client will have been silent for too long, as far as known. `None`: no limit.
     pub(in crate::locks) fn silent_at_ms(&self, (id, session): (u64, u64)) -> Option<i64> {
         self.leases.get(&(id, session))?.silent_at_ms()
     }
@@ -149,7 +145,6 @@ impl SessionLeases {
         self.leases.get(&(id, session)).map(|timed| &timed.lease)
     }
 
-    /// Whether a connection has leases.
     pub(in crate::locks) fn has(&self, session: u64) -> bool {
         self.by_session.contains_key(&session)
     }
@@ -164,7 +159,6 @@ impl SessionLeases {
         self.leases.keys().copied().collect()
     }
 
-    /// Returns the connections that have leases.
     pub(in crate::locks) fn sessions(&self) -> Vec<u64> {
         self.by_session.keys().copied().collect()
     }

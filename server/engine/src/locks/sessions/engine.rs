@@ -35,8 +35,7 @@ pub(crate) fn renew_due(keyspace: &mut Keyspace, session: u64, heard_at_ms: i64,
     count
 }
 
-/// Notes when the client of a lease was last heard. Gives back the lease if that is too long ago. Returns the number of
-/// handled leases, 1.
+/// Notes when a lease's client was last heard, and gives it back if too long ago. Returns the handled leases, 1.
 fn hear(tx: &mut Tx<'_>, which: (u64, u64), heard_at_ms: i64) -> u64 {
     with_leases(tx, |leases| leases.heard(which, heard_at_ms));
     if leases(tx).silent_at_ms(which).is_some_and(|silent_ms| silent_ms <= tx.now().monotonic_ms()) {

@@ -4,8 +4,7 @@ use super::super::records;
 use super::super::session_leases::SessionLease;
 use lockwheel_store::keyspace::Tx;
 
-/// Begins a lease of a connection. The server renews the lease, and gives it back when the connection ends. The id is
-/// the number of a grant. O(log n).
+/// Begins a lease of a connection: renewed by the server, given back at its end. The id is a grant's number. O(log n).
 pub(in crate::locks) fn begin(tx: &mut Tx<'_>, id: u64, lease: SessionLease) {
     let now_ms = tx.now().monotonic_ms();
     records::with_leases(tx, |leases| leases.begin(id, lease, now_ms));
@@ -37,8 +36,7 @@ pub(in crate::locks) fn lease_some(tx: &Tx<'_>, key: &[u8], field: &[u8]) -> boo
         && records::grant(tx, key, field).is_some_and(|grant| leases.get(grant.number).is_some())
 }
 
-/// Changes the number of holds of the client of this request, if the client leases the hold. The client has taken a
-/// hold once more without leasing it, or has given back one of several. O(log n).
+/// Changes the holds that this client leases: it took one more without a lease, or gave one back. O(log n).
 pub(in crate::locks) fn add_holds(tx: &mut Tx<'_>, id: u64, more: i64) {
     if let Some(session) = tx.client().filter(|_| !records::leases(tx).is_empty()) {
         records::with_leases(tx, |leases| leases.add_holds(id, session, more));

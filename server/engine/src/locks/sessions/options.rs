@@ -10,7 +10,6 @@ pub(in crate::locks) fn least_ms(is_session: bool) -> i64 {
     if is_session { MIN_LEASE_MS } else { 1 }
 }
 
-/// Checks the lease of a session, in milliseconds.
 pub(in crate::locks) fn lease_ms(ms: i64) -> Result<i64, CommandError> {
     let too_short =
         || format!("ERR the lease of a session must be at least {MIN_LEASE_MS} milliseconds, not {ms}");
@@ -19,8 +18,7 @@ pub(in crate::locks) fn lease_ms(ms: i64) -> Result<i64, CommandError> {
 
 const PING_TOO_SHORT: CommandError = CommandError::text("ERR invalid PING interval");
 
-/// Returns the longest silence of a client that keeps its session, from `PING milliseconds`; `None` without that
-/// option.
+/// Returns the longest silence of a client that keeps its session: `PING milliseconds`, if given.
 pub(in crate::locks) fn ping_ms(args: &ParsedArgs<'_>, ping: Symbol) -> Result<Option<i64>, CommandError> {
     args.integer_or(ping, PING_TOO_SHORT)
 }

@@ -13,7 +13,6 @@ const STATS: &CommandGrammar = grammar!("[KEY pattern] [RESET]");
 
 symbols!(STATS: KEY, RESET);
 
-/// The rows of this file.
 pub(in crate::locks) const ROWS: &[Row<HistoryHandler>] =
     &[Row::new("lock.stats", -1, stats as HistoryHandler)
         .flags(&[FLAGS])
@@ -49,7 +48,6 @@ pub(in crate::locks) const ROWS: &[Row<HistoryHandler>] =
             "ERR the history of locks is off: *",
         ])];
 
-/// Statistics while they are counted from the history.
 #[derive(Debug)]
 struct Counting {
     filter: Filter,

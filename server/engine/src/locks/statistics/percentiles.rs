@@ -1,6 +1,6 @@
 //! Percentiles of durations.
 
-use lockwheel_store::memory::of_vec;
+use lockwheel_store::memory::vec_heap_bytes;
 
 /// Durations, in milliseconds.
 #[derive(Debug, Default)]
@@ -11,15 +11,14 @@ pub(super) struct Durations {
 impl Durations {
     /// Returns the bytes of all durations. O(1).
     pub(super) fn memory(&self) -> usize {
-        of_vec(&self.ms)
+        vec_heap_bytes(&self.ms)
     }
 
     pub(super) fn add(&mut self, ms: i64) {
         self.ms.push(ms);
     }
 
-    /// Returns the smallest duration that `percent` percent of all durations do not exceed; `None` if there is none.
-    /// O(n).
+    /// Returns the smallest duration that `percent` percent of all do not exceed; `None` if there is none. O(n).
     pub(super) fn percentile(&mut self, percent: usize) -> Option<i64> {
         let rank = (self.ms.len() * percent).div_ceil(100);
         let at = rank.checked_sub(1)?;

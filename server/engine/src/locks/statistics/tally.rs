@@ -3,7 +3,7 @@
 use super::super::history::{Cause, Entry, Event, Mode, Name, Ring};
 use super::super::verify::Owners;
 use super::percentiles::Durations;
-use lockwheel_store::memory::of_map;
+use lockwheel_store::memory::map_heap_bytes;
 use std::collections::BTreeMap;
 
 /// An owner of a lock: the lock, and the field by which the owner was seen first.
@@ -15,9 +15,7 @@ type Wait = (Owner, Option<(u64, Option<i64>)>);
 /// The use of locks.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
-    /// Holds that have begun.
     pub(super) holds: u64,
-    /// Waits that have begun.
     pub(super) waits: u64,
     /// Waits that have ended with the lock or the permits.
     pub(super) hand_offs: u64,
@@ -53,7 +51,7 @@ impl Count {
     /// Returns the bytes of the count. O(1).
     pub(super) fn memory(&self) -> usize {
         let durations = self.tally.wait_ms.memory() + self.tally.hold_ms.memory();
-        self.owners.memory() + of_map(&self.waiting) + of_map(&self.held) + durations
+        self.owners.memory() + map_heap_bytes(&self.waiting) + map_heap_bytes(&self.held) + durations
     }
 
     /// Counts an entry. O(log n).

@@ -4,7 +4,7 @@ use super::super::history::Ring;
 use super::super::history_command::FLAGS;
 use super::super::history_work::{HistoryHandler, HistoryWork, Reading, read};
 use super::super::records::LockRecords;
-use super::finding::{Finding, Level, evidence};
+use super::finding::{Finding, Severity, evidence};
 use super::findings::Wanted;
 use super::verdict::{HISTORY_IS_OFF, Verdict, Verification, reason};
 use crate::spec::{Args, CommandError, CommandGrammar, ParsedArgs, Row, grammar, kept_pattern, symbols};
@@ -16,7 +16,6 @@ const VERIFY: &CommandGrammar = grammar!("[KEY pattern] [LEVEL (VIOLATION | SUSP
 
 symbols!(VERIFY: KEY, VIOLATION, SUSPECT);
 
-/// The rows of this file.
 pub(in crate::locks) const ROWS: &[Row<HistoryHandler>] =
     &[Row::new("lock.verify", -1, verify as HistoryHandler)
         .flags(&[FLAGS])
@@ -54,12 +53,11 @@ impl Wanted {
     fn of(args: Args<'_>) -> Result<Self, CommandError> {
         let options: ParsedArgs<'_> = VERIFY.parse(args)?;
         let key = options.value(KEY).map(kept_pattern).transpose()?.map(Box::from);
-        let level = options.one_of(&[(VIOLATION, Level::Violation), (SUSPECT, Level::Suspect)]);
-        Ok(Wanted { key, level: level.unwrap_or(Level::Lint) })
+        let level = options.one_of(&[(VIOLATION, Severity::Violation), (SUSPECT, Severity::Suspect)]);
+        Ok(Wanted { key, level: level.unwrap_or(Severity::Lint) })
     }
 }
 
-/// A verification in progress.
 #[derive(Debug)]
 struct Verifying {
     verification: Verification,
@@ -86,10 +84,7 @@ impl Reading for Verifying {
     }
 }
 
-/// Checks the options of a `LOCK.VERIFY` request.
-///
-/// # Errors
-/// Returns a syntax error if an option or its value is wrong.
+/// Fails if an option of a `LOCK.VERIFY` request or its value is wrong.
 pub(crate) fn check_request(args: Args<'_>) -> Result<(), CommandError> {
     Wanted::of(args).map(drop)
 }
@@ -190,7 +185,7 @@ mod tests {
                 history.record(Now { wall_us: 0, monotonic_us: 0 }, happening);
             }
         }
-        let wanted = Wanted { key: None, level: Level::Lint };
+        let wanted = Wanted { key: None, level: Severity::Lint };
         let mut verifying = Verifying {
             verification: Verification::new(wanted, VerifyLimits::default()),
             now: Now { wall_us: 0, monotonic_us: 0 },

@@ -5,20 +5,19 @@
 //! opened it again. A cycle is a lint if one of its owners gave up by itself, as `tryLock` does on timeout.
 
 use super::super::history::{Cause, Entry, Event, Name, Ring};
-use super::finding::{Finding, Level, words};
+use super::finding::{Finding, Severity, words};
 use super::findings::Findings;
 use super::invariant::Invariant;
 use super::locks::View;
-use super::waits::{Cycle, Step, Waits};
-use lockwheel_store::memory::{of_map, of_set, of_vec};
+use super::waits::{Cycle, CycleStep, Waits};
+use lockwheel_store::memory::{map_heap_bytes, set_heap_bytes, vec_heap_bytes};
 use lockwheel_store::time::Now;
 use std::collections::{BTreeMap, BTreeSet};
 use std::task::Poll;
 
-/// A cycle that was found.
 #[derive(Clone, Debug)]
 struct Found {
-    level: Level,
+    level: Severity,
     /// The monotonic time at which the cycle was closed.
     at_ms: i64,
     key: Name,
@@ -26,7 +25,7 @@ struct Found {
     seqs: Vec<u64>,
     owners: Vec<Name>,
     text: String,
-    steps: Vec<Step>,
+    steps: Vec<CycleStep>,
 }
 
 impl Found {
@@ -47,8 +46,7 @@ pub(super) struct Deadlocks {
     waits: Waits,
     /// The entry whose effect is examined before the next entry. Until then the locks have not taken it in.
     last: Option<u64>,
-    /// The cycle because of which the request of the next entry was refused. `None` until the search for it has
-    /// finished.
+    /// The cycle for which the next entry's request was refused. `None` until the search has finished.
     of_refused: Option<Option<Cycle>>,
     /// The index in `found` of each cycle, by its owners and locks in the order of their names.
     places: BTreeMap<Names, usize>,
@@ -61,11 +59,9 @@ pub(super) struct Deadlocks {
 
 /// The maximum number of cycles that are tracked at once. Further cycles are only counted.
 const MAX_CYCLES: usize = 64;
-/// The maximum number of owners of a cycle that is tracked until it opens, and the maximum number of steps that a text
-/// names.
+/// The maximum number of owners of a cycle that is tracked until it opens, and of steps that a text names.
 const MAX_STEPS: usize = 32;
 
-/// Returns the text of a cycle for a finding.
 fn cycle_text(ring: &Ring, cycle: &Cycle) -> String {
     let steps = cycle.steps.iter().take(MAX_STEPS);
     let names = steps.flat_map(|step| [step.owner, step.key]).map(|name| words(ring, name));
@@ -76,8 +72,7 @@ fn cycle_text(ring: &Ring, cycle: &Cycle) -> String {
 }
 
 impl Deadlocks {
-    /// Checks whether an entry that the locks have taken in has opened or closed a cycle. Returns whether the check has
-    /// finished.
+    /// Checks whether the last entry has opened or closed a cycle. Returns whether the check has finished.
     fn look(&mut self, view: View<'_>, seq: u64, steps: &mut u64, findings: &mut Findings) -> bool {
         let Some(entry) = view.ring.get(seq) else { return true };
         if !self.closed.is_empty() && !self.waits.is_searching() {
@@ -92,7 +87,7 @@ impl Deadlocks {
         };
         if let Some(cycle) = cycle {
             let text = format!("deadlock: {} waited for each other", cycle_text(view.ring, &cycle));
-            self.add(view.ring, &cycle.steps, (Level::Suspect, seq, entry), text, findings);
+            self.add(view.ring, &cycle.steps, (Severity::Suspect, seq, entry), text, findings);
         }
         true
     }
@@ -108,7 +103,7 @@ impl Deadlocks {
         let is_full = self.refused.len() == MAX_CYCLES;
         if !self.uses_cycle(entry) {
             self.of_refused = None;
-            return findings.leave_out(view.ring, Level::Lint, entry.key, 1);
+            return findings.leave_out(view.ring, Severity::Lint, entry.key, 1);
         }
         let (who, lock) = (words(view.ring, entry.owner), words(view.ring, entry.key));
         let cycle = self.of_refused.take().flatten();
@@ -126,11 +121,11 @@ impl Deadlocks {
         match closed {
             // The cycle was closed by the lock that the owner was just given, and ended at once.
             Some(found) if entry.event == Event::LeftQueue && found.at_ms == at_ms => {
-                (found.level, found.text) = (Level::Lint, text);
+                (found.level, found.text) = (Severity::Lint, text);
             }
-            _ if is_full => findings.leave_out(view.ring, Level::Lint, entry.key, 1),
+            _ if is_full => findings.leave_out(view.ring, Severity::Lint, entry.key, 1),
             _ if !is_new => {}
-            _ => self.add(view.ring, &cycle, (Level::Lint, seq, entry), text, findings),
+            _ => self.add(view.ring, &cycle, (Severity::Lint, seq, entry), text, findings),
         }
     }
 
@@ -151,8 +146,8 @@ impl Deadlocks {
         for place in places {
             let Some(found) = self.found.get_mut(place) else { continue };
             let Some(how) = opened(&self.waits, view, &found.steps, entry) else { continue };
-            if let (Opened::By(owner), Level::Suspect) = (how, found.level) {
-                found.level = Level::Lint;
+            if let (Opened::By(owner), Severity::Suspect) = (how, found.level) {
+                found.level = Severity::Lint;
                 found.text = format!("{}, until {} stopped waiting", found.text, words(view.ring, owner));
             }
             for name in found.steps.iter().flat_map(|step| [step.owner, step.key]) {
@@ -161,8 +156,7 @@ impl Deadlocks {
         }
     }
 
-    /// Returns an index for another cycle. If `found` is full, reports the open cycle that was closed first and reuses
-    /// its index.
+    /// Returns an index for another cycle. If `found` is full, the oldest closed cycle is reported and replaced.
     fn free_place(&mut self, ring: &Ring, findings: &mut Findings) -> Option<usize> {
         if self.found.len() < MAX_CYCLES {
             return Some(self.found.len());
@@ -183,8 +177,8 @@ impl Deadlocks {
     fn add(
         &mut self,
         ring: &Ring,
-        steps: &[Step],
-        (level, closed, entry): (Level, u64, &Entry),
+        steps: &[CycleStep],
+        (level, closed, entry): (Severity, u64, &Entry),
         text: String,
         findings: &mut Findings,
     ) {
@@ -202,7 +196,7 @@ impl Deadlocks {
         }
         let mut seqs: Vec<u64> = steps.iter().flat_map(|step| [step.waits, step.holds]).collect();
         seqs.push(closed);
-        if level == Level::Suspect && steps.len() <= MAX_STEPS {
+        if level == Severity::Suspect && steps.len() <= MAX_STEPS {
             let each = steps.iter().flat_map(|step| [step.owner, step.key]);
             self.closed.extend(each.map(|name| (name, place)));
         }
@@ -216,7 +210,6 @@ impl Deadlocks {
     }
 }
 
-/// The way in which a cycle was opened.
 #[derive(Clone, Copy, Debug)]
 enum Opened {
     /// This owner gave up its wait or its hold by itself.
@@ -226,7 +219,7 @@ enum Opened {
 }
 
 /// Returns the way in which a cycle was opened, if it is open after an entry that the locks have taken in.
-fn opened(waits: &Waits, view: View<'_>, steps: &[Step], entry: &Entry) -> Option<Opened> {
+fn opened(waits: &Waits, view: View<'_>, steps: &[CycleStep], entry: &Entry) -> Option<Opened> {
     let by_others = [Cause::Unblocked, Cause::Disconnected, Cause::Evicted, Cause::Migrated, Cause::Deadlock];
     for (at, step) in steps.iter().enumerate() {
         let next = steps[(at + 1) % steps.len()].owner;
@@ -249,7 +242,7 @@ fn opened(waits: &Waits, view: View<'_>, steps: &[Step], entry: &Entry) -> Optio
 
 /// Returns the key that identifies a cycle, whichever step comes first: its owners and locks, sorted. If only the
 /// refused request of a cycle is known, the key is the owner and the lock of that request.
-fn names_of(steps: &[Step], entry: &Entry) -> Names {
+fn names_of(steps: &[CycleStep], entry: &Entry) -> Names {
     let mut names: Names = steps.iter().map(|step| (step.owner, step.key)).collect();
     if names.is_empty() {
         names.push((entry.owner, entry.key));
@@ -307,13 +300,14 @@ impl Invariant for Deadlocks {
     fn memory(&self) -> usize {
         let owned = |found: &Found| {
             // The names of a cycle are also a key of `places`.
-            let steps = of_vec(&found.steps) + found.steps.len() * size_of::<(Name, Name)>();
-            steps + of_vec(&found.seqs) + of_vec(&found.owners) + found.text.capacity()
+            let steps = vec_heap_bytes(&found.steps) + found.steps.len() * size_of::<(Name, Name)>();
+            steps + vec_heap_bytes(&found.seqs) + vec_heap_bytes(&found.owners) + found.text.capacity()
         };
         let found: usize = self.found.iter().map(owned).sum();
         let refused: usize = self.refused.iter().map(|(_, text)| text.capacity()).sum();
-        let maps = of_map(&self.places) + of_set(&self.closed) + of_set(&self.refused);
-        self.waits.memory() + maps + of_vec(&self.found) + found + refused
+        let maps =
+            map_heap_bytes(&self.places) + set_heap_bytes(&self.closed) + set_heap_bytes(&self.refused);
+        self.waits.memory() + maps + vec_heap_bytes(&self.found) + found + refused
     }
 }
 
@@ -324,7 +318,7 @@ impl Deadlocks {
             return;
         };
         let text = format!("{searches} searches for a deadlock were given up: too many owners hold and wait");
-        let (level, seqs, owners) = (Level::Lint, vec![seq], Vec::new());
+        let (level, seqs, owners) = (Severity::Lint, vec![seq], Vec::new());
         let key = view.ring.get(seq).map_or(Name::NONE, |entry| entry.key);
         findings.push(view.ring, Finding { level, invariant: "deadlock", key, seqs, owners, text });
     }

@@ -5,13 +5,13 @@
 //! of that habit. For a field of a hash, this module detects it.
 
 use super::super::history::{Cause, Entry, Event, Name};
-use super::finding::{Finding, Level, words};
+use super::finding::{Finding, Severity, words};
 use super::findings::Findings;
 use super::habits::late_lease;
 use super::holds::Hold;
 use super::invariant::Invariant;
 use super::locks::View;
-use lockwheel_store::memory::{block, of_map, of_set};
+use lockwheel_store::memory::{block, map_heap_bytes, set_heap_bytes};
 use lockwheel_store::time::Now;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -81,7 +81,7 @@ impl Invariant for EternalLocks {
 
     fn memory(&self) -> usize {
         let open = self.open.len() * (block(OPEN_TEXT_BYTES) + 2 * block(4 * size_of::<u64>()));
-        of_map(&self.open) + open + of_set(&self.leases)
+        map_heap_bytes(&self.open) + open + set_heap_bytes(&self.leases)
     }
 }
 
@@ -93,11 +93,10 @@ fn is_eternal(entry: &Entry) -> bool {
 fn without_lease(view: View<'_>, seq: u64, entry: &Entry) -> Finding {
     let [lock, owner] = [entry.key, entry.owner].map(|name| words(view.ring, name));
     let text = format!("{owner} holds {lock} without a lease: if the owner dies, the lock stays taken");
-    finding(Level::Violation, seq, entry, text)
+    finding(Severity::Violation, seq, entry, text)
 }
 
-/// Returns the finding for a string key that was set with NX and without a lease. It is certainly a lock if LOCK
-/// commands use it; otherwise it is a suspect.
+/// Returns the finding for a string key set with NX and without a lease: a lock if LOCK commands use it, or a suspect.
 fn of_text(view: View<'_>, seq: u64, entry: &Entry) -> Finding {
     if entry.native() == Some(true) {
         return without_lease(view, seq, entry);
@@ -106,10 +105,10 @@ fn of_text(view: View<'_>, seq: u64, entry: &Entry) -> Finding {
     let text = format!(
         "{lock} was set to {owner} by NX without a lease: if the key is a lock, it stays taken after its owner dies"
     );
-    finding(Level::Suspect, seq, entry, text)
+    finding(Severity::Suspect, seq, entry, text)
 }
 
-fn finding(level: Level, seq: u64, entry: &Entry, text: String) -> Finding {
+fn finding(level: Severity, seq: u64, entry: &Entry, text: String) -> Finding {
     Finding { level, invariant: NAME, key: entry.key, seqs: vec![seq], owners: vec![entry.owner], text }
 }
 
@@ -145,7 +144,7 @@ impl EternalLocks {
                 "{who} holds {name} for {left_ms} ms instead of {ttl_ms}: the clock went back by {by_ms} ms"
             );
             let (seqs, owners) = (vec![hold.seq, seq], vec![owner]);
-            let finding = Finding { level: Level::Violation, invariant: NAME, key, seqs, owners, text };
+            let finding = Finding { level: Severity::Violation, invariant: NAME, key, seqs, owners, text };
             findings.push(view.ring, finding);
         }
     }

@@ -1,8 +1,7 @@
-//! `mutual-exclusion`: two owners never hold an exclusive lock at the same time, and are never in one declared section
-//! at the same time.
+//! `mutual-exclusion`: two owners never hold an exclusive lock, or are in one declared section, at the same time.
 
 use super::super::history::{Entry, Event, Mode, Name, Ring};
-use super::finding::{Finding, Level, words};
+use super::finding::{Finding, Severity, words};
 use super::findings::{Findings, MAX_OF_ENTRY};
 use super::holds::Hold;
 use super::invariant::Invariant;
@@ -63,7 +62,7 @@ fn taken(view: View<'_>, seq: u64, entry: &Entry, findings: &mut Findings) {
         let own = own.filter(|hold| is_in_the_way(hold.mode, hold.granted_at)).count();
         let all = lock.holds.count_of_modes(is_in_the_way, over_ms);
         let more = all.saturating_sub(own + MAX_OF_ENTRY);
-        findings.leave_out(view.ring, Level::Violation, entry.key, more);
+        findings.leave_out(view.ring, Severity::Violation, entry.key, more);
     }
     others.sort_unstable_by_key(|(other, _)| *other);
     for (other, hold) in others {
@@ -79,7 +78,7 @@ fn entered(view: View<'_>, seq: u64, entry: &Entry, findings: &mut Findings) {
     let Some(open) = view.locks.sections.get(&entry.key) else { return };
     let mut others: Vec<(Name, u64)> = open.of_others(entry.owner).take(MAX_OF_ENTRY).collect();
     let more = open.count_of_others(entry.owner).saturating_sub(MAX_OF_ENTRY);
-    findings.leave_out(view.ring, Level::Violation, entry.key, more);
+    findings.leave_out(view.ring, Severity::Violation, entry.key, more);
     others.sort_unstable_by_key(|(_, since)| *since);
     for (other, since) in others {
         let [owner, section, inside] = [entry.owner, entry.key, other].map(|name| words(view.ring, name));
@@ -96,5 +95,6 @@ fn found(
     findings: &mut Findings,
 ) {
     let (key, seqs, owners) = (entry.key, vec![since, seq], vec![other, entry.owner]);
-    findings.push(view.ring, Finding { level: Level::Violation, invariant: NAME, key, seqs, owners, text });
+    findings
+        .push(view.ring, Finding { level: Severity::Violation, invariant: NAME, key, seqs, owners, text });
 }

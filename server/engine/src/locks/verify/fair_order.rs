@@ -1,18 +1,16 @@
-//! `fair-order`: a fair lock is granted to the head of its queue. Also `queue-leak`: an entry in that queue whose
-//! client is gone.
+//! `fair-order`: a fair lock goes to the head of its queue. `queue-leak`: an entry in it whose client is gone.
 
 use super::super::history::{Cause, Entry, Event, Mode, Name};
-use super::finding::{Finding, Level, words};
+use super::finding::{Finding, Severity, words};
 use super::findings::Findings;
 use super::invariant::Invariant;
 use super::locks::View;
 use super::own_channels::OwnChannels;
-use lockwheel_store::memory::of_map;
+use lockwheel_store::memory::map_heap_bytes;
 use lockwheel_store::time::Now;
 use std::collections::BTreeMap;
 
-/// The state of both checks: the owner that left each fair queue last, the listeners to owners' channels, and the lock
-/// just transferred.
+/// The owner that left each fair queue last, the listeners to owners' channels, and the lock just transferred.
 #[derive(Debug, Default)]
 pub(super) struct FairOrder {
     left: BTreeMap<Name, Name>,
@@ -33,7 +31,7 @@ impl Invariant for FairOrder {
                     let [lock, owner] = [entry.key, entry.owner].map(|name| words(view.ring, name));
                     let text = format!("{owner} was taken out of the queue of {lock} by its score");
                     let of = (entry.key, entry.owner);
-                    findings.push(view.ring, Finding::new(Level::Suspect, "skew", of, vec![seq], text));
+                    findings.push(view.ring, Finding::new(Severity::Suspect, "skew", of, vec![seq], text));
                 }
             }
             Event::Acquired if self.given != Some(entry.key) && !is_brought(view, entry) => {
@@ -52,13 +50,13 @@ impl Invariant for FairOrder {
                 let [name, owner] = [key, waiting.owner].map(|name| words(view.ring, name));
                 let text = format!("{owner} is still in the queue of {name}, but its connection is closed");
                 let (of, seqs) = ((key, waiting.owner), vec![waiting.seq]);
-                findings.push(view.ring, Finding::new(Level::Lint, "queue-leak", of, seqs, text));
+                findings.push(view.ring, Finding::new(Severity::Lint, "queue-leak", of, seqs, text));
             }
         }
     }
 
     fn memory(&self) -> usize {
-        of_map(&self.left) + self.channels.memory()
+        map_heap_bytes(&self.left) + self.channels.memory()
     }
 }
 
@@ -78,9 +76,8 @@ impl FairOrder {
         {
             return;
         }
-        // While a native waiter is not in the fair queue, the server's own queue orders the native requests: by
-        // priority, then by arrival. The head may stand in that queue behind a request for several locks, even though
-        // this lock is free.
+        // While a native waiter is not in the fair queue, native requests are served by priority, then by arrival. The
+        // head may stand behind a request for several locks there, even though this lock is free.
         if entry.native() == Some(true) && waiting.has_plain_native() {
             return;
         }
@@ -88,7 +85,7 @@ impl FairOrder {
         findings.push(
             view.ring,
             Finding {
-                level: Level::Violation,
+                level: Severity::Violation,
                 invariant: "fair-order",
                 key: entry.key,
                 seqs: vec![head.seq, seq],

@@ -1,11 +1,11 @@
 //! `write-after-fence`: a resource accepts no write with a token below the highest token that it has seen.
 
 use super::super::history::{Entry, Event, Name};
-use super::finding::{Finding, Level, words};
+use super::finding::{Finding, Severity, words};
 use super::findings::Findings;
 use super::invariant::Invariant;
 use super::locks::View;
-use lockwheel_store::memory::of_map;
+use lockwheel_store::memory::map_heap_bytes;
 use std::collections::BTreeMap;
 
 /// The highest token of each resource, and the entry that recorded it.
@@ -25,7 +25,7 @@ impl Invariant for Fences {
             findings.push(
                 view.ring,
                 Finding {
-                    level: Level::Violation,
+                    level: Severity::Violation,
                     invariant: "write-after-fence",
                     key: entry.key,
                     seqs: vec![highest.1, seq],
@@ -39,6 +39,6 @@ impl Invariant for Fences {
     }
 
     fn memory(&self) -> usize {
-        of_map(&self.highest)
+        map_heap_bytes(&self.highest)
     }
 }

@@ -4,24 +4,22 @@ use super::super::history::{Entry, Name, Ring};
 
 /// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Level {
+pub(super) enum Severity {
     /// A bad practice that may cause a failure later.
     Lint,
     /// The invariant may have been violated.
     Suspect,
-    /// The invariant was violated.
     Violation,
 }
 
-impl Level {
-    pub(super) const ALL: [Self; 3] = [Level::Lint, Level::Suspect, Level::Violation];
+impl Severity {
+    pub(super) const ALL: [Self; 3] = [Severity::Lint, Severity::Suspect, Severity::Violation];
 
-    /// Returns the name of the level in replies.
     pub(super) fn name(self) -> &'static str {
         match self {
-            Level::Lint => "lint",
-            Level::Suspect => "suspect",
-            Level::Violation => "violation",
+            Severity::Lint => "lint",
+            Severity::Suspect => "suspect",
+            Severity::Violation => "violation",
         }
     }
 }
@@ -29,7 +27,7 @@ impl Level {
 /// A finding of an invariant: the key, the owners, the entries and a description.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Finding {
-    pub(super) level: Level,
+    pub(super) level: Severity,
     pub(super) invariant: &'static str,
     pub(super) key: Name,
     /// The numbers of the entries that prove the finding, in order.
@@ -41,7 +39,7 @@ pub(super) struct Finding {
 impl Finding {
     /// Returns a finding on one owner of a lock.
     pub(super) fn new(
-        level: Level,
+        level: Severity,
         invariant: &'static str,
         (key, owner): (Name, Name),
         seqs: Vec<u64>,

@@ -1,9 +1,9 @@
 //! The findings that fit into a reply, and a count of the others.
 
 use super::super::history::{Name, Ring};
-use super::finding::{Finding, Level};
+use super::finding::{Finding, Severity};
 use lockwheel_store::keyspace::glob;
-use lockwheel_store::memory::of_vec;
+use lockwheel_store::memory::vec_heap_bytes;
 
 /// The maximum number of findings of a level that are shown.
 const MAX_FINDINGS: usize = 500;
@@ -11,7 +11,6 @@ const MAX_FINDINGS: usize = 500;
 const MAX_BYTES: usize = 2 << 20;
 /// The maximum number of entries and owners that a finding shows.
 pub(super) const MAX_SHOWN: usize = 64;
-/// The maximum number of findings of one invariant at one entry.
 pub(super) const MAX_OF_ENTRY: usize = 8;
 
 /// The filter that a request sets for findings.
@@ -19,18 +18,16 @@ pub(super) const MAX_OF_ENTRY: usize = 8;
 pub(super) struct Wanted {
     /// The pattern that the key must match.
     pub(super) key: Option<Box<[u8]>>,
-    /// The lowest level.
-    pub(super) level: Level,
+    pub(super) level: Severity,
 }
 
 impl Wanted {
-    fn has(&self, ring: &Ring, level: Level, key: Name) -> bool {
+    fn has(&self, ring: &Ring, level: Severity, key: Name) -> bool {
         let matches = |pattern: &[u8]| glob::matches(pattern, ring.text(key), false);
         level >= self.level && self.key.as_deref().is_none_or(matches)
     }
 }
 
-/// The findings of a level.
 #[derive(Debug, Default)]
 struct OfLevel {
     /// The findings, each with its number among the findings of all levels.
@@ -39,11 +36,10 @@ struct OfLevel {
     left_out: u64,
 }
 
-/// The findings of a history.
 #[derive(Debug)]
 pub(super) struct Findings {
     wanted: Wanted,
-    by_level: [OfLevel; Level::ALL.len()],
+    by_level: [OfLevel; Severity::ALL.len()],
     /// The number of findings that were shown so far.
     shown: u64,
 }
@@ -53,14 +49,13 @@ impl Findings {
         Findings { wanted, by_level: Default::default(), shown: 0 }
     }
 
-    /// Returns the filter.
     pub(super) fn wanted(&self) -> Wanted {
         self.wanted.clone()
     }
 
     /// Returns the approximate memory of the findings in bytes. O(1).
     pub(super) fn memory(&self) -> usize {
-        self.by_level.iter().map(|of| of.bytes + of_vec(&of.shown)).sum()
+        self.by_level.iter().map(|of| of.bytes + vec_heap_bytes(&of.shown)).sum()
     }
 
     /// Adds a finding, or counts it if it does not fit. O(its entries).
@@ -82,16 +77,16 @@ impl Findings {
     }
 
     /// Counts findings that are not shown. O(1).
-    pub(super) fn leave_out(&mut self, ring: &Ring, level: Level, key: Name, count: usize) {
+    pub(super) fn leave_out(&mut self, ring: &Ring, level: Severity, key: Name, count: usize) {
         if count > 0 && self.wanted.has(ring, level, key) {
             self.by_level[level as usize].left_out += count as u64;
         }
     }
 
     /// Returns the worst level that was found. O(1).
-    pub(super) fn worst(&self) -> Option<Level> {
+    pub(super) fn worst(&self) -> Option<Severity> {
         let is_found = |of: &OfLevel| !of.shown.is_empty() || of.left_out > 0;
-        Level::ALL.into_iter().rev().find(|level| is_found(&self.by_level[*level as usize]))
+        Severity::ALL.into_iter().rev().find(|level| is_found(&self.by_level[*level as usize]))
     }
 
     /// Returns the number of findings that were left out. O(1).

@@ -7,11 +7,11 @@
 
 use super::super::history::{Cause, Entry, Event, Name};
 use super::exclusion::at_node;
-use super::finding::{Finding, Level, words};
+use super::finding::{Finding, Severity, words};
 use super::findings::{Findings, MAX_SHOWN};
 use super::invariant::Invariant;
 use super::locks::View;
-use lockwheel_store::memory::of_map;
+use lockwheel_store::memory::map_heap_bytes;
 use std::collections::BTreeMap;
 
 /// Permits that a server has given to an owner.
@@ -35,7 +35,6 @@ impl OfServer {
         self.out.insert(of, given);
     }
 
-    /// Removes the permits whose leases have ended.
     fn end_leases(&mut self, wall_ms: i64) {
         while let Some(first) = self.out.first_entry().filter(|first| first.key().0 <= wall_ms) {
             self.permits = self.permits.saturating_sub(first.remove().permits);
@@ -43,7 +42,6 @@ impl OfServer {
     }
 }
 
-/// The permits of a semaphore that are out.
 #[derive(Debug, Default)]
 struct Semaphore {
     by_server: BTreeMap<usize, OfServer>,
@@ -54,7 +52,6 @@ struct Semaphore {
 }
 
 impl Semaphore {
-    /// Removes the permits whose leases have ended.
     fn end_leases(&mut self, wall_ms: i64) {
         self.by_server.values_mut().for_each(|of_server| of_server.end_leases(wall_ms));
         self.by_server.retain(|_, of_server| !of_server.out.is_empty());
@@ -62,8 +59,8 @@ impl Semaphore {
 
     /// Returns the owned memory in bytes. O(servers).
     fn memory(&self) -> usize {
-        let out: usize = self.by_server.values().map(|of| of_map(&of.out)).sum();
-        of_map(&self.by_server) + of_map(&self.totals) + out
+        let out: usize = self.by_server.values().map(|of| map_heap_bytes(&of.out)).sum();
+        map_heap_bytes(&self.by_server) + map_heap_bytes(&self.totals) + out
     }
 
     /// Takes permits back. Returns the number of returned permits that were never given.
@@ -102,11 +99,9 @@ impl Semaphore {
     }
 }
 
-/// The semaphores of several servers.
 #[derive(Debug, Default)]
 pub(super) struct GivenPermits {
     by_key: BTreeMap<Name, Semaphore>,
-    /// Bytes of memory that the semaphores own.
     owned_bytes: usize,
 }
 
@@ -173,7 +168,7 @@ impl Invariant for GivenPermits {
         findings.push(
             view.ring,
             Finding {
-                level: Level::Violation,
+                level: Severity::Violation,
                 invariant: "permits-bound",
                 key: entry.key,
                 seqs: given.iter().map(|(seq, _)| *seq).collect(),
@@ -184,6 +179,6 @@ impl Invariant for GivenPermits {
     }
 
     fn memory(&self) -> usize {
-        of_map(&self.by_key) + self.owned_bytes
+        map_heap_bytes(&self.by_key) + self.owned_bytes
     }
 }

@@ -2,12 +2,12 @@
 //! is meant to take a lock, or KEYS lists locks.
 
 use super::super::history::{Cause, Entry, Event, Name, OVERWRITES};
-use super::finding::{Finding, Level, words};
+use super::finding::{Finding, Severity, words};
 use super::findings::Findings;
 use super::invariant::Invariant;
 use super::listings::Listings;
 use super::locks::View;
-use lockwheel_store::memory::{of_set, of_vec};
+use lockwheel_store::memory::{set_heap_bytes, vec_heap_bytes};
 use std::collections::BTreeSet;
 
 /// The calls of KEYS, and the habits that have been reported.
@@ -17,14 +17,13 @@ pub(super) struct Habits {
     listed: Vec<(u64, Name)>,
     /// The comparison of the patterns with the locks, once it has begun.
     listings: Option<Listings>,
-    /// The locks that were taken by a SET without NX, and whether the SET overwrote another owner's value. Each pair is
-    /// reported once.
+    /// The locks taken by a SET without NX, and whether it overwrote another's value. Each pair is reported once.
     plain: BTreeSet<(Name, bool)>,
 }
 
 /// Returns a finding on a habit of an owner, shown by these entries.
 fn habit(of: (Name, Name), seqs: Vec<u64>, text: String) -> Finding {
-    Finding::new(Level::Lint, "bare-habits", of, seqs, text)
+    Finding::new(Severity::Lint, "bare-habits", of, seqs, text)
 }
 
 /// Returns the finding on a lock that was taken without a lease. A later request set the lease, as `entry` records.
@@ -82,6 +81,6 @@ impl Invariant for Habits {
 
     fn memory(&self) -> usize {
         let listings = self.listings.as_ref().map_or(0, Listings::memory);
-        of_vec(&self.listed) + of_set(&self.plain) + listings
+        vec_heap_bytes(&self.listed) + set_heap_bytes(&self.plain) + listings
     }
 }

@@ -4,11 +4,11 @@
 //! but one are refused. A native waiter asks only once.
 
 use super::super::history::{Entry, Event, Name};
-use super::finding::{Finding, Level, words};
+use super::finding::{Finding, Severity, words};
 use super::findings::Findings;
 use super::invariant::Invariant;
 use super::locks::View;
-use lockwheel_store::memory::{of_map, of_set, of_trees};
+use lockwheel_store::memory::{map_heap_bytes, set_heap_bytes, tree_heap_bytes};
 use lockwheel_store::time::Now;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,7 +30,6 @@ struct Herd {
     /// The refused owners, each with the hand-off after which it was refused first.
     refused: BTreeMap<Name, u64>,
     now: HandOff,
-    /// The hand-off with the highest cost.
     worst: HandOff,
     hand_offs: u64,
     /// The cost of all hand-offs.
@@ -137,7 +136,7 @@ impl Invariant for Herds {
             let Herd { worst, hand_offs, in_vain, .. } = herd;
             let (lock, most) = (words(view.ring, key), worst.in_vain);
             findings.push(view.ring, Finding {
-                level: Level::Lint,
+                level: Severity::Lint,
                 invariant: "thundering-herd",
                 key,
                 seqs: vec![worst.freed, worst.last],
@@ -151,7 +150,7 @@ impl Invariant for Herds {
     }
 
     fn memory(&self) -> usize {
-        let refused = of_trees(0, self.refused, size_of::<(Name, u64)>());
-        of_map(&self.by_key) + of_set(&self.listening) + refused
+        let refused = tree_heap_bytes(0, self.refused, size_of::<(Name, u64)>());
+        map_heap_bytes(&self.by_key) + set_heap_bytes(&self.listening) + refused
     }
 }

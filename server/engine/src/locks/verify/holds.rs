@@ -1,7 +1,7 @@
 //! The holds of a lock, indexed in the orders that searches need.
 
 use super::super::history::{Cause, Entry, Mode, Name, Ring};
-use lockwheel_store::memory::{of_map, of_set};
+use lockwheel_store::memory::{map_heap_bytes, set_heap_bytes};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound::{self, Excluded, Unbounded};
 
@@ -10,18 +10,14 @@ pub(super) fn after(name: Option<Name>) -> Bound<Name> {
     name.map_or(Unbounded, Excluded)
 }
 
-/// A hold.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Hold {
     /// The entry of the grant, and the number of the grant.
     pub(super) seq: u64,
     pub(super) grant: u64,
     pub(super) mode: Mode,
-    /// The server that has granted it.
     pub(super) granted_at: usize,
-    /// The client that took it.
     pub(super) client: u64,
-    /// The name of that client.
     pub(super) client_name: Name,
     /// The lease in milliseconds, and its deadline on the wall clock.
     pub(super) ttl_ms: Option<i64>,
@@ -33,8 +29,7 @@ pub(super) struct Hold {
 }
 
 impl Hold {
-    /// Whether an expiry ended only one server's copy of the hold. That server did not know of a later lease that
-    /// another server has set.
+    /// Whether an expiry ended only one server's copy of the hold: it did not know of another's later lease.
     pub(super) fn outlives(&self, ring: &Ring, seq: u64, entry: &Entry) -> bool {
         let is_later = self.deadline_ms.is_none_or(|deadline_ms| deadline_ms > ring.when(seq, entry).wall_ms);
         entry.cause == Cause::Expired && self.place != ring.place_number(seq) && is_later
@@ -51,7 +46,6 @@ pub(super) struct Holds {
     by_grant: BTreeSet<(u64, Name)>,
     /// The fields by mode, by the server of the grant, and by the end of the lease in wall milliseconds.
     by_mode: BTreeSet<(Mode, usize, i64, Name)>,
-    /// The number of holds by mode and server.
     counts: BTreeMap<(Mode, usize), usize>,
 }
 
@@ -62,7 +56,10 @@ fn by_mode(field: Name, hold: &Hold) -> (Mode, usize, i64, Name) {
 impl Holds {
     /// Returns the memory of all holds in bytes. O(1).
     pub(super) fn memory(&self) -> usize {
-        of_map(&self.by_field) + of_set(&self.by_grant) + of_set(&self.by_mode) + of_map(&self.counts)
+        map_heap_bytes(&self.by_field)
+            + set_heap_bytes(&self.by_grant)
+            + set_heap_bytes(&self.by_mode)
+            + map_heap_bytes(&self.counts)
     }
 
     /// Returns the hold of a field. O(log n).
@@ -91,8 +88,7 @@ impl Holds {
         modes.into_iter().all(|count| count.is_some_and(|((mode, _), _)| *mode == Mode::Shared))
     }
 
-    /// Returns the field that follows `field` in the order of the numbers of names, or the first field if there is
-    /// none. O(log n).
+    /// Returns the field after `field` in the order of the numbers of names, or the first if there is none. O(log n).
     pub(super) fn field_after(&self, field: Option<Name>) -> Option<Name> {
         self.by_field.range((after(field), Unbounded)).next().map(|(field, _)| *field)
     }
@@ -137,8 +133,7 @@ impl Holds {
             .map(|(_, field)| *field)
     }
 
-    /// Returns the holds with these modes at these servers. If `over_ms` is given, the leases must end after it.
-    /// O(log n) for the first hold.
+    /// Returns the holds with these modes at these servers, ending after `over_ms` if given. O(log n) for the first.
     pub(super) fn of_modes<'a>(
         &'a self,
         is_meant: impl Fn(Mode, usize) -> bool + 'a,
@@ -153,8 +148,7 @@ impl Holds {
         fields.filter_map(|field| Some((field, self.by_field.get(&field)?)))
     }
 
-    /// Returns the number of holds that [`Self::of_modes`] returns. It is exact without `over_ms`, and a lower bound
-    /// with it. O(log n).
+    /// Returns the number of holds of [`Self::of_modes`]; with `over_ms` a lower bound. O(log n).
     pub(super) fn count_of_modes(
         &self,
         is_meant: impl Fn(Mode, usize) -> bool,

@@ -1,10 +1,9 @@
-//! `mutual-exclusion` as a suspect, and `renew-after-loss`: an owner renews or releases a lock after it has lost the
-//! lock. Until then the owner may have believed that it held the lock. This matters if another owner had the lock
-//! meanwhile.
+//! `mutual-exclusion` as a suspect, and `renew-after-loss`: an owner renews or releases a lock that it has lost. It may
+//! have believed until then that it held the lock, which matters if another had it meanwhile.
 
 use super::super::history::{Entry, Event};
 use super::exclusion;
-use super::finding::{Finding, Level, words};
+use super::finding::{Finding, Severity, words};
 use super::findings::Findings;
 use super::invariant::Invariant;
 use super::locks::View;
@@ -27,7 +26,7 @@ impl Invariant for LateOwners {
             Some((taken, other)) => {
                 let other_name = words(view.ring, other);
                 Finding {
-                    level: Level::Suspect,
+                    level: Severity::Suspect,
                     invariant: exclusion::NAME,
                     key,
                     seqs: vec![lost, taken, seq],
@@ -39,7 +38,7 @@ impl Invariant for LateOwners {
                 }
             }
             None => Finding {
-                level: Level::Lint,
+                level: Severity::Lint,
                 invariant: "renew-after-loss",
                 key,
                 seqs: vec![lost, seq],

@@ -2,7 +2,7 @@
 
 use super::super::history::{Entry, Event, Mode, Name};
 use super::exclusion::is_plain;
-use super::finding::{Finding, Level, words};
+use super::finding::{Finding, Severity, words};
 use super::findings::{Findings, MAX_OF_ENTRY};
 use super::holds::Hold;
 use super::invariant::Invariant;
@@ -22,7 +22,7 @@ impl Invariant for LayoutMix {
         let is_mixed = |mode: Mode, place: usize| is_plain(mode) != is_plain(entry.mode) && place == here;
         let mut others: Vec<(Name, &Hold)> = lock.holds.of_modes(is_mixed, None).take(MAX_OF_ENTRY).collect();
         let more = lock.holds.count_of_modes(is_mixed, None) - others.len();
-        findings.leave_out(view.ring, Level::Lint, entry.key, more);
+        findings.leave_out(view.ring, Severity::Lint, entry.key, more);
         others.sort_unstable_by_key(|(other, _)| *other);
         for (other, hold) in others {
             let [lock, owner, holder] = [entry.key, entry.owner, other].map(|name| words(view.ring, name));
@@ -33,7 +33,7 @@ impl Invariant for LayoutMix {
             findings.push(
                 view.ring,
                 Finding {
-                    level: Level::Lint,
+                    level: Severity::Lint,
                     invariant: "layout-mix",
                     key: entry.key,
                     seqs: vec![hold.seq, seq],

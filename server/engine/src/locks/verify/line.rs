@@ -1,10 +1,9 @@
 //! The waits for a lock, indexed in the orders that searches need.
 
 use super::super::history::Name;
-use lockwheel_store::memory::{of_map, of_set};
+use lockwheel_store::memory::{map_heap_bytes, set_heap_bytes};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A wait.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Waiting {
     /// The entry at which the wait began.
@@ -21,9 +20,8 @@ pub(super) struct Waiting {
     pub(super) since_ms: i64,
 }
 
-/// The key by which a wait is removed. Its parts: whether it is fair, whether it is native, its owner, its client,
-/// whether it wants several locks, and its entry. A place in a fair queue belongs to the owner, so its client is 0
-/// here.
+/// The key by which a wait is removed: whether it is fair, whether it is native, its owner, its client (0 in a fair
+/// queue, where only the owner counts), whether it wants several locks, and its entry.
 type ByOwner = (bool, bool, Name, u64, bool, u64);
 
 /// The waits for a lock in the order of their entries.
@@ -50,7 +48,9 @@ impl Line {
     /// Returns the memory in bytes. O(1).
     pub(super) fn memory(&self) -> usize {
         let kinds = [&self.fair, &self.native, &self.alone, &self.listening];
-        of_map(&self.by_seq) + of_set(&self.by_owner) + kinds.into_iter().map(of_set).sum::<usize>()
+        map_heap_bytes(&self.by_seq)
+            + set_heap_bytes(&self.by_owner)
+            + kinds.into_iter().map(set_heap_bytes).sum::<usize>()
     }
 
     /// Returns the number of waits. O(1).
@@ -136,8 +136,7 @@ impl Line {
         first.filter(|one| (one.0, one.1, one.2, one.3, one.4) == of).map(|one| one.5)
     }
 
-    /// Removes the first wait of an owner. If it is not fair, it must be of the client. A wait for this lock alone is
-    /// removed first. O(log n).
+    /// Removes an owner's first wait, of this client unless fair. A wait for this lock alone goes first. O(log n).
     pub(super) fn remove_first(&mut self, is_fair: bool, owner: Name, client: u64) -> Option<Waiting> {
         let place = |wants_several| {
             let of = |is_native| self.first((is_fair, is_native), (owner, client), wants_several);
@@ -147,8 +146,7 @@ impl Line {
         self.remove(first)
     }
 
-    /// Removes all waits of an owner by a client that are not fair, and are native or not as `is_native` says. O(log n)
-    /// for each.
+    /// Removes an owner's waits by a client that are not fair, and native as `is_native` says. O(log n) each.
     pub(super) fn remove_all(&mut self, is_native: bool, owner: Name, client: u64, wants_several: bool) {
         while let Some(first) = self.first((false, is_native), (owner, client), wants_several) {
             self.remove(first);

@@ -1,16 +1,15 @@
 //! `bare-habits`: KEYS that lists locks. Each pattern is reported once, with the first lock that it lists.
 
 use super::super::history::{Name, Ring};
-use super::finding::{Finding, Level, words};
+use super::finding::{Finding, Severity, words};
 use super::findings::Findings;
 use super::locks::View;
 use lockwheel_store::keyspace::glob;
-use lockwheel_store::memory::of_vec;
+use lockwheel_store::memory::vec_heap_bytes;
 
 /// The maximum number of comparisons of a pattern with a lock.
 const MAX_COMPARISONS: u64 = 4_000_000;
 
-/// The comparison of KEYS patterns with the locks.
 #[derive(Debug)]
 pub(super) struct Listings {
     /// The entries with their patterns, in order.
@@ -19,8 +18,7 @@ pub(super) struct Listings {
     locks: Vec<Name>,
     /// The number of patterns that have been compared.
     compared: usize,
-    /// The index of the lock that the current pattern is compared with next. `None`: the pattern has not been compared
-    /// yet.
+    /// The index of the lock to compare the current pattern with next. `None`: it has not been compared yet.
     next: Option<usize>,
     comparisons: u64,
 }
@@ -52,7 +50,7 @@ impl Listings {
 
     /// Returns the memory in bytes. O(1).
     pub(super) fn memory(&self) -> usize {
-        of_vec(&self.patterns) + of_vec(&self.locks)
+        vec_heap_bytes(&self.patterns) + vec_heap_bytes(&self.locks)
     }
 
     /// Makes at most `steps` comparisons. Returns whether all patterns have been compared.
@@ -103,7 +101,7 @@ impl Listings {
         let left = self.patterns.len() - self.compared;
         let text = format!("{left} patterns of KEYS were not compared with all locks: there are too many");
         let key = view.ring.get(seq).map_or(Name::NONE, |entry| entry.key);
-        let (level, seqs, owners) = (Level::Lint, vec![seq], Vec::new());
+        let (level, seqs, owners) = (Severity::Lint, vec![seq], Vec::new());
         findings.push(view.ring, Finding { level, invariant: "bare-habits", key, seqs, owners, text });
         self.compared = self.patterns.len();
     }
@@ -112,6 +110,6 @@ impl Listings {
 fn listed(ring: &Ring, (seq, pattern): (u64, Name), key: Name) -> Finding {
     let [lock, pattern] = [key, pattern].map(|name| words(ring, name));
     let text = format!("KEYS {pattern} walks all keys to find locks as {lock}");
-    let (level, seqs, owners) = (Level::Lint, vec![seq], Vec::new());
+    let (level, seqs, owners) = (Severity::Lint, vec![seq], Vec::new());
     Finding { level, invariant: "bare-habits", key, seqs, owners, text }
 }

@@ -5,23 +5,19 @@ use super::holds::{Hold, Holds};
 use super::line::{Line, Waiting};
 use super::owners::Owners;
 use super::sections::OpenSections;
-use lockwheel_store::memory::{of_map, of_set, of_vec};
+use lockwheel_store::memory::{map_heap_bytes, set_heap_bytes, vec_heap_bytes};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A lock.
 #[derive(Debug, Default)]
 pub(super) struct Lock {
     pub(super) holds: Holds,
     pub(super) waiting: Line,
     /// All grants so far.
     grants: Vec<(u64, Name)>,
-    /// The entry and event that ended the last hold of each owner, until its next hold. The key is the first field of
-    /// the owner.
+    /// The entry and event that ended each owner's last hold, until its next one, by the owner's first field.
     ends: BTreeMap<Name, (u64, Event)>,
-    /// The entry of the last end of a hold.
     pub(super) last_end: Option<u64>,
-    /// The time on the monotonic clock since which the lock can be granted. After a `DELAY` the time lies in the
-    /// future.
+    /// When the lock can be granted, on the monotonic clock: after a `DELAY` in the future.
     pub(super) free_since_ms: Option<i64>,
     /// The time at which the last waiter for several locks left without this lock.
     pub(super) several_left_ms: Option<i64>,
@@ -30,7 +26,10 @@ pub(super) struct Lock {
 impl Lock {
     /// Returns the owned memory in bytes. O(1).
     fn memory(&self) -> usize {
-        self.holds.memory() + self.waiting.memory() + of_vec(&self.grants) + of_map(&self.ends)
+        self.holds.memory()
+            + self.waiting.memory()
+            + vec_heap_bytes(&self.grants)
+            + map_heap_bytes(&self.ends)
     }
 
     /// Returns the first grant to another owner after an entry.
@@ -52,11 +51,9 @@ pub(super) struct Locks {
     pub(super) by_key: BTreeMap<Name, Lock>,
     /// The first fields of owners with the locks that they hold.
     held: BTreeSet<(Name, Name)>,
-    /// The open sections by their keys.
     pub(super) sections: BTreeMap<Name, OpenSections>,
     /// The holds that move to another database or server, by their grants, until they have arrived.
     moving: BTreeMap<u64, Hold>,
-    /// Bytes of memory that the locks and the open sections own.
     owned_bytes: usize,
 }
 
@@ -68,7 +65,6 @@ pub(super) struct View<'a> {
 }
 
 impl View<'_> {
-    /// Returns the lock of a key, if it has been seen.
     pub(super) fn lock(&self, key: Name) -> Option<&Lock> {
         self.locks.by_key.get(&key)
     }
@@ -82,8 +78,9 @@ impl View<'_> {
 impl Locks {
     /// Returns the approximate memory in bytes. O(1).
     pub(super) fn memory(&self) -> usize {
-        let maps = of_map(&self.by_key) + of_map(&self.sections) + of_map(&self.moving);
-        self.owners.memory() + maps + of_set(&self.held) + self.owned_bytes
+        let maps =
+            map_heap_bytes(&self.by_key) + map_heap_bytes(&self.sections) + map_heap_bytes(&self.moving);
+        self.owners.memory() + maps + set_heap_bytes(&self.held) + self.owned_bytes
     }
 
     /// Updates the state of the locks by an entry.
@@ -148,7 +145,6 @@ impl Locks {
     }
 }
 
-/// Whether an entry was made by a request for several locks at once.
 pub(super) fn wants_several(ring: &Ring, entry: &Entry) -> bool {
     ring.text(entry.by) == b"lock.macquire"
 }
@@ -202,7 +198,6 @@ impl Lock {
         }
     }
 
-    /// Records a new hold.
     fn granted(&mut self, ring: &Ring, seq: u64, entry: &Entry) {
         let place = ring.place_number(seq);
         let hold = Hold {
@@ -220,7 +215,6 @@ impl Lock {
         self.holds.insert(entry.owner, hold);
     }
 
-    /// Records a new wait.
     fn queued(&mut self, ring: &Ring, seq: u64, entry: &Entry) {
         self.waiting.push(Waiting {
             seq,
@@ -234,7 +228,6 @@ impl Lock {
         });
     }
 
-    /// Records the end of a wait.
     fn left(&mut self, ring: &Ring, seq: u64, entry: &Entry) {
         let (owner, is_fair) = (entry.owner, entry.mode == Mode::Fair);
         // If a connection waits with two requests, the request for this lock alone is assumed to leave first.

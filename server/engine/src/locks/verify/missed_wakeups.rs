@@ -1,7 +1,7 @@
 //! `missed-wakeup`: a lock does not stay free for long while a client waits for it.
 
 use super::super::history::{Entry, Event, Name};
-use super::finding::{Finding, Level, words};
+use super::finding::{Finding, Severity, words};
 use super::findings::Findings;
 use super::invariant::Invariant;
 use super::line::Waiting;
@@ -46,8 +46,7 @@ impl MissedWakeups {
         }
     }
 
-    /// Whether a client really waits. An interrupted thread, too, stands in a fair lock's queue. A thread that waits
-    /// there listens to a channel of its own.
+    /// Whether a client really waits: unlike an interrupted thread in a fair queue, it listens to its own channel.
     fn is_kept(&self, view: View<'_>, key: Name, waiting: &Waiting) -> bool {
         waiting.is_native || self.waits.listener_waits(view, key, waiting.client, waiting.owner)
     }
@@ -56,7 +55,7 @@ impl MissedWakeups {
         let freed = lock.last_end;
         let (name, waits) = (words(view.ring, key), first.client);
         Finding {
-            level: Level::Suspect,
+            level: Severity::Suspect,
             invariant: "missed-wakeup",
             key,
             seqs: freed.into_iter().chain([first.seq]).collect(),

@@ -2,7 +2,7 @@
 //! the pooled connection that asked for the lock is closed.
 
 use super::super::history::{Entry, Event, Mode, Name};
-use lockwheel_store::memory::{of_map, of_set};
+use lockwheel_store::memory::{map_heap_bytes, set_heap_bytes};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Listeners to the channels of owners, and the clients that are gone.
@@ -18,7 +18,7 @@ pub(super) struct OwnChannels {
 impl OwnChannels {
     /// Returns the memory in bytes. O(1).
     pub(super) fn memory(&self) -> usize {
-        of_set(&self.subscriptions) + of_map(&self.listeners) + of_set(&self.gone)
+        set_heap_bytes(&self.subscriptions) + map_heap_bytes(&self.listeners) + set_heap_bytes(&self.gone)
     }
 
     /// Updates the subscriptions by an entry. `owner` is the name that represents its owner here. O(log n), plus the
@@ -64,8 +64,7 @@ impl OwnChannels {
         self.gone.contains(&client)
     }
 
-    /// Whether an owner's place in the queue of a fair lock is abandoned: its client is gone, and no client listens for
-    /// the owner. O(log n).
+    /// Whether a place in a fair queue is abandoned: its client is gone, and none listens for the owner. O(log n).
     pub(super) fn is_left(&self, key: Name, owner: Name, client: u64) -> bool {
         self.has_lost(client) && !self.listeners.contains_key(&(key, owner))
     }

@@ -2,14 +2,13 @@
 
 use super::super::history::{Name, Ring};
 use super::super::redisson::owner_of;
-use lockwheel_store::memory::{block, of_map, of_vec};
+use lockwheel_store::memory::{block, map_heap_bytes, vec_heap_bytes};
 use std::collections::BTreeMap;
 
 /// The fields of an owner: the first one seen, and the other one if it exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Fields([Name; 2]);
 
-/// The owners by their fields.
 #[derive(Debug, Default)]
 pub(in crate::locks) struct Owners {
     /// The number of the owner of a field.
@@ -17,7 +16,6 @@ pub(in crate::locks) struct Owners {
     /// The number of an owner by its bare name.
     by_name: BTreeMap<Box<[u8]>, usize>,
     fields: Vec<Fields>,
-    /// Bytes of memory of the names.
     name_bytes: usize,
 }
 
@@ -45,7 +43,10 @@ impl Owners {
 
     /// Returns the memory in bytes. O(1).
     pub(in crate::locks) fn memory(&self) -> usize {
-        of_map(&self.of_field) + of_map(&self.by_name) + of_vec(&self.fields) + self.name_bytes
+        map_heap_bytes(&self.of_field)
+            + map_heap_bytes(&self.by_name)
+            + vec_heap_bytes(&self.fields)
+            + self.name_bytes
     }
 
     /// Whether two fields belong to one owner. O(log n).

@@ -1,12 +1,11 @@
-//! `permits-bound`: the available and the held permits of a semaphore add up to its total, and no client takes permits
-//! that are not available.
+//! `permits-bound`: a semaphore's available and held permits add up to its total, and no client takes unavailable ones.
 
 use super::super::history::{Cause, Entry, Event, Name};
-use super::finding::{Finding, Level, words};
+use super::finding::{Finding, Severity, words};
 use super::findings::Findings;
 use super::invariant::Invariant;
 use super::locks::View;
-use lockwheel_store::memory::of_map;
+use lockwheel_store::memory::map_heap_bytes;
 use std::collections::BTreeMap;
 
 /// The last entry of each semaphore, and the number of excess permits that it showed.
@@ -45,11 +44,11 @@ impl Invariant for Permits {
             let name = words(view.ring, entry.key);
             let seqs = last.map(|(seq, _)| seq).into_iter().chain([seq]).collect();
             let (of, text) = ((entry.key, entry.owner), format!("{name}: {wrong}"));
-            findings.push(view.ring, Finding::new(Level::Violation, "permits-bound", of, seqs, text));
+            findings.push(view.ring, Finding::new(Severity::Violation, "permits-bound", of, seqs, text));
         }
     }
 
     fn memory(&self) -> usize {
-        of_map(&self.last)
+        map_heap_bytes(&self.last)
     }
 }

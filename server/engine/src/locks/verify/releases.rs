@@ -1,17 +1,16 @@
 //! `release-by-holder`: a client that does not hold a lock does not delete or overwrite it with a bare command. The
 //! holder's own bare command is a habit.
 //!
-//! A process has several connections, so a command on another connection than the one that took the lock proves
-//! nothing. A command is another process's if the clients' names differ. It is also another's if the connection's own
-//! hold of this lock was taken from it.
+//! A process has several connections, so a command on another connection than the acquisition proves nothing. It is
+//! another process's if the clients' names differ, or if the connection's own hold of this lock was taken from it.
 
 use super::super::history::{Cause, Entry, Event, Name};
-use super::finding::{Finding, Level, words};
+use super::finding::{Finding, Severity, words};
 use super::findings::Findings;
 use super::holds::Hold;
 use super::invariant::Invariant;
 use super::locks::View;
-use lockwheel_store::memory::of_set;
+use lockwheel_store::memory::set_heap_bytes;
 use std::collections::BTreeSet;
 
 /// The connections whose own hold of a lock was taken from them, until they take the lock again.
@@ -56,23 +55,23 @@ impl Invariant for Releases {
         let client = entry.client;
         let (level, invariant, text) = if self.is_anothers(hold, entry) {
             let text = format!("client {client} {verb} {lock} by a bare {by} while {owner} held it");
-            (Level::Violation, "release-by-holder", text)
+            (Severity::Violation, "release-by-holder", text)
         } else if hold.client == client {
             let text =
                 format!("{owner} {verb} {lock} by a bare {by}, without checking that it still held the lock");
-            (Level::Lint, "bare-habits", text)
+            (Severity::Lint, "bare-habits", text)
         } else {
             let text = format!(
                 "client {client} {verb} {lock} by a bare {by} while {owner} held it, by another connection: right \
                  only if both are one process's"
             );
-            (Level::Lint, "bare-habits", text)
+            (Severity::Lint, "bare-habits", text)
         };
         let (seqs, owners) = (vec![hold.seq, seq], vec![entry.owner]);
         findings.push(view.ring, Finding { level, invariant, key: entry.key, seqs, owners, text });
     }
 
     fn memory(&self) -> usize {
-        of_set(&self.late)
+        set_heap_bytes(&self.late)
     }
 }

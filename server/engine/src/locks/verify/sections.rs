@@ -1,13 +1,12 @@
 //! The open sections of a key that clients have declared.
 
 use super::super::history::Name;
-use lockwheel_store::memory::{block, of_map};
+use lockwheel_store::memory::{block, map_heap_bytes};
 use std::collections::BTreeMap;
 
 /// The size in bytes of a vector with one entry.
 const FIRST_BYTES: usize = 4 * size_of::<u64>();
 
-/// The open sections by their owners, as the entries that entered them.
 #[derive(Debug, Default)]
 pub(super) struct OpenSections {
     by_owner: BTreeMap<Name, Vec<u64>>,
@@ -17,7 +16,9 @@ pub(super) struct OpenSections {
 impl OpenSections {
     /// Returns the approximate memory in bytes. O(1).
     pub(super) fn memory(&self) -> usize {
-        of_map(&self.by_owner) + self.by_owner.len() * block(FIRST_BYTES) + self.open * size_of::<u64>()
+        map_heap_bytes(&self.by_owner)
+            + self.by_owner.len() * block(FIRST_BYTES)
+            + self.open * size_of::<u64>()
     }
 
     /// Records that an owner enters the section. O(log n).

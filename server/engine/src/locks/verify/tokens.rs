@@ -1,11 +1,11 @@
 //! `token-order`: each grant has a higher number than all earlier grants of its server and of its lock.
 
 use super::super::history::{Cause, Entry, Event, Name};
-use super::finding::{Finding, Level, words};
+use super::finding::{Finding, Severity, words};
 use super::findings::Findings;
 use super::invariant::Invariant;
 use super::locks::View;
-use lockwheel_store::memory::of_map;
+use lockwheel_store::memory::map_heap_bytes;
 use std::collections::BTreeMap;
 
 /// A grant: its number, its entry, its owner, and the place of its server.
@@ -51,7 +51,7 @@ impl Invariant for Tokens {
             findings.push(
                 view.ring,
                 Finding {
-                    level: Level::Violation,
+                    level: Severity::Violation,
                     invariant: "token-order",
                     key: entry.key,
                     seqs: vec![before.seq, seq],
@@ -65,6 +65,6 @@ impl Invariant for Tokens {
     }
 
     fn memory(&self) -> usize {
-        of_map(&self.of_server) + of_map(&self.of_lock)
+        map_heap_bytes(&self.of_server) + map_heap_bytes(&self.of_lock)
     }
 }

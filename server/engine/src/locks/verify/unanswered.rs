@@ -1,18 +1,16 @@
-//! `unanswered-acquire`: an owner whose request for a lock was granted, but not answered, does not know that it holds
-//! the lock. It must release all of its holds before it continues. If it only tries again, it re-enters the lock, and
-//! one release is too few.
+//! `unanswered-acquire`: an owner whose granted request was not answered does not know that it holds the lock. It must
+//! release all of its holds before it continues: if it only tries again, one release is too few.
 
 use super::super::history::{Cause, Entry, Event, Name, Ring};
-use super::finding::{Finding, Level, words};
+use super::finding::{Finding, Severity, words};
 use super::findings::Findings;
 use super::invariant::Invariant;
 use super::locks::View;
-use lockwheel_store::memory::{of_map, of_vec};
+use lockwheel_store::memory::{map_heap_bytes, vec_heap_bytes};
 use lockwheel_store::time::Now;
 use std::collections::BTreeMap;
 
-/// The text of a fault for an answer that a frozen or partitioned connection does not carry yet, and the faults that
-/// end this.
+/// The texts of the faults that hold an answer on a frozen or partitioned connection, and that end this.
 const UNSENT: &[u8] = b"unsent";
 const OVER: [&[u8]; 2] = [b"FAULT.HEAL", b"FAULT.THAWCLIENT"];
 
@@ -23,10 +21,8 @@ const NAMELESS: [&[u8]; 6] = [b"expire", b"pexpire", b"expireat", b"pexpireat", 
 #[derive(Clone, Copy, Debug)]
 struct Unanswered {
     acquired: u64,
-    /// The client that asked.
     client: u64,
     fault: u64,
-    /// The text of the fault.
     text: Name,
     /// The entry at which the owner first took the lock again.
     again: Option<u64>,
@@ -116,7 +112,7 @@ fn finding(view: View<'_>, (key, owner): (Name, Name), one: Unanswered, lost: Op
         (None, Some(_)) => "held it until the lease expired, perhaps without knowing",
     };
     Finding {
-        level: Level::Suspect,
+        level: Severity::Suspect,
         invariant: "unanswered-acquire",
         key,
         seqs: [one.acquired, one.fault].into_iter().chain(one.again).chain(lost).collect(),
@@ -146,6 +142,6 @@ impl Invariant for UnansweredAcquires {
     }
 
     fn memory(&self) -> usize {
-        of_map(&self.open) + of_vec(&self.unsent)
+        map_heap_bytes(&self.open) + vec_heap_bytes(&self.unsent)
     }
 }

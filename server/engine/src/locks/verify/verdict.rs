@@ -2,7 +2,7 @@
 
 use super::super::history::{Entry, Ring};
 use super::super::records::VerifyLimits;
-use super::finding::Level;
+use super::finding::Severity;
 use super::findings::{Findings, Wanted};
 use super::invariant::Invariant;
 use super::locks::{Locks, View};
@@ -15,21 +15,18 @@ use super::{
 use lockwheel_store::time::Now;
 use std::borrow::Cow;
 
-/// The verdict on the invariants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// All invariants held.
     Ok,
     /// An invariant may have been violated.
     Suspect,
-    /// An invariant was violated.
     Violated,
     /// The history is off or incomplete.
     Inconclusive,
 }
 
 impl Verdict {
-    /// Returns the name of the verdict in the reply.
     pub(super) fn name(self) -> &'static str {
         match self {
             Verdict::Ok => "ok",
@@ -40,12 +37,12 @@ impl Verdict {
     }
 
     /// Returns the verdict for the worst finding. Lints alone leave it `ok`: they are advice.
-    pub(super) fn of(worst: Option<Level>, is_truncated: bool) -> Self {
+    pub(super) fn of(worst: Option<Severity>, is_truncated: bool) -> Self {
         match worst {
-            Some(Level::Violation) => Verdict::Violated,
-            Some(Level::Suspect) => Verdict::Suspect,
-            Some(Level::Lint) | None if is_truncated => Verdict::Inconclusive,
-            Some(Level::Lint) | None => Verdict::Ok,
+            Some(Severity::Violation) => Verdict::Violated,
+            Some(Severity::Suspect) => Verdict::Suspect,
+            Some(Severity::Lint) | None if is_truncated => Verdict::Inconclusive,
+            Some(Severity::Lint) | None => Verdict::Ok,
         }
     }
 }
@@ -72,7 +69,6 @@ pub(super) fn reason(ring: &Ring) -> Option<Cow<'static, str>> {
 /// The steps that searches may take for each entry of a piece.
 const STEPS_PER_ENTRY: u64 = 16;
 
-/// A verification that reads a history in pieces.
 #[derive(Debug)]
 pub(super) struct Verification {
     invariants: Vec<Box<dyn Invariant>>,
@@ -114,9 +110,8 @@ impl Verification {
         known + self.locks.memory() + self.findings.memory()
     }
 
-    /// Examines `count` more entries. After the last entry, it examines the final locks, where each invariant counts as
-    /// one. Returns whether the verification is complete. Long searches continue in the next piece. O(n log n), n the
-    /// entries of the history.
+    /// Examines `count` more entries, then the final locks, where each invariant counts as one. Returns whether all is
+    /// done. Long searches continue in the next piece. O(n log n), n the entries of the history.
     pub(super) fn go_on(&mut self, ring: &Ring, now: Now, count: usize) -> bool {
         let mut steps = (count as u64).saturating_mul(STEPS_PER_ENTRY);
         let mut left = count;

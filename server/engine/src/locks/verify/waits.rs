@@ -1,9 +1,8 @@
 //! The waits of owners for locks, and the cycles among them.
 //!
 //! The wait of a native request, or of an owner in a fair lock's queue, is certain. Other Redisson waits are inferred,
-//! as `graph::listeners` says. The instance must listen to the lock's channel, and the thread must have asked twice and
-//! done nothing else since. A thread asks again once it has subscribed. A thread that does not want to wait asks only
-//! once.
+//! as `graph::listeners` says: the instance must listen to the lock's channel, and the thread must have asked twice,
+//! since it asks again once it has subscribed, and done nothing else since.
 
 use super::super::graph::Asked;
 use super::super::history::{Cause, Entry, Event, Mode, Name, Ring};
@@ -11,7 +10,7 @@ use super::super::redisson::instance_of;
 use super::holds::after;
 use super::locks::{Lock, View, wants_several};
 use super::own_channels::{OwnChannels, is_of_channel};
-use lockwheel_store::memory::{block, of_map, of_set, of_trees, of_vec};
+use lockwheel_store::memory::{block, map_heap_bytes, set_heap_bytes, tree_heap_bytes, vec_heap_bytes};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound::Unbounded;
 use std::task::Poll;
@@ -19,16 +18,14 @@ use std::task::Poll;
 /// The steps that all searches for cycles may take: an initial number, and more for each entry.
 const FIRST_STEPS: u64 = 4_000_000;
 const STEPS_PER_ENTRY: u64 = 256;
-/// The maximum number of held locks that are checked for waiters. An owner that holds more locks is searched for in any
-/// case.
+/// The maximum number of held locks that are checked for waiters. An owner of more is always searched for.
 const MAX_HELD: usize = 64;
-/// The maximum number of waits that a search begins with. For an owner with more waits, it begins with the newest wait
-/// alone.
+/// The maximum number of waits that a search begins with. With more waits, it begins with the newest alone.
 const MAX_WAITS: usize = 64;
 
 /// A step of a cycle: an owner waits for a lock that the owner of the next step holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Step {
+pub(super) struct CycleStep {
     pub(super) owner: Name,
     pub(super) key: Name,
     /// The entry of the wait. 0: the request was refused.
@@ -37,17 +34,15 @@ pub(super) struct Step {
     pub(super) holds: u64,
 }
 
-/// Owners that wait for each other. The owner of each next step holds the step's lock, and the first owner holds the
-/// last lock.
+/// Owners that wait for each other: each next step's owner holds the step's lock, and the first the last lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Cycle {
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<CycleStep>,
 }
 
 /// A certain wait: its lock, whether it is a place in a fair queue, its client, and its entry.
 type Wait = (Name, bool, u64, u64);
 
-/// The last refusals in a row of an owner that does not wait natively: the lock, their number, and the first entry.
 #[derive(Clone, Copy, Debug)]
 struct Refusals {
     key: Name,
@@ -78,7 +73,6 @@ pub(super) struct Waits {
     /// The clients with the locks whose channels they listen to.
     by_client: BTreeSet<(u64, Name)>,
     channels: OwnChannels,
-    /// The unfinished search.
     running: Option<Search>,
     /// The steps that searches may still take.
     steps: u64,
@@ -111,7 +105,7 @@ impl Default for Waits {
 /// A wait that a search has reached.
 #[derive(Clone, Copy, Debug)]
 struct Reached {
-    step: Step,
+    step: CycleStep,
     /// The index of the wait whose lock this owner holds.
     from: Option<usize>,
 }
@@ -121,14 +115,18 @@ struct Reached {
 enum Walk {
     /// A list of fields, with the next one at the end.
     Fields(Vec<Name>),
-    /// All holders of the lock.
-    Holders { key: Name, last: Option<Name> },
-    /// The fields of all owners with certain waits, then of those with inferred waits. `fields` are the remaining ones
-    /// of the owner `last`.
-    Waiting { is_inferred: bool, last: Option<Name>, fields: Vec<Name> },
+    Holders {
+        key: Name,
+        last: Option<Name>,
+    },
+    /// The fields of owners with certain waits, then with inferred ones; `fields` are left of the owner `last`.
+    Waiting {
+        is_inferred: bool,
+        last: Option<Name>,
+        fields: Vec<Name>,
+    },
 }
 
-/// The state of a search for the cycle that an owner is in.
 #[derive(Debug)]
 struct Search {
     owner: Name,
@@ -158,18 +156,20 @@ impl Search {
             walked: BTreeMap::new(),
         };
         for &(key, waits) in waits {
-            search.reach(Step { owner, key, waits, holds: 0 }, None);
+            search.reach(CycleStep { owner, key, waits, holds: 0 }, None);
         }
         search
     }
 
-    /// Returns the approximate memory in bytes. O(1).
     fn memory(&self) -> usize {
-        of_vec(&self.reached) + of_set(&self.seen) + of_set(&self.followed) + of_map(&self.walked)
+        vec_heap_bytes(&self.reached)
+            + set_heap_bytes(&self.seen)
+            + set_heap_bytes(&self.followed)
+            + map_heap_bytes(&self.walked)
     }
 
     /// Adds a wait unless it has been reached before.
-    fn reach(&mut self, step: Step, from: Option<usize>) {
+    fn reach(&mut self, step: CycleStep, from: Option<usize>) {
         if self.seen.insert((step.owner, step.key)) {
             self.reached.push(Reached { step, from });
         }
@@ -185,17 +185,16 @@ impl Walk {
 }
 
 impl Waits {
-    /// Returns the approximate memory in bytes. O(1).
     pub(super) fn memory(&self) -> usize {
-        let certain = of_trees(self.certain.len(), self.certain_count, size_of::<Wait>());
-        let sets = of_set(&self.waited_for) + of_set(&self.by_client);
-        of_map(&self.owners)
-            + of_map(&self.certain)
+        let certain = tree_heap_bytes(self.certain.len(), self.certain_count, size_of::<Wait>());
+        let sets = set_heap_bytes(&self.waited_for) + set_heap_bytes(&self.by_client);
+        map_heap_bytes(&self.owners)
+            + map_heap_bytes(&self.certain)
             + certain
-            + of_map(&self.left)
-            + of_map(&self.asked)
-            + of_map(&self.refused)
-            + of_map(&self.refused_again)
+            + map_heap_bytes(&self.left)
+            + map_heap_bytes(&self.asked)
+            + map_heap_bytes(&self.refused)
+            + map_heap_bytes(&self.refused_again)
             + sets
             + self.owned_bytes
             + self.channels.memory()
@@ -385,8 +384,7 @@ impl Waits {
         self.owners.get(&view.locks.owners.first_field(owner)).copied().unwrap_or(owner)
     }
 
-    /// Returns the locks that an owner waits for, each with the entry of the wait. With `wanted`, returns only its
-    /// waits for that lock.
+    /// Returns the locks that an owner waits for, and the entries of the waits; with `wanted`, only that lock.
     fn of<'a>(
         &'a self,
         ring: &'a Ring,
@@ -436,9 +434,8 @@ impl Waits {
         })
     }
 
-    /// Continues the search for the shortest cycle that an owner is in. If the owner has many waits, only its wait for
-    /// this lock counts. Takes at most `steps` steps. After `Pending`, the caller must ask again before anything
-    /// changes.
+    /// Continues the search for the shortest cycle that an owner is in; of many waits only that for this lock counts.
+    /// Takes at most `steps` steps. After `Pending`, the caller must ask again before anything changes.
     pub(super) fn cycle(
         &mut self,
         view: View<'_>,
@@ -480,10 +477,8 @@ impl Waits {
         self.running.is_some()
     }
 
-    /// Continues a search until it ends or has taken all of `steps`.
-    ///
-    /// O(n log n), n the owners and locks that can be reached. A search also ends once all searches have taken too many
-    /// steps.
+    /// Continues a search until it ends, has taken `steps`, or all searches have taken too many. O(n log n), n the
+    /// owners and locks that can be reached.
     fn search_on(&mut self, view: View<'_>, mut search: Search, steps: &mut u64) -> Poll<Option<Cycle>> {
         loop {
             if self.steps == 0 {
@@ -526,7 +521,7 @@ impl Waits {
         view: View<'_>,
         holders: usize,
         search: &mut Search,
-        Step { owner: waiter, key, .. }: Step,
+        CycleStep { owner: waiter, key, .. }: CycleStep,
     ) {
         let (walked, is_waiter) = match search.walked.get(&key) {
             None => (holders, false),
@@ -572,11 +567,10 @@ impl Waits {
         }
     }
 
-    /// Examines a field of the last lock. If the field holds the lock, adds the waits of its owner. Returns the number
-    /// of steps, at least one.
+    /// Examines a field of the last lock; if it holds the lock, adds its owner's waits. Returns the steps, at least 1.
     fn follow(&mut self, view: View<'_>, search: &mut Search, field: Name) -> u64 {
         let at = search.looked_at - 1;
-        let Step { owner: waiter, key, .. } = search.reached[at].step;
+        let CycleStep { owner: waiter, key, .. } = search.reached[at].step;
         let Some(hold) = view.lock(key).and_then(|lock| lock.holds.get(field)) else { return 1 };
         let holder = self.known(view, field);
         if holder == waiter || !search.followed.insert(holder) {
@@ -586,7 +580,7 @@ impl Waits {
         self.take_out(holder, usize::MAX);
         for (key, waits) in self.of(view.ring, holder, None) {
             steps += 1;
-            search.reach(Step { owner: holder, key, waits, holds: hold }, Some(at));
+            search.reach(CycleStep { owner: holder, key, waits, holds: hold }, Some(at));
         }
         steps
     }
@@ -594,7 +588,7 @@ impl Waits {
 
 /// Whether a step's owner waits in the queue of a lock, but not for its holders. The holders share the lock, and the
 /// owner would share it too, but waits for other locks. O(log n).
-fn passes_holders(ring: &Ring, lock: &Lock, step: Step) -> bool {
+fn passes_holders(ring: &Ring, lock: &Lock, step: CycleStep) -> bool {
     let is_sharer = |entry: &Entry| {
         entry.mode == Mode::Shared && entry.event == Event::Queued && wants_several(ring, entry)
     };
@@ -603,7 +597,6 @@ fn passes_holders(ring: &Ring, lock: &Lock, step: Step) -> bool {
         && !lock.waiting.has_alone_before(step.waits)
 }
 
-/// Whether the name of an owner has the form of Redisson's threads.
 fn is_thread(ring: &Ring, owner: Name) -> bool {
     instance_of(ring.text(owner)).is_some()
 }
@@ -613,7 +606,7 @@ fn is_thread(ring: &Ring, owner: Name) -> bool {
 fn way(reached: &[Reached], last: usize, closing: u64) -> Cycle {
     let (mut steps, mut holds, mut at) = (Vec::new(), closing, Some(last));
     while let Some(one) = at.and_then(|at| reached.get(at)) {
-        steps.push(Step { holds, ..one.step });
+        steps.push(CycleStep { holds, ..one.step });
         (holds, at) = (one.step.holds, one.from);
     }
     steps.reverse();

@@ -13,18 +13,17 @@ impl ReplicationControl<'_> {
         self.effects.push(ReplicationEffect::PauseWrites(true));
     }
 
-    /// Follows the successor if it has acknowledged the whole stream. Otherwise asks the replicas for an
-    /// acknowledgement.
-    pub(crate) fn look_at_heir_or_ask(&mut self) {
-        match self.history.look_at_heir(self.clock.timers_mut()) {
+    /// Follows the successor if it has acknowledged the whole stream, or else asks the replicas for that.
+    pub(crate) fn check_successor_or_ask(&mut self) {
+        match self.history.check_successor(self.clock.timers_mut()) {
             None => self.ask_replicas(),
             effect => self.go_on_with_failover(effect),
         }
     }
 
     /// Checks whether the successor has the whole stream.
-    pub(super) fn look_at_heir(&mut self) {
-        let effect = self.history.look_at_heir(self.clock.timers_mut());
+    pub(super) fn check_successor(&mut self) {
+        let effect = self.history.check_successor(self.clock.timers_mut());
         self.go_on_with_failover(effect);
     }
 

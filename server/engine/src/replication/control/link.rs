@@ -9,16 +9,14 @@ use crate::clients::{Peer, Slot};
 use crate::outbound::{OutboundId, Purpose};
 
 impl ReplicationControl<'_> {
-    /// Begins to follow a master, and ends the link to an earlier one. Returns the session of the earlier link's
-    /// stream, which the next one reuses.
+    /// Begins to follow a master, and ends an earlier link. Returns the session of its stream, which is reused.
     pub(crate) fn begin_to_follow(&mut self) -> Option<Slot> {
         self.log_role(true);
         self.end_link()
     }
 
     /// Makes the server at an address the master. `knows_history`: the data belong to a history that a master may
-    /// continue. `slot`: the session that runs the master's requests. `in_process`: the master is a server of this
-    /// process.
+    /// continue. `slot`: the session of its requests. `in_process`: it is a server of this process.
     pub(crate) fn set_master(
         &mut self,
         (host, port): (String, u16),
@@ -42,8 +40,7 @@ impl ReplicationControl<'_> {
         self.set_timer();
     }
 
-    /// Ends the link to the master and keeps the data. Returns the session of the master's stream, or `None` if the
-    /// server is not a replica.
+    /// Ends the link to the master and keeps the data. Returns the session of the stream, if it was a replica.
     pub(crate) fn leave_master(&mut self) -> Option<Slot> {
         let was_connected = self.link.as_ref().is_some_and(ReplicaLink::is_connected);
         let has_cached = self.link.as_ref().is_some_and(ReplicaLink::could_go_on);
@@ -64,8 +61,7 @@ impl ReplicationControl<'_> {
         Some(slot)
     }
 
-    /// Becomes a master, after the session of the earlier master's stream has gone. The replicas reconnect and continue
-    /// where they are.
+    /// Becomes a master, after the session of the stream has gone. The replicas reconnect and continue.
     pub(crate) fn begin_as_master(&mut self) {
         self.config.replication.master.clear();
         self.history.begin_as_master(self.keyspace.rng());
@@ -104,7 +100,6 @@ impl ReplicationControl<'_> {
         Some(slot)
     }
 
-    /// Begins to connect to the master.
     fn connect_to_master(&mut self) {
         if self.is_loading {
             return;
@@ -116,8 +111,7 @@ impl ReplicationControl<'_> {
         link.connect(id, parameters, now);
     }
 
-    /// Reconnects to the master if the link is down, since the master may be reachable again. Returns whether it was
-    /// down.
+    /// Reconnects to the master, which may be reachable again, if the link is down. Returns whether it was.
     pub(crate) fn retry_master(&mut self) -> bool {
         let is_down = self.link.as_ref().is_some_and(|link| link.state().is_none());
         if is_down {
@@ -126,9 +120,8 @@ impl ReplicationControl<'_> {
         is_down
     }
 
-    /// Whether the master sends forms that a replica of this server cannot read. Such a replica may be as old as Redis
-    /// 7.0. If so, reconnects to the master and asks it for older forms. The replica comes back once the master sends
-    /// these.
+    /// Whether the master sends forms that a replica of this server, perhaps as old as Redis 7.0, cannot read. If so,
+    /// reconnects and asks for older forms; the replica comes back then.
     pub(crate) fn master_is_too_new_for(&mut self, reads_newer_forms: bool) -> bool {
         let is_newer = self.link.as_ref().is_some_and(ReplicaLink::has_newer_forms);
         let is_too_new = !reads_newer_forms && is_newer;
@@ -156,16 +149,14 @@ impl ReplicationControl<'_> {
         self.flush_link();
     }
 
-    /// Records that bytes have arrived on a connection. Returns the session of the master's stream if the connection is
-    /// the one to the master.
+    /// Records that bytes have arrived. Returns the session of the master's stream if they are the master's.
     pub(crate) fn hear(&mut self, id: OutboundId) -> Option<Slot> {
         let now = self.now();
         let link = self.link.as_mut()?;
         link.hear(id, now).then_some(link.slot())
     }
 
-    /// Records that the network to a server of this process is cut, or works again. Ignores connections to servers
-    /// other than the master.
+    /// Records that the network to the master, if this connection is to it, is cut or works again.
     pub(crate) fn set_master_cut(&mut self, id: OutboundId, is_cut: bool) {
         let now = self.now();
         self.link.iter_mut().for_each(|link| link.set_cut(id, is_cut, now));
@@ -186,8 +177,7 @@ impl ReplicationControl<'_> {
         why.into_iter().for_each(|why| self.link_down(&why));
     }
 
-    /// Gives up the link; the next one begins soon. If the successor of a failover has refused the link, aborts the
-    /// failover instead.
+    /// Gives up the link; the next one begins soon. If a failover's successor has refused it, aborts the failover.
     pub(crate) fn link_down(&mut self, why: &str) {
         let now = self.now();
         let Some(link) = self.link.as_mut() else { return };
@@ -212,7 +202,6 @@ impl ReplicationControl<'_> {
         }
     }
 
-    /// Continues the stream where it was left.
     pub(crate) fn go_on_with_stream(&mut self) {
         tracing::info!("MASTER <-> REPLICA sync: Master accepted a Partial Resynchronization.");
         self.come_up();
@@ -237,8 +226,7 @@ impl ReplicationControl<'_> {
         self.link.iter_mut().for_each(ReplicaLink::come_up);
     }
 
-    /// Records that a request of the stream was not run completely, for lack of memory. Only a snapshot can repair
-    /// that.
+    /// Records that a request of the stream was not run completely: only a snapshot can repair that.
     #[cold]
     pub(crate) fn miss_change(&mut self) {
         self.link.iter_mut().for_each(ReplicaLink::miss_change);

@@ -31,15 +31,12 @@ pub(crate) struct ReplicationControl<'e> {
     pub(crate) link: &'e mut Option<ReplicaLink>,
     /// The timer of the periodic checks of both sides.
     pub(crate) timer: &'e mut ReplicationTimer,
-    /// The clients, including replicas and the master's stream.
     pub(crate) sessions: &'e mut Sessions,
     /// The data. They provide the order of timers, random choices, and the changes for replicas.
     pub(crate) keyspace: &'e mut Keyspace,
     /// The clocks that links use.
     pub(crate) clock: &'e mut EngineClock,
-    /// The configuration parameters; a change of role changes the address of the master.
     pub(crate) config: &'e mut Config,
-    /// The connections to other servers.
     pub(crate) outbound: &'e mut Outbound,
     /// The memory account of the stream that replicas share.
     pub(crate) stream_bytes: &'e BufferBytes,
@@ -56,13 +53,11 @@ pub(crate) struct ReplicationControl<'e> {
 }
 
 impl ReplicationControl<'_> {
-    /// Returns the current time on the clocks that links use.
     fn now(&self) -> LinkClocks {
         LinkClocks::of(self.clock)
     }
 
-    /// Returns the current time on the clock that limits how long the backlog is kept without replicas, in
-    /// milliseconds.
+    /// Returns the time, in milliseconds, on the clock that limits how long the backlog is kept without replicas.
     fn alone_ms(&self) -> i64 {
         self.now().alone_ms(self.is_joined)
     }
@@ -124,8 +119,7 @@ impl ReplicationControl<'_> {
         }
     }
 
-    /// Continues the check. The backlog is freed if it has been kept without replicas for too long. Replicas that are
-    /// silent, or do not read, are cut.
+    /// Continues the check: frees a backlog without replicas, and cuts replicas that are silent or do not read.
     pub(crate) fn look_at_replicas(&mut self) {
         if self.link.is_none() {
             self.look_at_backlog();

@@ -2,7 +2,7 @@
 
 use super::super::effect::ReplicationEffect;
 use super::super::request::{Acknowledgement, SyncRequest};
-use super::super::sync::{Newcomer, SyncAnswer, SyncPlan};
+use super::super::sync::{NewReplica, SyncAnswer, SyncPlan};
 use super::super::view::ReplicationView;
 use super::ReplicationControl;
 use crate::clients::Slot;
@@ -10,8 +10,7 @@ use crate::spec::CommandError;
 use lockwheel_store::memory::SharedBytes;
 
 impl ReplicationControl<'_> {
-    /// Breaks the stream after a change that cannot be sent to replicas. Begins another history, so that each replica
-    /// gets a snapshot and none misses the change.
+    /// Breaks the stream after a change that cannot be sent: in another history, each replica gets a snapshot.
     #[cold]
     pub(crate) fn break_stream(&mut self) {
         tracing::warn!("Out of memory for the replication stream: the replicas have to synchronize again");
@@ -20,16 +19,13 @@ impl ReplicationControl<'_> {
         self.cut_replicas();
     }
 
-    /// Decides how a client that becomes a replica gets the data that it lacks.
-    ///
-    /// # Errors
-    /// Returns `LOADING` if too many snapshots are being sent and none of them suits the replica. The replica retries
-    /// later.
+    /// Decides how a client that becomes a replica gets the data that it lacks. Fails with `LOADING`, so that it
+    /// retries, if too many snapshots are being sent and none suits it.
     pub(crate) fn plan_sync(
         &mut self,
         slot: Slot,
         sync: SyncRequest<'_>,
-    ) -> Result<(Newcomer, SyncPlan), CommandError> {
+    ) -> Result<(NewReplica, SyncPlan), CommandError> {
         self.look_at_backlog();
         let newcomer = self.history.newcomer(self.sessions.get(slot));
         let plan = self.history.plan_sync(&newcomer, sync);
@@ -38,8 +34,7 @@ impl ReplicationControl<'_> {
         Ok((newcomer, plan))
     }
 
-    /// Prepares a snapshot for a replica, and begins the stream if there is none. Returns the database in which the
-    /// stream continues after the snapshot.
+    /// Prepares a snapshot for a replica, and a stream if there is none. Returns the database of the stream after it.
     pub(crate) fn prepare_snapshot(&mut self, for_7_0: bool) -> usize {
         let kept = self.config.replication.backlog_bytes();
         if self.history.begin_stream_for_snapshot(kept, self.keyspace.rng()) {
@@ -58,9 +53,8 @@ impl ReplicationControl<'_> {
         db
     }
 
-    /// Begins the snapshot that replicas wait for; the caller makes it. Returns whether the replicas may be as old as
-    /// Redis 7.0, and the database in which the stream continues. `None`: no replica waits, or no snapshot can be made
-    /// now.
+    /// Begins the snapshot that replicas wait for; the caller makes it. Returns whether they may be as old as Redis
+    /// 7.0, and the database of the stream after it. `None`: no replica waits, or no snapshot can be made now.
     pub(crate) fn begin_due_snapshot(&mut self) -> Option<(bool, usize)> {
         let for_7_0 = self.due_snapshot()?;
         let db = self.prepare_snapshot(for_7_0);
@@ -69,10 +63,7 @@ impl ReplicationControl<'_> {
         Some((for_7_0, db))
     }
 
-    /// Adds a client to those that wait for a copy of all data.
-    ///
-    /// # Errors
-    /// Returns `LOADING` if too many snapshots are on their way.
+    /// Adds a client to those that wait for a copy of all data. Fails with `LOADING` if too many are on their way.
     pub(crate) fn await_copy(&mut self, slot: Slot, tells_offset: bool) -> Result<(), CommandError> {
         self.history.check_room_for_snapshot()?;
         self.history.await_copy(self.sessions.get(slot).id, tells_offset);
@@ -92,8 +83,7 @@ impl ReplicationControl<'_> {
         }
     }
 
-    /// Sends replicas the snapshot that was made for them, and asks for their offsets. `None`: the snapshot failed, and
-    /// the replicas are cut.
+    /// Sends replicas their snapshot, and asks for their offsets. `None`: it failed, and they are cut.
     pub(crate) fn end_snapshot(&mut self, snapshot: Option<&SharedBytes>) {
         let now = self.now();
         let effects = self.history.end_pending(snapshot, self.sessions, now);
@@ -109,7 +99,7 @@ impl ReplicationControl<'_> {
     /// Registers a client as a replica, and returns the reply to it. Unwinds if there is no memory for that.
     pub(crate) fn take_on(
         &mut self,
-        newcomer: Newcomer,
+        newcomer: NewReplica,
         sync: SyncRequest<'_>,
         plan: SyncPlan,
     ) -> SyncAnswer {
@@ -137,7 +127,7 @@ impl ReplicationControl<'_> {
     pub(crate) fn acknowledge(&mut self, session: u64, has: Acknowledgement) {
         let now = self.now();
         self.history.acknowledge(session, has, now);
-        self.look_at_heir();
+        self.check_successor();
         self.effects.push(ReplicationEffect::ShutdownMayEnd);
     }
 
@@ -158,8 +148,7 @@ impl ReplicationControl<'_> {
         self.effects.extend(slots.map(ReplicationEffect::Cut));
     }
 
-    /// Records that the network to the replica of a session is cut, or works again. The replica is a server of the same
-    /// process.
+    /// Records that the network to a session's replica, of this process, is cut or works again.
     pub(crate) fn set_replica_cut(&mut self, slot: Slot, is_cut: bool) {
         let now = self.now();
         self.history.set_cut(self.sessions.get(slot).id, is_cut, now);
@@ -178,7 +167,6 @@ impl ReplicationControl<'_> {
         }
     }
 
-    /// Sends replicas a PING if one is due.
     pub(super) fn ping_replicas(&mut self) {
         let due = (self.now().real_ms, self.config.replication.ping_period);
         let effects = self.history.ping_replicas(due, self.sessions, self.stream_bytes);

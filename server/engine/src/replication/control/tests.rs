@@ -60,7 +60,6 @@ impl Parts {
         (parts, slot)
     }
 
-    /// Changes the parts, and returns the effects.
     fn change<T>(&mut self, change: impl FnOnce(&mut ReplicationControl<'_>) -> T) -> Vec<ReplicationEffect> {
         let mut control = ReplicationControl {
             is_appending: false,
@@ -147,7 +146,7 @@ fn a_master_replicates_its_successor_and_resumes_if_the_successor_refuses() {
     let (mut parts, _) = Parts::master();
     parts.history.append(b"abc");
     parts.change(|control| control.begin_failover(failover()));
-    assert_eq!(parts.change(|control| control.look_at_heir_or_ask()), []);
+    assert_eq!(parts.change(|control| control.check_successor_or_ask()), []);
     let offset = parts.history.offset();
     assert!(offset > 3, "the replica is asked how far it is");
     let acknowledge = |parts: &mut Parts, offset| {

@@ -3,16 +3,16 @@
 use super::*;
 use lockwheel_store::keyspace::Rng;
 
-fn sent(link: &mut Link) -> String {
+fn sent(link: &mut MasterLink) -> String {
     String::from_utf8_lossy(&link.take_output()).replace("\r\n", " ").trim_end().to_owned()
 }
 
-fn events(link: &mut Link) -> Vec<LinkEvent> {
+fn events(link: &mut MasterLink) -> Vec<LinkEvent> {
     std::iter::from_fn(|| link.next_event()).collect()
 }
 
-fn introduced(parameters: LinkParameters) -> Link {
-    let mut link = Link::new(parameters);
+fn introduced(parameters: LinkParameters) -> MasterLink {
+    let mut link = MasterLink::new(parameters);
     link.opened();
     assert_eq!(sent(&mut link), "*1 $4 PING");
     link.received(b"+PONG\r\n");
@@ -59,7 +59,7 @@ fn the_snapshot_and_the_stream_may_arrive_in_any_pieces() {
     let stream = "*2\r\n$6\r\nSELECT\r\n$1\r\n3\r\n\n*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$2\r\n\r\n\r\n";
     let answer = format!("+PONG\r\n+OK\r\n+OK\r\n+FULLRESYNC {id} 5\r\n\n$4\r\nsnap{stream}").into_bytes();
     for piece in 1..=answer.len() {
-        let mut link = Link::new(LinkParameters::default());
+        let mut link = MasterLink::new(LinkParameters::default());
         link.opened();
         let mut happened = Vec::new();
         for bytes in answer.chunks(piece) {
@@ -93,7 +93,7 @@ fn a_refusal_of_the_master_ends_the_link() {
             "Master replied with wrong +FULLRESYNC syntax: +FULLRESYNC x 1",
         ),
     ] {
-        let mut link = Link::new(LinkParameters { password: b"p".into(), ..LinkParameters::default() });
+        let mut link = MasterLink::new(LinkParameters { password: b"p".into(), ..LinkParameters::default() });
         link.opened();
         link.received(format!("{answers}\n").as_bytes());
         link.received(b"more");

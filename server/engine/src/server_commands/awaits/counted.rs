@@ -1,7 +1,7 @@
 //! Waits for counts: of blocked, subscribed or connected clients, and of calls.
 
 use super::options::{
-    COMPARISON_TEXTS, COUNT_TEXTS, Comparison, LIMIT_TEXTS, NumberGrammar, Options, REACHED,
+    AwaitOptions, COMPARISON_TEXTS, COUNT_TEXTS, Comparison, LIMIT_TEXTS, NumberGrammar, REACHED,
 };
 use super::{NAMED_ERRORS, row};
 use crate::core::Handler;
@@ -27,7 +27,6 @@ const CALLS: NumberGrammar = NumberGrammar::of(
     "count",
 );
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[
     row("await.blocked", -2, blocked)
         .keys(&[KeySpec::after("KEY", 2, &[KeyFlags::RO])])
@@ -121,7 +120,6 @@ pub(super) const ROWS: &[Row<Handler>] = &[
         ]),
 ];
 
-/// A condition on a count.
 #[derive(Debug)]
 struct Number {
     comparison: Comparison,
@@ -141,7 +139,6 @@ enum Counted {
 }
 
 impl Counted {
-    /// Returns a name that distinguishes the counts.
     fn name(&self) -> Vec<u8> {
         format!("{self:?}").into_bytes()
     }
@@ -204,8 +201,8 @@ impl StateAttempt for Number {
 }
 
 /// Creates a wait until a count meets the condition of the options.
-fn until_number(of: Counted, options: &Options<'_>) -> StateWait {
-    let Options { comparison, number, limit_ms, .. } = *options;
+fn until_number(of: Counted, options: &AwaitOptions<'_>) -> StateWait {
+    let AwaitOptions { comparison, number, limit_ms, .. } = *options;
     StateWait::new(Number { comparison, number, of }, limit_ms)
 }
 

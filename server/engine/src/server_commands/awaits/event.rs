@@ -15,7 +15,6 @@ const EVENT: &CommandGrammar = grammar!(
 
 symbols!(EVENT: KEY, OWNER, SINCE, COUNT, LIMIT);
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] =
     &[Row::new("await.event", -2, Handler::Part(PartHandler::State(event)))
         .flags(&[FLAGS])
@@ -105,7 +104,6 @@ impl StateAttempt for Wanted {
     }
 }
 
-/// Returns the error for a word that is not an event of the history.
 fn no_such_event(name: &[u8]) -> CommandError {
     let known: Vec<&str> = HistoryEvent::ALL.iter().map(|event| event.name()).collect();
     unknown_word("no such event", name, &format!(": the events are {}", known.join(", ")), known)

@@ -1,6 +1,6 @@
 //! Waits for the rules of `FAULT.ADD`.
 
-use super::options::{LIMIT_TEXTS, NumberGrammar, Options, REACHED};
+use super::options::{AwaitOptions, LIMIT_TEXTS, NumberGrammar, REACHED};
 use super::row;
 use crate::core::Handler;
 use crate::faults::RuleId;
@@ -12,7 +12,6 @@ use lockwheel_resp::Reply;
 const COUNT_OF_RULE: NumberGrammar =
     NumberGrammar::of(grammar!("name count:0.. [LIMIT milliseconds:0..]"), "count");
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[
     row("await.fault", -3, fault)
         .about("control", "7.2.0", "O(N), N the rules")
@@ -110,7 +109,7 @@ impl StateAttempt for OfRule {
 }
 
 fn until_asked(view: StateView<'_>, args: Args<'_>, asked: Asked) -> Result<StateWait, CommandError> {
-    let Options { number, limit_ms, .. } = COUNT_OF_RULE.parse(args)?;
+    let AwaitOptions { number, limit_ms, .. } = COUNT_OF_RULE.parse(args)?;
     let rules = &view.faults.rules;
     let rule = rules.find(&args[1]).ok_or_else(|| no_such_rule(rules, &args[1]))?.id;
     Ok(StateWait::new(OfRule { name: args[1].into(), rule, asked, number }, limit_ms))

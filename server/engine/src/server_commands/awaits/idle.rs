@@ -14,7 +14,6 @@ const IDLE: NumberGrammar = NumberGrammar::of(
     "quiet-milliseconds",
 );
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[row("await.idle", -2, idle)
     .about("control", "7.2.0", "O(1)")
     .summary("Waits until no client has sent a command for a given period of real time.")
@@ -34,8 +33,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[row("await.idle", -2, idle)
     .grammar(IDLE.grammar)
     .errors(NAMED_ERRORS)];
 
-/// A condition: no matching client has sent a command for a while. Times are milliseconds of the system's monotonic
-/// clock.
+/// A condition: no matching client has sent a command for a while, in system's monotonic milliseconds.
 #[derive(Debug)]
 struct Idle {
     quiet_ms: i64,
@@ -46,8 +44,7 @@ struct Idle {
     since_ms: Cell<i64>,
 }
 
-/// The number of waits for silence that add a millisecond to the delay before a check is repeated. This bounds the load
-/// of the checks, however many waits there are.
+/// The number of waits for silence that delay a repeated check by a millisecond, which bounds the load of the checks.
 const LOOKS_PER_MS: usize = 64;
 
 impl Idle {

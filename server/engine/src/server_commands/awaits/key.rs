@@ -15,7 +15,6 @@ const KEY: &CommandGrammar = grammar!("key (EXISTS | GONE | TYPE type) [LIMIT mi
 
 symbols!(KEY: GONE, TYPE, LIMIT);
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[Row::new("await.key", -3, Handler::BlockingData(await_key))
     .flags(&[Flags::READONLY, FLAGS])
     .categories(&["control"])
@@ -88,7 +87,6 @@ impl State {
     }
 }
 
-/// Returns the error for a word that is not a type.
 fn no_such_type(name: &[u8]) -> CommandError {
     const KNOWN: &str =
         ": the types are string, list, set, zset, hash and stream; without TYPE, use EXISTS or GONE";

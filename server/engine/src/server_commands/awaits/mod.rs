@@ -20,7 +20,6 @@ const ERRORS: &[&str] = &[
     "ERR value is not an integer or out of range: *",
 ];
 
-/// The errors of the commands that select clients by name.
 const NAMED_ERRORS: &[&str] = &[
     "ERR syntax error: *",
     "ERR value is out of range, must be positive: *",
@@ -28,7 +27,6 @@ const NAMED_ERRORS: &[&str] = &[
     "ERR the pattern is longer than 4096 bytes",
 ];
 
-/// Returns the row of a command that waits for a state of the server.
 const fn row(name: &'static str, arity: i32, handler: StateHandler) -> Row<Handler> {
     Row::new(name, arity, Handler::Part(PartHandler::State(handler)))
         .flags(&[FLAGS])

@@ -9,7 +9,6 @@ const DEFAULT_LIMIT_MS: u64 = 5000;
 pub(super) const REACHED: &str =
     "The integer 1 when the condition holds. Null if the LIMIT has passed first.";
 
-/// The options that the commands share, with their meaning.
 pub(super) const LIMIT_TEXTS: OptionTexts =
     &[("LIMIT milliseconds", "The longest wait, in real time: 5000 by default.")];
 pub(super) const COUNT_TEXTS: OptionTexts = &[("count", "The number to wait for: at least so many.")];
@@ -40,7 +39,7 @@ impl Comparison {
 
 /// The options of a request. Each command accepts some of them.
 #[derive(Debug)]
-pub(super) struct Options<'a> {
+pub(super) struct AwaitOptions<'a> {
     /// The number of clients, calls or milliseconds.
     pub(super) number: u64,
     pub(super) comparison: Comparison,
@@ -49,7 +48,6 @@ pub(super) struct Options<'a> {
     pub(super) limit_ms: u64,
 }
 
-/// The grammar of a command that waits for a number.
 #[derive(Debug)]
 pub(super) struct NumberGrammar {
     pub(super) grammar: &'static CommandGrammar,
@@ -75,12 +73,11 @@ impl NumberGrammar {
         }
     }
 
-    /// Parses a request.
-    pub(super) fn parse<'a>(&self, args: Args<'a>) -> Result<Options<'a>, CommandError> {
+    pub(super) fn parse<'a>(&self, args: Args<'a>) -> Result<AwaitOptions<'a>, CommandError> {
         let parsed: ParsedArgs<'_> = self.grammar.parse(args)?;
         let has = |symbol: Option<Symbol>| symbol.is_some_and(|symbol| parsed.has(symbol));
         let value = |symbol: Option<Symbol>| symbol.and_then(|symbol| parsed.value(symbol));
-        Ok(Options {
+        Ok(AwaitOptions {
             number: parsed.number(self.number)?.unwrap_or(0),
             comparison: match (has(self.exact), has(self.at_most)) {
                 (true, _) => Comparison::Exactly,

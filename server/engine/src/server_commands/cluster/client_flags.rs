@@ -1,5 +1,4 @@
-//! ASKING, READONLY and READWRITE: a client's declarations about its requests. In a script they succeed without an
-//! effect, both on the script and on its client.
+//! ASKING, READONLY and READWRITE: a client's declarations about its requests. In a script they have no effect.
 
 use crate::cluster::{ClusterControl, ClusterOutcome, ClusterRequest};
 use crate::spec::Args;

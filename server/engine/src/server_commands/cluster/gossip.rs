@@ -1,14 +1,13 @@
 //! The messages of other nodes.
 
-use crate::cluster::{ClusterControl, ClusterOutcome, ClusterRequest, Message};
+use crate::cluster::{ClusterControl, ClusterOutcome, ClusterRequest, GossipMessage};
 use crate::spec::{Args, CommandError};
 use std::net::IpAddr;
 
-/// The error for an invalid message.
 const NO_MESSAGE: CommandError = CommandError::text("ERR Invalid message of a node");
 
 pub(super) fn gossip(control: &mut ClusterControl<'_>, args: Args<'_>) -> ClusterOutcome {
-    let message = Box::new(Message::read(&args[2]).ok_or(NO_MESSAGE)?);
+    let message = Box::new(GossipMessage::read(&args[2]).ok_or(NO_MESSAGE)?);
     let slot = control.sessions.find(control.session);
     let ip = slot.map_or("", |slot| ip_of(&control.sessions.get(slot).peer.addr));
     Ok(ClusterRequest::Hear { message, ip: ip.to_owned() })

@@ -14,9 +14,7 @@ const DISABLED: &str = "ERR This instance has cluster support disabled";
 
 /// The flags of commands that any client may use to read the state of the cluster.
 const READ: Flags = Flags::STALE;
-/// The flags of commands that read the state of other nodes.
 const NODES: Flags = Flags::of(&[Flags::ADMIN, Flags::STALE]);
-/// The flags of commands that change the cluster.
 const ADMIN: Flags = Flags::of(&[NODES, Flags::NO_ASYNC_LOADING]);
 const RESET: Flags = Flags::of(&[NODES, Flags::NOSCRIPT]);
 const GOSSIP: Flags = Flags::of(&[
@@ -29,7 +27,6 @@ const GOSSIP: Flags = Flags::of(&[
 ]);
 const SHARD: Flags = Flags::of(&[Flags::LOADING, Flags::STALE]);
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[
     Row::container("cluster", -2, CLUSTER)
         .about("cluster", "3.0.0", "Depends on subcommand.")

@@ -8,7 +8,6 @@ use crate::spec::{Args, CommandError, Outcome, errors, quotable};
 use lockwheel_resp::{Reply, number};
 use std::net::IpAddr;
 
-/// Returns the node with this name.
 pub(super) fn known(view: &ClusterView, id: &[u8]) -> Result<NodeNumber, CommandError> {
     view.find(id).ok_or_else(|| CommandError::new([b"ERR Unknown node ", quotable(id)].concat()))
 }

@@ -5,10 +5,7 @@ use crate::config::{Config, Permission};
 use crate::core::{Crash, DebugEffect};
 use crate::spec::{Args, CommandError};
 
-/// Returns the way in which a subcommand ends the server, if it does so.
-///
-/// # Errors
-/// Returns the error of an integer if the delay of a restart is invalid.
+/// Returns the way in which a subcommand ends the server, if it does; fails for an invalid delay of a restart.
 pub(super) fn named(args: Args<'_>) -> Result<Option<Crash>, CommandError> {
     Ok(Some(match &*args[1].to_ascii_lowercase() {
         b"segfault" => Crash::Segfault,

@@ -1,5 +1,4 @@
-//! DEBUG DIGEST and DEBUG DIGEST-VALUE: the SHA-1 of values, combined as in Redis. Equal data have equal digests on
-//! both servers.
+//! DEBUG DIGEST and DEBUG DIGEST-VALUE: the SHA-1 of values, combined as in Redis, so that equal data agree.
 
 use crate::spec::Args;
 use lockwheel_resp::{Reply, number};

@@ -25,7 +25,6 @@ const SYNTAX: &str = "(AOF-FLUSH-SLEEP microseconds | ASSERT | CHANGE-REPL-ID | 
     enabled) | SDSLEN key:string | SEGFAULT | SET-ACTIVE-EXPIRE enabled | SET-DISABLE-DENY-SCRIPTS enabled | \
     SLEEP seconds | HELP)";
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[Row::new(
     "debug",
     -2,

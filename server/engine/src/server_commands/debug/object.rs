@@ -12,8 +12,7 @@ const NOT_A_STRING: &str = "ERR Not an sds encoded string.";
 const NOT_A_TABLE: &str = "ERR The value stored at the specified key is not represented using an hash table";
 const NO_DATABASE: &str = "ERR Out of range database";
 
-/// Replies with the representation of a value, in Redis' format. The memory address is left out, so that equal requests
-/// get equal replies.
+/// Replies with a value's representation, in Redis' format but without the address: equal requests get equal replies.
 pub(super) fn object(control: &mut DebugControl<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let list_max = control.config.encodings.list_max_listpack_size;
     let tx = control.tx();

@@ -14,7 +14,6 @@ const UNREADABLE: &str = "ERR Error trying to load the RDB dump";
 /// The line of the log after every reload.
 const RELOADED: &str = "DB reloaded by DEBUG RELOAD";
 
-/// The options of DEBUG RELOAD.
 struct ReloadOptions {
     saves: bool,
     mode: LoadMode,
@@ -47,8 +46,7 @@ pub(super) fn reload(
     }
 }
 
-/// Reads the file. Where it has just been written, what it has is there already: each value is put in the place of
-/// itself, so that holds of locks stay known.
+/// Reads the file. A file that was just written puts each value in its own place, so that locks' holds stay known.
 fn read_file(
     control: &mut DebugControl<'_>,
     args: Args<'_>,

@@ -38,7 +38,6 @@ const FROM_SERVERS: Symbol = PARTITION.symbol("FROM servers");
 const CLIENTS_IN: Symbol = PARTITION.symbol("CLIENTS IN");
 const CLIENTS_OUT: Symbol = PARTITION.symbol("CLIENTS OUT");
 
-/// The symbols of a grammar that name one client or a group.
 struct GroupSymbols {
     id: Option<Symbol>,
     name: Symbol,
@@ -68,7 +67,6 @@ impl GroupSymbols {
     }
 }
 
-/// The rows of this file.
 pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
     row("fault.freezeclient", -3, freeze)
         .about("control", "7.2.0", "O(N), N the clients")

@@ -13,7 +13,6 @@ const MILLISECONDS: Symbol = DOWN.symbol("milliseconds");
 
 symbols!(DOWN: KEEP);
 
-/// The rows of this file.
 pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
     row("fault.down", -2, down)
         .about("control", "7.2.0", "O(N), N the keys of that server")
@@ -75,9 +74,7 @@ fn servers(member: &TopologyMember, list: &[u8]) -> Result<Vec<usize>, CommandEr
 pub(super) enum PartitionFrom<'a> {
     /// All servers that are not named.
     Others,
-    /// The servers of this list.
     Servers(&'a [u8]),
-    /// The clients of the servers.
     Clients,
 }
 

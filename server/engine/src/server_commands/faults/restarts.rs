@@ -24,7 +24,6 @@ const RESTART: &CommandGrammar = grammar!("[DOWN milliseconds:0..] [KEEP] [TOKEN
 symbols!(LAG: KEY);
 symbols!(RESTART: DOWN, KEEP, TOKENS);
 
-/// The rows of this file.
 pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
     row("fault.failover", -1, failover)
         .about("control", "7.2.0", "O(N), N the keys written since FAULT.LAG and their values")

@@ -31,7 +31,6 @@ const SEED_NUMBER: Symbol = SEED.symbol("seed");
 symbols!(EXEMPT: OFF);
 symbols!(GO: COUNT);
 
-/// The rows of this file.
 pub(in crate::server_commands) const ROWS: &[Row<Handler>] = &[
     row("fault.add", -4, add)
         .about("control", "7.2.0", "O(N), N the rules; then every request is compared with them")
@@ -167,14 +166,12 @@ fn exempt(
     Ok(FaultRequest::Done)
 }
 
-/// Returns the error for a rule that does not exist.
 #[cold]
 pub(in crate::server_commands) fn no_such_rule(rules: &Rules, name: &[u8]) -> CommandError {
     let known = rules.iter().filter_map(|rule| std::str::from_utf8(&rule.name).ok());
     unknown_word("there is no rule", name, "", known)
 }
 
-/// Returns the error for a wait whose rule has been removed.
 #[cold]
 pub(in crate::server_commands) fn removed_rule(name: &[u8]) -> CommandError {
     unknown_word("there is no rule", name, "", [])

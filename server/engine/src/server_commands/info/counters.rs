@@ -21,7 +21,6 @@ pub(super) struct Counters<'e> {
 }
 
 impl<'e> Counters<'e> {
-    /// Returns the counters that a view of the server has.
     pub(super) fn of(view: &InfoView<'e>) -> Self {
         Counters {
             totals: view.observers.totals(view.identity),

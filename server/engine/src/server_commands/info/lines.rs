@@ -9,24 +9,20 @@ use std::fmt::{Display, Write};
 pub(super) struct Lines(String);
 
 impl Lines {
-    /// Returns the text written so far.
     pub(super) fn text(&self) -> &str {
         &self.0
     }
 
-    /// Begins a section.
     pub(super) fn begin(&mut self, heading: &str) {
         let gap = if self.0.is_empty() { "" } else { "\r\n" };
         self.line(format_args!("{gap}# {heading}"));
     }
 
-    /// Writes a line.
     pub(super) fn line(&mut self, line: impl Display) {
         // Writing to a string does not fail.
         let _ = write!(self.0, "{line}\r\n");
     }
 
-    /// Writes a field.
     pub(super) fn field(&mut self, name: &str, value: impl Display) {
         self.line(format_args!("{name}:{value}"));
     }
@@ -58,7 +54,6 @@ pub(super) fn human(bytes: u64) -> String {
     }
 }
 
-/// Returns the value of a parameter, as CONFIG GET shows it.
 pub(super) fn parameter(config: &Config, name: &str) -> String {
     let value = config.get(&[name.as_bytes()]).pop().map(|(_, value)| value).unwrap_or_default();
     String::from_utf8_lossy(&value).into_owned()

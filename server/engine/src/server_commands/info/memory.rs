@@ -8,8 +8,7 @@ use crate::server_commands::memory_figures::MemoryFigures;
 use crate::statistics::Process;
 use lockwheel_store::keyspace::Keyspace;
 
-/// Writes the current and peak memory of the server, and that of its process. `pending_append`: the bytes on their way
-/// to the append-only file.
+/// Writes the current and peak memory of the server and its process. `pending_append`: bytes for the append-only file.
 pub(super) fn memory(
     (figures, pending_append): (&MemoryFigures, usize),
     (config, process): (&Config, &Process),

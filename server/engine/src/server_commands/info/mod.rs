@@ -1,7 +1,5 @@
-//! INFO: the state of the server, as lines that clients and monitors read.
-//!
-//! The fields are those of Redis 7.2, in its order, and some of our own. Features that this server lacks
-//! (defragmentation, forks) show the values that Redis has before their first use.
+//! INFO: the state of the server, as lines that clients and monitors read. The fields are those of Redis 7.2, in its
+//! order, and some of our own. Features that this server lacks (defragmentation, forks) show Redis' initial values.
 
 mod commands;
 mod counters;
@@ -17,7 +15,6 @@ use counters::Counters;
 use lines::Lines;
 use lockwheel_resp::Reply;
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[Row::new("info", -1, Handler::Server(&ServerHandler::Info(info)))
     .flags(&[Flags::LOADING, Flags::STALE])
     .categories(&["dangerous"])

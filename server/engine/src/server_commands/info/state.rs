@@ -64,7 +64,6 @@ fn supervisor(config: &Config) -> String {
     }
 }
 
-/// Writes the listening addresses.
 fn listeners(config: &Config, lines: &mut Lines) {
     let bound: String = config.bind.iter().map(|address| format!(",bind={address}")).collect();
     let tcp = (config.port > 0).then(|| format!("name=tcp{bound},port={}", config.port));
@@ -75,7 +74,6 @@ fn listeners(config: &Config, lines: &mut Lines) {
     }
 }
 
-/// Writes the figures of clients.
 pub(super) fn clients(clients: ClientList<'_>, state: StateView<'_>, maxclients: usize, lines: &mut Lines) {
     let largest = |of: &dyn Fn(&Session) -> usize| clients.sessions.live().map(of).max().unwrap_or(0);
     lines.field("connected_clients", clients.listed().filter(|client| !client.is_replica).count());
@@ -90,7 +88,6 @@ pub(super) fn clients(clients: ClientList<'_>, state: StateView<'_>, maxclients:
     lines.field("total_blocking_keys_on_nokey", 0);
 }
 
-/// Writes the figures of persistence.
 pub(super) fn persistence(
     files: &Persistence,
     (append_only, loading): (&AppendOnlyView<'_>, Option<&LoadProgress>),
@@ -156,7 +153,6 @@ fn saves(saves: &Persistence, keyspace: &Keyspace, clock: &EngineClock, lines: &
     lines.field("rdb_last_load_keys_loaded", saves.loaded.keys);
 }
 
-/// Writes the processor time.
 pub(super) fn cpu(identity: &Identity, lines: &mut Lines) {
     let usage = (identity.process.usage)();
     let seconds = |us: u64| format!("{}.{:06}", us / 1_000_000, us % 1_000_000);

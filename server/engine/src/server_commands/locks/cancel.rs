@@ -6,7 +6,6 @@ use lockwheel_store::keyspace::Tx;
 
 const CANCELLED: CommandError = CommandError::text("UNBLOCKED LOCK.CANCEL ended the wait");
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[Row::new(
     "lock.cancel",
     3,

@@ -5,5 +5,4 @@ mod cancel;
 use crate::core::Handler;
 use crate::spec::Row;
 
-/// The rows of this family.
 pub(super) const ROWS: &[Row<Handler>] = cancel::ROWS;

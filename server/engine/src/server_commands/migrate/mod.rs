@@ -1,12 +1,11 @@
 //! MIGRATE: moves keys to another server.
 //!
 //! The engine is held during the exchange, as in Redis. So no other request sees a key that is only partly here or
-//! there. If the engine ran on, a key that changes meanwhile would exist twice, with two values. A lock would even have
-//! two holders. A target that does not answer blocks all clients up to the time limit of the request. So does a server
-//! that is its own target.
+//! there: otherwise a key that changes meanwhile would exist twice, a lock with two holders. A target that does not
+//! answer, such as this server itself, blocks all clients up to the request's time limit.
 //!
-//! A connection lasts as long as the request. Redis keeps it for some seconds, which saves a round trip. If it turns
-//! out to be closed, Redis tries once more, without knowing whether the target has run the first attempt.
+//! A connection lasts as long as the request. Redis keeps it for some seconds, and if it turns out to be closed, tries
+//! once more without knowing whether the first attempt has run.
 
 mod errors;
 mod migration;
@@ -21,7 +20,6 @@ use migration::{KEY, Migration, OPTIONS, arguments_of};
 
 const MOVED: KeyFlags = KeyFlags::of(&[KeyFlags::RW, KeyFlags::ACCESS, KeyFlags::DELETE]);
 
-/// The row of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[Row::new("migrate", -6, Handler::Server(&ServerHandler::Hosted(migrate)))
     .flags(&[Flags::WRITE, Flags::MOVABLEKEYS])
     .categories(&["keyspace", "dangerous"])
@@ -66,8 +64,7 @@ pub(super) const ROWS: &[Row<Handler>] = &[Row::new("migrate", -6, Handler::Serv
         "ERR Target instance replied with error: *",
     ])];
 
-/// Returns the single key, or the keys after KEYS. Both forms together are an error and yield no keys, and KEYS may
-/// name none.
+/// Returns the single key, or those after KEYS, perhaps none. Both forms together are an error and yield no keys.
 fn find_keys(args: Args<'_>) -> Vec<Key> {
     let mut at = OPTIONS;
     while at < args.len() {

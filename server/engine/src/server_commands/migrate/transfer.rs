@@ -11,10 +11,8 @@ use lockwheel_store::rdb;
 /// The size of a batch of requests, in bytes.
 const BATCH: usize = 64 * 1024;
 
-/// Sends existing keys, each with its remaining time to live. Deletes each key here once the target has it.
-///
-/// # Errors
-/// Returns the first error of the target, or a connection error. Keys that the target has not confirmed stay here.
+/// Sends existing keys, each with its remaining time to live, and deletes each once the target has it. Fails with the
+/// first error of the target or the connection. Unconfirmed keys stay here.
 pub(super) fn transfer(
     tx: &mut Tx<'_>,
     request: &Migration<'_>,

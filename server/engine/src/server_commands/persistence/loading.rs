@@ -54,12 +54,10 @@ impl Engine {
     }
 }
 
-/// The parts of the engine into which a file is loaded.
 pub(crate) struct DataLoader<'e> {
     keyspace: &'e mut Keyspace,
     scripts: &'e mut Scripts,
     saves: &'e mut Persistence,
-    /// The host for the code of libraries.
     library_host: Loader,
     now: Now,
 }
@@ -84,10 +82,7 @@ impl<'e> DataLoader<'e> {
         self.load_until(file, LoadMode { flush: true, merge: false }, i64::MIN)
     }
 
-    /// Loads a file. O(bytes of the file, and the deleted data).
-    ///
-    /// # Errors
-    /// Returns the reason why the file is refused. Nothing has changed then.
+    /// Loads a file, or returns, without a change, the reason for a refusal. O(bytes of the file and of deleted data).
     pub(in crate::server_commands) fn load(&mut self, file: &[u8], mode: LoadMode) -> Result<(), String> {
         if mode.flush {
             // A replica that waits for a snapshot gets the former data, since the stream does not have the flush.

@@ -13,7 +13,6 @@ use lockwheel_resp::Reply;
 
 const SAVES: Flags = Flags::of(&[Flags::ADMIN, Flags::NOSCRIPT, Flags::NO_ASYNC_LOADING]);
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[
     Row::new("save", 1, Handler::Part(PartHandler::Saves(save)))
         .flags(&[SAVES, Flags::NO_MULTI])

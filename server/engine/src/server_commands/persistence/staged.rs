@@ -8,7 +8,6 @@ use lockwheel_store::rdb::file::{Access, FileError, FileReader, Part};
 use lockwheel_store::values::{Encodings, Value};
 use std::borrow::Cow;
 
-/// A key that is to be created.
 #[derive(Debug)]
 pub(super) struct StagedKey<'f> {
     pub(super) db: usize,
@@ -49,7 +48,6 @@ pub(super) struct Staged<'f> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reading<'e> {
     pub(super) encodings: &'e Encodings,
-    /// The number of databases.
     pub(super) databases: usize,
     /// The current time, in wall-clock milliseconds.
     pub(super) now_ms: i64,

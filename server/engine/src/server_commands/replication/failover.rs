@@ -16,7 +16,6 @@ pub(super) const FORCED_WHERE: &str =
 pub(super) const NO_REPLICA: &str = "ERR FAILOVER target HOST and PORT is not a replica.";
 pub(super) const NOT_ONLINE: &str = "ERR FAILOVER target replica is not online.";
 
-/// The parsed request.
 #[derive(Debug, Default)]
 struct Asked {
     to: Option<(String, i64)>,

@@ -15,7 +15,6 @@ use waits::{NO_APPEND_ONLY_FILE, WAIT_ON_REPLICA, WAITAOF_ON_REPLICA};
 /// The error for a word that must be 0 or 1.
 const NEITHER_0_NOR_1: &str = "ERR value is out of range, value must between 0 and 1";
 
-/// The rows of this file.
 pub(super) const ROWS: &[Row<Handler>] = &[
     Row::new("role", 1, Handler::Part(PartHandler::Replication(follow::role)))
         .flags(&[Flags::NOSCRIPT, Flags::LOADING, Flags::STALE, Flags::FAST])

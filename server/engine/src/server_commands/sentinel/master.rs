@@ -7,7 +7,6 @@ pub(super) const NO_MASTER: &str = "ERR No such master with that name";
 pub(super) const NOT_SAVED: &str = "ERR Failed to save config file. Check server logs.";
 pub(super) const NOT_TEXT: &str = "ERR Invalid master name";
 
-/// Returns the number of the master with this name.
 pub(super) fn find(sentinel: &Sentinel, name: &[u8]) -> Result<u64, CommandError> {
     sentinel.find(name).ok_or(CommandError::text(NO_MASTER))
 }

@@ -13,7 +13,6 @@ use crate::sentinel_server::SentinelHandler;
 use crate::spec::{Flags, Row};
 use master::{NO_MASTER, NOT_SAVED, NOT_TEXT};
 
-/// The rows of this family, present only on a sentinel.
 pub(crate) const ROWS: &[Row<Handler>] = &[Row::container("sentinel", -2, SENTINEL)
     .flags(&[Flags::ADMIN])
     .about("sentinel", "2.8.4", "Depends on subcommand.")

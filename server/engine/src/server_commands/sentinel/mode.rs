@@ -26,7 +26,6 @@ const NAMES: &[&str] = &[
     "unsubscribe",
 ];
 
-/// The handlers of the commands that behave differently on a sentinel.
 pub(crate) const HANDLERS: &[(&str, Handler)] = &[
     ("info", Handler::Server(&ServerHandler::Info(info::info_of_sentinel))),
     ("publish", Handler::Part(PartHandler::Sentinel(publish))),

@@ -1,12 +1,12 @@
 //! Queries of a sentinel's state.
 
 use super::master::find;
-use crate::sentinel::{Fields, Sentinel};
+use crate::sentinel::{InstanceFields, Sentinel};
 use crate::sentinel_server::{SentinelOutcome, SentinelRequest};
 use crate::spec::Args;
 use lockwheel_resp::Reply;
 
-fn write_fields(fields: &Fields, reply: &mut dyn Reply) {
+fn write_fields(fields: &InstanceFields, reply: &mut dyn Reply) {
     reply.map(fields.len());
     for (name, value) in fields {
         reply.bulk(name.as_bytes());
@@ -14,7 +14,7 @@ fn write_fields(fields: &Fields, reply: &mut dyn Reply) {
     }
 }
 
-fn write_all(all: &[Fields], reply: &mut dyn Reply) {
+fn write_all(all: &[InstanceFields], reply: &mut dyn Reply) {
     reply.array(all.len());
     all.iter().for_each(|fields| write_fields(fields, reply));
 }

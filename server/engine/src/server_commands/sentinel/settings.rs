@@ -1,7 +1,7 @@
 //! The parameters of masters and of the sentinel, its periods, and simulated failures.
 
 use super::master::find;
-use crate::sentinel::{Sentinel, SetError};
+use crate::sentinel::{Sentinel, SetOptionError};
 use crate::sentinel_server::{SentinelOutcome, SentinelRequest};
 use crate::spec::{Args, CommandError, quotable};
 use lockwheel_resp::{Reply, number};
@@ -12,7 +12,6 @@ const NO_SCRIPT: &str = "ERR Notification script seems non existing or non execu
 const NO_CLIENT_SCRIPT: &str = "ERR Client reconfiguration script seems non existing or non executable";
 const CONFIG_FORM: &str = "ERR Only SENTINEL CONFIG GET <option> / SET <option> <value> are supported.";
 
-/// Returns an error that quotes words of the request.
 fn quoting(parts: &[&[u8]]) -> CommandError {
     CommandError::new(parts.concat())
 }
@@ -22,15 +21,15 @@ pub(super) fn set(sentinel: &mut Sentinel, args: Args<'_>, _: &mut dyn Reply) ->
     let words = args.from(3);
     let word = |at: usize| quotable(words[at]);
     sentinel.set(master, words).map_err(|error| match error {
-        SetError::Unknown(option) => {
+        SetOptionError::Unknown(option) => {
             quoting(&[b"ERR Unknown option or number of arguments for SENTINEL SET '", word(option), b"'"])
         }
-        SetError::Invalid { option, at } => {
+        SetOptionError::Invalid { option, at } => {
             quoting(&[b"ERR Invalid argument '", word(at), b"' for SENTINEL SET '", word(option), b"'"])
         }
-        SetError::Denied => CommandError::text(DENIED),
-        SetError::Script { client: false } => CommandError::text(NO_SCRIPT),
-        SetError::Script { client: true } => CommandError::text(NO_CLIENT_SCRIPT),
+        SetOptionError::Denied => CommandError::text(DENIED),
+        SetOptionError::Script { client: false } => CommandError::text(NO_SCRIPT),
+        SetOptionError::Script { client: true } => CommandError::text(NO_CLIENT_SCRIPT),
     })?;
     Ok(SentinelRequest::Saved)
 }

@@ -1,5 +1,4 @@
-//! The compiler of a grammar: it computes the data that a matcher needs of each part of a synopsis. It runs while the
-//! program is compiled.
+//! The compiler of a grammar, for the compiler: it computes the data that a matcher needs of each part of a synopsis.
 
 use super::super::args::Args;
 use super::super::syntax::parser::{Form, MAX_PARTS, NO_PART, Tree, parse};
@@ -16,13 +15,11 @@ const MANIFOLD: u8 = u8::MAX;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Part {
     pub(super) form: Form,
-    /// The word.
     pub(super) text: &'static str,
     /// The number of a symbol. Tokens are numbered first, then the arguments that stand behind no token.
     pub(super) number: u8,
     /// The index of the word of a leading argument, with which each request begins. 0 for all other parts.
     pub(super) place: u8,
-    /// The first part of a group.
     pub(super) first: u8,
     /// The next part of the same group.
     pub(super) next: u8,
@@ -51,7 +48,6 @@ pub(crate) struct Part {
     pub(super) max: i64,
 }
 
-/// A token.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Token {
     pub(super) text: &'static str,
@@ -90,7 +86,6 @@ impl Head {
     }
 }
 
-/// A compiled synopsis, with room for the largest synopsis.
 pub(crate) struct Compiled {
     parts: [Part; MAX_PARTS],
     part_count: usize,
@@ -155,7 +150,6 @@ impl Compiled {
         Head { count, is_enough: root.least == count, options }
     }
 
-    /// The `N` parts.
     pub(crate) const fn parts<const N: usize>(&self) -> [Part; N] {
         let (mut parts, mut at) = ([self.parts[0]; N], 0);
         while at < N {
@@ -165,7 +159,6 @@ impl Compiled {
         parts
     }
 
-    /// The `N` tokens.
     pub(crate) const fn tokens<const N: usize>(&self) -> [Token; N] {
         let (mut tokens, mut at) = ([self.tokens[0]; N], 0);
         while at < N {
@@ -179,8 +172,7 @@ impl Compiled {
         self.parts[id as usize]
     }
 
-    /// Numbers the symbols from this part on. `is_bound` says whether the part stands behind a token. Returns whether
-    /// the next part does.
+    /// Numbers the symbols from this part on. `is_bound`: it stands behind a token. Returns whether the next does.
     const fn number(&mut self, id: u8, is_bound: bool) -> bool {
         let Part { form, text, first, .. } = self.part(id);
         let is_sequence = matches!(form, Form::Sequence);
@@ -328,8 +320,7 @@ impl Compiled {
         }
     }
 
-    /// The part behind this part or, for an option, behind the options that stand side by side. The second value is the
-    /// tokens of these options.
+    /// The part behind this part or, for an option, behind those side by side, and the tokens of these options.
     const fn run_of(&self, first: u8) -> (u8, u64) {
         let mut part = self.part(first);
         if !part.is_option {
@@ -344,9 +335,8 @@ impl Compiled {
         (part.next, run)
     }
 
-    /// The tokens that may stand in the place of this part of a sequence. The second value is the number of words that
-    /// are needed there, if they begin with an argument. `follow` and `reserve` are these two values for the part
-    /// behind the sequence.
+    /// The tokens that may stand in the place of this part of a sequence, and the number of words that are needed there
+    /// if they begin with an argument. `follow` and `reserve`: these for the part behind the sequence.
     const fn behind(&self, mut at: u8, follow: u64, reserve: u8) -> (u64, u8) {
         let mut firsts = 0;
         while at != NO_PART {
@@ -366,7 +356,6 @@ impl Compiled {
     }
 }
 
-/// A part of a tree. Its other fields are computed later.
 const fn part_of(synopsis: &'static str, tree: &Tree, id: u8) -> Part {
     let node = tree.nodes[id as usize];
     let range = match range(slice(synopsis, node.from + node.shown + 1, node.to)) {

@@ -33,8 +33,7 @@ impl CommandGrammar {
         CommandError::new([errors::SYNTAX.as_bytes(), b": ", explanation.as_bytes()].concat())
     }
 
-    /// The words expected at this place, at which a match has failed. At the end of a request: only the words that may
-    /// not be left out, if there are any.
+    /// The words expected at this place, where a match failed. At the end: only those that may not be left out, if any.
     pub(crate) fn expected(&'static self, args: Args<'_>, at: usize) -> Vec<&'static str> {
         let mut expected = Expected::default();
         let mut places = vec![0; self.parts.len()];

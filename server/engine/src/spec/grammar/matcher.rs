@@ -7,7 +7,6 @@ use super::compile::{NO_NUMBER, Part};
 use super::mismatch::{Expected, Mismatch};
 use lockwheel_resp::number;
 
-/// The state of a match.
 pub(super) struct Matcher<'a> {
     grammar: &'static CommandGrammar,
     args: Args<'a>,
@@ -15,7 +14,6 @@ pub(super) struct Matcher<'a> {
     at: usize,
     /// The place of each symbol that is given, by its number.
     places: &'a mut [u32],
-    /// The symbols that are given.
     given: u64,
     /// The expected words, while a mistake is explained.
     expected: Option<&'a mut Expected>,
@@ -38,8 +36,7 @@ impl<'a> Matcher<'a> {
         if self.at == self.args.len() { Ok(self.given) } else { Err(Mismatch::Word(self.at)) }
     }
 
-    /// Matches a part. `token` is the number of the next word as a token, if that is known; the part may begin with
-    /// this token.
+    /// Matches a part. `token`, if known, is the number of the next word, with which the part may begin.
     fn part(&mut self, id: u8, token: Option<u8>) -> Result<(), Mismatch> {
         let grammar = self.grammar;
         let part = &grammar.parts[usize::from(id)];
@@ -153,7 +150,6 @@ impl<'a> Matcher<'a> {
         }
     }
 
-    /// Takes the next word for a part.
     fn take(&mut self, part: &Part) {
         if part.number != NO_NUMBER {
             self.note(part.number);
@@ -172,8 +168,7 @@ impl<'a> Matcher<'a> {
         self.grammar.token_among(tokens, self.args.get(self.at)?).map(|number| number as u8)
     }
 
-    /// The alternative that begins with this token. Without a token: the one that begins with an argument which the
-    /// next word can be.
+    /// The alternative that begins with this token; without one, with an argument which the next word can be.
     fn alternative(&self, part: &Part, token: Option<u8>) -> Option<u8> {
         let is_next = |one: &Part| match token {
             Some(token) => one.firsts >> token & 1 == 1,
@@ -203,8 +198,7 @@ impl<'a> Matcher<'a> {
         }
     }
 
-    /// Whether an integer that stands alone or beside tokens is expected, and the next word is neither an integer nor
-    /// such a token.
+    /// Whether an integer, alone or beside tokens, is expected, and the next word is neither it nor such a token.
     fn is_wrong_number(&self, part: &Part) -> bool {
         if !part.begins_with_number || part.reserve > 0 || self.left() == 0 {
             return false;
@@ -220,8 +214,7 @@ impl<'a> Matcher<'a> {
         self.token_among(part.firsts | part.follow).is_none()
     }
 
-    /// Whether the next word can be the argument with which a part begins. Beside tokens only a word that looks like a
-    /// number can be an integer.
+    /// Whether the next word can be a part's first argument. Beside tokens, an integer must look like a number.
     fn can_be(&self, part: &Part, is_beside_tokens: bool) -> bool {
         let is_numeric = |first: u8| first.is_ascii_digit() || matches!(first, b'-' | b'+');
         self.args.get(self.at).is_some_and(|word| {

@@ -31,8 +31,7 @@ impl Expected {
         }
     }
 
-    /// The words expected at this place. At the end of a request: only the words that may not be left out, if there are
-    /// any.
+    /// The words expected at this place. At the end: only those that may not be left out, if any.
     pub(super) fn at(&self, at: usize, is_end: bool) -> Vec<&'static str> {
         let words = || self.words.iter().filter(|_| self.at == at);
         let lacks = is_end && words().any(|(_, may_lack)| !may_lack);

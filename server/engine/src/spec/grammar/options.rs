@@ -6,7 +6,6 @@ use super::mismatch::Mismatch;
 use super::{CommandGrammar, MAX_TOLD_LEN};
 
 impl CommandGrammar {
-    /// Matches a request: records the place of each given symbol, and returns the set of given symbols.
     pub(super) fn match_words(&'static self, args: Args<'_>, places: &mut [u32]) -> Result<u64, Mismatch> {
         if let Some(given) = self.match_options(args, places) {
             return Ok(given);
@@ -15,8 +14,7 @@ impl CommandGrammar {
         Matcher::new(self, args, places).whole()
     }
 
-    /// Matches a request whose options are tokens and plain arguments. Returns `None` for other requests, and for a
-    /// mistake.
+    /// Matches a request of tokens and plain arguments. `None` for other requests, and for a mistake.
     pub(super) fn match_options(&self, args: Args<'_>, places: &mut [u32]) -> Option<u64> {
         let (mut given, mut at) = (0, usize::from(self.head.count) + 1);
         while let Some(word) = args.get(at) {

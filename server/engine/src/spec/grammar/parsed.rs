@@ -8,7 +8,6 @@ use super::{CommandGrammar, MAX_SYMBOLS, Mismatch, Symbol, SymbolSet};
 use lockwheel_resp::number;
 use std::fmt;
 
-/// The arguments of a request, with the place of each of up to `N` symbols.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ParsedArgs<'a, const N: usize = MAX_SYMBOLS> {
     args: Args<'a>,
@@ -19,7 +18,6 @@ pub(crate) struct ParsedArgs<'a, const N: usize = MAX_SYMBOLS> {
 }
 
 impl<'a, const N: usize> ParsedArgs<'a, N> {
-    /// The arguments of a request without any given symbol.
     #[inline]
     pub(crate) fn new(args: Args<'a>) -> Self {
         ParsedArgs { args, given: 0, places: [0; N] }
@@ -36,19 +34,16 @@ impl<'a, const N: usize> ParsedArgs<'a, N> {
         self.args
     }
 
-    /// Whether a symbol is given.
     #[inline]
     pub(crate) fn has(&self, symbol: Symbol) -> bool {
         symbol.number == NO_NUMBER || self.given >> symbol.number & 1 == 1
     }
 
-    /// Whether any symbol is given, besides the leading arguments.
     #[inline]
     pub(crate) fn has_any(&self) -> bool {
         self.given != 0
     }
 
-    /// Whether a symbol outside this set is given.
     #[inline]
     pub(crate) fn has_others(&self, symbols: SymbolSet) -> bool {
         self.given & !symbols.0 != 0
@@ -64,7 +59,6 @@ impl<'a, const N: usize> ParsedArgs<'a, N> {
         self.has(symbol).then(|| self.places[usize::from(symbol.number)] as usize + offset)
     }
 
-    /// A symbol's value.
     #[inline]
     pub(crate) fn value(&self, symbol: Symbol) -> Option<&'a [u8]> {
         self.args.get(self.index(symbol)?)
@@ -89,11 +83,8 @@ impl<'a, const N: usize> ParsedArgs<'a, N> {
         symbols.iter().find(|(symbol, _)| self.has(*symbol)).map(|(_, meaning)| *meaning)
     }
 
-    /// A symbol's value as an integer in the range that the grammar says.
-    ///
-    /// # Errors
-    /// Returns `value is out of range, must be positive` for an integer that is too small. Returns `value is not an
-    /// integer or out of range` for other errors.
+    /// A symbol's value as an integer in the grammar's range. Fails with `value is out of range, must be positive` if
+    /// too small, or else with `value is not an integer or out of range`.
     #[inline]
     pub(crate) fn integer(&self, symbol: Symbol) -> Result<Option<i64>, CommandError> {
         if !self.has(symbol) {
@@ -102,10 +93,8 @@ impl<'a, const N: usize> ParsedArgs<'a, N> {
         self.given_integer(symbol, &errors::OUT_OF_RANGE_POSITIVE, &errors::NOT_AN_INTEGER).map(Some)
     }
 
-    /// A symbol's value as an integer in the range that the grammar says.
-    ///
-    /// # Errors
-    /// Returns `value is not an integer or out of range`, or `error` for an integer outside the range.
+    /// A symbol's value as an integer in the grammar's range. Fails with `value is not an integer or out of range`, or
+    /// with `error` outside the range.
     #[inline]
     pub(crate) fn integer_or(
         &self,
@@ -132,15 +121,11 @@ impl<'a, const N: usize> ParsedArgs<'a, N> {
         }
     }
 
-    /// A symbol's value as a count: an integer whose range begins at 0 or above.
-    ///
-    /// # Errors
-    /// Returns the errors of [`integer`](Self::integer).
+    /// A symbol's value as a count: an integer whose range begins at 0 or above. Fails as [`integer`](Self::integer).
     pub(crate) fn number(&self, symbol: Symbol) -> Result<Option<u64>, CommandError> {
         Ok(self.integer(symbol)?.map(i64::unsigned_abs))
     }
 
-    /// The error for a symbol's value outside its range.
     #[cold]
     pub(crate) fn out_of_range(&self, symbol: Symbol, error: &CommandError) -> CommandError {
         let (min, max) = symbol.range;

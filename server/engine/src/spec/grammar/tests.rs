@@ -27,7 +27,6 @@ fn words(request: &str) -> Vec<&[u8]> {
     std::iter::once("command").chain(request.split_whitespace()).map(str::as_bytes).collect()
 }
 
-/// The error of a request. Empty if the request is valid.
 fn error(grammar: &'static CommandGrammar, request: &str) -> String {
     let words = words(request);
     let parsed: Result<ParsedArgs<'_>, _> = grammar.parse(Args::new(&words));
@@ -153,8 +152,7 @@ impl Naive<'_> {
         self.words.get(at).is_some_and(|word| word.eq_ignore_ascii_case(token.as_bytes()))
     }
 
-    /// Finds the places where a part may end that begins at `at`. `is_choice`: nothing or another part could stand
-    /// here.
+    /// Finds the places where a part may end that begins at `at`. `is_choice`: something else could stand here.
     fn ends(&self, part: &Syntax<'static>, at: usize, is_choice: bool) -> Places {
         match part {
             Syntax::Token(word) if self.is(at, word.text) => Places::from([at + 1]),

@@ -1,8 +1,7 @@
 //! The arguments of a command as COMMAND DOCS lists them, derived from its synopsis.
 //!
-//! Conventions, which most of Redis' commands follow, supply the rest. The type of an argument follows from its name.
-//! The name of a token follows from the token, and that of a group from the names in it. The key specifications follow
-//! the order of the keys. Where a command departs from a convention, its synopsis has a note.
+//! Conventions, which most of Redis' commands follow, supply the rest: an argument's name gives its type, a token its
+//! name, the names in a group the group's, and the order of keys the key specifications. Other commands have notes.
 
 use super::{Kind, Syntax, Word};
 use std::borrow::Cow;
@@ -63,7 +62,6 @@ const KINDS: &[(Kind, &str)] = &[
 const SIGNS: &[(&str, &str)] =
     &[("=", "equal"), ("~", "approximately"), ("*", "auto_id"), ("$", "new_id"), ("\"\"", "empty_string")];
 
-/// The type of an argument.
 pub(super) fn kind_of(word: &Word<'_>) -> Kind {
     let is_named = |(_, names): &&(Kind, &str)| names.split(' ').any(|name| name == word.text);
     let by_name = || KINDS.iter().find(is_named).map(|(kind, _)| *kind);
@@ -107,7 +105,6 @@ impl<'a> Argument<'a> {
     }
 }
 
-/// Reads arguments from left to right.
 struct Reader {
     /// The number of keys among the arguments so far. Each key belongs to the next key specification.
     keys: usize,
@@ -183,7 +180,6 @@ impl Reader {
     }
 }
 
-/// Whether a token in front of this part belongs to it.
 fn takes_token(part: &Syntax<'_>) -> bool {
     match part {
         Syntax::Argument(_) | Syntax::OneOf(_) | Syntax::Named(..) => true,

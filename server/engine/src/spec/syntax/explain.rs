@@ -60,7 +60,6 @@ impl Syntax<'_> {
         expected.into_iter().filter(|_| reached == at).map(|(text, _)| text).collect()
     }
 
-    /// Whether an argument of this name is a number.
     fn is_number(&self, name: &str) -> bool {
         let mut is_number = false;
         self.visit(&mut |part| {
@@ -73,8 +72,7 @@ impl Syntax<'_> {
         is_number
     }
 
-    /// The token of the synopsis that equals this word, with a space behind it, if `argument` stands right behind the
-    /// token.
+    /// The token of the synopsis that equals this word, and a space, if `argument` stands right behind it.
     fn option_of(&self, argument: &str, word: &[u8]) -> Option<String> {
         let mut found = None;
         self.visit(&mut |part| {
@@ -91,8 +89,7 @@ impl Syntax<'_> {
         found
     }
 
-    /// Explains a mistake in words that fit the synopsis one by one: an option is given twice, or two options exclude
-    /// each other.
+    /// Explains a mistake in words that fit one by one: a repeated option, or two that exclude each other.
     fn explain_options(&self, words: &[&[u8]]) -> Vec<u8> {
         let parts = match self {
             Syntax::Sequence(parts) => parts.as_slice(),

@@ -70,8 +70,7 @@ impl<'a> Request<'a> {
         Request { version: Version::Newest, words, expected: Some(expected) }
     }
 
-    /// The places where a part may end that begins at one of the places `from`. `may_lack`: the part may be left out
-    /// there.
+    /// The places where a part may end that begins at one of `from`. `may_lack`: it may be left out there.
     pub(super) fn behind(&self, part: &Syntax<'_>, from: &Places, may_lack: bool) -> Places {
         match part {
             Syntax::Token(word) => {
@@ -145,7 +144,6 @@ impl<'a> Request<'a> {
         places
     }
 
-    /// The places behind any number of these parts, zero included.
     fn behind_any(&self, parts: &[Syntax<'_>], from: &Places) -> Places {
         let mut all = from.clone();
         let mut last = from.clone();

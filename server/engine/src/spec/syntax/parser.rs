@@ -25,7 +25,7 @@ pub(in crate::spec) enum Form {
 
 /// A part of a synopsis. It links to its first part and to its next neighbour.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::spec) struct Node {
+pub(in crate::spec) struct SyntaxNode {
     pub(in crate::spec) form: Form,
     /// The byte range, in the synopsis, of the word or of the name of a group, with the notes.
     pub(in crate::spec) from: usize,
@@ -36,16 +36,16 @@ pub(in crate::spec) struct Node {
     pub(in crate::spec) next: u8,
 }
 
-impl Node {
+impl SyntaxNode {
     const fn group(form: Form, first: u8) -> Self {
-        Node { form, from: 0, to: 0, shown: 0, first, next: NO_PART }
+        SyntaxNode { form, from: 0, to: 0, shown: 0, first, next: NO_PART }
     }
 }
 
 /// A synopsis as a tree. Words stand in the order of the synopsis.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::spec) struct Tree {
-    pub(in crate::spec) nodes: [Node; MAX_PARTS],
+    pub(in crate::spec) nodes: [SyntaxNode; MAX_PARTS],
     pub(in crate::spec) len: usize,
     /// The whole synopsis.
     pub(in crate::spec) root: u8,
@@ -61,7 +61,6 @@ macro_rules! check {
     };
 }
 
-/// A synopsis, and the position up to which it has been read.
 struct Parser<'a> {
     text: &'a [u8],
     at: usize,
@@ -71,11 +70,11 @@ struct Parser<'a> {
 
 /// Reads a synopsis. Linear in its length.
 pub(in crate::spec) const fn parse(text: &str) -> Result<Tree, SyntaxError> {
-    let nodes = [Node::group(Form::Sequence, NO_PART); MAX_PARTS];
+    let nodes = [SyntaxNode::group(Form::Sequence, NO_PART); MAX_PARTS];
     let tree = Tree { nodes, len: 0, root: 0 };
     let mut parser = Parser { text: text.as_bytes(), at: 0, depth: 0, tree };
     let root = match parser.peek() {
-        None => parser.add(Node::group(Form::Sequence, NO_PART)),
+        None => parser.add(SyntaxNode::group(Form::Sequence, NO_PART)),
         Some(_) => parser.choice(),
     };
     parser.tree.root = check!(root);
@@ -99,7 +98,7 @@ impl Parser<'_> {
             self.tree.nodes[last as usize].next = next;
             last = next;
         }
-        self.add(Node::group(Form::OneOf, first))
+        self.add(SyntaxNode::group(Form::OneOf, first))
     }
 
     /// Reads parts up to a bar, a closing bracket or the end.
@@ -130,9 +129,9 @@ impl Parser<'_> {
         let part = if repeated > 0 {
             parts.len -= repeated;
             let tail = Parts { ids: parts.ids, len: parts.len + repeated };
-            Node::group(Form::Repeat, check!(self.one_of_many(&tail, parts.len)))
+            SyntaxNode::group(Form::Repeat, check!(self.one_of_many(&tail, parts.len)))
         } else {
-            Node::group(Form::Optional, inner)
+            SyntaxNode::group(Form::Optional, inner)
         };
         parts.push(check!(self.add(part)));
         Ok(())
@@ -149,8 +148,14 @@ impl Parser<'_> {
         let name = self.group_name();
         let mut inner = check!(self.choice());
         if let Some((from, to)) = name {
-            inner =
-                check!(self.add(Node { form: Form::Named, from, to, shown: 0, first: inner, next: NO_PART }));
+            inner = check!(self.add(SyntaxNode {
+                form: Form::Named,
+                from,
+                to,
+                shown: 0,
+                first: inner,
+                next: NO_PART
+            }));
         }
         match self.peek() {
             Some(byte) if byte == close => {}
@@ -180,7 +185,7 @@ impl Parser<'_> {
                 return Err(self.error(Problem::NothingToRepeat));
             }
             parts.len -= 1;
-            Node::group(Form::Repeat, parts.ids[parts.len])
+            SyntaxNode::group(Form::Repeat, parts.ids[parts.len])
         } else {
             let shown = shown_len(self.text, from, to);
             let form = match letters(self.text, from, from + shown) {
@@ -188,7 +193,7 @@ impl Parser<'_> {
                 (true, false) => Form::Argument,
                 (false, _) => Form::Token,
             };
-            Node { form, from, to, shown, first: NO_PART, next: NO_PART }
+            SyntaxNode { form, from, to, shown, first: NO_PART, next: NO_PART }
         };
         parts.push(check!(self.add(part)));
         self.at = to;
@@ -218,7 +223,7 @@ impl Parser<'_> {
         SyntaxError { problem, at: self.at }
     }
 
-    const fn add(&mut self, node: Node) -> Result<u8, SyntaxError> {
+    const fn add(&mut self, node: SyntaxNode) -> Result<u8, SyntaxError> {
         let id = self.tree.len;
         if id == MAX_PARTS {
             return Err(self.error(Problem::TooLong));
@@ -239,7 +244,7 @@ impl Parser<'_> {
             self.tree.nodes[parts.ids[at - 1] as usize].next = parts.ids[at];
             at += 1;
         }
-        self.add(Node::group(Form::Sequence, first))
+        self.add(SyntaxNode::group(Form::Sequence, first))
     }
 
     /// The number of the last `parts` that an optional bracket repeats. It is 1 for `key [key ...]`, and 2 for `score
@@ -296,7 +301,6 @@ impl Parser<'_> {
     }
 }
 
-/// The parts of a sequence while it is read.
 struct Parts {
     ids: [u8; MAX_SEQUENCE],
     len: usize,
@@ -309,8 +313,7 @@ impl Parts {
     }
 }
 
-/// The length, without notes, of the word from the byte `from` to the byte `to`. A sign at the beginning belongs to the
-/// word.
+/// The length, without notes, of the word between two bytes. A sign at the beginning belongs to the word.
 const fn shown_len(text: &[u8], from: usize, to: usize) -> usize {
     let mut at = from + 1;
     while at < to {
@@ -325,8 +328,7 @@ const fn shown_len(text: &[u8], from: usize, to: usize) -> usize {
     at - from
 }
 
-/// Whether there are lower-case letters from the byte `from` to the byte `to`, and whether there are upper-case
-/// letters.
+/// Whether there are lower-case, and upper-case, letters from the byte `from` to the byte `to`.
 const fn letters(text: &[u8], from: usize, to: usize) -> (bool, bool) {
     let (mut has_lower, mut has_upper, mut at) = (false, false, from);
     while at < to {

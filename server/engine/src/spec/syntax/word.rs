@@ -82,9 +82,8 @@ impl<'a> Word<'a> {
         Word { text, name, kind, range, key_spec, since: None, deprecated_since: None }
     }
 
-    /// Reads `text=name:type#key_spec@since-deprecated`, each note optional. `None` if a note has another form.
-    ///
-    /// A sign at the beginning belongs to the word: `=` and `$` are tokens. Two words may be one argument: `ip:port`.
+    /// Reads `text=name:type#key_spec@since-deprecated`, each note optional; `None` for other notes. A sign at the
+    /// beginning belongs to the word: `=` and `$` are tokens. Two words may be one argument: `ip:port`.
     pub(super) fn parse(text: &'a str) -> Option<Self> {
         let mut word = Word::plain(text);
         if let Some((rest, versions)) = cut(word.text, '@') {

@@ -13,7 +13,6 @@ impl Database {
         Some(self.deadlines.deadline(TimerId::at(id)))
     }
 
-    /// The deadline of an entry.
     pub(in crate::keyspace) fn deadline_of(&self, id: u32) -> Option<i64> {
         self.entries.get(id).has_deadline().then(|| self.deadlines.deadline(TimerId::at(id)))
     }
@@ -56,7 +55,6 @@ impl Database {
         self.deadlines.peek()
     }
 
-    /// The number of the entry whose deadline is the earliest.
     pub(in crate::keyspace) fn first_due(&mut self) -> Option<u32> {
         self.deadlines.first_id().map(TimerId::index)
     }

@@ -3,7 +3,7 @@
 use super::Database;
 use crate::keyspace::entry::Entry;
 use crate::keyspace::order::Order;
-use crate::memory::of_vec;
+use crate::memory::vec_heap_bytes;
 use crate::pages::Store;
 use crate::time::{IndexedWheel, TimerId};
 use crate::values::{Hash, Value};
@@ -11,7 +11,6 @@ use crate::values::{Hash, Value};
 /// The number of entries that may be changed before their timers are set again.
 const MAX_EDITED: usize = 64;
 
-/// A timer for each hash whose fields have deadlines.
 #[derive(Debug, Default)]
 pub(super) struct FieldTimers {
     wheel: IndexedWheel<Order>,
@@ -22,7 +21,7 @@ pub(super) struct FieldTimers {
 impl FieldTimers {
     /// Bytes of heap that they take. O(timers / 256).
     pub(super) fn heap_bytes(&self) -> usize {
-        self.wheel.heap_bytes() + of_vec(&self.edited)
+        self.wheel.heap_bytes() + vec_heap_bytes(&self.edited)
     }
 }
 
@@ -106,8 +105,7 @@ impl Database {
         self.fields.wheel.peek()
     }
 
-    /// Takes the entry with the earliest deadline of a field, if that is due at `until_ms`. Its timer is gone; the
-    /// caller sets it again, or removes the key.
+    /// Takes the entry with the earliest deadline of a field, if due at `until_ms`, without its timer.
     pub(in crate::keyspace) fn first_with_due_field(&mut self, until_ms: i64) -> Option<u32> {
         self.set_field_timers();
         let fired = self.fields.wheel.pop_due(until_ms)?;
@@ -127,14 +125,12 @@ impl Database {
         timed(&self.entries.get(id).value)?.first_over(until_ms).map(|_| id)
     }
 
-    /// Whether the whole content of an entry is over at `until_ms`: a hash whose fields all have deadlines that have
-    /// passed.
+    /// Whether a hash is over at `until_ms`: all its fields have deadlines that have passed.
     pub(super) fn is_over(entry: &Entry, until_ms: i64) -> bool {
         timed(&entry.value).is_some_and(|hash| hash.is_over(until_ms))
     }
 
-    /// The number of hashes that are over at `until` while their keys are not due. O(keys), O(1) while no field has a
-    /// deadline.
+    /// The number of hashes that are over at `until` while their keys are not due. O(keys); O(1) without timed fields.
     pub(in crate::keyspace) fn count_over(&self, until: Option<i64>) -> usize {
         let Some(until_ms) = until else { return 0 };
         if self.fields.wheel.is_empty() {

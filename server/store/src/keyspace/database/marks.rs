@@ -7,18 +7,15 @@ use crate::pages::Store;
 use crate::values::Value;
 
 impl Database {
-    /// The number of a key's entry, if it is marked.
     pub(in crate::keyspace) fn find_marked(&self, hash: u64, key: &[u8]) -> Option<u32> {
         self.id(hash, key).filter(|&id| self.entries.get(id).is_marked())
     }
 
-    /// The mark beside an entry.
     #[inline]
     pub(in crate::keyspace) fn mark(&self, id: u32) -> Option<Mark> {
         self.entries.get(id).is_marked().then(|| *self.marks.get(id))
     }
 
-    /// Puts a mark beside an entry, replacing any earlier one.
     #[inline(always)]
     pub(in crate::keyspace) fn set_mark(&mut self, id: u32, mark: Mark) {
         let entry = self.entries.get_mut(id);
@@ -48,7 +45,6 @@ impl Database {
         self.marks.insert_at(id, mark);
     }
 
-    /// Removes the mark beside an entry.
     #[inline]
     pub(in crate::keyspace) fn take_mark(&mut self, id: u32) -> Option<Mark> {
         let entry = self.entries.get_mut(id);

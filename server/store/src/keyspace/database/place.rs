@@ -20,7 +20,6 @@ pub(super) fn table_at(position: u64) -> usize {
     ((p * ((5 << 31) - p)) >> (64 - TABLE_BITS)) as usize
 }
 
-/// The table of a hash.
 #[inline]
 pub(super) fn table_of(hash: u64) -> usize {
     table_at(position(hash))

@@ -8,9 +8,8 @@ use crate::keyspace::rng::Rng;
 const TRIES: usize = 32;
 
 impl Database {
-    /// The number of the entry of a random key, only of those with a deadline if `volatile`. `None` if there is none.
-    /// The choice is even, unless most slots hold no such key: then it is approximately even. O(1) expected; O(pages)
-    /// if few keys have deadlines.
+    /// The number of a random key's entry, only of those with a deadline if `volatile`. The choice is even, or nearly
+    /// so if most slots hold no such key. O(1) expected; O(pages) if few keys have deadlines.
     pub(in crate::keyspace) fn choose(
         &self,
         rng: &mut Rng,

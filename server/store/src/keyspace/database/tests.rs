@@ -10,7 +10,10 @@ impl Database {
         let of_entry = |entry: &Entry| entry.key_bytes() + entry.value.heap_bytes();
         DatabaseBytes {
             data: self.entries.heap_bytes() + self.entries(None).map(of_entry).sum::<usize>(),
-            overhead: of_vec(&self.tables) + tables + self.deadlines.heap_bytes() + self.marks.heap_bytes(),
+            overhead: vec_heap_bytes(&self.tables)
+                + tables
+                + self.deadlines.heap_bytes()
+                + self.marks.heap_bytes(),
         }
     }
 }

@@ -26,8 +26,7 @@ impl Database {
         (!until.is_some_and(due)).then_some(entry)
     }
 
-    /// A random key that is not due at `until`, chosen approximately evenly: a random entry of the table at a random
-    /// position. O(1) expected while few keys are due.
+    /// A random key that is not due at `until`, approximately even. O(1) expected while few keys are due.
     pub(in crate::keyspace) fn random_live(&self, rng: &mut Rng, until: Option<i64>) -> Option<&Entry> {
         let mut tries =
             (0..RANDOM_TRIES).filter_map(|_| self.random(rng)).filter_map(|id| self.live(id, until));
@@ -44,8 +43,7 @@ impl Database {
         table.iter().nth(rng.below(table.len() as u64) as usize).copied()
     }
 
-    /// Visits at least `count` entries that are not due at `until` from `cursor` on, in the order of SCAN. Returns the
-    /// next cursor, 0 at the end.
+    /// Visits at least `count` entries not due at `until` in the order of SCAN. Returns the next cursor, 0 at the end.
     pub(in crate::keyspace) fn scan<'a>(
         &'a self,
         cursor: u64,

@@ -39,7 +39,6 @@ pub struct EvictionRules {
     pub samples: usize,
 }
 
-/// The state that is kept between two choices.
 #[derive(Debug)]
 pub(super) struct Eviction {
     /// The policy by which the candidates were ranked.

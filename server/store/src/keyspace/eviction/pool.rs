@@ -3,7 +3,6 @@
 /// The number of candidates that are kept, as in Redis.
 const MAX_CANDIDATES: usize = 16;
 
-/// A key that may go next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Candidate {
     /// The rank: candidates with a higher rank go sooner.
@@ -35,12 +34,10 @@ impl Pool {
         self.0.insert(at, new);
     }
 
-    /// Takes the candidate that goes first.
     pub(super) fn take_best(&mut self) -> Option<Candidate> {
         self.0.pop()
     }
 
-    /// Forgets all candidates.
     pub(super) fn clear(&mut self) {
         self.0.clear();
     }

@@ -1,8 +1,7 @@
 //! Whole files: all keys of all databases and the libraries of functions.
 //!
-//! A file begins with the name of its format and the version. Parts follow. Each begins with a byte that identifies it:
-//! one of the marks below, or the type of a value, after which the key and the value follow. The file ends with a
-//! checksum of all of it.
+//! A file begins with the name of its format and the version. Each part begins with a byte: one of the marks below, or
+//! the type of a value, before a key and the value. The file ends with a checksum of all of it.
 
 mod read;
 #[cfg(test)]

@@ -60,7 +60,6 @@ pub enum Part<'a> {
     },
 }
 
-/// The attributes that were read for the next key.
 #[derive(Clone, Copy, Debug)]
 struct Next {
     deadline_ms: Option<i64>,
@@ -139,8 +138,7 @@ impl<'a> FileReader<'a> {
         }
     }
 
-    /// The error of a key whose value has a form that is not supported: a module's (in Redis' words), or an unknown
-    /// one. The key itself has been read.
+    /// The error of a key, just read, whose value has an unsupported form: a module's, or an unknown one.
     #[cold]
     fn refuse_form(&mut self, form: u8, offset: usize) -> FileError {
         if !types::OF_MODULES.contains(&form) {
@@ -192,7 +190,6 @@ impl<'a> FileReader<'a> {
         Ok(Some(Step::Part(Part::Key { db: self.db, key, deadline_ms, access, value })))
     }
 
-    /// Checks the checksum, if there is one.
     fn check(&mut self) -> Result<(), FileError> {
         if self.version < WITH_CHECKSUM {
             return Ok(());

@@ -20,7 +20,6 @@ pub enum Access {
 #[derive(Debug)]
 pub struct FileWriter {
     writer: Writer,
-    /// The function that writes a value.
     write_value: fn(&Value, &mut Writer),
     /// The database of the next keys.
     db: Option<usize>,
@@ -30,8 +29,7 @@ pub struct FileWriter {
     summed: usize,
 }
 
-/// The number of bytes that are added to the checksum at once. So no client waits for all of it at the end of a large
-/// file.
+/// The number of bytes summed at once, so that no client waits for the sum of a large file.
 const SUMMED_AT_ONCE: usize = 64 << 10;
 
 impl FileWriter {

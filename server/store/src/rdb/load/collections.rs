@@ -9,21 +9,17 @@ use crate::values::{Encodings, Hash, Set, parse_integer};
 use std::borrow::Cow;
 use std::ops::Deref;
 
-/// Reads `count` strings, which the caller bounds to the size of a small value.
-///
-/// The memory is in proportion to the limits, or to the bytes that exist.
+/// Reads `count` strings, bounded by the caller to a small value. Memory is in proportion to limits or existing bytes.
 fn read_strings<'a>(reader: &mut Reader<'a>, count: usize) -> Result<Vec<Cow<'a, [u8]>>, Corrupt> {
     (0..count).map(|_| reader.string()).collect()
 }
 
-/// Whether elements are short enough for a small value.
 fn are_short<T: Deref<Target = [u8]>>(elements: &[T], longest: usize) -> bool {
     let bytes: usize = elements.iter().map(|element| element.len()).sum();
     bytes < MAX_SMALL_BYTES && elements.iter().all(|element| element.len() <= longest)
 }
 
-/// Reads a set that is stored string by string. A few integers become a set of integers. A few short members become a
-/// small set, in their order.
+/// Reads a set, stored string by string: of a few integers, of a few short members in order, or large.
 pub(super) fn read_set(reader: &mut Reader<'_>, enc: &Encodings) -> Result<Set, Corrupt> {
     let count = read_count(reader)?;
     if count > enc.set_max_intset_entries.max(enc.set_max_listpack_entries) {
@@ -88,7 +84,6 @@ pub(super) fn read_intset(bytes: &[u8], enc: &Encodings) -> Result<Set, Corrupt>
     large_set(count, set.iter().map(Ok), enc)
 }
 
-/// Reads a set that is stored as a listpack.
 pub(super) fn read_set_listpack(bytes: &[u8], enc: &Encodings) -> Result<Set, Corrupt> {
     let members = Listpack::parse(bytes)?;
     if members.len() == 0 {
@@ -113,7 +108,6 @@ pub(super) fn read_hash(reader: &mut Reader<'_>, enc: &Encodings) -> Result<Hash
     large_hash(count, words.into_iter().map(Ok), enc)
 }
 
-/// A large hash of fields and values in turn.
 fn large_hash<T: Deref<Target = [u8]>>(
     count: usize,
     mut words: impl Iterator<Item = Result<T, Corrupt>>,
@@ -129,7 +123,6 @@ fn large_hash<T: Deref<Target = [u8]>>(
     Ok(hash)
 }
 
-/// Reads a hash that is stored in one block of memory, in this form.
 pub(super) fn read_small_hash(form: u8, bytes: &[u8], enc: &Encodings) -> Result<Hash, Corrupt> {
     match form {
         types::HASH_ZIPMAP => {
@@ -148,8 +141,7 @@ pub(super) fn read_small_hash(form: u8, bytes: &[u8], enc: &Encodings) -> Result
     }
 }
 
-/// A hash of `count` fields and values in turn. It is small if `may_be_small` and the fields are few, regardless of
-/// their lengths.
+/// A hash of `count` fields and values in turn, small if `may_be_small` and they are few, whatever their lengths.
 fn hash_of<T: Deref<Target = [u8]>>(
     count: usize,
     words: impl Iterator<Item = T>,

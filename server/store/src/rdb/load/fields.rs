@@ -56,8 +56,7 @@ fn read_absolute(reader: &mut Reader<'_>, enc: &Encodings) -> Result<Hash, Corru
     Ok(hash)
 }
 
-/// Reads the earliest deadline, then for each field the difference to its own plus 1 (0 for none), the field and the
-/// value.
+/// Reads the earliest deadline, then each field's difference to it plus 1 (0: none), name and value.
 fn read_relative(reader: &mut Reader<'_>, enc: &Encodings) -> Result<Hash, Corrupt> {
     let first = u64::from_le_bytes(reader.array()?);
     let count = read_count(reader)?;
@@ -73,8 +72,7 @@ fn read_relative(reader: &mut Reader<'_>, enc: &Encodings) -> Result<Hash, Corru
     Ok(hash)
 }
 
-/// Reads fields, each followed by its value and its deadline, 0 for none. Fields with the earliest deadlines come
-/// first.
+/// Reads fields, values and deadlines, 0 for none. The fields with the earliest deadlines come first.
 fn read_listpack(bytes: &[u8], enc: &Encodings) -> Result<Hash, Corrupt> {
     let words = Listpack::parse(bytes)?;
     if words.len() == 0 || words.len() % 3 != 0 {

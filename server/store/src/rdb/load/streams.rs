@@ -45,12 +45,10 @@ pub(super) fn read(form: u8, reader: &mut Reader<'_>) -> Result<Stream, Corrupt>
     Ok(stream)
 }
 
-/// Reads an id as two numbers.
 fn read_id(reader: &mut Reader<'_>) -> Result<StreamId, Corrupt> {
     Ok(StreamId::new(reader.number()?, reader.number()?))
 }
 
-/// Reads an id as the key of a node or of a pending entry.
 fn read_key(bytes: &[u8]) -> Result<StreamId, Corrupt> {
     let id = u128::from_be_bytes(bytes.try_into().map_err(|_| Corrupt)?);
     // Each cast keeps one half of the id.
@@ -113,7 +111,6 @@ fn read_entry<'a>(
     Ok((id, is_deleted))
 }
 
-/// Reads the next element as an integer.
 fn integer<'a>(elements: &mut impl Iterator<Item = Text<'a>>) -> Result<i64, Corrupt> {
     elements.next().and_then(|text| parse_integer(&text)).ok_or(Corrupt)
 }

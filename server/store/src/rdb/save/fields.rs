@@ -3,8 +3,7 @@
 use crate::rdb::{Writer, payload, types};
 use crate::values::Hash;
 
-/// Writes the earliest deadline, then for each field the difference to its own plus 1, the field and the value. 0
-/// stands for no deadline.
+/// Writes the earliest deadline, then each field's difference to it plus 1 (0: none), name and value.
 pub(super) fn write(hash: &Hash, writer: &mut Writer) -> u16 {
     let first_ms = hash.first_deadline().map_or(0, |(at_ms, _)| at_ms);
     writer.form(types::HASH_METADATA);

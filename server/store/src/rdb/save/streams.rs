@@ -11,8 +11,7 @@ const UNKNOWN: u64 = u64::MAX;
 /// The code of an event that never happened.
 const NEVER: i64 = -1;
 
-/// Writes a stream; returns the version of its form. The form of Redis 7.0 is used if requested, unless it would lose
-/// the times at which consumers last got an entry.
+/// Writes a stream; returns its form's version: that of Redis 7.0 if requested, unless that lost consumers' times.
 pub(super) fn write(stream: &Stream, forms: Forms, writer: &mut Writer) -> u16 {
     let has_one_time = |consumer: &Consumer| consumer.active_ms == Some(consumer.seen_ms);
     let mut consumers = stream.groups.iter().flat_map(|(_, group)| group.consumers());
@@ -47,7 +46,6 @@ fn id_bytes(id: StreamId) -> [u8; 16] {
     id.to_be_bytes()
 }
 
-/// Writes an id as two numbers.
 fn write_id(id: StreamId, writer: &mut Writer) {
     writer.number(id.ms);
     writer.number(id.seq);

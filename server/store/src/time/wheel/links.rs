@@ -41,15 +41,13 @@ impl<T: Copy, S: Store<Node<T>>> Wheel<T, S> {
                 _ => break self.append(place, id),
             }
         }
-        // The earliest timer is known and later than this, or this is the only timer. Of equal timers the older one
-        // stays.
+        // The earliest timer is known and later, or this is the only one. Of equal timers the older one stays.
         if self.earliest.map_or(self.len == 0, |(earliest, _)| key < earliest) {
             self.earliest = Some((key, id));
         }
     }
 
-    /// The slot for `key` in the ring `finer`, which `place` holds. If its span does not include the key, the slot in a
-    /// new ring between the two.
+    /// The slot for `key` in the ring `finer`, which `place` holds, or in a new ring between if that does not span it.
     fn descend(&mut self, place: Position, finer: u32, key: u64) -> Position {
         let ring = self.rings.get(finer);
         if ring.covers(key) {
@@ -70,8 +68,7 @@ impl<T: Copy, S: Store<Node<T>>> Wheel<T, S> {
     }
 
     /// Opens a slot: moves its list, in order, into a new ring of the level that distinguishes its timers. Returns the
-    /// slot that holds the new ring. That is the opened slot or, if it was the only one in use in its ring, the slot
-    /// that held this ring.
+    /// slot of the new ring: this one or, if it was the only one in use of its ring, that ring's.
     fn open(&mut self, mut place: Position, tail: u32) -> Position {
         let around = self.rings.get(place.ring);
         if place.ring != ROOT.ring && around.occupied() == 1 {

@@ -61,7 +61,6 @@ pub struct Wheel<T, S = Slab<Node<T>, PAGE>> {
     /// The first ring holds only the root slot, and stays once it exists.
     rings: Slab<Ring, 8>,
     len: usize,
-    /// The sum of all keys.
     sum: u128,
     /// The earliest timer, by key and id. `None` if it is unknown.
     earliest: Option<(u64, u32)>,
@@ -121,8 +120,7 @@ impl<T: Copy + Default> IndexedWheel<T> {
         self.len += 1;
     }
 
-    /// The indices of a page that holds timers: the first at or after the fraction `at` / 2^32 of all pages, wrapping
-    /// around. O(pages).
+    /// The indices of a page with timers: the first from the fraction `at` / 2^32 of all on, wrapping around. O(pages).
     pub fn page_with_timers(&self, at: u32) -> Option<std::ops::Range<u32>> {
         let from = (u64::from(at) * self.nodes.pages() as u64) >> 32;
         self.nodes.used_page(from as usize)
@@ -195,8 +193,7 @@ impl<T: Copy, S: Store<Node<T>>> Wheel<T, S> {
         node.payload
     }
 
-    /// Changes the deadline of a timer, which keeps its id. The timer counts as new: it comes after those that have
-    /// that deadline already. O(1).
+    /// Changes the deadline of a timer, which counts as new: it comes after those of that deadline. O(1).
     ///
     /// # Panics
     /// Panics if `id` names no timer.
@@ -234,8 +231,7 @@ impl<T: Copy, S: Store<Node<T>>> Wheel<T, S> {
         self.node_mut(id.0.get()).payload = payload;
     }
 
-    /// The earliest deadline, exactly, in ms. O(1): it is cached, and searched again only after the earliest timer was
-    /// removed or moved.
+    /// The earliest deadline, in ms. O(1): it is searched again only after the earliest timer is gone.
     pub fn next_deadline(&mut self) -> Option<i64> {
         self.first().map(|(key, _)| to_deadline(key))
     }
@@ -246,8 +242,7 @@ impl<T: Copy, S: Store<Node<T>>> Wheel<T, S> {
         Some((to_deadline(key), self.node(id).payload))
     }
 
-    /// Removes and returns the earliest timer whose deadline is at or before `now_ms`. Of equal deadlines, the one that
-    /// was inserted or moved there first. O(1).
+    /// Removes and returns the earliest timer if due at `now_ms`; of equal ones, the first inserted or moved. O(1).
     pub fn pop_due(&mut self, now_ms: i64) -> Option<Fired<T>> {
         let (key, id) = self.first()?;
         let deadline_ms = to_deadline(key);
@@ -257,8 +252,7 @@ impl<T: Copy, S: Store<Node<T>>> Wheel<T, S> {
         let next = self.node(id).next;
         let payload = self.node(id).payload;
         self.remove(id, key);
-        // Timers with equal deadlines follow in order. The next node is later: if the list's head were equal, it would
-        // have been popped first.
+        // Timers with equal deadlines follow in order: an equal head would have been popped first.
         if next != id && self.node(next).key() == key {
             self.earliest = Some((key, next));
         }
@@ -312,7 +306,6 @@ fn to_key(deadline_ms: i64) -> u64 {
     (deadline_ms as u64) ^ (1 << 63)
 }
 
-/// Converts a key to its deadline.
 #[inline]
 fn to_deadline(key: u64) -> i64 {
     (key ^ (1 << 63)) as i64

@@ -10,10 +10,8 @@ pub(super) const MAX_LIST_LENGTH: u8 = 32;
 /// The level of the single slot above all rings: 11 levels of 6 bits cover all 64 bits of a deadline.
 pub(super) const ROOT_LEVEL: u8 = 11;
 
-/// The content of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Content {
-    /// No timer.
     Empty,
     /// A list of timers, by the id of its tail.
     List(u32),
@@ -64,8 +62,7 @@ impl Ring {
         Ring { key, occupied: 0, home, level, lengths: [0; 64], slots: [Slot::EMPTY; 64] }
     }
 
-    /// Whether `key` is within this ring's span. Never called for the ring that holds the root slot, for which it would
-    /// be false.
+    /// Whether `key` is within this ring's span. Never called for the ring of the root slot.
     pub(super) fn covers(&self, key: u64) -> bool {
         level_apart(self.key, key) <= self.level
     }

@@ -227,7 +227,6 @@ fn pop_all(wheel: &mut Wheel<u32>, now: i64) -> Vec<(i64, u32)> {
     std::iter::from_fn(|| wheel.pop_due(now)).map(|fired| (fired.deadline_ms, fired.payload)).collect()
 }
 
-/// Adds a timer for each payload, all with one deadline.
 fn insert_all(wheel: &mut Wheel<u32>, deadline: i64, payloads: Range<u32>) {
     for payload in payloads {
         wheel.insert(deadline, payload);
@@ -283,8 +282,7 @@ fn a_ring_takes_the_place_of_one_with_a_single_slot() {
     let mut wheel = Wheel::new();
     insert_all(&mut wheel, 64 * 64, 0..30);
     let far = [wheel.insert(0, 0), wheel.insert(0, 0), wheel.insert(0, 0)];
-    // The slot opens at level 2. Then one slot is left there, whose list is too long to fold, and opens when it is
-    // full.
+    // The slot opens at level 2, where one slot is left: its list is too long to fold, and opens when full.
     far.into_iter().for_each(|id| assert_eq!(wheel.cancel(id), 0));
     check(&wheel);
     insert_all(&mut wheel, 64 * 64, 30..40);

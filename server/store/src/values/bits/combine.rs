@@ -11,8 +11,7 @@ pub enum BitOperation {
     Xor,
 }
 
-/// Combines strings; the result is as long as the longest one. Shorter strings are padded with zero bytes. O(all
-/// bytes).
+/// Combines strings; the result is as long as the longest, as if shorter ones had zero bytes behind. O(all bytes).
 pub fn combine<B: AsRef<[u8]>>(operation: BitOperation, strings: &[B]) -> Vec<u8> {
     let longest = strings.iter().map(|string| string.as_ref().len()).max().unwrap_or(0);
     let Some((first, others)) = strings.split_first() else { return Vec::new() };

@@ -120,7 +120,6 @@ mod tests {
             .prop_filter_map("a width", |(is_signed, bits)| BitField::new(is_signed, bits))
     }
 
-    /// Reads a field bit by bit.
     fn read(kind: BitField, bytes: &[u8], offset: u64) -> i64 {
         let raw = (0..kind.bits()).fold(0_u128, |raw, at| raw << 1 | u128::from(bit(bytes, offset + at)));
         let is_negative = kind.is_signed && raw >> (kind.bits() - 1) == 1;

@@ -24,8 +24,7 @@ pub fn first_bit(bytes: &[u8], range: Range<u64>, on: bool) -> Option<u64> {
         (range.start..range.end).contains(&found).then_some(found)
     };
     let (mut at, end) = (range.start / 8, range.end.div_ceil(8));
-    // The bits of the first byte before the range are masked. The bits of the last byte after the range come last
-    // anyway.
+    // The bits before the range are masked; those after it come last anyway.
     if at < end && !range.start.is_multiple_of(8) {
         let byte = (bytes[at as usize] ^ flip) & (u8::MAX >> (range.start % 8));
         if byte != 0 {

@@ -1,12 +1,11 @@
 //! The deadlines of a hash's fields. The earliest is found at once; each is also found by the position of its field.
 
-use crate::memory::of_vec;
+use crate::memory::vec_heap_bytes;
 use lockwheel_resp::allocation;
 
 /// The mark of a field without a deadline.
 const NONE: u32 = u32::MAX;
 
-/// The deadline of a field.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Due {
     /// The instant of the deadline, in milliseconds.
@@ -23,9 +22,7 @@ impl Due {
     }
 }
 
-/// A binary heap of deadlines, the earliest on top, with the index of each field's deadline in the heap.
-///
-/// 16 bytes a deadline, and 4 bytes a field up to the last field that has had a deadline.
+/// A binary heap of deadlines, the earliest on top: 16 bytes each, and 4 bytes a field up to the last that had one.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Deadlines {
     heap: Vec<Due>,
@@ -43,7 +40,7 @@ impl Deadlines {
     }
 
     pub(super) fn heap_bytes(&self) -> usize {
-        of_vec(&self.heap) + of_vec(&self.places)
+        vec_heap_bytes(&self.heap) + vec_heap_bytes(&self.places)
     }
 
     /// The earliest deadline. O(1).
@@ -56,7 +53,6 @@ impl Deadlines {
         self.heap.iter().all(|due| due.at_ms <= until_ms)
     }
 
-    /// The position of the field with the earliest deadline.
     pub(super) fn first_position(&self) -> Option<usize> {
         self.heap.first().map(|due| due.position as usize)
     }
@@ -94,8 +90,7 @@ impl Deadlines {
         true
     }
 
-    /// Notes that the field at `position`, whose deadline is cleared, goes, and that the field at `last` takes its
-    /// position.
+    /// Notes that the field at `position`, without a deadline, goes, and that at `last` takes its position.
     pub(super) fn moved(&mut self, last: usize, position: usize) {
         if let Some(place) = self.place(last)
             && last != position

@@ -62,8 +62,7 @@ impl Hash {
         }
     }
 
-    /// Whether every field has a deadline, and all deadlines are over at `until_ms`. O(fields), O(1) for a hash without
-    /// deadlines.
+    /// Whether every field has a deadline that is over at `until_ms`. O(fields), O(1) without deadlines.
     #[must_use]
     pub fn is_over(&self, until_ms: i64) -> bool {
         let Form::Table(large) = &self.0 else { return false };
@@ -80,8 +79,7 @@ impl Hash {
         Some(large.table.entries()[deadlines.first_position()?].split().0)
     }
 
-    /// Removes the field with the earliest deadline, if that is over at `until_ms`; returns whether it was. O(log
-    /// fields).
+    /// Removes the field with the earliest deadline, if over at `until_ms`; returns whether it was. O(log fields).
     pub fn remove_first_over(&mut self, until_ms: i64) -> bool {
         let Form::Table(large) = &mut self.0 else { return false };
         let Some(deadlines) = &large.deadlines else { return false };

@@ -2,7 +2,6 @@
 
 use super::{Histogram, REGISTERS};
 
-/// The bits of a register.
 const BITS: usize = 6;
 /// The bytes of all registers.
 pub(super) const BYTES: usize = REGISTERS * BITS / 8;

@@ -4,8 +4,7 @@ use super::{COUNT_BITS, INDEX_BITS, REGISTERS};
 
 const SEED: u64 = 0xadc8_3b19;
 
-/// The register of an element, and the least value that the register has after the element was added. O(length of the
-/// element).
+/// The register of an element, and the least value that the element leaves in it. O(length of the element).
 pub(super) fn place(element: &[u8]) -> (usize, u8) {
     let hash = hash(element);
     let index = hash as usize & (REGISTERS - 1);

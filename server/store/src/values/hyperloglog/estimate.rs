@@ -1,7 +1,5 @@
 //! The estimated cardinality, by Otmar Ertl's estimator ("New cardinality estimation algorithms for `HyperLogLog`
-//! sketches", arXiv:1702.01284).
-//!
-//! The order of additions is that of Redis: another rounding would give another cardinality.
+//! sketches", arXiv:1702.01284). Additions are in Redis' order, so that rounding is the same.
 
 use super::{COUNT_BITS, Histogram, REGISTERS};
 

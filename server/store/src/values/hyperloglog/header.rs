@@ -7,7 +7,6 @@ use super::{Corrupted, Histogram, REGISTERS, Run, Runs};
 pub(super) const MAGIC: &[u8; 4] = b"HYLL";
 /// The bytes before the registers.
 pub(super) const HEADER: usize = 16;
-/// The offset of the encoding.
 pub(super) const ENCODING: usize = 4;
 const DENSE: u8 = 0;
 const SPARSE: u8 = 1;

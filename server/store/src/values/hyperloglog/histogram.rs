@@ -10,7 +10,6 @@ const VALUES: usize = 64;
 pub struct Histogram(pub(super) [u32; VALUES]);
 
 impl Histogram {
-    /// The histogram of no registers.
     pub(super) const EMPTY: Histogram = Histogram([0; VALUES]);
 
     /// The histogram of registers of one byte each, none of them above 63. O(registers).

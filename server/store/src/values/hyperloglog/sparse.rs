@@ -82,10 +82,8 @@ impl<'a> Runs<'a> {
         Runs(bytes)
     }
 
-    /// Calls `look` for each run with its first register, as long as the runs are within the registers. O(runs).
-    ///
-    /// # Errors
-    /// Returns [`Corrupted`] if the runs do not add up to all registers.
+    /// Calls `look` for each run with its first register, as long as it is within the registers. O(runs). Fails with
+    /// [`Corrupted`] if the runs do not add up.
     pub(super) fn each(self, mut look: impl FnMut(Run, usize)) -> Result<(), Corrupted> {
         let mut first = 0;
         for run in self {
@@ -114,22 +112,19 @@ impl Iterator for Runs<'_> {
 
 /// The position of a register's run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct RunPosition {
     /// The offset of the previous run. `None` for the first run.
     pub(super) before: Option<usize>,
     /// The offset of the run.
     pub(super) at: usize,
     /// The first register of the run.
     pub(super) first: usize,
-    /// The run.
     pub(super) run: Run,
 }
 
-/// Finds the run of a register. O(bytes), eight bytes at a time if none of them begins a run of two bytes.
-///
-/// # Errors
-/// Returns [`Corrupted`] if the runs end before the register.
-pub(super) fn find(bytes: &[u8], register: usize) -> Result<Place, Corrupted> {
+/// Finds the run of a register. O(bytes), eight at a time if none begins a run of two bytes. Fails with [`Corrupted`]
+/// if the runs end before.
+pub(super) fn find(bytes: &[u8], register: usize) -> Result<RunPosition, Corrupted> {
     let (mut before, mut at, mut first) = (None, 0, 0);
     loop {
         if let Some(eight) = bytes.get(at..).and_then(<[u8]>::first_chunk)
@@ -150,7 +145,7 @@ pub(super) fn find(bytes: &[u8], register: usize) -> Result<Place, Corrupted> {
                 bytes.get(at + 1).copied().unwrap_or(0)
             });
             if register < first + run.registers() {
-                return Ok(Place { before, at, first, run });
+                return Ok(RunPosition { before, at, first, run });
             }
             if is_cut {
                 return Err(Corrupted);

@@ -47,7 +47,7 @@ proptest! {
         for run in Runs::new(&bytes) {
             let is_cut = at + run.bytes() > bytes.len();
             if register < first + run.registers() {
-                one_by_one = Ok(sparse::Place { before, at, first, run });
+                one_by_one = Ok(sparse::RunPosition { before, at, first, run });
                 break;
             }
             if is_cut {

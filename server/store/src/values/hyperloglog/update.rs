@@ -2,7 +2,7 @@
 
 use super::dense::{self, BYTES};
 use super::header::{CACHE, ENCODING, HEADER, Kept, MAGIC, stale};
-use super::sparse::{self, MAX_VALUE, MAX_VALUES, Place, Run};
+use super::sparse::{self, MAX_VALUE, MAX_VALUES, Run, RunPosition};
 use super::{Corrupted, Layout, REGISTERS, Sketch, element};
 use smallvec::SmallVec;
 
@@ -128,8 +128,7 @@ impl<'a> SketchMut<'a> {
         Ok(true)
     }
 
-    /// Merges neighbouring runs of the same value, if the result is short enough, among a few runs from the byte `at`
-    /// on. Redis checks as many runs, so the bytes are the same as in Redis.
+    /// Merges a few runs of the same value from the byte `at` on, as many as Redis, if the result is short enough.
     fn merge(&mut self, mut at: usize) {
         for _ in 0..MERGED {
             let mut runs = sparse::Runs::new(self.bytes.get(at..).unwrap_or(&[]));
@@ -153,7 +152,7 @@ impl<'a> SketchMut<'a> {
 }
 
 /// The runs that replace a run when one of its registers gets another value.
-fn split(place: &Place, register: usize, value: u8) -> SmallVec<[u8; 8]> {
+fn split(place: &RunPosition, register: usize, value: u8) -> SmallVec<[u8; 8]> {
     let (before, behind) = (register - place.first, place.first + place.run.registers() - 1 - register);
     let same = |len| match place.run {
         Run::Values { value, .. } => Run::Values { value, len },
@@ -170,10 +169,8 @@ fn split(place: &Place, register: usize, value: u8) -> SmallVec<[u8; 8]> {
     new
 }
 
-/// Replaces `old_len` bytes by `new`. O(bytes behind them).
-///
-/// An edited string may end in the first byte of a run of two bytes; its second byte is then the 0 behind the end. That
-/// byte is replaced too, as in Redis: the last of the new bytes falls behind the end, and is lost.
+/// Replaces `old_len` bytes by `new`. O(bytes behind them). If the string ends in a run of two bytes, the second is the
+/// 0 behind the end. As in Redis it is replaced too, and the last new byte is lost.
 fn replace(bytes: &mut Vec<u8>, at: usize, old_len: usize, new: &[u8]) {
     let (len, end) = (bytes.len(), at + old_len);
     if end > len {

@@ -1,7 +1,7 @@
 //! A run of list elements in one block of memory, cheap to change at both ends.
 
 use super::End;
-use crate::memory::of_vec;
+use crate::memory::vec_heap_bytes;
 use crate::values::integer;
 use crate::values::packed::{length_size, read_length, write_length};
 use lockwheel_resp::allocation::{self, OutOfMemory};
@@ -12,10 +12,8 @@ pub(super) const LISTPACK_EMPTY: usize = 7;
 /// The spare room in bytes that a chunk may keep without giving memory back.
 const SLACK: usize = 128;
 
-/// Elements one after another, each preceded and followed by its length. The second length is written backwards, so
-/// that the elements can be walked from both ends. Free room at the front makes additions there cheap.
-///
-/// An element is identified by its *place*, the offset of its first length in the block.
+/// Elements one after another, each preceded by its length, and followed by it backwards, for walks from both ends.
+/// Free room at the front makes additions there cheap. An element's *place* is the offset of its first length.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Chunk {
     block: Vec<u8>,
@@ -27,7 +25,6 @@ pub(super) struct Chunk {
 }
 
 impl Chunk {
-    /// Number of elements.
     pub(super) fn len(&self) -> usize {
         self.count
     }
@@ -39,7 +36,7 @@ impl Chunk {
 
     /// Bytes of heap that it holds. O(1).
     pub(super) fn heap_bytes(&self) -> usize {
-        of_vec(&self.block)
+        vec_heap_bytes(&self.block)
     }
 
     /// The place of the first element.
@@ -68,8 +65,7 @@ impl Chunk {
         Some(place - len - 2 * prefix)
     }
 
-    /// The place of the element with this index, or the end if `index` is the number of elements. Walks from the nearer
-    /// end.
+    /// The place of the element with this index, or the end if there are as many. Walks from the nearer end.
     pub(super) fn place_of(&self, index: usize) -> usize {
         if index <= self.count / 2 {
             let mut place = self.head;
@@ -150,7 +146,6 @@ impl Chunk {
         self.shrink();
     }
 
-    /// Adds an element at an end.
     pub(super) fn push(&mut self, end: End, element: &[u8]) {
         match end {
             End::Left => self.push_front(element),
@@ -199,10 +194,7 @@ impl Chunk {
         self.try_split_off(place).unwrap_or_else(|error| error.unwind())
     }
 
-    /// Splits off the elements from `place` on.
-    ///
-    /// # Errors
-    /// Returns the size if memory for their copy is short. The chunk is unchanged then.
+    /// Splits off the elements from `place` on. If memory for them is short, returns its size, and changes nothing.
     pub(super) fn try_split_off(&mut self, place: usize) -> Result<Self, OutOfMemory> {
         let mut tail =
             Self { block: allocation::try_copy(&self.block[place..])?.into_vec(), ..Self::default() };
@@ -219,15 +211,11 @@ impl Chunk {
         self.end() - self.head
     }
 
-    /// Makes room for elements that take `bytes` bytes of the block of another chunk.
-    ///
-    /// # Errors
-    /// Returns the size if memory is short.
+    /// Makes room for `bytes` bytes of another chunk's elements, or returns the size if memory is short.
     pub(super) fn try_reserve(&mut self, bytes: usize) -> Result<(), OutOfMemory> {
         allocation::try_reserve(&mut self.block, bytes)
     }
 
-    /// Appends all elements of another chunk.
     pub(super) fn append(&mut self, other: &Self) {
         allocation::append(&mut self.block, &other.block[other.head..]);
         self.count += other.count;

@@ -36,8 +36,7 @@ impl Limit {
         }
     }
 
-    /// Half of the limit, below which a large list becomes small again. Half of a limit in elements does not limit the
-    /// bytes.
+    /// Half of the limit, below which a large list becomes small again; in elements, it does not limit the bytes.
     pub(super) fn half(self) -> Self {
         let bytes = if self.count == usize::MAX { self.bytes / 2 } else { usize::MAX };
         Self { bytes, count: self.count / 2 }
@@ -84,7 +83,6 @@ fn held(chunks: &VecDeque<Chunk>) -> usize {
 }
 
 impl Chunks {
-    /// The elements of one chunk.
     pub(super) fn new(chunk: Chunk) -> Self {
         let len = chunk.len();
         let chunks = if len == 0 { VecDeque::new() } else { VecDeque::from([chunk]) };
@@ -128,17 +126,14 @@ impl Chunks {
         self.chunks.insert(index, chunk);
     }
 
-    /// Number of elements.
     pub(super) fn len(&self) -> usize {
         self.len
     }
 
-    /// The chunk with this index.
     pub(super) fn get(&self, index: usize) -> Option<&Chunk> {
         self.chunks.get(index)
     }
 
-    /// Adds an element at an end, in a new chunk if the outermost one has no room.
     pub(super) fn push(&mut self, end: End, element: &[u8], limit: Limit) {
         let outer = match end {
             End::Left => 0,
@@ -161,13 +156,11 @@ impl Chunks {
         self.len += 1;
     }
 
-    /// The chunks in order.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Chunk> + Clone {
         self.chunks.iter()
     }
 
-    /// Puts a chunk at the end, unless it is empty. Splits it if it far exceeds both `limit` and the largest
-    /// configurable limit.
+    /// Puts a chunk at the end, unless empty. Splits it if far above both `limit` and the largest configurable limit.
     pub(super) fn push_chunk(&mut self, mut chunk: Chunk, limit: Limit) {
         if chunk.len() > 0 {
             chunk.seal();
@@ -309,8 +302,7 @@ impl Chunks {
         self.split_overgrown(index, limit);
     }
 
-    /// Merges chunks around `center`, the second half of a chunk that was split. Tries the pairs in the order in which
-    /// Redis tries them.
+    /// Merges chunks around `center`, the second half of a split chunk, in the order of Redis.
     fn merge_around(&mut self, center: usize, limit: Limit) {
         let mut center = center;
         if center > 1 && self.merge(center - 2, limit) {

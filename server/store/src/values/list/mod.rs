@@ -21,9 +21,8 @@ pub enum End {
     Right,
 }
 
-/// Elements in order: one block of memory while the list is small, else a deque of such blocks.
-///
-/// Operations at both ends are O(1) amortised, operations in the middle O(blocks + block).
+/// Elements in order: one block of memory while the list is small, else a deque of such blocks. O(1) amortised at both
+/// ends, O(blocks + block) in the middle.
 #[derive(Clone, Debug)]
 pub struct List(Form);
 
@@ -82,9 +81,8 @@ impl List {
         one.into_iter().chain(many.into_iter().flatten()).map(ListBlock)
     }
 
-    /// Adds elements at an end, one after another. If they are pushed at the left, the last one ends up first.
-    ///
-    /// All elements of one command must be in one call, because Redis chooses the encoding by their total size.
+    /// Adds elements at an end, one after another, so that pushed at the left, the last one ends up first. All elements
+    /// of a command must be in one call: Redis chooses the encoding by their total size.
     pub fn push_all<'a, I>(&mut self, end: End, elements: I, enc: &Encodings)
     where
         I: IntoIterator<Item = &'a [u8], IntoIter: Clone>,
@@ -207,8 +205,7 @@ impl List {
         self.range(0..self.len())
     }
 
-    /// The elements with these indexes, from both ends. Ignores indexes beyond the end. O(blocks + block) to begin,
-    /// O(1) per element.
+    /// The elements with these indexes that exist, from both ends. O(blocks + block) to begin, O(1) each.
     #[must_use]
     pub fn range(&self, range: Range<usize>) -> Iter<'_> {
         Iter::new(self, range)
@@ -240,8 +237,7 @@ impl List {
         }
     }
 
-    /// Makes a small list large if it has no room for `count` elements of `bytes` bytes in all. The elements' overhead
-    /// is not counted, as in Redis.
+    /// Makes a small list large without room for `count` elements of `bytes` in all, without overhead as in Redis.
     fn grow(&mut self, bytes: usize, count: usize, enc: &Encodings) {
         if let Form::One(chunk) = &mut self.0
             && !Limit::of(enc).allows(chunk.listpack_size() + bytes, chunk.len() + count)

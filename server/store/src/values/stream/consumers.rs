@@ -1,7 +1,7 @@
 //! The consumers of a group.
 
 use super::id::StreamId;
-use crate::memory::{block, of_trees, of_vec};
+use crate::memory::{block, tree_heap_bytes, vec_heap_bytes};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The number of a consumer within its group. It is valid as long as the consumer exists.
@@ -43,7 +43,6 @@ impl Consumer {
 pub(super) struct Consumers {
     /// The consumers by number. `None` if a number is free.
     slots: Vec<Option<Consumer>>,
-    /// The free numbers.
     free: Vec<u32>,
     names: BTreeMap<Box<[u8]>, ConsumerId>,
     /// Bytes of heap of the names. Each name is held twice.
@@ -89,7 +88,6 @@ impl Consumers {
         ConsumerId(id)
     }
 
-    /// Removes a consumer, and returns it.
     pub(super) fn remove(&mut self, name: &[u8]) -> Option<Consumer> {
         let id = self.names.remove(name)?;
         self.name_bytes -= 2 * block(name.len());
@@ -118,8 +116,8 @@ impl Consumers {
     /// Bytes of heap of all consumers with `pending` entries in all. O(1).
     pub(super) fn heap_bytes(&self, pending: usize) -> usize {
         let count = self.names.len();
-        let names = of_trees(usize::from(count > 0), count, size_of::<(Box<[u8]>, ConsumerId)>());
-        let entries = of_trees(count.min(pending), pending, size_of::<StreamId>());
-        of_vec(&self.slots) + of_vec(&self.free) + self.name_bytes + names + entries
+        let names = tree_heap_bytes(usize::from(count > 0), count, size_of::<(Box<[u8]>, ConsumerId)>());
+        let entries = tree_heap_bytes(count.min(pending), pending, size_of::<StreamId>());
+        vec_heap_bytes(&self.slots) + vec_heap_bytes(&self.free) + self.name_bytes + names + entries
     }
 }

@@ -8,7 +8,6 @@ use crate::values::Text;
 #[derive(Clone, Copy, Debug)]
 pub struct Entry<'a> {
     pub(super) id: StreamId,
-    /// Whether it was deleted.
     pub(super) is_deleted: bool,
     pub(super) fields: Fields<'a>,
 }

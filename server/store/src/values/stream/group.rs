@@ -2,7 +2,7 @@
 
 use super::consumers::{Consumer, ConsumerId, Consumers};
 use super::id::StreamId;
-use crate::memory::{block, of_trees};
+use crate::memory::{block, tree_heap_bytes};
 use std::collections::BTreeMap;
 
 /// An entry that was delivered and is not yet acknowledged.
@@ -127,7 +127,7 @@ impl Group {
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
         let count = self.pending.len();
-        let pending = of_trees(usize::from(count > 0), count, size_of::<(StreamId, Pending)>());
+        let pending = tree_heap_bytes(usize::from(count > 0), count, size_of::<(StreamId, Pending)>());
         pending + self.consumers.heap_bytes(count)
     }
 }
@@ -137,7 +137,6 @@ impl Group {
 pub struct Groups {
     /// Boxed, because a node of the tree has room for eleven groups, and most streams have few.
     groups: BTreeMap<Box<[u8]>, Box<Group>>,
-    /// Bytes of heap of the groups and their names.
     bytes: usize,
 }
 
@@ -150,7 +149,6 @@ impl Clone for Groups {
     }
 }
 
-/// Bytes of heap of a group and its name, outside the tree.
 fn bytes_of(name: &[u8], group: &Group) -> usize {
     block(name.len()) + block(size_of::<Group>()) + group.heap_bytes()
 }
@@ -206,7 +204,7 @@ impl Groups {
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
         let trees = usize::from(!self.groups.is_empty());
-        self.bytes + of_trees(trees, self.groups.len(), size_of::<(Box<[u8]>, Box<Group>)>())
+        self.bytes + tree_heap_bytes(trees, self.groups.len(), size_of::<(Box<[u8]>, Box<Group>)>())
     }
 
     /// A lower bound of the number of memory blocks of the groups. O(groups).

@@ -2,7 +2,7 @@
 
 use super::entry::Entry;
 use super::id::StreamId;
-use super::node::Node;
+use super::node::StreamNode;
 use super::nodes::Nodes;
 use super::range::{Backward, Forward};
 use std::cmp::Ordering;
@@ -21,7 +21,7 @@ impl NodeLimits {
     pub const LARGEST: usize = 1 << 30;
 
     /// Whether a node has no room for texts of `bytes` bytes in all.
-    fn is_full(self, node: &Node, bytes: usize) -> bool {
+    fn is_full(self, node: &StreamNode, bytes: usize) -> bool {
         let most = if self.bytes == 0 { Self::LARGEST } else { self.bytes.min(Self::LARGEST) };
         node.listpack_bytes().saturating_add(bytes) >= most
             || (self.entries > 0 && node.live() + node.deleted() >= self.entries)
@@ -107,7 +107,7 @@ impl Log {
         }
         let fields = texts.iter().step_by(2).copied();
         self.nodes.append(
-            || (id, Node::new(fields.clone())),
+            || (id, StreamNode::new(fields.clone())),
             |first, node| match node.shares(fields.clone()) {
                 true => node.push(first, id, false, texts.iter().skip(1).step_by(2).copied()),
                 false => node.push(first, id, true, texts.iter().copied()),
@@ -210,8 +210,7 @@ impl Log {
         self.find_first();
     }
 
-    /// Whether an entry from `start` on may have been deleted individually, so that the entries after it cannot be
-    /// counted.
+    /// Whether an entry from `start` on may have been deleted by itself: those after it cannot be counted then.
     #[must_use]
     pub fn has_gap_from(&self, start: StreamId) -> bool {
         let has_gap = self.len > 0 && self.max_deleted_id >= self.first_id;

@@ -9,11 +9,10 @@ use super::id::StreamId;
 use super::text::{
     last_number, listpack_integer, push_number, push_number_backward, push_text, take_number, take_text,
 };
-use crate::memory::of_vec;
+use crate::memory::vec_heap_bytes;
 use crate::values::packed::write_length;
 use lockwheel_resp::allocation;
 
-/// The entry is deleted.
 const DELETED: u8 = 1;
 /// The entry has fields of its own.
 const OWN_FIELDS: u8 = 1 << 1;
@@ -27,11 +26,10 @@ const MIN_ROOM_BYTES: usize = 48;
 
 /// Entries, of which at least one is not deleted.
 #[derive(Clone, Debug)]
-pub(super) struct Node {
+pub(super) struct StreamNode {
     bytes: Vec<u8>,
     /// The offset of the first entry.
     start: u32,
-    /// The number of entries that are not deleted.
     live: u32,
     deleted: u32,
     /// The bytes of the listpack that Redis would have, without the two counts.
@@ -55,7 +53,7 @@ impl Head {
     }
 }
 
-impl Node {
+impl StreamNode {
     /// A node without entries, for entries with these fields. `fields` are the field names alone.
     pub(super) fn new<'t>(fields: impl ExactSizeIterator<Item = &'t [u8]>) -> Self {
         let mut bytes = Vec::with_capacity(MIN_ROOM_BYTES);
@@ -80,7 +78,7 @@ impl Node {
     /// Bytes of heap that it holds. O(1).
     #[inline]
     pub(super) fn heap_bytes(&self) -> usize {
-        of_vec(&self.bytes)
+        vec_heap_bytes(&self.bytes)
     }
 
     /// The bytes of Redis' listpack of these entries, in which its limits are expressed. O(1).
@@ -100,7 +98,6 @@ impl Node {
         &self.bytes[..self.start as usize]
     }
 
-    /// The fields that the entries share.
     pub(super) fn shared_fields(&self) -> Entry<'_> {
         Entry { id: StreamId::MIN, is_deleted: false, fields: Fields::Shared(self.fields(), &[]) }
     }
@@ -112,8 +109,7 @@ impl Node {
             && fields.into_iter().all(|field| *take_text(&mut known) == *field)
     }
 
-    /// Appends an entry. `texts` are its values, or pairs of fields and values if it has its own fields. `first` is the
-    /// node's first id.
+    /// Appends an entry of these values, or pairs if its fields differ. `first` is the node's first id.
     pub(super) fn push<'t>(
         &mut self,
         first: StreamId,
@@ -194,7 +190,6 @@ impl Node {
         Some(Head { id, flags, body: (self.bytes.len() - rest.len(), body_end), end: body_end + backward })
     }
 
-    /// The offset of the first entry.
     pub(super) fn first_place(&self) -> usize {
         self.start as usize
     }

@@ -1,19 +1,18 @@
 //! The nodes of a stream in the order of their ids.
 
 use super::id::StreamId;
-use super::node::Node;
+use super::node::StreamNode;
 use super::radix::{Keys, nodes_of};
-use crate::memory::of_trees;
+use crate::memory::tree_heap_bytes;
 use std::collections::{BTreeMap, btree_map};
 
 /// Nodes by their first ids. Entries are appended to the last one.
 #[derive(Debug, Default)]
 pub(super) struct Nodes {
     /// All nodes except the last.
-    closed: BTreeMap<StreamId, Node>,
+    closed: BTreeMap<StreamId, StreamNode>,
     /// The last node, if there is any.
-    open: Option<(StreamId, Node)>,
-    /// Bytes of heap of the blocks of all nodes.
+    open: Option<(StreamId, StreamNode)>,
     bytes: usize,
     /// The nodes of the radix tree that Redis would have, without its root.
     radix: usize,
@@ -43,7 +42,7 @@ impl Nodes {
     /// Bytes of heap of all nodes. O(1).
     pub(super) fn heap_bytes(&self) -> usize {
         let trees = usize::from(!self.closed.is_empty());
-        self.bytes + of_trees(trees, self.closed.len(), size_of::<(StreamId, Node)>())
+        self.bytes + tree_heap_bytes(trees, self.closed.len(), size_of::<(StreamId, StreamNode)>())
     }
 
     /// Counts the memory of all nodes again. O(n).
@@ -52,14 +51,13 @@ impl Nodes {
     }
 
     /// All nodes with their first ids.
-    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = (StreamId, &Node)> + Clone {
+    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = (StreamId, &StreamNode)> + Clone {
         let open = self.open.iter().map(|(first, node)| (*first, node));
         self.closed.iter().map(|(first, node)| (*first, node)).chain(open)
     }
 
-    /// The last node.
     #[inline]
-    pub(super) fn last(&self) -> Option<&Node> {
+    pub(super) fn last(&self) -> Option<&StreamNode> {
         self.open.as_ref().map(|(_, node)| node)
     }
 
@@ -67,8 +65,8 @@ impl Nodes {
     #[inline]
     pub(super) fn append(
         &mut self,
-        make: impl FnOnce() -> (StreamId, Node),
-        append: impl FnOnce(StreamId, &mut Node),
+        make: impl FnOnce() -> (StreamId, StreamNode),
+        append: impl FnOnce(StreamId, &mut StreamNode),
     ) {
         if let Some((first, node)) = &mut self.open {
             let before = node.heap_bytes();
@@ -95,15 +93,14 @@ impl Nodes {
     }
 
     /// The node that may have the entry with this id, if there is one.
-    pub(super) fn find_mut(&mut self, id: StreamId) -> Option<(StreamId, &mut Node)> {
+    pub(super) fn find_mut(&mut self, id: StreamId) -> Option<(StreamId, &mut StreamNode)> {
         match &mut self.open {
             Some((first, node)) if id >= *first => Some((*first, node)),
             _ => self.closed.range_mut(..=id).next_back().map(|(first, node)| (*first, node)),
         }
     }
 
-    /// The first node.
-    pub(super) fn first_mut(&mut self) -> Option<(StreamId, &mut Node)> {
+    pub(super) fn first_mut(&mut self) -> Option<(StreamId, &mut StreamNode)> {
         match self.closed.first_entry() {
             Some(entry) => Some((*entry.key(), entry.into_mut())),
             None => self.open.as_mut().map(|(first, node)| (*first, node)),
@@ -111,7 +108,7 @@ impl Nodes {
     }
 
     /// Removes the node with this first id.
-    pub(super) fn remove(&mut self, first: StreamId) -> Option<Node> {
+    pub(super) fn remove(&mut self, first: StreamId) -> Option<StreamNode> {
         if self.at_or_after(first) == Some(first) {
             self.radix -= nodes_of(self, first);
         }
@@ -123,7 +120,7 @@ impl Nodes {
             }
             None => self.closed.remove(&first),
         };
-        self.bytes -= removed.as_ref().map_or(0, Node::heap_bytes);
+        self.bytes -= removed.as_ref().map_or(0, StreamNode::heap_bytes);
         removed
     }
 
@@ -159,12 +156,12 @@ impl Keys for Nodes {
 /// A range of nodes, iterated from either end.
 #[derive(Clone, Debug)]
 pub(super) struct NodeIter<'a> {
-    closed: btree_map::Range<'a, StreamId, Node>,
-    open: Option<(StreamId, &'a Node)>,
+    closed: btree_map::Range<'a, StreamId, StreamNode>,
+    open: Option<(StreamId, &'a StreamNode)>,
 }
 
 impl<'a> Iterator for NodeIter<'a> {
-    type Item = (StreamId, &'a Node);
+    type Item = (StreamId, &'a StreamNode);
 
     fn next(&mut self) -> Option<Self::Item> {
         self.closed.next().map(|(first, node)| (*first, node)).or_else(|| self.open.take())

@@ -1,15 +1,11 @@
 //! The number of nodes of Redis' radix tree of a stream, which XINFO STREAM replies. The keys are the first ids of the
-//! stream's nodes: both numbers, highest byte first.
-//!
-//! The tree has a node at the end of each key, and one where keys part. It also has a node for the bytes between two of
-//! these, if they are more than the one byte that chooses the branch.
+//! stream's nodes: both numbers, highest byte first. The tree has a node at the end of each key, one where keys part,
+//! and one for the bytes between two of these, if more than the one that chooses the branch.
 
 use super::id::StreamId;
 
-/// Bytes of a key.
 const KEY: u32 = 16;
 
-/// Keys in order.
 pub(super) trait Keys {
     /// The first key that is not below `id`.
     fn at_or_after(&self, id: StreamId) -> Option<StreamId>;
@@ -17,8 +13,7 @@ pub(super) trait Keys {
     fn at_or_before(&self, id: StreamId) -> Option<StreamId>;
 }
 
-/// The number of nodes that the tree has more than it would without this key, which must be in it. An empty tree has
-/// the root. O(log n).
+/// The number of nodes that the tree has because of this key. An empty tree has the root. O(log n).
 pub(super) fn nodes_of(keys: &impl Keys, key: StreamId) -> usize {
     let before = key.previous().and_then(|id| keys.at_or_before(id));
     let after = key.next().and_then(|id| keys.at_or_after(id));

@@ -2,13 +2,13 @@
 
 use super::entry::Entry;
 use super::id::StreamId;
-use super::node::Node;
+use super::node::StreamNode;
 use super::nodes::{NodeIter, Nodes};
 
 /// A position in a node.
 #[derive(Clone, Copy, Debug)]
-struct Place<'a> {
-    node: &'a Node,
+struct NodePosition<'a> {
+    node: &'a StreamNode,
     first: StreamId,
     at: usize,
 }
@@ -17,7 +17,7 @@ struct Place<'a> {
 #[derive(Clone, Debug)]
 pub struct Forward<'a> {
     nodes: NodeIter<'a>,
-    place: Option<Place<'a>>,
+    place: Option<NodePosition<'a>>,
     start: StreamId,
     end: StreamId,
 }
@@ -29,8 +29,8 @@ impl<'a> Forward<'a> {
         Self { nodes, place, start, end }
     }
 
-    fn begin((first, node): (StreamId, &'a Node)) -> Place<'a> {
-        Place { node, first, at: node.first_place() }
+    fn begin((first, node): (StreamId, &'a StreamNode)) -> NodePosition<'a> {
+        NodePosition { node, first, at: node.first_place() }
     }
 }
 
@@ -58,7 +58,7 @@ impl<'a> Iterator for Forward<'a> {
 #[derive(Clone, Debug)]
 pub struct Backward<'a> {
     nodes: NodeIter<'a>,
-    place: Option<Place<'a>>,
+    place: Option<NodePosition<'a>>,
     start: StreamId,
     end: StreamId,
 }
@@ -70,8 +70,8 @@ impl<'a> Backward<'a> {
         Self { nodes, place, start, end }
     }
 
-    fn begin((first, node): (StreamId, &'a Node)) -> Place<'a> {
-        Place { node, first, at: node.end_place() }
+    fn begin((first, node): (StreamId, &'a StreamNode)) -> NodePosition<'a> {
+        NodePosition { node, first, at: node.end_place() }
     }
 }
 

@@ -3,13 +3,13 @@
 use super::entry::{Entry, Pairs};
 use super::id::StreamId;
 use super::log::Log;
-use super::node::Node;
+use super::node::StreamNode;
 
 /// One node of a log, for writing to a file.
 #[derive(Clone, Copy, Debug)]
 pub struct NodeView<'a> {
     first: StreamId,
-    node: &'a Node,
+    node: &'a StreamNode,
 }
 
 impl<'a> NodeView<'a> {
@@ -53,12 +53,12 @@ impl Log {
     /// least one entry. [`Log::finish_restored`] ends the log.
     pub fn push_node(&mut self, first: StreamId, fields: &[&[u8]]) {
         self.nodes.close();
-        self.nodes.append(|| (first, Node::new(fields.iter().copied())), |_, _| {});
+        self.nodes.append(|| (first, StreamNode::new(fields.iter().copied())), |_, _| {});
     }
 
     /// Adds an entry to the last node. `texts` are its values, or pairs of fields and values if it has its own fields.
     pub fn push_restored(&mut self, id: StreamId, is_deleted: bool, own_fields: bool, texts: &[&[u8]]) {
-        let make = || (id, Node::new([].into_iter()));
+        let make = || (id, StreamNode::new([].into_iter()));
         self.nodes.append(make, |first, node| {
             let at = node.end_place();
             node.push(first, id, own_fields, texts.iter().copied());
@@ -68,10 +68,8 @@ impl Log {
         });
     }
 
-    /// Counts the entries that [`Log::push_restored`] has added, and sets the counters of all entries ever added.
-    ///
-    /// `first_id` is the recorded id of the first entry, which is not checked. If it is `None`, the first entry is
-    /// searched. A log without entries then gets the greatest id there is, as in Redis.
+    /// Counts the entries that [`Log::push_restored`] has added, and sets the counters of all ever added. `first_id`,
+    /// the recorded first id, is not checked; `None`: it is searched, and the greatest id without entries, as in Redis.
     pub fn finish_restored(
         &mut self,
         first_id: Option<StreamId>,

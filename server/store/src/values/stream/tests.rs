@@ -11,7 +11,6 @@ struct Model {
     last: StreamId,
 }
 
-/// A step that changes a stream.
 #[derive(Clone, Debug)]
 enum Step {
     Append { ms: u64, seq: u64, texts: Vec<Vec<u8>> },
@@ -224,7 +223,6 @@ fn large_texts_are_refused_before_they_are_copied() {
     assert_eq!((stream.len(), stream.heap_bytes()), (0, 0));
 }
 
-/// A step that changes a group.
 #[derive(Clone, Debug)]
 enum GroupStep {
     Assign { id: u64, consumer: usize },

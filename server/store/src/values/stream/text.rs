@@ -1,7 +1,5 @@
-//! Numbers and texts in the bytes of a node, and their lengths in a listpack of Redis.
-//!
-//! A text is a number followed by bytes. An even number is twice the length of the bytes. An odd number is twice the
-//! length plus one: the bytes are then an integer, lowest byte first, and the text is its canonical form.
+//! Numbers and texts in the bytes of a node, and their lengths in a listpack of Redis. A text is a number and bytes:
+//! twice their length, or that plus one for an integer, lowest byte first, whose canonical form is the text.
 
 use crate::values::integer::{self, IntText, Text};
 use lockwheel_resp::allocation;

@@ -2,7 +2,7 @@
 
 use super::id::StreamId;
 use super::log::Log;
-use super::node::Node;
+use super::node::StreamNode;
 
 /// The entries that trimming keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,9 +64,8 @@ impl Log {
     }
 }
 
-/// Deletes entries at the beginning of a node that is not to be removed as a whole, of a log of `len` entries. Returns
-/// their number.
-fn cut(node: &mut Node, first: StreamId, keep: Keep, len: usize) -> usize {
+/// Deletes entries at the beginning of a node that stays, of a log of `len` entries. Returns their number.
+fn cut(node: &mut StreamNode, first: StreamId, keep: Keep, len: usize) -> usize {
     let (mut at, mut deleted) = (node.first_place(), 0);
     while let Some(head) = node.head(first, at) {
         let is_kept = match keep {
@@ -87,7 +86,7 @@ fn cut(node: &mut Node, first: StreamId, keep: Keep, len: usize) -> usize {
 
 /// Nodes that were removed by trimming. Dropping them frees them.
 #[derive(Clone, Debug, Default)]
-pub struct TrimmedNodes(Vec<Node>);
+pub struct TrimmedNodes(Vec<StreamNode>);
 
 impl TrimmedNodes {
     /// The number of nodes.

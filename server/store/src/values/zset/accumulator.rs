@@ -24,8 +24,7 @@ impl<'a> Accumulator<'a> {
         Self(Table::with_capacity(0, seed))
     }
 
-    /// Adds a member. If the member exists, its number becomes the result of `combine` with the existing and the new
-    /// number.
+    /// Adds a member. An existing one gets the result of `combine` with the existing and the new number.
     pub fn add(&mut self, member: Text<'a>, number: f64, combine: impl FnOnce(f64, f64) -> f64) {
         if let Err(position) = self.0.insert_with(&member, || (member, number)) {
             self.0.change(position, |there| there.1 = combine(there.1, number));

@@ -10,7 +10,6 @@ use std::ops::Range;
 /// The members and scores of a [`ZSet`](super::ZSet), from both ends.
 #[derive(Clone, Debug)]
 pub struct Iter<'a> {
-    /// The ranks that remain.
     ranks: Range<usize>,
     form: Form<'a>,
 }
@@ -109,8 +108,7 @@ impl DoubleEndedIterator for Iter<'_> {
                     let mut iter = front.clone();
                     (0..left).map(|_| (iter.place(), pair(&mut iter)).0).collect()
                 });
-                // Members that the front has passed stay at the front of the places, so the last place is always that
-                // of the back.
+                // Members that the front has passed stay in front, so the last place is always that of the back.
                 pair(&mut packed.iter_at(places.pop()?))
             }
             Form::Ranked { ranked, back, .. } => item(ranked, back, rank).map(|item| ranked.pair_of(item)),

@@ -23,10 +23,8 @@ use small::{Word, find, insert_sorted, order};
 use std::cmp::Ordering;
 use std::ops::{Bound, Deref, Range};
 
-/// Distinct members in order of their scores; equal scores are in order of the members' bytes. One block of memory
-/// while the set is small, else a table and a tree.
-///
-/// A score may be infinite but never NaN: callers must refuse NaN first. Zero and minus zero are equal in the order.
+/// Distinct members in order of their scores, then of their bytes. One block of memory while the set is small, else a
+/// table and a tree. Scores may be infinite, but callers refuse NaN. Zero and minus zero are equal.
 #[derive(Clone, Debug, Default)]
 pub struct ZSet(Form);
 
@@ -146,9 +144,8 @@ impl ZSet {
         self.enlarge(1, enc.seed).insert(member, score)
     }
 
-    /// Adds `by` to all scores. O(members) while the set is small, else O(1) if all scores are whole numbers.
-    ///
-    /// A member keeps its score if the sum is NaN, as for infinities with different signs.
+    /// Adds `by` to all scores, except where the sum is NaN (infinities with different signs). O(members) while the set
+    /// is small, else O(1) if all scores are whole numbers.
     pub fn shift(&mut self, by: f64, enc: &Encodings) {
         if let Form::Ranked(ranked) = &mut self.0
             && ranked.shift(by)
@@ -283,8 +280,7 @@ impl ZSet {
         count
     }
 
-    /// The member with this index in an order other than that of the scores: a random index picks a random member.
-    /// O(index) while the set is small, else O(1).
+    /// The member with this index in an arbitrary order. O(index) while the set is small, else O(1).
     #[must_use]
     pub fn pick(&self, index: usize) -> Option<(&[u8], f64)> {
         match &self.0 {
@@ -329,8 +325,7 @@ impl ZSet {
         }
     }
 
-    /// The number of members that satisfy `below`, which must hold for the first members in order and for none after
-    /// them.
+    /// The number of members that satisfy `below`, which must hold for the first in order and for none after.
     fn partition_point(&self, below: impl Fn(&[u8], f64) -> bool) -> usize {
         match &self.0 {
             Form::Packed(_) => self.iter().take_while(|(member, score)| below(member, *score)).count(),

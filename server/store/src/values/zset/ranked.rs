@@ -7,7 +7,6 @@ use crate::values::table::{Keyed, Table};
 use lockwheel_resp::allocation::{self, SmallBlocks};
 use std::cmp::Ordering;
 
-/// A member and its score.
 #[derive(Clone, Debug)]
 pub(super) struct Scored {
     member: Box<[u8]>,
@@ -24,10 +23,8 @@ impl Keyed for Scored {
     }
 }
 
-/// Members by name and by rank.
-///
-/// All scores can be shifted at once: the real score is the one in the table and the tree plus `shift`. The scores of
-/// all members behind a position can be shifted too, as recorded in `steps`.
+/// Members by name and by rank. All scores can be shifted at once: the real score is that in the table and the tree
+/// plus `shift`. Those of all members behind a position are shifted as `steps` records.
 #[derive(Clone, Debug)]
 pub(super) struct Ranked {
     table: Table<Scored>,
@@ -58,8 +55,7 @@ impl Ranked {
         Self { table, tree, shift: NO_SHIFT, steps: None, is_whole: true }
     }
 
-    /// The set of these members and scores, which must be distinct and in order. Unwinds if memory is short.
-    /// O(members).
+    /// The set of these distinct members and scores in order. Unwinds if memory is short. O(members).
     pub(super) fn of_sorted<M: AsRef<[u8]>>(pairs: &[(M, f64)], seed: u64) -> Self {
         let mut blocks = SmallBlocks::default();
         let entries = allocation::collect(pairs.iter().map(|(member, score)| {
@@ -142,7 +138,6 @@ impl Ranked {
         }
     }
 
-    /// Number of members.
     pub(super) fn len(&self) -> usize {
         self.tree.len()
     }
@@ -222,8 +217,7 @@ impl Ranked {
         Some((member, self.meant(score)))
     }
 
-    /// The number of members that satisfy `below`, which must hold for the first members in order and for none after
-    /// them.
+    /// The number of members that satisfy `below`, which must hold for the first in order and for none after.
     pub(super) fn partition_point(&self, below: impl Fn(&[u8], f64) -> bool) -> usize {
         self.tree.partition_point(&|item| {
             let (member, score) = self.pair_of(item);
@@ -236,7 +230,6 @@ impl Ranked {
         self.tree.run_at(rank)
     }
 
-    /// The score of an item of the tree.
     pub(super) fn score_of(&self, item: Item) -> f64 {
         self.meant(item.score)
     }

@@ -33,7 +33,6 @@ impl<T: Deref<Target = [u8]>> Deref for Word<T> {
     }
 }
 
-/// A member of a small set.
 #[derive(Clone, Copy)]
 pub(super) struct Found {
     pub(super) place: usize,
@@ -41,7 +40,6 @@ pub(super) struct Found {
     pub(super) score: f64,
 }
 
-/// Finds a member.
 pub(super) fn find(packed: &Packed, member: &[u8]) -> Option<Found> {
     let mut iter = packed.iter();
     for rank in 0.. {
@@ -55,7 +53,6 @@ pub(super) fn find(packed: &Packed, member: &[u8]) -> Option<Found> {
     None
 }
 
-/// Inserts a new member at its place.
 pub(super) fn insert_sorted(packed: &mut Packed, member: &[u8], score: f64) {
     let bytes = stored(score);
     let mut iter = packed.iter();
@@ -75,7 +72,6 @@ pub(super) fn stored(score: f64) -> [u8; 8] {
     (if score == 0.0 { 0.0 } else { score }).to_le_bytes()
 }
 
-/// Reads a stored score.
 pub(super) fn read_score(bytes: &[u8]) -> f64 {
     bytes.try_into().map(f64::from_le_bytes).unwrap_or_default()
 }

@@ -1,6 +1,6 @@
 //! Differences between the stored and the real scores of a large sorted set, each from a position of its order on.
 
-use crate::memory::of_vec;
+use crate::memory::vec_heap_bytes;
 
 /// The most steps that are kept. Small in tests, so that they reach it.
 const MAX_STEPS: usize = if cfg!(test) { 4 } else { 256 };
@@ -52,7 +52,7 @@ impl Steps {
 
     /// Bytes of heap that it holds. O(1).
     pub(super) fn heap_bytes(&self) -> usize {
-        of_vec(&self.0)
+        vec_heap_bytes(&self.0)
     }
 }
 

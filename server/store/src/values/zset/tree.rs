@@ -1,6 +1,6 @@
 //! An ordered sequence with ranks: a B+ tree whose inner nodes count the items below them.
 
-use crate::memory::of_vec;
+use crate::memory::vec_heap_bytes;
 use std::cmp::Ordering;
 
 /// The most items of a leaf.
@@ -8,8 +8,7 @@ const LEAF: usize = 64;
 /// The most children of an inner node.
 const INNER: usize = 32;
 
-/// A score, and the position of its member in the table. The tree does not know members: if scores are equal, the
-/// caller's comparison decides.
+/// A score, and the position of its member in the table. If scores are equal, the caller's comparison decides.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Item {
     pub(super) score: f64,
@@ -39,15 +38,15 @@ struct Held(usize);
 impl Held {
     /// Changes the items or children of a node, and counts the difference.
     fn change<T, R>(&mut self, parts: &mut Vec<T>, change: impl FnOnce(&mut Vec<T>) -> R) -> R {
-        self.0 -= of_vec(parts);
+        self.0 -= vec_heap_bytes(parts);
         let result = change(parts);
-        self.0 += of_vec(parts);
+        self.0 += vec_heap_bytes(parts);
         result
     }
 
     /// Counts the items or children of a new node.
     fn add<T>(&mut self, parts: Vec<T>) -> Vec<T> {
-        self.0 += of_vec(&parts);
+        self.0 += vec_heap_bytes(&parts);
         parts
     }
 
@@ -73,7 +72,6 @@ struct Child {
 }
 
 impl Tree {
-    /// An empty tree.
     pub(super) fn new() -> Self {
         Self { root: Node::Leaf(Vec::new()), len: 0, held: Held::default() }
     }
@@ -99,7 +97,6 @@ impl Tree {
         self.held.0
     }
 
-    /// Number of items.
     pub(super) fn len(&self) -> usize {
         self.len
     }
@@ -140,8 +137,7 @@ impl Tree {
         self.root.change_scores(change);
     }
 
-    /// The number of items that satisfy `below`, which must hold for a beginning of the sequence and for nothing after
-    /// it.
+    /// The number of items that satisfy `below`, which must hold for a beginning and for nothing after it.
     pub(super) fn partition_point(&self, below: &impl Fn(Item) -> bool) -> usize {
         let (mut node, mut rank) = (&self.root, 0);
         loop {
@@ -201,8 +197,8 @@ impl Node {
     /// Bytes of heap of this node alone. O(1).
     fn own_bytes(&self) -> usize {
         match self {
-            Self::Leaf(items) => of_vec(items),
-            Self::Inner(children) => of_vec(children),
+            Self::Leaf(items) => vec_heap_bytes(items),
+            Self::Inner(children) => vec_heap_bytes(children),
         }
     }
 
@@ -343,8 +339,7 @@ fn split<T>(parts: &mut Vec<T>, full: usize, grown_at: usize) -> Option<Vec<T>> 
     Some(right)
 }
 
-/// Cleans up after a removal below the child at `at`. Removes the child if it is empty, or merges it with a sibling if
-/// both are small.
+/// Cleans up after a removal below the child at `at`: removes it if empty, or merges it with a sibling, if small.
 fn tidy(children: &mut Vec<Child>, at: usize, held: &mut Held) {
     children[at].refresh();
     if children[at].len == 0 {

@@ -7,7 +7,6 @@ use lockwheel_store::values::zset::Accumulator;
 /// A source, and the factor of its scores.
 pub(super) type Weighted<'a> = (Source<'a>, f64);
 
-/// The combination of several scores of one member.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Aggregate {
     #[default]
@@ -33,8 +32,7 @@ fn number(score: f64) -> f64 {
     if score.is_nan() { 0.0 } else { score }
 }
 
-/// Sorts the sources by size, the smallest first. Sources of equal size keep their order. Scores are added up in this
-/// order.
+/// Sorts the sources by size, the smallest first and stably. Scores are added up in this order.
 fn by_size(sources: &mut [Weighted<'_>]) {
     sources.sort_by_key(|(source, _)| source.len());
 }
@@ -52,8 +50,7 @@ pub(super) fn union<'a>(mut sources: Vec<Weighted<'a>>, aggregate: Aggregate, se
     members.into_pairs()
 }
 
-/// Calls `visit` for each member that all sources have, until `visit` returns false. O(members of the smallest ·
-/// sources).
+/// Calls `visit` for each member that all sources have, until it returns false. O(smallest's members · sources).
 pub(super) fn intersection<'a>(
     mut sources: Vec<Weighted<'a>>,
     aggregate: Aggregate,
@@ -74,8 +71,7 @@ pub(super) fn intersection<'a>(
     });
 }
 
-/// The members of the first source that no other has. O(all members), or less if it is cheaper to look up the members
-/// of the first source.
+/// The members of the first source that no other has. O(all members), or less by looking up the first's members.
 pub(super) fn difference<'a>(first: Source<'a>, mut others: Vec<Source<'a>>, seed: u64) -> Vec<Pair<'a>> {
     let all: usize = first.len() + others.iter().map(|source| source.len()).sum::<usize>();
     let mut kept = Vec::new();

@@ -1,7 +1,7 @@
 //! The commands ZUNION, ZINTER and ZDIFF, their storing forms, and ZINTERCARD.
 
 use super::combine::{Weighted, difference, intersection, union};
-use super::request::{Options, Takes, keys};
+use super::request::{AlgebraOptions, Takes, keys};
 use super::source::{Pair, Source};
 use crate::commands::sorted_sets::pairs::{write_members, write_scored};
 use crate::commands::sorted_sets::store::store;
@@ -36,7 +36,6 @@ const OF_INTERSECTION: &str = "O(N*K)+O(M*log(M)) worst case with N being the sm
 const OF_DIFFERENCE: &str = "O(L + (N-K)log(N)) worst case where L is the total number of elements in all the sets, N \
                              is the size of the first set, and K is the size of the result set.";
 
-/// The rows of this file.
 pub(in crate::commands) const ROWS: &[Row<DataHandler>] = &[
     reads("zunion", zunion)
         .about("sorted-set", "6.2.0", OF_UNION)
@@ -101,7 +100,6 @@ enum Operation {
     Difference,
 }
 
-/// A command: its operation, its name, and the place of its `numkeys`.
 #[derive(Clone, Copy, Debug)]
 struct Asked {
     operation: Operation,
@@ -110,7 +108,6 @@ struct Asked {
 }
 
 impl Asked {
-    /// The options that the command takes.
     fn takes(self) -> Takes {
         Takes {
             weights: self.operation != Operation::Difference,
@@ -119,17 +116,20 @@ impl Asked {
         }
     }
 
-    /// Returns the members that the request asks for, in order, and its options.
-    fn run<'s>(self, tx: &'s mut Tx<'_>, args: Args<'_>) -> Result<(Vec<Pair<'s>>, Options), CommandError> {
+    fn run<'s>(
+        self,
+        tx: &'s mut Tx<'_>,
+        args: Args<'_>,
+    ) -> Result<(Vec<Pair<'s>>, AlgebraOptions), CommandError> {
         allocation::contain(|| self.combine(tx, args))?
     }
 
-    /// Returns the same as [`run`](Self::run). Unwinds if there is no memory for the members.
+    /// As [`run`](Self::run), but unwinds if there is no memory for the members.
     fn combine<'s>(
         self,
         tx: &'s mut Tx<'_>,
         args: Args<'_>,
-    ) -> Result<(Vec<Pair<'s>>, Options), CommandError> {
+    ) -> Result<(Vec<Pair<'s>>, AlgebraOptions), CommandError> {
         let seed = tx.encodings().seed;
         let (sources, options) = read(tx, args, self.numkeys, self.name, self.takes())?;
         let mut pairs = match self.operation {
@@ -154,7 +154,6 @@ impl Asked {
         Ok((pairs, options))
     }
 
-    /// Replies the members.
     fn answer(self, tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
         let (pairs, options) = self.run(tx, args)?;
         if options.with_scores {
@@ -165,7 +164,6 @@ impl Asked {
         Ok(())
     }
 
-    /// Stores the members in argument 1.
     fn store(self, tx: &mut Tx<'_>, args: Args<'_>, event: Event, reply: &mut dyn Reply) -> Outcome {
         let encodings = tx.encodings().clone();
         let (pairs, _) = self.run(tx, args)?;
@@ -183,15 +181,15 @@ fn read<'s>(
     numkeys: usize,
     name: &str,
     takes: Takes,
-) -> Result<(Vec<Option<Source<'s>>>, Options), CommandError> {
+) -> Result<(Vec<Option<Source<'s>>>, AlgebraOptions), CommandError> {
     let (keys, options_at) = keys(args, numkeys, name)?;
     let sources = tx.read_each(keys, Source::of)?;
-    let options = Options::parse(args, options_at, keys.len(), takes)?;
+    let options = AlgebraOptions::parse(args, options_at, keys.len(), takes)?;
     Ok((sources, options))
 }
 
 /// The sources that exist, each with its weight.
-fn present<'s>(sources: Vec<Option<Source<'s>>>, options: &Options) -> Vec<Weighted<'s>> {
+fn present<'s>(sources: Vec<Option<Source<'s>>>, options: &AlgebraOptions) -> Vec<Weighted<'s>> {
     let weight = |at: usize| options.weights.get(at).copied().unwrap_or(1.0);
     sources.into_iter().enumerate().filter_map(|(at, source)| Some((source?, weight(at)))).collect()
 }

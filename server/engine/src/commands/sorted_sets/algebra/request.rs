@@ -4,18 +4,15 @@ use super::combine::Aggregate;
 use crate::spec::{Args, CommandError, errors};
 use lockwheel_resp::number;
 
-/// The options that a command takes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Takes {
-    /// WEIGHTS and AGGREGATE.
     pub(super) weights: bool,
     pub(super) with_scores: bool,
     pub(super) limit: bool,
 }
 
-/// The options of a request.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Options {
+pub(super) struct AlgebraOptions {
     /// One weight for each key. Empty: 1 for all.
     pub(super) weights: Vec<f64>,
     pub(super) aggregate: Aggregate,
@@ -24,10 +21,7 @@ pub(super) struct Options {
     pub(super) limit: usize,
 }
 
-/// Reads the keys, as many as argument `at` says. Returns the keys, and the place of the options behind them.
-///
-/// # Errors
-/// Returns an error for no number, for less than one, or for more than the arguments.
+/// Reads the keys, as many as argument `at` says (at least one); returns them and the place behind them, or fails.
 pub(super) fn keys<'a>(
     args: Args<'a>,
     at: usize,
@@ -42,18 +36,16 @@ pub(super) fn keys<'a>(
     Ok((keys, at + 1 + count))
 }
 
-impl Options {
-    /// Reads the options from argument `at` on, of a request with `keys` keys.
-    ///
-    /// # Errors
-    /// Returns an error for an option that the command does not take, or for an option without its values.
+impl AlgebraOptions {
+    /// Reads the options from argument `at` on, of a request with `keys` keys. Fails for an option that the command
+    /// does not take, or that lacks its values.
     pub(super) fn parse(
         args: Args<'_>,
         mut at: usize,
         keys: usize,
         takes: Takes,
     ) -> Result<Self, CommandError> {
-        let mut options = Options::default();
+        let mut options = AlgebraOptions::default();
         while at < args.len() {
             let left = args.len() - at;
             at += if takes.weights && left > keys && args.is(at, "weights") {
@@ -98,9 +90,9 @@ mod tests {
 
     const ALL: Takes = Takes { weights: true, with_scores: true, limit: true };
 
-    fn options(line: &str, keys: usize) -> Result<Options, CommandError> {
+    fn options(line: &str, keys: usize) -> Result<AlgebraOptions, CommandError> {
         let words: Vec<&[u8]> = line.split(' ').map(str::as_bytes).collect();
-        Options::parse(Args::new(&words), 0, keys, ALL)
+        AlgebraOptions::parse(Args::new(&words), 0, keys, ALL)
     }
 
     #[test]
@@ -108,7 +100,7 @@ mod tests {
         let two =
             options("weights 1 2 AGGREGATE min Weights 3 inf aggregate MAX limit 1 LIMIT 7", 2).unwrap();
         let weights = vec![3.0, f64::INFINITY];
-        assert_eq!(two, Options { weights, aggregate: Aggregate::Max, with_scores: false, limit: 7 });
+        assert_eq!(two, AlgebraOptions { weights, aggregate: Aggregate::Max, with_scores: false, limit: 7 });
         assert!(options("withscores WITHSCORES", 1).unwrap().with_scores);
     }
 

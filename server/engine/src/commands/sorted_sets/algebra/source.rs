@@ -9,7 +9,6 @@ const SET_SCORE: f64 = 1.0;
 /// The least number of comparisons for which it pays to index a small source before look-ups.
 const INDEXED_MIN: usize = 256;
 
-/// A member and its score.
 pub(super) type Pair<'a> = (Text<'a>, f64);
 
 /// The value of a key that is to be combined with others.
@@ -21,7 +20,6 @@ pub(super) enum Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// The value as a source, if it is of one of the two types.
     pub(super) fn of(value: &'a Value) -> Option<Self> {
         match value {
             Value::ZSet(set) => Some(Self::Sorted(set)),
@@ -62,7 +60,6 @@ impl<'a> Source<'a> {
     }
 }
 
-/// A source in which members are looked up.
 #[derive(Debug)]
 pub(super) enum Lookup<'a> {
     Direct(Source<'a>),
@@ -80,7 +77,6 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// The score of a member, if the source has it.
     pub(super) fn score(&self, member: &[u8]) -> Option<f64> {
         match self {
             Lookup::Direct(source) => source.score(member),

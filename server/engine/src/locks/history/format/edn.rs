@@ -3,12 +3,12 @@
 //! Each client is a process. A wait during which its client continues is a process of its own. Events that no client
 //! asked for belong to `:nemesis`: expired leases, moved clocks, faults.
 
-use super::operations::{Phase, Step, Steps};
+use super::operations::{HistoryLine, Phase, Steps};
 use super::text::quote;
 use crate::locks::history::entry::{Cause, Entry, Event, Mode};
 use crate::locks::history::names::Name;
 use crate::locks::history::ring::Ring;
-use lockwheel_store::memory::of_trees;
+use lockwheel_store::memory::tree_heap_bytes;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -17,7 +17,6 @@ use std::fmt::Write;
 pub(in crate::locks) struct Operations {
     steps: Steps,
     processes: Processes,
-    /// The number of operations that have been written.
     written: usize,
 }
 
@@ -28,14 +27,12 @@ impl Operations {
         self.processes.next = self.processes.next.max(entry.client + 1);
     }
 
-    /// Returns the memory in bytes. O(1).
     pub(in crate::locks) fn memory(&self) -> usize {
         let processes = self.processes.by_client.len() + self.processes.apart.len();
-        self.steps.memory() + of_trees(2, processes, size_of::<(u64, u64)>())
+        self.steps.memory() + tree_heap_bytes(2, processes, size_of::<(u64, u64)>())
     }
 
-    /// Writes up to `count` more operations, after the last entry, until the text has `full` bytes. Returns whether
-    /// they were the last.
+    /// Writes up to `count` more operations, until the text has `full` bytes. Returns whether they were the last.
     pub(in crate::locks) fn write_some(
         &mut self,
         ring: &Ring,
@@ -61,9 +58,8 @@ impl Operations {
     }
 }
 
-/// The process of each client. At first it has the client's number, until the outcome of one of its operations is
-/// unknown. Such a process does nothing more, and the client continues as another process. A process does one operation
-/// at a time, so parallel operations of a client have processes of their own.
+/// The process of each client: its number, until the outcome of one of its operations is unknown. Then the client
+/// continues as another process. A process does one operation at a time; parallel ones have processes of their own.
 #[derive(Debug, Default)]
 struct Processes {
     by_client: BTreeMap<u64, u64>,
@@ -74,7 +70,7 @@ struct Processes {
 
 impl Processes {
     /// Returns the process of a step that a client has asked for.
-    fn of_step(&mut self, step: &Step, client: u64) -> u64 {
+    fn of_step(&mut self, step: &HistoryLine, client: u64) -> u64 {
         if let Some(number) = step.apart {
             let process = *self.apart.entry(number).or_insert(self.next);
             self.next = self.next.max(process + 1);
@@ -89,7 +85,7 @@ impl Processes {
     }
 }
 
-fn write_step(text: &mut String, ring: &Ring, index: usize, step: &Step, processes: &mut Processes) {
+fn write_step(text: &mut String, ring: &Ring, index: usize, step: &HistoryLine, processes: &mut Processes) {
     let (Some(entry), Some(at)) = (ring.get(step.entry), ring.get(step.at)) else { return };
     let nanos = step.at_ms.saturating_mul(1_000_000);
     // A step that is named after its event is no client's request.

@@ -6,7 +6,6 @@ use super::super::ring::Ring;
 use lockwheel_scripting::Sha;
 use std::borrow::Cow;
 
-/// The content of a field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Field<'a> {
     Null,

@@ -14,7 +14,6 @@ pub(in crate::locks) fn head(ring: &Ring, text: &mut Vec<u8>) {
     text.extend_from_slice(head.as_bytes());
 }
 
-/// Writes an entry.
 pub(in crate::locks) fn entry(ring: &Ring, (seq, entry): (u64, &Entry), is_first: bool, into: &mut Vec<u8>) {
     let mut text = String::from(if is_first { "\n{" } else { ",\n{" });
     let mut separator = "";
@@ -35,7 +34,6 @@ pub(in crate::locks) fn entry(ring: &Ring, (seq, entry): (u64, &Entry), is_first
     into.extend_from_slice(text.as_bytes());
 }
 
-/// Writes the end.
 pub(in crate::locks) fn tail(text: &mut Vec<u8>) {
     text.extend_from_slice(b"]}\n");
 }

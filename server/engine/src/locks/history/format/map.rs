@@ -19,7 +19,6 @@ pub(in crate::locks) fn head(ring: &Ring, entries: usize, (text, protocol): (&mu
     reply.array(entries);
 }
 
-/// Writes an entry.
 pub(in crate::locks) fn entry(
     ring: &Ring,
     (seq, entry): (u64, &Entry),

@@ -6,10 +6,9 @@
 use super::super::entry::{Cause, Entry, Event};
 use super::super::names::Name;
 use super::super::ring::Ring;
-use lockwheel_store::memory::{of_trees, of_vec};
+use lockwheel_store::memory::{tree_heap_bytes, vec_heap_bytes};
 use std::collections::{BTreeMap, VecDeque};
 
-/// The state of an operation in a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
     Invoke,
@@ -32,7 +31,7 @@ impl Phase {
 
 /// A line of the history. `entry` records the request, and `at` its time. Both are numbers of entries.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Step {
+pub(super) struct HistoryLine {
     pub(super) phase: Phase,
     pub(super) function: &'static str,
     pub(super) entry: u64,
@@ -70,8 +69,7 @@ fn asked(entry: &Entry) -> Option<(&'static str, Phase)> {
     })
 }
 
-/// Whether a waiting client has asked for a lock or for permits. Operations do not cover latches and rates. A
-/// conversion waits for another hold, so it is an acquisition.
+/// Whether a waiting client has asked for a lock, for permits, or to convert a hold. Latches and rates do not count.
 fn is_acquisition(ring: &Ring, entry: &Entry) -> bool {
     let by = ring.text(entry.by);
     by.starts_with(b"lock.") || by.starts_with(b"sem.")
@@ -80,13 +78,12 @@ fn is_acquisition(ring: &Ring, entry: &Entry) -> bool {
 /// The identity of an operation: its client, its lock, and its ticket.
 type Operation = (u64, Name, Option<i64>);
 
-/// The conversion of entries into steps.
 #[derive(Debug, Default)]
 pub(super) struct Steps {
     /// The steps in order. A fault may still change those that are answers.
-    pub(super) all: Vec<Step>,
+    pub(super) all: Vec<HistoryLine>,
     /// The invocations whose operations have not ended yet, each with its number.
-    open: BTreeMap<Operation, VecDeque<(u64, Step)>>,
+    open: BTreeMap<Operation, VecDeque<(u64, HistoryLine)>>,
     opened: u64,
     /// The number of open invocations for which each client itself waits.
     asking: BTreeMap<u64, usize>,
@@ -105,9 +102,13 @@ fn operation(entry: &Entry) -> Operation {
 impl Steps {
     /// Returns the memory in bytes. O(1).
     pub(super) fn memory(&self) -> usize {
-        let open = of_trees(1, self.open.len(), size_of::<(Operation, VecDeque<(u64, Step)>, u64, Step)>());
+        let open = tree_heap_bytes(
+            1,
+            self.open.len(),
+            size_of::<(Operation, VecDeque<(u64, HistoryLine)>, u64, HistoryLine)>(),
+        );
         let others = self.asking.len() + self.answers.len();
-        of_vec(&self.all) + open + of_trees(2, others, size_of::<(u64, usize)>())
+        vec_heap_bytes(&self.all) + open + tree_heap_bytes(2, others, size_of::<(u64, usize)>())
     }
 
     /// Takes an entry in. O(log n).
@@ -128,7 +129,7 @@ impl Steps {
                 let is_gone = entry.cause == Cause::Disconnected;
                 if let Some(invoked) = self.take_open(entry) {
                     let phase = if is_gone { Phase::Info } else { Phase::Fail };
-                    self.all.push(Step { phase, at: seq, at_ms, ..invoked });
+                    self.all.push(HistoryLine { phase, at: seq, at_ms, ..invoked });
                 }
                 return;
             }
@@ -143,28 +144,27 @@ impl Steps {
         }
         let Some((function, phase)) = asked(entry) else {
             let (phase, function) = (Phase::Info, entry.event.name());
-            return self.all.push(Step { phase, function, entry: seq, at: seq, at_ms, apart: None });
+            return self.all.push(HistoryLine { phase, function, entry: seq, at: seq, at_ms, apart: None });
         };
         let invoked = self.take_open(entry).unwrap_or_else(|| self.invoke(function, seq, entry));
         self.answers.insert(seq, self.all.len());
-        self.all.push(Step { phase, function, entry: seq, at: seq, at_ms, ..invoked });
+        self.all.push(HistoryLine { phase, function, entry: seq, at: seq, at_ms, ..invoked });
     }
 
-    /// Adds the invocation of an operation. It has a process of its own if its client already waits for an answer, or
-    /// continues while it waits.
-    fn invoke(&mut self, function: &'static str, seq: u64, entry: &Entry) -> Step {
+    /// Adds an invocation, as a process of its own if its client waits for another answer, or continues while it waits.
+    fn invoke(&mut self, function: &'static str, seq: u64, entry: &Entry) -> HistoryLine {
         let asks = self.asking.get(&entry.client).is_some_and(|asking| *asking > 0);
         let is_apart = entry.ticket().is_some() || asks;
         self.apart += u64::from(is_apart);
         let apart = is_apart.then_some(self.apart);
         let at_ms = self.now_ms;
-        let invoked = Step { phase: Phase::Invoke, function, entry: seq, at: seq, at_ms, apart };
+        let invoked = HistoryLine { phase: Phase::Invoke, function, entry: seq, at: seq, at_ms, apart };
         self.all.push(invoked);
         invoked
     }
 
     /// Removes and returns the open invocation that an entry ends, if there is one.
-    fn take_open(&mut self, entry: &Entry) -> Option<Step> {
+    fn take_open(&mut self, entry: &Entry) -> Option<HistoryLine> {
         let open = self.open.get_mut(&operation(entry))?;
         let (_, invoked) = open.pop_front()?;
         if open.is_empty() {
@@ -179,14 +179,15 @@ impl Steps {
     /// Ends the open operations of a client that is gone, with an unknown outcome. Returns whether there were any.
     fn is_left_open(&mut self, seq: u64, entry: &Entry) -> bool {
         let first = (entry.client, Name::NONE, None);
-        let mut left: Vec<(u64, Step)> = Vec::new();
+        let mut left: Vec<(u64, HistoryLine)> = Vec::new();
         while let Some((&of, _)) = self.open.range(first..).next().filter(|(of, _)| of.0 == entry.client) {
             left.extend(self.open.remove(&of).unwrap_or_default());
         }
         self.asking.remove(&entry.client);
         left.sort_unstable_by_key(|(number, _)| *number);
         let at_ms = self.now_ms;
-        let unknown = left.iter().map(|(_, invoked)| Step { phase: Phase::Info, at: seq, at_ms, ..*invoked });
+        let unknown =
+            left.iter().map(|(_, invoked)| HistoryLine { phase: Phase::Info, at: seq, at_ms, ..*invoked });
         self.all.extend(unknown);
         !left.is_empty()
     }
