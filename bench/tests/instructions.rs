@@ -25,12 +25,12 @@ const COSTS: &[(&str, &str, u64)] = &[
     ("lock-ledger", "set", 1),
     ("lock-ledger", "lock_pair_native", 1),
     ("lock-ledger", "lock_pair_evalsha", 1),
-    ("lock-history", "lock_pair_native", 31),
+    ("lock-history", "lock_pair_native", 30),
     ("lock-history", "lock_pair_evalsha", 30),
-    (REPLICA, "lock_pair_native", 89),
-    (REPLICA, "lock_pair_evalsha", 40),
-    (APPEND_ONLY, "lock_pair_native", 56),
-    (APPEND_ONLY, "lock_pair_evalsha", 34),
+    (REPLICA, "lock_pair_native", 30),
+    (REPLICA, "lock_pair_evalsha", 30),
+    (APPEND_ONLY, "lock_pair_native", 30),
+    (APPEND_ONLY, "lock_pair_evalsha", 30),
 ];
 
 /// Whether valgrind can be run. In CI it must be installed.

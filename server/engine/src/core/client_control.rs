@@ -3,6 +3,7 @@
 use super::call::{Call, Origin};
 use super::engine::Engine;
 use super::part_handler::{Cancellation, ClientHandler, LoginHandler};
+use super::replication::deliver_propagated;
 use super::transaction;
 use super::users::RefusedObject;
 use crate::acl::Refused;
@@ -43,7 +44,7 @@ impl Engine {
         args: Args<'_>,
         reply: &mut dyn Reply,
     ) -> Outcome {
-        self.deliver_propagated();
+        deliver_propagated(self);
         match *handler {
             ClientHandler::Subscriptions(run) => {
                 self.change_subscriptions(call.slot, |its| run(its, args, reply))

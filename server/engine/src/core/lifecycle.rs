@@ -2,6 +2,7 @@
 
 use super::engine::Engine;
 use super::hooks::Hook;
+use super::replication::deliver_propagated;
 use crate::clients::{Closing, Outbox, Peer, Request, Session, Sessions, Slot};
 use crate::config::Config;
 use crate::locks::{self, HistoryCause, HistoryEvent};
@@ -252,7 +253,7 @@ impl Engine {
     /// instead.
     pub fn take_output(&mut self, slot: Slot, into: &mut Outbox) {
         if self.sessions.get(slot).is_replica {
-            self.deliver_propagated();
+            deliver_propagated(self);
         }
         let session = self.sessions.get_mut(slot);
         if session.is_replica && !self.replication.feed_lacked(session, &self.memory.stream) {

@@ -3,6 +3,7 @@
 use super::engine::Engine;
 use super::hooks::Hook;
 use super::progress::{Crash, Stop};
+use super::replication::deliver_propagated;
 use crate::outbound::OutboundId;
 use lockwheel_store::keyspace::Garbage;
 use std::time::Duration;
@@ -46,7 +47,7 @@ impl Engine {
         {
             return output;
         }
-        self.deliver_propagated();
+        deliver_propagated(self);
         if self.hooks.has(Hook::Broadcast) {
             self.broadcast_changes();
         }

@@ -4,6 +4,7 @@ use super::call::{Call, Origin};
 use super::dispatch::end_or_wait;
 use super::engine::{Engine, LibraryControl, LibraryDone, LibraryHandler};
 use super::part_handler::PartHandler;
+use super::replication::deliver_propagated;
 use crate::acl::AclView;
 use crate::persistence::SavesView;
 use crate::propagation::Receivers;
@@ -24,7 +25,7 @@ impl Engine {
         reply: &mut dyn Reply,
         waits: &mut Option<Box<Wait<Retry>>>,
     ) -> Outcome {
-        self.deliver_propagated();
+        deliver_propagated(self);
         match handler {
             PartHandler::Pauses(run) => {
                 let rule = self.timeout_rule();
@@ -39,10 +40,9 @@ impl Engine {
             }
             PartHandler::Instant(run) => {
                 let goes_on = call.origin() == Origin::Script && self.scripts.control().is_slow();
-                let now = if goes_on {
-                    self.clock.read(self.environment.now(&self.clock))
-                } else {
-                    self.clock.now()
+                let now = match goes_on {
+                    true => self.clock.read(self.environment.now(&self.clock)),
+                    false => self.clock.now(),
                 };
                 run(now, args, reply)?;
             }

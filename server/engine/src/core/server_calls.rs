@@ -6,6 +6,7 @@ use super::engine::{ConfigControl, DebugControl, DebugEffect, DebugHandler, Engi
 use super::hosted::HostedControl;
 use super::loading::reload;
 use super::progress::Stop;
+use super::replication::deliver_propagated;
 use super::saving::NotSaved;
 use super::server_views::{AppendOnlyView, InfoView, MemoryView};
 use crate::clients::Closing;
@@ -30,7 +31,7 @@ impl Engine {
         reply: &mut dyn Reply,
         waits: &mut Option<Box<Wait<Retry>>>,
     ) -> Outcome {
-        self.deliver_propagated();
+        deliver_propagated(self);
         match *handler {
             ServerHandler::Info(write) => {
                 self.look_at_memory();

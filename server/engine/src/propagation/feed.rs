@@ -60,8 +60,8 @@ pub(crate) struct Collected {
 }
 
 impl Feed {
-    /// Ends a command, script or transaction, and passes its requests to `propagate`, if any are collected. Returns what
-    /// that returns.
+    /// Ends a command, script or transaction, and passes its requests to `propagate`, if any are collected. Returns the
+    /// result.
     #[inline]
     pub(crate) fn end_unit<T>(
         keyspace: &mut Keyspace,

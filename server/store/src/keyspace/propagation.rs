@@ -8,49 +8,12 @@ use super::actor::Actor;
 use super::interests::Interests;
 use super::keyspace::Keyspace;
 use super::lazy_removals::LazyRemovals;
+use super::propagated::{KeyRequest, Propagated, PropagatedForm};
 use super::subscriber::Subscriber;
 use super::tx::Tx;
 use crate::values::IntText;
 use lockwheel_resp::{allocation, number};
 use std::any::Any;
-
-/// What a command, or the engine itself, propagates.
-#[derive(Clone, Copy, Debug)]
-pub struct Propagated<'a> {
-    /// The database.
-    pub db: usize,
-    /// The form of what is propagated.
-    pub form: PropagatedForm<'a>,
-    /// The cause.
-    pub actor: &'a Actor<'a>,
-}
-
-/// The form of what is propagated.
-#[derive(Clone, Copy, Debug)]
-pub enum PropagatedForm<'a> {
-    /// The running command has the effect of a request with these words, wherever and whenever the request runs. Empty:
-    /// the command has no such effect.
-    Request(&'a [&'a [u8]]),
-    /// The changes that the running command has made to a key have the effect of these requests.
-    OfKey(&'a [u8], &'a [KeyRequest<'a>]),
-    /// A message to a channel, which only the receivers of propagated requests can receive.
-    Message(&'a [u8], &'a [u8]),
-}
-
-/// A request that changes one key.
-#[derive(Clone, Copy, Debug)]
-pub enum KeyRequest<'a> {
-    /// `SET` to a string.
-    Set(&'a [u8]),
-    /// `HSET` of a field to a value.
-    SetField(&'a [u8], &'a [u8]),
-    /// `HDEL` of a field.
-    RemoveField(&'a [u8]),
-    /// `DEL`.
-    Remove,
-    /// `PEXPIREAT` to an instant in wall milliseconds.
-    ExpireAt(i64),
-}
 
 impl Keyspace {
     /// Reports what is propagated to the collector, if there is one.

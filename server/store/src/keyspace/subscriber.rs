@@ -11,7 +11,7 @@ use super::listeners::Listeners;
 use super::mark::Mark;
 use super::marking::Marking;
 use super::order::Order;
-use super::propagation::Propagated;
+use super::propagated::Propagated;
 use super::waiters::Waiters;
 use crate::values::Value;
 use foldhash::quality::FixedState;

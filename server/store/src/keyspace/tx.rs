@@ -9,7 +9,7 @@ use super::key_timers::KeyTimer;
 use super::keyspace::Keyspace;
 use super::listeners::Listeners;
 use super::order::Order;
-use super::propagation::PropagatedForm;
+use super::propagated::PropagatedForm;
 use super::rng::Rng;
 use super::subscriber::{Context, Subscriber};
 use super::waiters::{Place, Waiter, WaiterId};

@@ -20,7 +20,7 @@ impl Engine {
         change: impl FnOnce(&mut ReplicationControl<'_>) -> T,
     ) -> T {
         if self.replication.is_delivery_due(true) {
-            self.deliver_propagated();
+            deliver_propagated(self);
         }
         let is_appending = self.append_only.is_appending();
         let synced = if is_appending { synced(self) } else { 0 };
@@ -116,20 +116,7 @@ impl Engine {
             self.change_replication(|control| control.break_stream());
         }
         if self.replication.is_delivery_due(false) || self.append_only.is_delivery_due(false) {
-            self.deliver_propagated();
-        }
-    }
-
-    /// Passes on what has been propagated, and has not been delivered. Must be called when a batch ends, and before a
-    /// request that is not only on data.
-    #[inline]
-    pub(in crate::core) fn deliver_propagated(&mut self) {
-        if self.replication.is_delivery_due(true) {
-            let effects = self.replication.deliver(&mut self.sessions, &self.memory.stream);
-            self.follow_replication(effects);
-        }
-        if self.append_only.is_delivery_due(true) {
-            self.change_append_only(|_| ());
+            deliver_propagated(self);
         }
     }
 
@@ -148,5 +135,18 @@ impl Engine {
         if receivers.and(present).are_any() {
             Feed::add_request(&mut self.keyspace, db, (words, receivers), session);
         }
+    }
+}
+
+/// Passes on what has been propagated, and has not been delivered. Must be called when a batch ends, and before a
+/// request that is not only on data.
+#[inline]
+pub(in crate::core) fn deliver_propagated(engine: &mut Engine) {
+    if engine.replication.is_delivery_due(true) {
+        let effects = engine.replication.deliver(&mut engine.sessions, &engine.memory.stream);
+        engine.follow_replication(effects);
+    }
+    if engine.append_only.is_delivery_due(true) {
+        engine.change_append_only(|_| ());
     }
 }

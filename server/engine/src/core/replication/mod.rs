@@ -9,3 +9,5 @@ mod stream;
 #[cfg(test)]
 mod tests;
 mod waits;
+
+pub(super) use conductor::deliver_propagated;

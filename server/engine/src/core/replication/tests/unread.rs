@@ -1,5 +1,6 @@
 //! The unread part of a replica's stream: its limits, its memory, and the figures that show it.
 
+use super::super::deliver_propagated;
 use super::{START_US, ask, engine};
 use crate::clients::{Closing, Outbox, Peer, Slot};
 use crate::clock::{Timer, TimerKind};
@@ -27,7 +28,7 @@ fn write(master: &mut Engine, client: Slot, values: &[(&str, usize)]) {
         master.execute(client, &[b"SET", key.as_bytes(), value.as_bytes()]);
     }
     // The batch has ended.
-    master.deliver_propagated();
+    deliver_propagated(master);
     master.take_output(client, &mut Outbox::default());
     master.sessions().buffers(client).set_unwritten(0);
 }
