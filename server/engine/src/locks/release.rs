@@ -1,6 +1,7 @@
 //! `LOCK.RELEASE`: releases a hold, or all of them.
 
 use super::held::Held;
+use super::key_changes;
 use super::layouts::{read_write, text};
 use super::ledger::Release;
 use super::ownership;
@@ -112,8 +113,7 @@ pub(super) fn give_back_one(
 /// Leaves an owner `left` of its holds.
 pub(super) fn leave(tx: &mut Tx<'_>, key: &[u8], held: &Held<'_>, left: i64) -> Result<(), CommandError> {
     if held.is_text {
-        tx.delete(key);
-        tx.propagate_key(key, &[KeyRequest::Remove]);
+        key_changes::delete(tx, key);
     } else if held.has_mode {
         read_write::release(tx, key, held, left)?;
     } else if left == 0 {

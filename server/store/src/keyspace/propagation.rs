@@ -2,8 +2,8 @@
 //!
 //! A command that has the same effect everywhere and at any time is propagated as it is. Any other command (with a
 //! random choice, a relative time, or a result that depends on rounding) calls [`Tx::propagate`] with a request that
-//! has the same effect. A command that Redis does not have is propagated as the values of the keys that it has changed,
-//! or, by [`Tx::propagate_key`], as the requests that change them alike.
+//! has the same effect. A command that Redis does not have reports, by [`Tx::propagate_key`], the requests that change
+//! its keys alike. Its other keys are propagated as values.
 
 use super::actor::Actor;
 use super::interests::Interests;
@@ -11,7 +11,7 @@ use super::keyspace::Keyspace;
 use super::lazy_removals::LazyRemovals;
 use super::subscriber::Subscriber;
 use super::tx::Tx;
-use crate::values::IntText;
+use crate::values::{End, IntText};
 use lockwheel_resp::{allocation, number};
 use std::any::Any;
 
@@ -43,10 +43,26 @@ pub enum PropagatedForm<'a> {
 pub enum KeyRequest<'a> {
     /// `SET` to a string.
     Set(&'a [u8]),
+    /// `SET` to a string, with the deadline that the key has.
+    SetAndKeepDeadline(&'a [u8]),
     /// `HSET` of a field to a value.
     SetField(&'a [u8], &'a [u8]),
+    /// `HSET` of several fields to their values.
+    SetFields(&'a [(&'a [u8], &'a [u8])]),
     /// `HDEL` of a field.
     RemoveField(&'a [u8]),
+    /// `ZADD` of members with their scores.
+    SetScores(&'a [(&'a [u8], f64)]),
+    /// `ZREM` of members.
+    RemoveMembers(&'a [&'a [u8]]),
+    /// `ZREMRANGEBYRANK` of the members from the first rank to the last one, both included.
+    RemoveRanks(usize, usize),
+    /// `LPUSH` or `RPUSH` of an element.
+    Push(End, &'a [u8]),
+    /// `LPOP` of one element.
+    PopFirst,
+    /// `LREM` of all elements with this text.
+    RemoveElements(&'a [u8]),
     /// `DEL`.
     Remove,
     /// `PEXPIREAT` to an instant in wall milliseconds.
@@ -111,7 +127,8 @@ impl Tx<'_> {
         }
     }
 
-    /// Propagates requests in place of the value of a key, which the running command has changed since the last call.
+    /// Propagates requests in place of the value of a key, which the running command, or the engine itself, has changed
+    /// since the last call. Call this before another key changes; otherwise the value is propagated all the same.
     /// Changes of other keys are propagated as before.
     #[inline]
     pub fn propagate_key(&mut self, key: &[u8], requests: &[KeyRequest<'_>]) {
