@@ -16,20 +16,14 @@ impl Engine {
         if self.scripts.is_running() {
             return;
         }
-        if self.has_uncommitted() {
+        if has_uncommitted(self) {
             self.commit_effects();
         } else if self.keyspace.is_propagation_due() {
             self.replicate();
-            if self.has_uncommitted() {
+            if has_uncommitted(self) {
                 self.commit_effects();
             }
         }
-    }
-
-    /// Whether there is more to do than to propagate changes.
-    #[inline]
-    fn has_uncommitted(&self) -> bool {
-        self.keyspace.has_effects() || self.keyspace.waiters.has_unkeyed() || self.sessions.has_leaving()
     }
 
     /// Not inlined, so that the emptiness check is.
@@ -106,4 +100,10 @@ impl Engine {
             }
         }
     }
+}
+
+/// Whether there is more to do than to propagate changes.
+#[inline]
+fn has_uncommitted(engine: &Engine) -> bool {
+    engine.keyspace.has_effects() || engine.keyspace.waiters.has_unkeyed() || engine.sessions.has_leaving()
 }

@@ -1,8 +1,8 @@
 //! Counts in strings, as latches and semaphores store them.
 
 use crate::spec::CommandError;
-use lockwheel_store::keyspace::{Tx, events};
-use lockwheel_store::values::{Str, Value};
+use lockwheel_store::keyspace::{KeyRequest, Tx, events};
+use lockwheel_store::values::{IntText, Str, Value};
 
 pub(super) const NOT_A_COUNT: &str =
     "ERR value is not an integer or out of range: the value of the key is not a count";
@@ -21,4 +21,5 @@ pub(super) fn write(tx: &mut Tx<'_>, key: &[u8], to: i64) {
         _ => drop(tx.set(key, Value::Str(Str::from_i64(to)), false)),
     }
     tx.changed(key, events::INCRBY);
+    tx.propagate_key(key, &[KeyRequest::SetAndKeepDeadline(&IntText::new(to))]);
 }

@@ -6,13 +6,14 @@
 //! placeholder is a reader, so that others can read. The end of a delay wakes the waiters, as the end of a lease does.
 
 use super::held::OwnerHold;
+use super::key_changes;
 use super::layouts::read_write;
 use super::ledger::Delay;
 use super::records;
 use super::redisson::{DELAY_FIELD, MODE_FIELD, WRITE, read_lease_key, write_field};
 use super::release;
 use super::snapshot::{LockLayout, LockMode};
-use lockwheel_store::keyspace::{Tx, events};
+use lockwheel_store::keyspace::{KeyRequest, Tx, events};
 use lockwheel_store::values::{Hash, Str, Value};
 
 /// Does the ledger's follow-up work. With a field, the last lease of that reader has run out, or else a delay begins.
@@ -53,6 +54,7 @@ fn stand_in(tx: &mut Tx<'_>, key: &[u8], delay: Delay, ends_ms: i64) {
         LockLayout::String => {
             tx.set(key, Value::Str(Str::new(DELAY_FIELD)), false);
             tx.changed(key, events::SET);
+            tx.propagate_key(key, &[KeyRequest::Set(DELAY_FIELD)]);
         }
         LockLayout::ReadWrite if is_shared => return read(tx, key, delay.ms, ends_ms),
         LockLayout::ReadWrite => put(tx, key, &[(MODE_FIELD, WRITE), (&write_field(DELAY_FIELD), b"1")]),
@@ -67,6 +69,7 @@ fn put(tx: &mut Tx<'_>, key: &[u8], fields: &[(&[u8], &[u8])]) {
         edit.value.set(field, value, edit.encodings);
     }
     tx.changed(key, events::HSET);
+    tx.propagate_key(key, &[KeyRequest::SetFields(fields)]);
 }
 
 /// Adds or extends a placeholder reader, until `ends_ms` at least.
@@ -79,8 +82,7 @@ fn read(tx: &mut Tx<'_>, key: &[u8], ms: i64, ends_ms: i64) {
 
 fn lengthen(tx: &mut Tx<'_>, key: &[u8], ends_ms: i64) {
     if tx.deadline(key).is_none_or(|ends| ends < ends_ms) {
-        tx.set_deadline(key, ends_ms);
-        tx.changed(key, events::EXPIRE);
+        key_changes::set_deadline(tx, key, ends_ms);
     }
 }
 

@@ -1,6 +1,7 @@
 //! Holds of locks that last as long as a connection.
 
 use super::held::OwnerHold;
+use super::key_changes;
 use super::layouts::read_write;
 use super::ledger::ReleaseCause;
 use super::records;
@@ -9,7 +10,7 @@ use super::release;
 use super::session_leases::{LeaseKind, SessionLease};
 use super::sessions;
 use lockwheel_resp::number;
-use lockwheel_store::keyspace::{Tx, events};
+use lockwheel_store::keyspace::Tx;
 use lockwheel_store::values::{Hash, Value};
 
 /// The lease of a lock's hold. Its id is the number of the grant.
@@ -32,8 +33,7 @@ fn renew(tx: &mut Tx<'_>, id: u64, lease: &SessionLease) -> u64 {
         return 1 + hands.leases().unsigned_abs();
     }
     if tx.deadline(&lease.key).is_none_or(|current| current < deadline) {
-        tx.set_deadline(&lease.key, deadline);
-        tx.changed(&lease.key, events::EXPIRE);
+        key_changes::set_deadline(tx, &lease.key, deadline);
     }
     1
 }
@@ -57,7 +57,7 @@ fn give_back(tx: &mut Tx<'_>, id: u64, lease: &SessionLease, of_others: i64) {
             }
         }
         _ if of_others > 0 => {}
-        _ => drop(tx.delete(&lease.key)),
+        _ => drop(key_changes::delete(tx, &lease.key)),
     });
 }
 

@@ -28,6 +28,7 @@ mod history_readings;
 mod history_work;
 mod info;
 mod inheritance;
+mod key_changes;
 mod latches;
 mod layouts;
 mod ledger;

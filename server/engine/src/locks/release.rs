@@ -1,6 +1,7 @@
 //! `LOCK.RELEASE`: releases a hold, or all of them.
 
 use super::held::OwnerHold;
+use super::key_changes;
 use super::layouts::{read_write, text};
 use super::ledger::Release;
 use super::ownership;
@@ -115,8 +116,7 @@ pub(super) fn leave(
     left: i64,
 ) -> Result<(), CommandError> {
     if held.is_text {
-        tx.delete(key);
-        tx.propagate_key(key, &[KeyRequest::Remove]);
+        key_changes::delete(tx, key);
     } else if held.has_mode {
         read_write::release(tx, key, held, left)?;
     } else if left == 0 {

@@ -1,6 +1,7 @@
 //! `LOCK.RENEW`: sets the leases of locks that an owner holds, as Redisson's watchdog does.
 
 use super::events::announce;
+use super::key_changes;
 use super::layouts::read_write::{self, Hands};
 use super::layouts::{Standing, plain, text};
 use super::options;
@@ -14,7 +15,7 @@ use crate::spec::{
     grammar, symbols,
 };
 use lockwheel_resp::Reply;
-use lockwheel_store::keyspace::{EventValue, KeyRequest, Tx, events};
+use lockwheel_store::keyspace::{EventValue, Tx};
 
 const RENEW: &CommandGrammar =
     grammar!("numkeys key [key ...] owner (EX seconds:1.. | PX milliseconds:1..) [GT] [TOKEN token]");
@@ -101,9 +102,7 @@ fn set(
         Lease::ReadWrite(hands) => read_write::renew(tx, key, owner, hands, (deadline, only_longer)),
         Lease::Key if only_longer && tx.deadline(key).is_none_or(|current| current >= deadline) => Ok(false),
         Lease::Key => {
-            tx.set_deadline(key, deadline);
-            tx.changed(key, events::EXPIRE);
-            tx.propagate_key(key, &[KeyRequest::ExpireAt(deadline)]);
+            key_changes::set_deadline(tx, key, deadline);
             Ok(true)
         }
     }

@@ -1,12 +1,13 @@
 //! `CL.THROTTLE`: redis-cell's rate limiter, the generic cell rate algorithm. The key holds the theoretical arrival
 //! time of the next cell in nanoseconds since the epoch, and ends with it.
 
+use super::key_changes;
 use crate::spec::{
     Args, CommandError, CommandGrammar, DataHandler, Flags, KeyFlags, KeySpec, Outcome, ParsedArgs, Row,
     Symbol, grammar,
 };
 use lockwheel_resp::Reply;
-use lockwheel_store::keyspace::{Tx, events};
+use lockwheel_store::keyspace::{KeyRequest, Tx, events};
 use lockwheel_store::values::{Str, Value};
 
 const NS_PER_SECOND: i128 = 1_000_000_000;
@@ -136,8 +137,8 @@ fn throttle(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
         let text = verdict.arrival_ns.to_string();
         tx.set(key, Value::Str(Str::new(text.as_bytes())), false);
         tx.changed(key, events::SET);
-        tx.set_deadline(key, clamp((verdict.arrival_ns + NS_PER_MS - 1) / NS_PER_MS));
-        tx.changed(key, events::EXPIRE);
+        tx.propagate_key(key, &[KeyRequest::Set(text.as_bytes())]);
+        key_changes::set_deadline(tx, key, clamp((verdict.arrival_ns + NS_PER_MS - 1) / NS_PER_MS));
     }
     reply.array(5);
     for number in [

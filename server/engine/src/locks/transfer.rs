@@ -2,6 +2,7 @@
 
 use super::acquire::counter;
 use super::held::OwnerHold;
+use super::key_changes;
 use super::layouts::read_write;
 use super::ledger::{Detail, ReleaseCause};
 use super::options;
@@ -14,7 +15,7 @@ use crate::spec::{
     symbols,
 };
 use lockwheel_resp::{Reply, number};
-use lockwheel_store::keyspace::{Tx, events};
+use lockwheel_store::keyspace::{KeyRequest, Tx, events};
 use lockwheel_store::values::{Hash, IntText, Str, Value};
 
 const TRANSFER: &CommandGrammar = grammar!("key from to [PX milliseconds:1..] [TOKEN token]");
@@ -109,8 +110,7 @@ fn set_lease(
             read_write::renew(tx, key, from, hands, (deadline, false))?;
         }
     } else {
-        tx.set_deadline(key, deadline);
-        tx.changed(key, events::EXPIRE);
+        key_changes::set_deadline(tx, key, deadline);
     }
     Ok(())
 }
@@ -134,10 +134,14 @@ fn put(
     records::ending_as(tx, ReleaseCause::Transferred, |tx| tx.field_removed(at, key, from));
     let edit = tx.write_or_new::<Hash>(key)?;
     edit.value.remove(from);
-    edit.value.set(to, &IntText::new(holds), edit.encodings);
+    let count = IntText::new(holds);
+    edit.value.set(to, &count, edit.encodings);
     let token = records::acquired(tx, at, key, to, again).token;
     tx.changed(key, events::HDEL);
     tx.changed(key, events::HINCRBY);
+    // The field is set first, since a hash without fields would lose its deadline.
+    let requests = [KeyRequest::SetField(to, &count), KeyRequest::RemoveField(from)];
+    tx.propagate_key(key, if from == to { &requests[..1] } else { &requests });
     Ok(token)
 }
 
@@ -148,6 +152,7 @@ fn put_text(tx: &mut Tx<'_>, key: &[u8], from: &[u8], to: &[u8]) -> Result<u64, 
     let at = tx.set(key, Value::Str(Str::new(to)), true);
     let token = records::acquired(tx, at, key, to, false).token;
     tx.changed(key, events::SET);
+    tx.propagate_key(key, &[KeyRequest::SetAndKeepDeadline(to)]);
     Ok(token)
 }
 

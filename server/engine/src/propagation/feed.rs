@@ -279,14 +279,23 @@ impl Collected {
         }
     }
 
-    /// Adds requests in place of the value of a key that the running command has changed. If the value of another key
-    /// is to be propagated before, so is that of this key.
-    fn key_propagated(&mut self, (db, key): (usize, &[u8]), requests: &[KeyRequest<'_>], present: Receivers) {
-        if self.pending.is_empty() && self.touched.is_only_of(db, key) {
-            self.touched.clear();
-            let receivers = self.limit.map_or(present, |limit| limit.and(present));
+    /// Adds requests in place of the value of a key that the running command, or the engine itself (`is_own`), has
+    /// changed. If the value of another key is to be propagated before, so is that of this key.
+    fn key_propagated(
+        &mut self,
+        (db, key): (usize, &[u8]),
+        requests: &[KeyRequest<'_>],
+        is_own: bool,
+        present: Receivers,
+    ) {
+        let Collected { touched, pending, .. } = self;
+        let (changed, others) = if is_own { (pending, touched) } else { (touched, pending) };
+        if others.is_empty() && changed.is_only_of(db, key) {
+            changed.clear();
+            let limit = self.limit.filter(|_| !is_own);
+            let receivers = limit.map_or(present, |limit| limit.and(present));
             self.unit.add_of_key((db, key), requests, receivers);
-        } else if !self.touched.add_key(db, key) {
+        } else if !changed.add_key(db, key) {
             self.unit.lose();
         }
     }
@@ -317,13 +326,11 @@ impl Subscriber for Feed {
 
     fn propagated(&mut self, what: &Propagated<'_>) -> bool {
         let Some(rules) = self.rules else { return false };
-        let changes = &mut self.changes;
+        let (changes, is_own) = (&mut self.changes, what.actor.command.is_empty());
         match what.form {
-            PropagatedForm::Request(words) => {
-                changes.propagated(what.db, words, what.actor.command.is_empty(), rules);
-            }
+            PropagatedForm::Request(words) => changes.propagated(what.db, words, is_own, rules),
             PropagatedForm::OfKey(key, requests) => {
-                changes.key_propagated((what.db, key), requests, rules.receivers);
+                changes.key_propagated((what.db, key), requests, is_own, rules.receivers);
             }
             PropagatedForm::Message(channel, message) => {
                 let receivers = Receivers::REPLICAS.and(rules.receivers);
@@ -354,5 +361,64 @@ impl Subscriber for Feed {
         }
         changes.unit.is_caused_by(change.actor.session);
         context.set_propagation_due();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lockwheel_store::keyspace::{Actor, CalledBy, Tx};
+    use lockwheel_store::values::{Str, Value};
+
+    const COMMAND: Actor<'static> =
+        Actor { session: None, called_by: CalledBy::Client, command: &[b"native"] };
+
+    fn keyspace() -> Keyspace {
+        let mut keyspace = Keyspace::new(1, 7);
+        Feed::turn(&mut keyspace, Some(FeedRules { for_7_0: true, receivers: Receivers::ALL }));
+        keyspace
+    }
+
+    fn set(tx: &mut Tx<'_>, key: &[u8]) {
+        tx.set(key, Value::Str(Str::new(b"1")), false);
+        tx.changed(key, events::SET);
+    }
+
+    fn set_by_request(tx: &mut Tx<'_>, key: &[u8]) {
+        set(tx, key);
+        tx.propagate_key(key, &[KeyRequest::Set(b"1")]);
+    }
+
+    /// Ends the unit. Returns the names of its commands and their keys.
+    fn sent(keyspace: &mut Keyspace) -> String {
+        let mut stream = Vec::new();
+        Feed::end_unit(keyspace, Now::default(), |unit| _ = unit.write(Some(0), |_| true, &mut stream));
+        let text = String::from_utf8_lossy(&stream).into_owned();
+        let words = text.split("\r\n").filter(|word| word.chars().all(char::is_alphabetic));
+        words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn changes_by_the_engine_itself_are_requests_too() {
+        for actor in [COMMAND, Actor::ENGINE] {
+            let mut keyspace = keyspace();
+            let mut tx = keyspace.tx_by(&actor, 0, Now::default());
+            [b"a", b"b"].iter().for_each(|key| set_by_request(&mut tx, *key));
+            assert_eq!(sent(&mut keyspace), "MULTI SET a SET b EXEC", "{actor:?}");
+        }
+    }
+
+    #[test]
+    fn beside_another_value_a_key_is_propagated_as_a_value() {
+        for (first, second) in [(COMMAND, COMMAND), (COMMAND, Actor::ENGINE), (Actor::ENGINE, COMMAND)] {
+            let mut keyspace = keyspace();
+            set(&mut keyspace.tx_by(&first, 0, Now::default()), b"a");
+            set_by_request(&mut keyspace.tx_by(&second, 0, Now::default()), b"b");
+            let sent = sent(&mut keyspace);
+            let restored: Vec<&str> =
+                sent.split(' ').filter(|word| ["a", "b", "SET"].contains(word)).collect();
+            assert_eq!(restored.concat().len(), 2, "{sent}");
+            assert!(sent.starts_with("MULTI RESTORE"), "{sent}");
+        }
     }
 }

@@ -1,14 +1,15 @@
 //! Propagation: the effects of commands, as the requests that replicas get.
 //!
 //! A [`Feed`] subscribes to the keyspace. A command with the same effect everywhere is propagated as it is; others say
-//! by [`Tx::propagate`](lockwheel_store::keyspace::Tx::propagate) which request has their effect. Native commands say
-//! by [`Tx::propagate_key`](lockwheel_store::keyspace::Tx::propagate_key) which request changes a key as they have.
-//! Other keys that they have changed, those of commands that Redis 7.0 lacks, and changes that no command has made are
-//! propagated as values. The requests of a command, script or transaction are a [`Unit`], which goes out when it has
-//! ended.
+//! by [`Tx::propagate`](lockwheel_store::keyspace::Tx::propagate) which request has their effect. Native commands, and
+//! the engine when a lease or a wait ends, say by
+//! [`Tx::propagate_key`](lockwheel_store::keyspace::Tx::propagate_key) which requests change a key alike. Keys that
+//! have changed without a request, and those of commands that Redis 7.0 lacks, are propagated as values. The requests
+//! of a command, script or transaction are a [`Unit`], which goes out when it has ended.
 
 mod annotation;
 mod feed;
+mod key_request;
 mod touched;
 mod unit;
 mod values;

@@ -1,12 +1,9 @@
 //! The requests of a command, script or transaction.
 
+use super::key_request::{self, MAX_AROUND};
 use lockwheel_resp::{allocation, max_request_len, write_arguments, write_request};
 use lockwheel_store::keyspace::KeyRequest;
-use lockwheel_store::values::IntText;
 use std::num::NonZeroU64;
-
-/// The maximum number of bytes of a request with a short name, beside its other words.
-const MAX_AROUND: usize = 128;
 
 /// The maximum number of bytes of a SELECT.
 const SELECT_BYTES: usize = 64;
@@ -186,9 +183,9 @@ impl Unit {
         if !receivers.are_any() {
             return;
         }
-        let max = requests.iter().map(|request| max_key_request_len(key, request)).sum::<usize>();
+        let max = requests.iter().map(|request| key_request::max_len(key, request)).sum::<usize>();
         if self.make_room(max) {
-            requests.iter().for_each(|request| write_key_request(key, request, &mut self.bytes));
+            requests.iter().for_each(|request| key_request::write(key, request, &mut self.bytes));
             self.end_run(db, receivers, requests.len());
         }
     }
@@ -281,44 +278,6 @@ impl Unit {
             self.by = session;
         } else if !self.by_others.contains(&session) {
             self.by_others.push(session);
-        }
-    }
-}
-
-/// Returns the maximum length of a request that changes a key, in bytes.
-#[inline]
-fn max_key_request_len(key: &[u8], request: &KeyRequest<'_>) -> usize {
-    let words = match request {
-        KeyRequest::SetField(field, value) => field.len() + value.len(),
-        KeyRequest::Set(word) | KeyRequest::RemoveField(word) => word.len(),
-        KeyRequest::Remove | KeyRequest::ExpireAt(_) => 0,
-    };
-    MAX_AROUND + key.len() + words
-}
-
-/// Appends a request that changes a key.
-#[inline]
-fn write_key_request(key: &[u8], request: &KeyRequest<'_>, out: &mut Vec<u8>) {
-    match *request {
-        KeyRequest::SetField(field, value) => {
-            out.extend_from_slice(b"*4\r\n$4\r\nHSET");
-            write_arguments([key, field, value], out);
-        }
-        KeyRequest::ExpireAt(deadline_ms) => {
-            out.extend_from_slice(b"*3\r\n$9\r\nPEXPIREAT");
-            write_arguments([key, &IntText::new(deadline_ms)], out);
-        }
-        KeyRequest::Set(value) => {
-            out.extend_from_slice(b"*3\r\n$3\r\nSET");
-            write_arguments([key, value], out);
-        }
-        KeyRequest::RemoveField(field) => {
-            out.extend_from_slice(b"*3\r\n$4\r\nHDEL");
-            write_arguments([key, field], out);
-        }
-        KeyRequest::Remove => {
-            out.extend_from_slice(b"*2\r\n$3\r\nDEL");
-            write_arguments([key], out);
         }
     }
 }

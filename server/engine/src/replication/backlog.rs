@@ -31,8 +31,8 @@ impl Backlog {
         }
     }
 
-    /// Makes room for more bytes. The memory grows to a little more than the limit, so that many of the oldest bytes are
-    /// dropped at a time. Returns false if there is no memory. O(bytes).
+    /// Makes room for more bytes. The memory grows to a little more than the limit, so that many old bytes are dropped
+    /// at a time. Returns false if there is no memory. O(bytes).
     #[cold]
     fn make_room(&mut self, more: usize) -> bool {
         let excess = (self.bytes.len() + more).saturating_sub(self.limit);

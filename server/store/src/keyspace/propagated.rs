@@ -1,6 +1,7 @@
 //! The forms of what is propagated.
 
 use super::actor::Actor;
+use crate::values::End;
 
 /// What a command, or the engine itself, propagates.
 #[derive(Clone, Copy, Debug)]
@@ -30,10 +31,26 @@ pub enum PropagatedForm<'a> {
 pub enum KeyRequest<'a> {
     /// `SET` to a string.
     Set(&'a [u8]),
+    /// `SET` to a string, with the deadline that the key has.
+    SetAndKeepDeadline(&'a [u8]),
     /// `HSET` of a field to a value.
     SetField(&'a [u8], &'a [u8]),
+    /// `HSET` of several fields to their values.
+    SetFields(&'a [(&'a [u8], &'a [u8])]),
     /// `HDEL` of a field.
     RemoveField(&'a [u8]),
+    /// `ZADD` of members with their scores.
+    SetScores(&'a [(&'a [u8], f64)]),
+    /// `ZREM` of members.
+    RemoveMembers(&'a [&'a [u8]]),
+    /// `ZREMRANGEBYRANK` of the members from the first rank to the last one, both included.
+    RemoveRanks(usize, usize),
+    /// `LPUSH` or `RPUSH` of an element.
+    Push(End, &'a [u8]),
+    /// `LPOP` of one element.
+    PopFirst,
+    /// `LREM` of all elements with this text.
+    RemoveElements(&'a [u8]),
     /// `DEL`.
     Remove,
     /// `PEXPIREAT` to an instant in wall milliseconds.

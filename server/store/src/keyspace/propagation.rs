@@ -1,8 +1,8 @@
 //! Propagation: the form in which replicas get a command.
 //!
 //! A command that has the same effect everywhere and at any time is propagated as it is. Any other (a random choice, a
-//! relative time, rounding) calls [`Tx::propagate`] with a request that has. A command that Redis lacks is propagated
-//! as the values of the changed keys, or, by [`Tx::propagate_key`], as requests that change them alike.
+//! relative time, rounding) calls [`Tx::propagate`] with a request that has. A command that Redis lacks reports, by
+//! [`Tx::propagate_key`], the requests that change its keys alike. Its other keys are propagated as values.
 
 use super::actor::Actor;
 use super::interests::Interests;
@@ -73,7 +73,8 @@ impl Tx<'_> {
         }
     }
 
-    /// Propagates requests in place of the value of a key, which the running command has changed since the last call.
+    /// Propagates requests in place of the value of a key, which the running command, or the engine itself, has changed
+    /// since the last call. Call this before another key changes; otherwise the value is propagated all the same.
     /// Changes of other keys are propagated as before.
     #[inline]
     pub fn propagate_key(&mut self, key: &[u8], requests: &[KeyRequest<'_>]) {

@@ -4,6 +4,8 @@ mod copies;
 mod cuts;
 mod effects;
 mod failover;
+mod native_families;
+mod native_random;
 mod random;
 mod rules;
 pub(crate) mod servers;

@@ -45,7 +45,7 @@ pub(crate) struct Pair {
 }
 
 impl Pair {
-    fn new(master: AnyServer, replica: AnyServer) -> Pair {
+    pub(crate) fn new(master: AnyServer, replica: AnyServer) -> Pair {
         let (one, other) = (Client::connect(master.addr()), Client::connect(replica.addr()));
         Pair { master: one, replica: other, servers: (master, replica) }
     }

@@ -20,20 +20,20 @@ const MARK: &str = "mark";
 /// The greatest difference in milliseconds between times that count as the same.
 const SKEW_MS: i64 = 60_000;
 /// The least number that is a time of today in milliseconds.
-const TODAY_MS: i64 = 1_500_000_000_000;
+pub(super) const TODAY_MS: i64 = 1_500_000_000_000;
 
 /// A request of a stream.
-type Request = Vec<Vec<u8>>;
+pub(super) type Request = Vec<Vec<u8>>;
 
 /// A master, a client, and the stream that its replica gets.
-struct Master {
-    client: Client,
+pub(super) struct Master {
+    pub(super) client: Client,
     stream: Client,
     _server: AnyServer,
 }
 
 impl Master {
-    fn new(server: AnyServer) -> Master {
+    pub(super) fn new(server: AnyServer) -> Master {
         // The stream acknowledges nothing, for however long a test takes.
         let mut client = Client::connect(server.addr());
         assert_eq!(client.line("CONFIG SET repl-timeout 1000000").to_string(), "+OK");
@@ -59,7 +59,7 @@ impl Master {
     }
 
     /// Runs a request and returns what replicas get for it.
-    fn run(&mut self, arguments: &[Vec<u8>]) -> Vec<Request> {
+    pub(super) fn run(&mut self, arguments: &[Vec<u8>]) -> Vec<Request> {
         self.try_run(arguments).0
     }
 
@@ -261,43 +261,6 @@ fn check_names(steps: &[(&str, &[&str])]) {
             sent.iter().map(|words| String::from_utf8_lossy(&words[0]).into_owned()).collect();
         assert_eq!(&names, expected, "{line}: {}", text(&sent));
     }
-}
-
-#[test]
-fn native_commands_are_sent_as_commands_on_their_keys() {
-    check_names(&[
-        ("LOCK.ACQUIRE l o PX 1000000", &["SELECT", "MULTI", "HSET", "PEXPIREAT", "EXEC"]),
-        ("LOCK.ACQUIRE l o PX 2000000", &["MULTI", "HSET", "PEXPIREAT", "EXEC"]),
-        (
-            "EVAL \"redis.call('lock.acquire', 'l', 'o', 'PX', '1000000') redis.call('incr', 'n')\" 0",
-            &["MULTI", "HSET", "PEXPIREAT", "incr", "EXEC"],
-        ),
-        (
-            "EVAL \"redis.call('incr', 'n') redis.call('lock.release', 'l', 'o')\" 0",
-            &["MULTI", "incr", "HSET", "EXEC"],
-        ),
-        ("LOCK.RENEW 1 l o PX 3000000", &["PEXPIREAT"]),
-        ("LOCK.ACQUIRE t o PX 1000000 LAYOUT STRING", &["MULTI", "SET", "PEXPIREAT", "EXEC"]),
-    ]);
-}
-
-#[test]
-fn other_keys_of_native_commands_are_sent_as_values() {
-    check_names(&[
-        ("LOCK.ACQUIRE l o PX 1000000 EXCLUSIVE", &["SELECT", "RESTORE"]),
-        ("LOCK.ACQUIRE l o PX 2000000 EXCLUSIVE", &["RESTORE"]),
-        (
-            "EVAL \"for i = 1, 100 do redis.call('lock.acquire', 'l', 'o', 'PX', '1000000', 'EXCLUSIVE') end \
-             redis.call('incr', 'n')\" 0",
-            &["MULTI", "RESTORE", "incr", "EXEC"],
-        ),
-        (
-            "EVAL \"redis.call('incr', 'n') redis.call('lock.release', 'l', 'o')\" 0",
-            &["MULTI", "incr", "RESTORE", "EXEC"],
-        ),
-        // The counter of tokens changes before the lock.
-        ("LOCK.ACQUIRE f o PX 1000000 FENCED", &["MULTI", "RESTORE", "RESTORE", "EXEC"]),
-    ]);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::super::redisson::token_key;
 use crate::spec::{CommandError, errors};
-use lockwheel_store::keyspace::{Tx, events};
+use lockwheel_store::keyspace::{KeyRequest, Tx, events};
 use lockwheel_store::values::{Str, Value};
 
 pub(in crate::locks) const NOT_A_COUNTER: &str =
@@ -16,8 +16,10 @@ const NEGATIVE: CommandError = CommandError::text(NEGATIVE_COUNTER);
 pub(in crate::locks) fn next(tx: &mut Tx<'_>, key: &[u8]) -> Result<u64, CommandError> {
     let token = following(tx, key)?;
     let name = token_key(key);
-    tx.set(&name, Value::Str(Str::new(token.to_string().as_bytes())), true);
+    let text = token.to_string();
+    tx.set(&name, Value::Str(Str::new(text.as_bytes())), true);
     tx.changed(&name, events::INCRBY);
+    tx.propagate_key(&name, &[KeyRequest::SetAndKeepDeadline(text.as_bytes())]);
     Ok(token)
 }
 

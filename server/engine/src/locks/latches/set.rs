@@ -1,14 +1,14 @@
 //! `LATCH.SET`, `LATCH.COUNTDOWN` and `LATCH.GET`: the count of a latch.
 
-use super::super::count;
+use super::super::{count, key_changes};
 use super::redisson;
 use crate::spec::{
     Args, CommandGrammar, DataHandler, Flags, KeyFlags, KeySpec, Outcome, ParsedArgs, Row, Symbol, grammar,
     symbols,
 };
 use lockwheel_resp::Reply;
-use lockwheel_store::keyspace::{Tx, events};
-use lockwheel_store::values::{Str, Value};
+use lockwheel_store::keyspace::{KeyRequest, Tx, events};
+use lockwheel_store::values::{IntText, Str, Value};
 
 const NOT_POSITIVE: &str = "ERR value is out of range, must be positive: *";
 
@@ -87,6 +87,7 @@ fn set(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     }
     tx.set(key, Value::Str(Str::from_i64(to)), false);
     tx.changed(key, events::SET);
+    tx.propagate_key(key, &[KeyRequest::Set(&IntText::new(to))]);
     tx.publish(&redisson::latch_channel(key), redisson::NEW_COUNT_MESSAGE);
     reply.integer(1);
     Ok(())
@@ -104,7 +105,7 @@ fn countdown(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome 
     // The count is written before the key is deleted, also when zero: it shows why the key goes.
     count::write(tx, key, after);
     if after <= 0 {
-        tx.delete(key);
+        key_changes::delete(tx, key);
         if before > 0 {
             tx.publish(&redisson::latch_channel(key), redisson::ZERO_COUNT_MESSAGE);
         }

@@ -14,7 +14,7 @@ use super::super::redisson::{lock_of_queue, queue_key, queue_timeouts_key};
 use super::super::wait_queue::FAIR_NAME;
 use super::{Standing, plain};
 use crate::spec::CommandError;
-use lockwheel_store::keyspace::{EntryId, Tx, WaiterId, events};
+use lockwheel_store::keyspace::{EntryId, KeyRequest, Tx, WaiterId, events};
 use lockwheel_store::values::{End, List, Value, ZSet};
 
 /// The wait of an owner that names no end, in milliseconds: Redisson's `fairLockWaitTimeout`.
@@ -162,6 +162,7 @@ pub(super) fn leave(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], wait_ms: i64) -> 
         edit.value.remove_equal(owner, usize::MAX, End::Left, edit.encodings);
         tx.changed(&name, events::LREM);
         tx.delete_if_empty(&name);
+        tx.propagate_key(&name, &[KeyRequest::RemoveElements(owner)]);
     }
     if keeps_order {
         note_order(tx, key);
@@ -185,9 +186,12 @@ fn leave_in_order(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], wait_ms: i64) -> Re
     };
     tx.changed_times(&timeouts_name, events::ZINCR, behind);
     tx.changed(&timeouts_name, events::ZREM);
+    tx.propagate_key(&timeouts_name, &[KeyRequest::RemoveMembers(&[owner])]);
+    propagate_times(tx, &timeouts_name, at)?;
     if let Some(edit) = tx.write::<List>(&name)? {
         edit.value.remove_range(at..at + 1, edit.encodings);
         tx.changed(&name, events::LREM);
+        tx.propagate_key(&name, &[KeyRequest::RemoveElements(owner)]);
     }
     note_order(tx, key);
     Ok(true)
@@ -272,6 +276,7 @@ fn push(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], end: End) -> Result<(), Comma
     let edit = tx.write_or_new::<List>(&name)?;
     edit.value.push(end, owner, edit.encodings);
     tx.changed(&name, if matches!(end, End::Right) { events::RPUSH } else { events::LPUSH });
+    tx.propagate_key(&name, &[KeyRequest::Push(end, owner)]);
     Ok(())
 }
 
@@ -281,6 +286,7 @@ fn pop(tx: &mut Tx<'_>, key: &[u8]) -> Result<(), CommandError> {
         edit.value.pop(End::Left, edit.encodings);
         tx.changed(&name, events::LPOP);
         tx.delete_if_empty(&name);
+        tx.propagate_key(&name, &[KeyRequest::PopFirst]);
     }
     Ok(())
 }
@@ -290,6 +296,7 @@ fn set_timeout(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], ends: f64) -> Result<(
     let edit = tx.write_or_new::<ZSet>(&name)?;
     edit.value.insert(owner, ends, edit.encodings);
     tx.changed(&name, events::ZADD);
+    tx.propagate_key(&name, &[KeyRequest::SetScores(&[(owner, ends)])]);
     Ok(())
 }
 
@@ -300,6 +307,7 @@ fn remove_timeout(tx: &mut Tx<'_>, key: &[u8], owner: &[u8]) -> Result<(), Comma
     {
         tx.changed(&name, events::ZREM);
         tx.delete_if_empty(&name);
+        tx.propagate_key(&name, &[KeyRequest::RemoveMembers(&[owner])]);
     }
     Ok(())
 }
@@ -312,6 +320,26 @@ fn shift_all(tx: &mut Tx<'_>, key: &[u8], wait_ms: i64, but: usize) -> Result<()
         edit.value.shift(-(wait_ms as f64), edit.encodings);
         let waiting = edit.value.len().saturating_sub(but);
         tx.changed_times(&name, events::ZINCR, waiting);
+        // An owner whose time does not matter is about to be removed.
+        if waiting > 0 {
+            propagate_times(tx, &name, 0)?;
+        }
+    }
+    Ok(())
+}
+
+/// Propagates the times of the owners from a rank on. Redis has no shorter request that changes them together. O(n),
+/// n the owners, if anyone receives the times.
+fn propagate_times(tx: &mut Tx<'_>, name: &[u8], from: usize) -> Result<(), CommandError> {
+    if !tx.is_propagated() {
+        return Ok(());
+    }
+    let Some(timeouts) = tx.read::<ZSet>(name)? else { return Ok(()) };
+    let times: Vec<(Box<[u8]>, f64)> =
+        timeouts.range(from..timeouts.len()).map(|(owner, ends)| (owner.into(), ends)).collect();
+    let times: Vec<(&[u8], f64)> = times.iter().map(|(owner, ends)| (&**owner, *ends)).collect();
+    if !times.is_empty() {
+        tx.propagate_key(name, &[KeyRequest::SetScores(&times)]);
     }
     Ok(())
 }
@@ -319,14 +347,18 @@ fn shift_all(tx: &mut Tx<'_>, key: &[u8], wait_ms: i64, but: usize) -> Result<()
 fn shift_behind(tx: &mut Tx<'_>, key: &[u8], at: usize, wait_ms: i64) -> Result<(), CommandError> {
     let Some(queue) = tx.read::<List>(&queue_key(key))? else { return Ok(()) };
     let behind: Vec<Box<[u8]>> = queue.iter().skip(at + 1).map(Box::from).collect();
-    behind.iter().try_for_each(|owner| shift(tx, key, owner, wait_ms))
-}
-
-fn shift(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], wait_ms: i64) -> Result<(), CommandError> {
-    let ends = timeout(tx, key, owner)?.unwrap_or(0.0) - wait_ms as f64;
+    if behind.is_empty() {
+        return Ok(());
+    }
     let name = queue_timeouts_key(key);
-    let edit = tx.write_or_new::<ZSet>(&name)?;
-    edit.value.insert(owner, ends, edit.encodings);
-    tx.changed(&name, events::ZINCR);
+    let mut times: Vec<(&[u8], f64)> = Vec::with_capacity(behind.len());
+    for owner in &behind {
+        let edit = tx.write_or_new::<ZSet>(&name)?;
+        let ends = edit.value.score(owner).unwrap_or(0.0) - wait_ms as f64;
+        edit.value.insert(owner, ends, edit.encodings);
+        tx.changed(&name, events::ZINCR);
+        times.push((owner, ends));
+    }
+    tx.propagate_key(&name, &[KeyRequest::SetScores(&times)]);
     Ok(())
 }

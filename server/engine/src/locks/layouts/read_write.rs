@@ -5,6 +5,7 @@
 
 use super::super::channels;
 use super::super::held::OwnerHold;
+use super::super::key_changes;
 use super::super::ledger::ReleaseCause;
 use super::super::records;
 use super::super::redisson::{
@@ -14,7 +15,7 @@ use super::super::redisson::{
 use super::Standing;
 use crate::spec::{CommandError, errors};
 use lockwheel_resp::number;
-use lockwheel_store::keyspace::{EntryId, Tx, events};
+use lockwheel_store::keyspace::{EntryId, KeyRequest, Tx, events};
 use lockwheel_store::values::{Hash, IntText, Str, Value};
 
 /// The error for a key that holds a lock of the other layout.
@@ -113,17 +114,25 @@ pub(in crate::locks) fn read(
     if is_new {
         edit.value.set(MODE_FIELD, READ, edit.encodings);
     }
-    edit.value.set(owner, &IntText::new(holds), edit.encodings);
+    let count = IntText::new(holds);
+    edit.value.set(owner, &count, edit.encodings);
     let at = edit.at;
+    note_hold(tx, key, (READ, is_new), (owner, &count));
+    lease(tx, key, owner, holds, deadline);
+    lengthen(tx, key, deadline);
+    Ok(at)
+}
+
+/// Reports and propagates the count of a hold, and the mode if it is new.
+fn note_hold(tx: &mut Tx<'_>, key: &[u8], (mode, is_new): (&[u8], bool), (field, count): (&[u8], &[u8])) {
     if is_new {
         tx.changed(key, events::HSET);
         tx.changed(key, events::HSET);
     } else {
         tx.changed(key, events::HINCRBY);
     }
-    lease(tx, key, owner, holds, deadline);
-    lengthen(tx, key, deadline);
-    Ok(at)
+    let fields = [(MODE_FIELD, mode), (field, count)];
+    tx.propagate_key(key, &[KeyRequest::SetFields(if is_new { &fields } else { &fields[1..] })]);
 }
 
 /// Sets the leases of an owner's shared holds, or only makes them longer. Returns whether any lease was set.
@@ -138,15 +147,13 @@ pub(in crate::locks) fn renew(
     for n in (1..=hands.reads).rev().take(MAX_READ_LEASES as usize) {
         let name = read_lease_key(key, owner, n);
         if tx.deadline(&name).is_some_and(|current| !only_longer || current < deadline) {
-            tx.set_deadline(&name, deadline);
-            tx.changed(&name, events::EXPIRE);
+            key_changes::set_deadline(tx, &name, deadline);
             is_set = true;
         }
     }
     let current = tx.deadline(key);
     if current.is_some_and(|current| current < deadline) || (hands.reads == 0 && !only_longer) {
-        tx.set_deadline(key, deadline);
-        tx.changed(key, events::EXPIRE);
+        key_changes::set_deadline(tx, key, deadline);
         is_set = true;
     } else if !only_longer {
         lease_of_readers(tx, key)?;
@@ -163,6 +170,7 @@ fn lease(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], n: i64, deadline: i64) {
     records::leased(tx, at, key, (owner, n));
     tx.changed(&name, events::SET);
     tx.changed(&name, events::EXPIRE);
+    tx.propagate_key(&name, &[KeyRequest::Set(b"1"), KeyRequest::ExpireAt(deadline)]);
 }
 
 /// Moves the lease of an owner's hold to another owner's. Without one, the other's old lease is deleted.
@@ -174,10 +182,10 @@ pub(in crate::locks) fn move_lease(
 ) {
     let name = read_lease_key(key, from, n);
     if let Some(deadline) = tx.deadline(&name) {
-        tx.delete(&name);
+        key_changes::delete(tx, &name);
         lease(tx, key, to, m, deadline);
     } else {
-        tx.delete(&read_lease_key(key, to, m));
+        key_changes::delete(tx, &read_lease_key(key, to, m));
     }
 }
 
@@ -194,14 +202,10 @@ pub(in crate::locks) fn write(
     if holds == 1 {
         edit.value.set(MODE_FIELD, WRITE, edit.encodings);
     }
-    edit.value.set(&write_field(owner), &IntText::new(holds), edit.encodings);
+    let (field, count) = (write_field(owner), IntText::new(holds));
+    edit.value.set(&field, &count, edit.encodings);
     let at = edit.at;
-    if holds == 1 {
-        tx.changed(key, events::HSET);
-        tx.changed(key, events::HSET);
-    } else {
-        tx.changed(key, events::HINCRBY);
-    }
+    note_hold(tx, key, (WRITE, holds == 1), (&field, &count));
     lengthen(tx, key, deadline);
     Ok(at)
 }
@@ -209,8 +213,7 @@ pub(in crate::locks) fn write(
 /// Makes the lease of the hash at least this long.
 fn lengthen(tx: &mut Tx<'_>, key: &[u8], deadline: i64) {
     let longest = tx.deadline(key).map_or(deadline, |current| current.max(deadline));
-    tx.set_deadline(key, longest);
-    tx.changed(key, events::EXPIRE);
+    key_changes::set_deadline(tx, key, longest);
 }
 
 /// Turns a writer into a reader. Its newest hold gets the given lease, if longer, and so do holds without one.
@@ -227,13 +230,16 @@ pub(in crate::locks) fn downgrade(
     let edit = tx.write_or_new::<Hash>(key)?;
     let at = edit.at;
     edit.value.set(MODE_FIELD, READ, edit.encodings);
-    edit.value.set(owner, &IntText::new(reads), edit.encodings);
+    let count = IntText::new(reads);
+    edit.value.set(owner, &count, edit.encodings);
     records::converted(tx, at, key, &writer, owner);
     let edit = tx.write_or_new::<Hash>(key)?;
     edit.value.remove(&writer);
     tx.changed(key, events::HSET);
     tx.changed(key, events::HSET);
     tx.changed(key, events::HDEL);
+    let fields = [(MODE_FIELD, READ), (owner, &*count)];
+    tx.propagate_key(key, &[KeyRequest::SetFields(&fields), KeyRequest::RemoveField(&writer)]);
     (hands.reads + 1..=reads).take(MAX_READ_LEASES as usize).for_each(|n| lease(tx, key, owner, n, deadline));
     let newest = tx.deadline(&read_lease_key(key, owner, reads));
     if hands.reads == reads && (!only_longer || newest.is_some_and(|ends| ends < deadline)) {
@@ -256,8 +262,10 @@ pub(in crate::locks) fn release(
     let Some(edit) = tx.write::<Hash>(key)? else { return Ok(()) };
     let (at, writes) = (edit.at, held.field.ends_with(WRITE_SUFFIX));
     if left > 0 {
-        edit.value.set(held.field, &IntText::new(left), edit.encodings);
+        let count = IntText::new(left);
+        edit.value.set(held.field, &count, edit.encodings);
         tx.changed(key, events::HINCRBY);
+        tx.propagate_key(key, &[KeyRequest::SetField(held.field, &count)]);
         records::released_partly(tx, key, held.field, left);
     } else {
         tx.field_removed(at, key, held.field);
@@ -265,13 +273,14 @@ pub(in crate::locks) fn release(
             edit.value.remove(held.field);
         }
         tx.changed(key, events::HDEL);
+        tx.propagate_key(key, &[KeyRequest::RemoveField(held.field)]);
     }
     // A plain hold has no lease of its own.
     let is_plain = !writes && !is_leased(tx, key, held.field, held.holds);
     if !writes && !is_plain {
         // The newest hold is first; some leases may have ended.
         for n in (left + 1..=held.holds).rev().take(MAX_READ_LEASES as usize) {
-            tx.delete(&read_lease_key(key, held.field, n));
+            key_changes::delete(tx, &read_lease_key(key, held.field, n));
         }
     }
     settle(tx, key, (writes, is_plain), left)?;
@@ -298,7 +307,7 @@ fn settle(
     let message = if writes { READ_MESSAGE } else { UNLOCK_MESSAGE };
     match tx.write::<Hash>(key)? {
         Some(edit) if edit.value.len() == 1 => {
-            tx.delete(key);
+            key_changes::delete(tx, key);
             if is_plain {
                 channels::notify_plain(tx, key);
             }
@@ -307,6 +316,7 @@ fn settle(
         Some(edit) if writes && left == 0 => {
             edit.value.set(MODE_FIELD, READ, edit.encodings);
             tx.changed(key, events::HSET);
+            tx.propagate_key(key, &[KeyRequest::SetField(MODE_FIELD, READ)]);
             channels::notify_read_write(tx, key, message);
         }
         Some(edit) if edit.value.get(MODE_FIELD) == Some(READ) => lease_of_readers(tx, key)?,
@@ -324,8 +334,7 @@ pub(in crate::locks) fn lease_of_readers(tx: &mut Tx<'_>, key: &[u8]) -> Result<
     debug_assert!(known.is_none() || !is_small(tx, key) || known == longest_of_all(tx, key), "{key:?}");
     let longest = known.or_else(|| longest_of_all(tx, key));
     if let Some(deadline) = longest {
-        tx.set_deadline(key, deadline);
-        tx.changed(key, events::EXPIRE);
+        key_changes::set_deadline(tx, key, deadline);
     }
     Ok(())
 }
@@ -371,8 +380,7 @@ pub(in crate::locks) fn keep_longest(tx: &mut Tx<'_>, key: &[u8], owner: &[u8], 
         match tx.deadline(&name) {
             Some(current) if current == deadline => {}
             Some(_) => {
-                tx.set_deadline(&name, deadline);
-                tx.changed(&name, events::EXPIRE);
+                key_changes::set_deadline(tx, &name, deadline);
             }
             // The lease of an older hold has ended.
             None => lease(tx, key, owner, n, deadline),

@@ -1,5 +1,6 @@
 //! `RATE.SET`: sets the permits of an interval.
 
+use super::super::key_changes;
 use super::super::redisson::{RATE_FIELDS, rate_permits_key, rate_value_key};
 use super::limiter::PER_CLIENT;
 use crate::spec::{
@@ -7,7 +8,7 @@ use crate::spec::{
     symbols,
 };
 use lockwheel_resp::Reply;
-use lockwheel_store::keyspace::{Tx, events};
+use lockwheel_store::keyspace::{KeyRequest, Tx, events};
 use lockwheel_store::values::Hash;
 
 const SET: &CommandGrammar = grammar!("key permits:1.. milliseconds:1.. [NX] [CLIENT client-id=id:string]");
@@ -65,18 +66,21 @@ fn set(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
         if only_new { [rate, interval, keep_alive, r#type] } else { [rate, interval, r#type, keep_alive] };
     let is_set = tx.read::<Hash>(key)?.is_some_and(|hash| hash.contains(r#type));
     let edit = tx.write_or_new::<Hash>(key)?;
+    let mut fields: Vec<(&[u8], &[u8])> = Vec::new();
     for field in order {
         let value = RATE_FIELDS.iter().position(|one| *one == field).map(|at| &values[at]);
         if let Some(value) = value.filter(|_| !only_new || !edit.value.contains(field)) {
             edit.value.set(field, value, edit.encodings);
+            fields.push((field, value));
         }
     }
     if !only_new {
-        tx.delete(&rate_value_key(key, client));
-        tx.delete(&rate_permits_key(key, client));
+        key_changes::delete(tx, &rate_value_key(key, client));
+        key_changes::delete(tx, &rate_permits_key(key, client));
     }
-    if !only_new || !is_set {
+    if !fields.is_empty() {
         tx.changed(key, events::HSET);
+        tx.propagate_key(key, &[KeyRequest::SetFields(&fields)]);
     }
     reply.integer(i64::from(!only_new || !is_set));
     Ok(())

@@ -1,10 +1,10 @@
 //! The permits of a limiter in the interval that ends now.
 
 use super::limiter::Limiter;
-use crate::locks::count;
+use crate::locks::{count, key_changes};
 use crate::spec::CommandError;
-use lockwheel_store::keyspace::{Tx, events};
-use lockwheel_store::values::{Str, Value, ZSet};
+use lockwheel_store::keyspace::{KeyRequest, Tx, events};
+use lockwheel_store::values::{IntText, Str, Value, ZSet};
 use std::ops::Bound;
 
 /// Returns a member of the sorted set: a random part, so that no two acquisitions are the same member, and the number
@@ -73,10 +73,12 @@ impl Window {
             }
             tx.changed(&limiter.permits_key, events::ZREMRANGEBYSCORE);
             tx.delete_if_empty(&limiter.permits_key);
+            tx.propagate_key(&limiter.permits_key, &[KeyRequest::RemoveRanks(0, self.over - 1)]);
         }
         if self.over > 0 || self.is_new {
             tx.set(&limiter.value_key, Value::Str(Str::from_i64(self.left)), false);
             tx.changed(&limiter.value_key, events::SET);
+            tx.propagate_key(&limiter.value_key, &[KeyRequest::Set(&IntText::new(self.left))]);
         }
         Ok(())
     }
@@ -90,8 +92,10 @@ impl Window {
         }
         let now_ms = tx.now().wall_ms() as f64;
         let edit = tx.write_or_new::<ZSet>(&limiter.permits_key)?;
-        edit.value.insert(&member(random, wanted), now_ms, edit.encodings);
+        let member = member(random, wanted);
+        edit.value.insert(&member, now_ms, edit.encodings);
         tx.changed(&limiter.permits_key, events::ZADD);
+        tx.propagate_key(&limiter.permits_key, &[KeyRequest::SetScores(&[(&member, now_ms)])]);
         let left = self.left - i64::from(wanted);
         count::write(tx, &limiter.value_key, left);
         Ok(left)
@@ -108,9 +112,7 @@ pub(super) fn keep_alive(tx: &mut Tx<'_>, key: &[u8], limiter: &Limiter) {
     let Some(deadline) = deadline else { return };
     let own = (limiter.keep_alive_ms > 0).then_some(key);
     for key in own.into_iter().chain([&*limiter.value_key, &*limiter.permits_key]) {
-        if tx.set_deadline(key, deadline) {
-            tx.changed(key, events::EXPIRE);
-        }
+        key_changes::set_deadline(tx, key, deadline);
     }
 }
 

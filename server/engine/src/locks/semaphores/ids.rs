@@ -1,10 +1,12 @@
 //! Permits with ids and leases: a sorted set beside the semaphore, as `RPermitExpirableSemaphore` keeps it.
 
+use super::super::key_changes;
 use super::super::redisson::{NEVER_MS, permit_leases_key};
 use super::holds::Id;
 use crate::spec::CommandError;
-use lockwheel_store::keyspace::{Tx, events};
+use lockwheel_store::keyspace::{KeyRequest, Tx, events};
 use lockwheel_store::values::ZSet;
+use smallvec::SmallVec;
 use std::ops::Bound;
 
 /// Parses an id of 32 hexadecimal digits, as Redisson's clients and our replies spell it.
@@ -71,6 +73,7 @@ pub(super) fn take_over(tx: &mut Tx<'_>, key: &[u8], most: usize) -> Result<i64,
     if count > 0 {
         tx.changed(&leases_key, events::ZREM);
         tx.delete_if_empty(&leases_key);
+        tx.propagate_key(&leases_key, &[KeyRequest::RemoveRanks(over.start, over.start + count - 1)]);
     }
     Ok(count as i64)
 }
@@ -88,9 +91,9 @@ pub(super) fn give_out(
         edit.value.insert(id, deadline_ms as f64, edit.encodings);
         tx.changed(&leases_key, events::ZADD);
     }
+    propagate_leases(tx, &leases_key, ids, deadline_ms);
     if let Some(end) = tx.deadline(key) {
-        tx.set_deadline(&leases_key, end);
-        tx.changed(&leases_key, events::EXPIRE);
+        key_changes::set_deadline(tx, &leases_key, end);
     }
     Ok(())
 }
@@ -101,8 +104,17 @@ pub(super) fn renew(tx: &mut Tx<'_>, key: &[u8], id: &Id, deadline_ms: i64) -> R
     if let Some(edit) = tx.write::<ZSet>(&leases_key)? {
         edit.value.insert(id, deadline_ms as f64, edit.encodings);
         tx.changed(&leases_key, events::ZADD);
+        propagate_leases(tx, &leases_key, &[*id], deadline_ms);
     }
     Ok(())
+}
+
+/// Propagates the end of the leases of these permits.
+fn propagate_leases(tx: &mut Tx<'_>, leases_key: &[u8], ids: &[Id], deadline_ms: i64) {
+    if tx.is_propagated() {
+        let leases: Vec<(&[u8], f64)> = ids.iter().map(|id| (&id[..], deadline_ms as f64)).collect();
+        tx.propagate_key(leases_key, &[KeyRequest::SetScores(&leases)]);
+    }
 }
 
 /// Makes the leases of these permits last at least until an instant in wall milliseconds. Returns whether any is out:
@@ -118,18 +130,19 @@ pub(super) fn prolong(
     }
     let (leases_key, over_ms) = (permit_leases_key(key), tx.over_until_ms());
     let Some(edit) = tx.write::<ZSet>(&leases_key)? else { return Ok(false) };
-    let (mut are_out, mut is_changed) = (false, false);
+    let (mut are_out, mut longer) = (false, Vec::new());
     for id in ids {
         let end_ms = edit.value.score(id).map(|score| score as i64);
         let Some(end_ms) = end_ms.filter(|end_ms| *end_ms > over_ms) else { continue };
         are_out = true;
         if end_ms < deadline_ms {
             edit.value.insert(id, deadline_ms as f64, edit.encodings);
-            is_changed = true;
+            longer.push(*id);
         }
     }
-    if is_changed {
+    if !longer.is_empty() {
         tx.changed(&leases_key, events::ZADD);
+        propagate_leases(tx, &leases_key, &longer, deadline_ms);
     }
     Ok(are_out)
 }
@@ -137,17 +150,19 @@ pub(super) fn prolong(
 pub(super) fn take_back(tx: &mut Tx<'_>, key: &[u8], ids: &[Id]) -> Result<(), CommandError> {
     let leases_key = permit_leases_key(key);
     let Some(edit) = tx.write::<ZSet>(&leases_key)? else { return Ok(()) };
-    let removed = ids.iter().filter(|id| edit.value.remove(&id[..]).is_some()).count();
-    if removed > 0 {
+    let removed = ids.iter().map(|id| &id[..]).filter(|id| edit.value.remove(id).is_some());
+    let removed: SmallVec<[&[u8]; 8]> = removed.collect();
+    if !removed.is_empty() {
         tx.changed(&leases_key, events::ZREM);
         tx.delete_if_empty(&leases_key);
+        tx.propagate_key(&leases_key, &[KeyRequest::RemoveMembers(&removed)]);
     }
     Ok(())
 }
 
 /// Takes all permits back, whatever the key of the leases holds, because the semaphore restarts.
 pub(super) fn forget(tx: &mut Tx<'_>, key: &[u8]) {
-    tx.delete(&permit_leases_key(key));
+    key_changes::delete(tx, &permit_leases_key(key));
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! `SEM.INIT`, `SEM.ADJUST` and `SEM.DRAIN`: set the permits of a semaphore.
 
-use super::super::options;
+use super::super::{key_changes, options};
 use super::ledger::SemaphoreLedger;
 use super::{HistoryCause, SUBSCRIBED, account, add, change_account, count, ids, note, publish};
 use crate::spec::{
@@ -8,8 +8,8 @@ use crate::spec::{
     grammar, symbols,
 };
 use lockwheel_resp::Reply;
-use lockwheel_store::keyspace::{Tx, events};
-use lockwheel_store::values::{Str, Value};
+use lockwheel_store::keyspace::{KeyRequest, Tx, events};
+use lockwheel_store::values::{IntText, Str, Value};
 
 const INIT: &CommandGrammar = grammar!("key permits:0.. [NX | FORCE] [PX milliseconds:1..]");
 const ADJUST: &CommandGrammar = grammar!("key increment");
@@ -97,10 +97,10 @@ fn init(tx: &mut Tx<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     ids::forget(tx, key);
     tx.set(key, Value::Str(Str::from_i64(permits)), false);
     tx.changed(key, events::SET);
+    tx.propagate_key(key, &[KeyRequest::Set(&IntText::new(permits))]);
     if let Some(lease_ms) = lease_ms {
         let deadline = tx.now().wall_ms().saturating_add(lease_ms);
-        tx.set_deadline(key, deadline);
-        tx.changed(key, events::EXPIRE);
+        key_changes::set_deadline(tx, key, deadline);
     }
     let db = tx.db();
     tx.subscriber_mut::<SemaphoreLedger>().expect(SUBSCRIBED).0.open(db, key, permits);
