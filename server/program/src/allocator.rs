@@ -18,8 +18,8 @@ fn report() -> String {
     String::from_utf8_lossy(&report).into_owned()
 }
 
-/// Returns unused pages to the system, and whether that succeeded. Setting the time to 0 returns them at once.
-/// Afterwards pages may be kept for as long as before.
+/// Returns unused pages to the system by setting the time for which they are kept to 0 for a moment. Returns whether
+/// that succeeded.
 fn purge() -> bool {
     let Ok(arenas) = arenas::narenas::read() else { return false };
     for arena in 0..arenas {

@@ -19,8 +19,7 @@ pub(crate) fn arrive() -> bool {
     is_there
 }
 
-/// Starts the program again in the background, with the same arguments and directory, and with its output discarded. A
-/// process with threads cannot fork safely, so a new process starts afresh.
+/// Starts the program afresh in the background, without output, since a process with threads cannot fork safely.
 pub(crate) fn send(directory: &Path, stdin: Option<&[u8]>) -> io::Result<()> {
     if cfg!(not(unix)) {
         return Err(io::Error::other("Running in the background is not supported"));

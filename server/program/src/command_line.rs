@@ -1,5 +1,5 @@
-//! The command line of the program for clap: help, shell completions, arguments of subcommands. A server's options are
-//! parsed as redis-server does, and only described here.
+//! The command line of the program for clap: help, completions, arguments of subcommands. A server's options are parsed
+//! as by redis-server, and only described here.
 
 use super::client::Trust;
 use super::exit;
@@ -22,10 +22,8 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 pub(crate) const ABOUT: &str = "An in-memory, Redis-compatible server";
 
-/// The name of an option of `healthcheck`.
 pub(crate) const UNAUTHENTICATED: &str = "unauthenticated";
 
-/// The layout of a page of help.
 const TEMPLATE: &str = "{usage-heading} {usage}\n\n{all-args}{after-help}";
 
 pub(crate) fn help(started_as: &OsStr) -> String {
@@ -47,7 +45,6 @@ fn more_help(started_as: &OsStr) -> String {
     text
 }
 
-/// Describes the program with its subcommands.
 pub(crate) fn program() -> Command {
     server(NAME)
         .subcommands([run(), topology(), entrypoint(), health_check(), completions(), man(), help_command()])
@@ -58,7 +55,6 @@ fn command(name: &'static str, usage: String) -> Command {
     Command::new(name).override_usage(usage).help_template(TEMPLATE)
 }
 
-/// Describes a server that was started by this name.
 fn server(name: &'static str) -> Command {
     let usage = format!(
         "{name} [/path/to/redis.conf] [options] [-]\n       {name} - (read the configuration from standard input)"
@@ -115,7 +111,6 @@ fn topology() -> Command {
         .arg(Arg::new("COUNT").help("How many; of a cluster: masters x replicas of each, as 3x1; 3 is 3x0"))
 }
 
-/// The names of the shapes of a topology.
 pub(crate) const SHAPES: [&str; 3] = ["replicas", "sentinel", "cluster"];
 
 /// The counts of a topology that shells offer. Other counts are valid, too.
@@ -127,7 +122,6 @@ const TOPOLOGY: &[(&str, &str, &str)] = &[
     ("replicas", "N", "Beside sentinels: how many replicas the master has"),
 ];
 
-/// Returns the names of the options of a topology.
 pub(crate) fn topology_options() -> impl Iterator<Item = &'static str> {
     TOPOLOGY.iter().map(|(name, ..)| *name)
 }

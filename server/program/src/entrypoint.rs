@@ -7,7 +7,6 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::process::{Command, ExitCode};
 
-/// Starts the server, or becomes the command that the arguments name.
 pub(crate) fn main(arguments: &[OsString]) -> Result<ExitCode, String> {
     match Entry::of(arguments) {
         Entry::Server { name, arguments } => serve::main(name, reachable(), arguments.to_vec()),

@@ -49,8 +49,7 @@ impl Files for SystemFiles {
 pub(crate) struct PublishedFile(PathBuf);
 
 impl PublishedFile {
-    /// Writes the file. Another process may wait for it. Therefore the file appears with its whole content at once, if
-    /// the directory allows that. An empty path means no file.
+    /// Writes the file, whole at once if the directory allows: others may wait for it. An empty path means no file.
     pub(crate) fn write(path: &str, content: impl Display) -> io::Result<Option<Self>> {
         if path.is_empty() {
             return Ok(None);

@@ -43,8 +43,8 @@ pub(crate) enum Stream {
     Error,
 }
 
-/// Starts logging at `loglevel` to `logfile` or to a standard stream. Standard error, with the output of a command or a
-/// topology's addresses, shows only warnings, unless a lower level is configured. `RUST_LOG` overrides that.
+/// Starts logging at `loglevel` to `logfile` or a standard stream. Standard error shows only warnings beside other
+/// output, unless a lower level is set. `RUST_LOG` overrides that.
 pub(crate) fn start(config: &Config, stream: Stream) {
     let level = match config.loglevel {
         LogLevel::Debug => LevelFilter::TRACE,

@@ -20,7 +20,6 @@ const SENTINEL: u8 = b'X';
 /// Redis' letter for the role.
 static ROLE: AtomicU8 = AtomicU8::new(STARTING);
 
-/// Returns the letter for the current role.
 pub(super) fn letter() -> char {
     ROLE.load(Ordering::Relaxed).into()
 }
@@ -51,7 +50,6 @@ impl<S: Subscriber> Layer<S> for Changes {
     }
 }
 
-/// A reader of events about changes of role.
 struct Change;
 
 impl Visit for Change {

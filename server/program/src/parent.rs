@@ -8,15 +8,13 @@ use std::thread;
 pub(crate) struct Parent(u32);
 
 impl Parent {
-    /// Returns the present parent; call this first, since one that ended before cannot be told from the adopter.
-    /// `None`: it is in another namespace, or the system's first process, which outlives all.
+    /// Returns the present parent; call this first, since an adopter cannot be told apart. `None`: another namespace,
+    /// or the system's first process, which outlives all.
     pub(crate) fn now() -> Option<Self> {
-        // The id is 0 if the parent is in another namespace.
         Some(parent_id()).filter(|number| *number > 1).map(Parent)
     }
 
-    /// Calls `gone` on a new thread when the parent process has ended, whichever of its threads started this one. Fails
-    /// if the system refuses a thread.
+    /// Calls `gone` on a new thread when the parent process, with all its threads, has ended. Fails without a thread.
     pub(crate) fn on_end(self, gone: impl FnOnce() + Send + 'static) -> io::Result<()> {
         let wait = move || {
             self.wait();

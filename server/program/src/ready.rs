@@ -21,7 +21,6 @@ impl From<StartError> for Failure {
     }
 }
 
-/// The channels that announce a ready server.
 pub(crate) struct Announcement {
     pid_file: String,
     port_file: String,
@@ -30,8 +29,7 @@ pub(crate) struct Announcement {
 }
 
 impl Announcement {
-    /// Returns the channels that `config` names. Takes over an inherited descriptor, so call this before the process
-    /// opens any of its own; fails with a sentence if it does not exist.
+    /// Returns the channels of `config`. Takes over an inherited descriptor, so call this before the process opens any.
     pub(crate) fn of(config: &Config) -> Result<Self, String> {
         let descriptor = match config.ready_fd {
             -1 => None,

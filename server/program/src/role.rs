@@ -9,11 +9,9 @@ pub(crate) enum Role {
     Server,
     /// The client that health checks use.
     RedisCli,
-    /// A subcommand of `lockwheel`.
     Subcommand(Subcommand),
 }
 
-/// A subcommand of `lockwheel`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Subcommand {
     Run,
@@ -26,7 +24,6 @@ pub(crate) enum Subcommand {
 }
 
 impl Subcommand {
-    /// All subcommands, by name.
     const NAMES: &[(&str, Subcommand)] = &[
         ("run", Subcommand::Run),
         ("topology", Subcommand::Topology),
@@ -47,7 +44,6 @@ impl Subcommand {
     }
 }
 
-/// The name of Redis' server.
 pub(crate) const REDIS_SERVER: &str = "redis-server";
 /// The name of Redis' sentinel. A server that is started by this name is a sentinel.
 pub(crate) const REDIS_SENTINEL: &str = "redis-sentinel";

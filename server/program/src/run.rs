@@ -20,7 +20,7 @@ use std::time::Duration;
 use tokio::process::{Child, Command};
 use tokio::sync::Notify;
 
-/// The time that the server may take to end after the command has ended.
+/// The time that the server may take to end after the command.
 const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Starts a server, runs the command, and returns the exit code of the command.
@@ -102,7 +102,6 @@ fn environment(config: &Config, server: &Server) -> Vec<(&'static str, String)> 
     vec![("REDIS_URL", url), ("REDIS_HOST", host), ("REDIS_PORT", port.to_string())]
 }
 
-/// Returns the host to which clients of this machine connect.
 fn host(addresses: &[BindAddress]) -> String {
     match addresses.first().map(|address| &address.host) {
         None | Some(Host::Ip(IpAddr::V4(Ipv4Addr::UNSPECIFIED))) => Ipv4Addr::LOCALHOST.to_string(),
@@ -112,7 +111,6 @@ fn host(addresses: &[BindAddress]) -> String {
     }
 }
 
-/// Returns a notification of the end of the parent process.
 fn orphaned(parent: Option<Parent>) -> io::Result<Arc<Notify>> {
     let orphaned = Arc::new(Notify::new());
     if let Some(parent) = parent {

@@ -41,7 +41,6 @@ pub(crate) fn main(
     }
 }
 
-/// The circumstances in which the program was started.
 struct Beginning<'a> {
     started_as: &'a OsStr,
     has_arguments: bool,
@@ -51,8 +50,7 @@ struct Beginning<'a> {
 /// The default file for the process id of a server in the background, as in Redis.
 const DEFAULT_PID_FILE: &str = "/var/run/redis.pid";
 
-/// Makes the paths of the configuration absolute and tries the log file. `dir` becomes the directory that the
-/// configuration has entered. The data file to load is relative to the directory in which the program was started.
+/// Makes the configured paths absolute (`dir` is entered; the data file is from `started_in`). Tries the log file.
 pub(crate) fn prepare(config: &mut Config, started_in: &Path) -> Result<(), String> {
     if !config.saves.load.is_empty() {
         config.saves.load = started_in.join(&config.saves.load).to_string_lossy().into_owned();
@@ -112,7 +110,6 @@ fn start(
     serve(&config, builder, announcement, supervisor, parent)
 }
 
-/// Logs the first lines.
 fn log_start(config: &Config, beginning: &Beginning<'_>) {
     tracing::info!("oO0OoO0OoO0Oo Redis is starting oO0OoO0OoO0Oo");
     tracing::info!(

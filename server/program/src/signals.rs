@@ -20,7 +20,6 @@ mod system {
     }
 
     impl Signals {
-        /// Catches the signals. Must be called within a tokio runtime.
         pub(crate) fn new() -> io::Result<Self> {
             Ok(Signals {
                 terminate: signal(SignalKind::terminate())?,

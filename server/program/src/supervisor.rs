@@ -3,9 +3,7 @@
 use lockwheel_engine::config::Supervision;
 use std::env;
 
-/// The variable in which systemd names its socket.
 const NOTIFY_SOCKET: &str = "NOTIFY_SOCKET";
-/// The variable that Upstart sets for its jobs.
 const UPSTART_JOB: &str = "UPSTART_JOB";
 
 /// A supervisor that was found in the environment.
@@ -32,7 +30,6 @@ impl Supervisor {
         }
     }
 
-    /// Reports that the server is ready.
     pub(crate) fn ready(self) {
         match self {
             Supervisor::Systemd => notify("STATUS=Ready to accept connections\nREADY=1"),
@@ -47,7 +44,6 @@ impl Supervisor {
         }
     }
 
-    /// Reports that the server is ending.
     pub(crate) fn stopping(self) {
         if self == Supervisor::Systemd {
             notify("STOPPING=1");

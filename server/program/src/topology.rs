@@ -19,13 +19,11 @@ const PATIENCE: Duration = Duration::from_millis(500);
 
 const MAX_SERVERS: usize = 64;
 
+/// The shape of a topology. A cluster has a number of masters, and of replicas for each master.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Shape {
-    /// A master and this number of replicas.
     Replicas(usize),
-    /// A cluster: the number of masters, and the number of replicas of each master.
     Cluster(usize, usize),
-    /// A master, its replicas and its sentinels.
     Sentinel { sentinels: usize, replicas: usize },
 }
 
@@ -36,8 +34,7 @@ fn count_of(kind: &str, text: &str) -> Result<usize, String> {
 }
 
 impl Shape {
-    /// Parses the shape from the first two words, which may be joined by quotes. Returns it with the remaining words,
-    /// which are options. Returns a sentence if the words name no shape.
+    /// Parses the shape from the first two words, which quotes may join. Returns it with the options that follow.
     fn parse(words: &[OsString]) -> Result<(Self, Vec<OsString>), String> {
         let text = |at: usize| words.get(at).and_then(|word| word.to_str()).unwrap_or_default();
         let (kind, count, options) = match text(0).split_once(' ') {
@@ -106,7 +103,6 @@ impl Shape {
     }
 }
 
-/// Returns the message for a shape without its count; `None` if there is no such shape.
 fn no_count(kind: &str) -> Option<String> {
     let example = match kind {
         "replicas" => "replicas 2",
@@ -117,7 +113,6 @@ fn no_count(kind: &str) -> Option<String> {
     Some(format!("The count behind 'topology {kind}' is missing: it is as in 'topology {example}'"))
 }
 
-/// Returns the message for words that name no shape.
 fn no_shape(kind: &str, shape: &str) -> String {
     let found = nearest(kind, SHAPES);
     let found = found.map(|kind| format!("{kind} {shape}").trim_end().to_owned());
@@ -139,7 +134,6 @@ fn take(options: &mut Vec<OsString>, name: &str) -> Option<OsString> {
     found
 }
 
-/// Removes the option for the replication lag and returns its value; zero by default.
 fn take_lag(options: &mut Vec<OsString>) -> Result<Duration, String> {
     let Some(lag) = take(options, "--lag") else { return Ok(Duration::ZERO) };
     let ms = lag.to_str().and_then(|text| text.parse::<u32>().ok());

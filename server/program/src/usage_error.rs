@@ -39,7 +39,6 @@ pub(crate) fn explain_beside(
     }
 }
 
-/// Whether an argument looks like a subcommand rather than the path of a file.
 fn is_word(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
 }

@@ -20,17 +20,15 @@ use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinSet;
 
-/// The reply to a client beyond `maxclients`.
 const TOO_MANY: &[u8] = b"-ERR max number of clients reached\r\n";
 
-/// A request to accept on other sockets.
 struct Rebind {
     sockets: Vec<TcpListener>,
     /// Signalled when the former sockets are closed.
     done: Option<SyncSender<()>>,
 }
 
-/// The network's listening sockets for plain clients, or for clients over TLS, and the means to change them.
+/// The listening sockets for plain clients, or for clients over TLS, and the means to change them.
 pub(super) struct Acceptor {
     endpoints: Mutex<Endpoints>,
     port: AtomicU16,
@@ -62,9 +60,8 @@ impl Acceptor {
         (acceptor, Rebinds { received, doors })
     }
 
-    /// Lets clients connect, or lets the system refuse them while the server keeps its addresses. The change takes
-    /// effect at once on systems that can stop listening at once. Elsewhere it takes effect when the accepting thread
-    /// has closed its sockets.
+    /// Lets clients connect, or the system refuse them while the server keeps its addresses. Where a system cannot stop
+    /// listening, that begins when the accepting thread has closed its sockets.
     pub(super) fn let_in(&self, are_let_in: bool) {
         let mut doors = self.doors.lock();
         if are_let_in != doors.are_closed() {
@@ -81,12 +78,10 @@ impl Acceptor {
         let _stops = self.rebinds.send(Rebind { sockets, done: None });
     }
 
-    /// Returns the port; 0 if the server does not listen.
     pub(super) fn port(&self) -> u16 {
         self.port.load(Ordering::Relaxed)
     }
 
-    /// Returns the addresses and the port.
     pub(super) fn endpoints(&self) -> Endpoints {
         self.endpoints.lock().clone()
     }
@@ -153,7 +148,6 @@ pub(super) fn serve(
     Ok(())
 }
 
-/// The accepting of one kind of network clients.
 #[derive(Clone)]
 struct Clients {
     shared: Arc<Shared>,
@@ -162,7 +156,6 @@ struct Clients {
 }
 
 impl Clients {
-    /// Accepts on these sockets, too.
     fn open(&self, sockets: Vec<TcpListener>, tasks: &mut JoinSet<()>) -> io::Result<()> {
         for socket in sockets {
             tasks.spawn(self.clone().accept(tokio::net::TcpListener::from_std(socket)?));
@@ -209,7 +202,6 @@ impl Clients {
         match &self.tls {
             None => admit(&self.shared, accepted, TOO_MANY, NewConnection::new).await,
             Some(tls) => {
-                // No reply is possible before the handshake.
                 let open = |stream, guard| NewConnection::tls(stream, &tls.get()?, guard);
                 admit(&self.shared, accepted, b"", open).await;
             }

@@ -8,7 +8,6 @@ use super::tls::TlsContext;
 use lockwheel_engine::config::{Config, HostChanges, HostRefusal};
 use std::sync::Arc;
 
-/// The listening sockets for the network's clients.
 pub(crate) struct Acceptors {
     tcp: Acceptor,
     tls: Acceptor,
@@ -30,12 +29,10 @@ impl Acceptors {
         self.tls.let_in(are_let_in);
     }
 
-    /// Returns the port of plain clients; 0 if there is none.
     pub(crate) fn port(&self) -> u16 {
         self.tcp.port()
     }
 
-    /// Returns the port of clients over TLS; `None` if there is none.
     pub(crate) fn tls_port(&self) -> Option<u16> {
         Some(self.tls.port()).filter(|&port| port != 0)
     }

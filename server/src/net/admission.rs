@@ -26,7 +26,6 @@ pub(super) struct Admission {
 }
 
 impl Admission {
-    /// Creates the admission with the parameters of an engine.
     pub(super) fn of(engine: &Engine) -> Self {
         let (is_protected, keep_alive_seconds) = (AtomicBool::new(true), AtomicU64::new(0));
         let admission = Admission { is_protected, keep_alive_seconds };
@@ -34,7 +33,6 @@ impl Admission {
         admission
     }
 
-    /// Updates the parameters from the engine.
     #[inline]
     pub(super) fn follow(&self, engine: &Engine) {
         let is_protected = engine.config.protected_mode && engine.users().is_default_without_password();
@@ -42,15 +40,13 @@ impl Admission {
         self.keep_alive_seconds.store(engine.config.tcp_keepalive, Ordering::Relaxed);
     }
 
-    /// Whether a client with this connection is admitted.
     pub(super) fn admits(&self, stream: &TcpStream) -> bool {
         // A client that has already left is detected later.
         let is_local = || stream.peer_addr().is_ok_and(|peer| is_local(peer.ip()));
         !self.is_protected.load(Ordering::Relaxed) || is_local()
     }
 
-    /// Enables keep-alive probes for a silent client, as Redis does: after `tcp-keepalive` seconds, then three times at
-    /// a third of that interval.
+    /// Enables keep-alive probes, as Redis does: after `tcp-keepalive` seconds, then thrice at a third of that.
     pub(super) fn keep_alive(&self, stream: &TcpStream) {
         let seconds = self.keep_alive_seconds.load(Ordering::Relaxed);
         if seconds == 0 {

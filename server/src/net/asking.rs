@@ -8,8 +8,7 @@ use lockwheel_engine::core::Progress;
 use std::thread;
 
 impl Shared {
-    /// Runs a request as a separate client that is exempt from fault rules. Returns the reply as RESP3. Blocks this
-    /// thread until the reply arrives; returns `None` if the server ends first.
+    /// Runs a request as a client exempt from fault rules. Blocks until the RESP3 reply; `None` if the server ends.
     pub(crate) fn ask(&self, request: &[&[u8]]) -> Option<Vec<u8>> {
         let caller = self.with_engine(|engine| self.caller(engine));
         self.callers.waiting.insert(caller.id, thread::current());
@@ -28,7 +27,6 @@ impl Shared {
         Some(reply.bytes().to_vec()).filter(|bytes| !bytes.is_empty())
     }
 
-    /// Returns an idle session, or a new one.
     fn caller(&self, engine: &mut Engine) -> Caller {
         while let Some(caller) = self.callers.idle.lock().pop() {
             if !caller.is_cut(engine) {

@@ -4,16 +4,12 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::Thread;
 
-/// The state that batches share with the watchdog.
 #[derive(Debug, Default)]
 pub(super) struct Batches {
-    /// The number of batches that have begun.
     pub(super) count: AtomicU64,
     /// Whether the latest batch is still running: a script may still start in it.
     pub(super) under_way: AtomicBool,
-    /// Whether the watchdog is awake.
     pub(super) watched: AtomicBool,
-    /// The thread of the watchdog.
     pub(super) thread: OnceLock<Thread>,
 }
 
@@ -32,7 +28,6 @@ impl Batches {
         self.under_way.store(false, Ordering::Release);
     }
 
-    /// Wakes the watchdog.
     pub(super) fn wake(&self) {
         if let Some(thread) = self.thread.get() {
             thread.unpark();

@@ -1,9 +1,8 @@
 //! Replies to clients while a slow script holds the engine.
 //!
 //! Some commands change only their session (AUTH, HELLO, MULTI…) or end the script or the server: SCRIPT KILL, FUNCTION
-//! KILL, SHUTDOWN NOSAVE. The script's own thread runs them from the armed hook. Requests from its own sockets run at
-//! once; those of other threads come from a queue. Only the engine knows what a client may do at this moment, and
-//! whether the client still exists. Every other request is answered `BUSY` at once.
+//! KILL, SHUTDOWN NOSAVE. The script's own thread runs them from the armed hook: those of its sockets at once, others
+//! from a queue. Only the engine knows what a client may do, and whether it exists. Any other request gets `BUSY`.
 
 use super::contain::contained;
 use super::hooks::{Hooks, Point};
@@ -17,32 +16,27 @@ use lockwheel_engine::statistics::ConnectionEvent;
 use lockwheel_scripting::EntryKind;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Work on the engine that does not disturb a running script, because it touches sessions only. The work itself
-/// notifies its sender, if the sender waits.
+/// Work on sessions alone, which does not disturb a running script. It notifies a waiting sender itself.
 pub(super) struct Job {
-    /// The session of the work, which is skipped if that session has disconnected.
+    /// The work is skipped once this session has disconnected.
     session: Option<Slot>,
     work: Box<dyn FnOnce(&mut Engine) + Send>,
 }
 
 impl Job {
-    /// Creates work for the whole server.
     pub(super) fn new(work: impl FnOnce(&mut Engine) + Send + 'static) -> Self {
         Job { session: None, work: Box::new(work) }
     }
 
-    /// Counts an event of a connection.
     pub(super) fn count(event: ConnectionEvent) -> Self {
         Job::new(move |engine| engine.count_connection_event(event))
     }
 
-    /// Creates work for a session. The work is skipped once the session has disconnected.
     pub(super) fn of(session: Slot, work: impl FnOnce(&mut Engine) + Send + 'static) -> Self {
         Job { session: Some(session), work: Box::new(work) }
     }
 
-    /// Whether the work has to wait because its session runs the current script. A session must not change during its
-    /// own request, and certainly not end.
+    /// Whether the work must wait: its session runs the current script, and must neither change nor end meanwhile.
     pub(super) fn must_wait(&self, engine: &Engine) -> bool {
         self.session.is_some_and(|slot| engine.scripts().run_for(slot))
     }
@@ -57,7 +51,6 @@ impl Job {
     }
 }
 
-/// The handling of a request while a script is slow.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum WhileBusy {
     /// The thread of the script runs the request.
@@ -66,7 +59,6 @@ pub(super) enum WhileBusy {
     Refuse(CommandId),
 }
 
-/// A client that sends a request while a script is slow, as its connection knows it.
 struct Waiting {
     status: SessionStatus,
     running: EntryKind,
@@ -96,9 +88,8 @@ impl Caller for Waiting {
     }
 }
 
-/// Decides how to answer a request while a script or a function is slow, for a session in this state. Only valid if the
-/// server is open to all (`Engine::is_open`). Otherwise ask the engine, whatever the request: only the engine knows the
-/// current permissions of a user.
+/// Decides how to answer a request of a session in this state while a script is slow. Only valid if the server is open
+/// to all (`Engine::is_open`); else the engine alone knows the permissions of a user.
 pub(super) fn answer(
     table: &CommandTable,
     argv: &[&[u8]],
@@ -119,7 +110,7 @@ pub(super) fn answer(
     }
 }
 
-/// The number of requests per command that were refused without the engine, until the engine has counted them.
+/// Counts, per command, of requests refused without the engine, until the engine takes them over.
 pub(super) struct Refused(Box<[AtomicU64]>);
 
 impl Refused {
@@ -131,7 +122,6 @@ impl Refused {
         self.0[command.index()].fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Adds the numbers to the engine's counters.
     pub(super) fn report(&self, engine: &mut Engine, table: &CommandTable) {
         for (count, command) in self.0.iter().zip(table.iter_all()) {
             let count = count.swap(0, Ordering::Relaxed);

@@ -7,7 +7,7 @@ use lockwheel_engine::core::Progress;
 use parking_lot::Mutex;
 use std::thread::Thread;
 
-/// The sessions for requests of this process. Sessions are kept for reuse, so later requests come from the same client.
+/// Sessions for requests of this process, reused, so that later requests come from the same client.
 #[derive(Debug, Default)]
 pub(super) struct Callers {
     pub(super) idle: Mutex<Vec<Caller>>,
@@ -15,7 +15,6 @@ pub(super) struct Callers {
     pub(super) waiting: DashMap<u64, Thread>,
 }
 
-/// A session without a socket.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Caller {
     pub(super) id: u64,
@@ -35,7 +34,6 @@ impl Callers {
         self.waiting.contains_key(&id)
     }
 
-    /// Wakes all threads because the server ends.
     pub(super) fn wake_all(&self) {
         self.waiting.iter().for_each(|thread| thread.unpark());
     }

@@ -4,11 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use tokio::sync::watch;
 
-/// The current number of clients, and its limit.
 #[derive(Debug)]
 pub(super) struct ClientLimit {
     most: AtomicUsize,
-    /// The current number of clients.
     count: watch::Sender<usize>,
     last_id: AtomicU64,
 }
@@ -54,12 +52,11 @@ impl ClientLimit {
         Some(ClientGuard { limit: self.clone(), id: self.next_id() })
     }
 
-    /// Returns the id of the next client. No other client gets this id.
+    /// Returns a new id, in the order of accepting.
     pub(super) fn next_id(&self) -> u64 {
         self.last_id.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// Returns the number of clients, as a watch of its changes.
     pub(super) fn subscribe(&self) -> watch::Receiver<usize> {
         self.count.subscribe()
     }

@@ -22,17 +22,15 @@ use parking_lot::MutexGuard;
 use std::io::{self, Read};
 use std::sync::Arc;
 
-/// The bytes of replies beyond which they are written before the next batch runs, so that neither side's buffers fill
-/// up.
+/// The bytes of replies that are written before the next batch runs, so that neither side's buffers fill up.
 const FULL: usize = 64 * 1024;
 /// The number of requests whose keys are fetched together.
 const BATCH: usize = 64;
 /// The total length of requests, in bytes, from which each may take long to parse.
 const LONG_INPUT: usize = 256 * 1024;
-/// The number of requests from which a batch fetches its own keys. The keys of smaller batches are fetched with those
-/// of other connections.
+/// The number of requests from which a batch fetches its own keys; smaller batches are fetched together.
 const MANY: usize = 4;
-/// The number of bytes to peek at while reading is held. A request that may pass a partition is shorter.
+/// The number of bytes to peek at while reading is held; a request that may pass a partition is shorter.
 const PEEKED: usize = 64;
 
 /// The next step for a connection after its turn.
@@ -48,14 +46,11 @@ pub(super) enum Next {
     Write,
 }
 
-/// A connection of one loop.
 pub(super) struct Connection {
     pub(super) socket: Arc<Socket>,
     pub(super) slot: Slot,
     pub(super) id: u64,
-    /// The key of the connection in its loop.
     pub(super) key: usize,
-    /// The traffic counters of the loop.
     traffic: Arc<LoopTraffic>,
     /// Whether the peer may have closed the connection. Reading then continues until EOF.
     pub(super) ends: bool,
@@ -64,7 +59,6 @@ pub(super) struct Connection {
     unrun: bool,
     output: WriteBuffer,
     notices: Notices,
-    /// The session's status, as last seen.
     status: SessionStatus,
     /// Whether a request of an open transaction was refused because a script was slow. EXEC must fail then.
     refused: bool,
@@ -101,11 +95,8 @@ impl Connection {
         connection
     }
 
-    /// Reads the available input, at most one buffer. The requests run when all sockets have been read: system calls in
-    /// between would evict the engine from the caches.
-    ///
-    /// # Errors
-    /// Returns an error if the client is gone.
+    /// Reads at most one buffer of input; fails if the client is gone. Requests run when all sockets are read: system
+    /// calls in between would evict the engine from the caches.
     pub(super) fn read(&mut self, buffer: &mut [u8]) -> io::Result<Next> {
         if self.status.closing.is_some() {
             return Ok(Next::Write);
@@ -117,8 +108,7 @@ impl Connection {
             // Requests that were read before EOF are answered first.
             Ok(0) if self.unrun => return Ok(Next::RunAndRead),
             Ok(0) => {
-                // Replies that are still to be written go out: the client may have closed only its half of the
-                // connection.
+                // Outstanding replies go out: the client may have closed only its half of the connection.
                 self.write_output()?;
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
@@ -155,8 +145,7 @@ impl Connection {
         })
     }
 
-    /// Whether the input must be held although it was read. `requests` is the number of complete requests at its front,
-    /// or `None` after a protocol error.
+    /// Whether read input must be held. `requests` complete ones are at its front; `None` after a protocol error.
     fn keeps_back(&self, requests: Option<usize>) -> bool {
         let link = self.status.link;
         link.holds_input
@@ -167,10 +156,7 @@ impl Connection {
             }
     }
 
-    /// Runs the complete requests of the input, as far as the session allows.
-    ///
-    /// # Errors
-    /// Returns an error if the client has exceeded a limit, or if its socket is broken.
+    /// Runs the complete requests, as far as the session allows. Fails if a limit is exceeded or the socket broken.
     pub(super) fn run(&mut self, turn: &mut Turn<'_>) -> io::Result<Next> {
         self.unrun = false;
         self.input.record_len();
@@ -227,8 +213,7 @@ impl Connection {
         !self.status.blocked && self.status.closing.is_none() && !self.asked && !self.status.link.is_lost
     }
 
-    /// Runs the parsed requests as far as possible. Returns the number of requests that ran; 0 if nothing is to be read
-    /// any more.
+    /// Runs the parsed requests as far as possible. Returns the number that ran; 0 if nothing more is to be read.
     fn run_batch(&mut self, turn: &mut Turn<'_>) -> usize {
         let engine = match &mut turn.access {
             EngineAccess::Lent(_) => {
@@ -250,7 +235,6 @@ impl Connection {
         }
     }
 
-    /// Runs the parsed requests with the engine locked.
     fn run_with(&mut self, shared: &Shared, mut engine: MutexGuard<'_, Engine>) -> usize {
         shared.begin(&mut engine);
         if engine.link(self.slot) != self.status.link {
@@ -304,7 +288,6 @@ impl Connection {
         ran
     }
 
-    /// Fetches the data that the next requests will touch.
     fn prefetch(&self, engine: &mut Engine, from: usize) {
         if engine.prefetch().is_large(self.slot) {
             for i in from..self.input.requests().min(from + BATCH) {
@@ -342,8 +325,7 @@ impl Connection {
         self.output.hold(link.holds_output);
     }
 
-    /// Takes all output of the session. Replies to its own requests never stay in the session: replies given without
-    /// the engine must come after them.
+    /// Takes all output of the session. None stays there, since replies given without the engine must come later.
     fn take_output(&mut self, engine: &mut Engine) {
         self.output_left = false;
         self.output.extend(|waiting| engine.take_output(self.slot, waiting));
@@ -366,8 +348,8 @@ impl Connection {
             && std::mem::take(&mut self.was_held)
     }
 
-    /// Takes the requests that wait behind a blocked one, as of the last check. The blocked request may have ended
-    /// since. If it is held by a fault, the later requests follow it even when the client has gone.
+    /// Takes the requests behind a request that was blocked at the last check. It may have ended since. If a fault
+    /// holds it, they follow it even if the client has gone.
     pub(super) fn take_unrun(&mut self) -> Vec<Vec<Vec<u8>>> {
         if self.status.blocked { self.input.take_requests() } else { Vec::new() }
     }
@@ -379,7 +361,6 @@ impl Connection {
         }
     }
 
-    /// Whether the connection must be closed.
     pub(super) fn is_closing(&self) -> bool {
         self.status.closing.is_some()
     }
@@ -402,8 +383,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Writes as much as the socket takes now. Returns false if the connection must be closed now: at once, or after
-    /// its output, all of which has been written.
+    /// Writes what the socket takes. Returns false if the connection must now be closed, perhaps after its output.
     pub(super) fn write(&mut self) -> io::Result<bool> {
         self.write_output()?;
         Ok(match self.status.closing {
@@ -413,8 +393,7 @@ impl Connection {
         })
     }
 
-    /// Answers the first request while a slow script runs: directly, with the engine that the script lends, or through
-    /// the thread of the script.
+    /// Answers the first request while a slow script runs, with the engine that it lends or through its thread.
     fn run_while_busy(&mut self, turn: &mut Turn<'_>) {
         let (shared, status) = (turn.shared, self.status);
         let running = shared.script.kind();
@@ -437,7 +416,6 @@ impl Connection {
         }
     }
 
-    /// Appends a reply to the taken output.
     fn reply(&mut self, write: impl FnOnce(&mut dyn Reply)) {
         self.output.extend(|waiting| waiting.reply(Protocol::Resp2, write));
     }
@@ -452,8 +430,7 @@ impl Connection {
         let request: Vec<Vec<u8>> = self.input.arguments(0).iter().map(|arg| arg.to_vec()).collect();
         let (slot, key, id) = (self.slot, self.key, self.id);
         let (index, answering) = (turn.index, turn.shared.clone());
-        // The script may have ended when the request runs. An open transaction then fails because of the refused
-        // request.
+        // If the script has ended before the request runs, an open transaction fails because of the refusal.
         let refused = std::mem::take(&mut self.refused);
         self.asked = true;
         turn.defer(Job::of(slot, move |engine| {
@@ -484,8 +461,7 @@ impl Connection {
     }
 }
 
-/// Runs a request that touches only its session, from within a slow script. `refused` says whether an earlier request
-/// of the transaction was refused.
+/// Runs a request on its session within a slow script. `refused`: the transaction had a refused request.
 fn execute(engine: &mut Engine, slot: Slot, refused: bool, argv: &[&[u8]]) -> Answer {
     if refused {
         engine.sessions_mut().refuse_transaction(slot);

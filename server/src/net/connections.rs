@@ -22,8 +22,7 @@ impl Connections {
         self.0.insert(Entry::Running { is_ready: false })
     }
 
-    /// Takes a connection out. If it is out already, [`Connections::put_back`] will report that its socket became
-    /// ready.
+    /// Takes a connection out. If it is out, [`Connections::put_back`] will report that its socket became ready.
     pub(super) fn take(&mut self, key: usize) -> Option<Box<Connection>> {
         let entry = self.0.get_mut(key)?;
         match std::mem::replace(entry, Entry::Running { is_ready: false }) {
@@ -44,7 +43,6 @@ impl Connections {
         is_ready
     }
 
-    /// Returns a connection that is not running.
     pub(super) fn get_mut(&mut self, key: usize) -> Option<&mut Connection> {
         match self.0.get_mut(key)? {
             Entry::Idle(connection) => Some(connection),
@@ -52,7 +50,6 @@ impl Connections {
         }
     }
 
-    /// Frees a key.
     pub(super) fn remove(&mut self, key: usize) {
         self.0.remove(key);
     }

@@ -3,8 +3,7 @@
 use lockwheel_resp::allocation::OutOfMemory;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Does `work`; returns `None` if it panicked. The data that it worked on must still be usable, or the caller must drop
-/// it.
+/// Does `work`; returns `None` if it panicked. The caller keeps only data that are still usable.
 pub(super) fn contained<T>(what: &'static str, work: impl FnOnce() -> T) -> Option<T> {
     match catch_unwind(AssertUnwindSafe(work)) {
         Ok(done) => return Some(done),

@@ -1,7 +1,4 @@
-//! The event loop of the current thread, for callbacks from a slow script.
-//!
-//! The interpreter's hook interrupts a slow script inside the engine. This module leads from there back to the sockets
-//! of the thread.
+//! The event loop of the current thread: the way from the interpreter's hook, in a slow script, back to the sockets.
 
 use super::shared::Shared;
 use lockwheel_engine::Engine;
@@ -18,7 +15,6 @@ thread_local! {
     static CURRENT: RefCell<Option<Rc<dyn CurrentLoop>>> = const { RefCell::new(None) };
 }
 
-/// Sets or clears the loop of this thread.
 pub(super) fn set(current: Option<Rc<dyn CurrentLoop>>) {
     CURRENT.set(current);
 }

@@ -12,12 +12,10 @@ impl CurrentTls {
         CurrentTls(Mutex::new(context))
     }
 
-    /// Returns the parameters for the next connection.
     pub(super) fn get(&self) -> io::Result<TlsContext> {
         self.0.lock().clone().ok_or(io::ErrorKind::NotConnected.into())
     }
 
-    /// Changes the parameters for future connections.
     pub(super) fn set(&self, context: TlsContext) {
         *self.0.lock() = Some(context);
     }

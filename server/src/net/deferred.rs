@@ -1,8 +1,5 @@
-//! State behind a lock, and a queue of work that the lock's holder does.
-//!
-//! The defer operation tries the lock after queueing, and unlocking checks the queue afterwards; so one of the two does
-//! the work. This file knows nothing of engines and sockets, so that a model of it can be checked against all
-//! interleavings.
+//! State behind a lock, and a queue of work for its holder. Deferring tries the lock after queueing, and unlocking
+//! checks the queue, so one of the two does the work. A model can check all interleavings.
 
 use super::sync::{AtomicBool, Mutex, MutexGuard, Ordering, fence};
 use std::collections::VecDeque;
@@ -16,7 +13,6 @@ pub(super) struct Deferred<S, W> {
 }
 
 impl<S, W> Deferred<S, W> {
-    /// Creates a state without work.
     pub(super) fn new(state: S) -> Self {
         let (state, work) = (Mutex::new(state), Mutex::new(VecDeque::new()));
         Deferred { state, work, asked: AtomicBool::new(false) }
@@ -27,8 +23,7 @@ impl<S, W> Deferred<S, W> {
         &self.state
     }
 
-    /// Queues work. The holder of the lock does the work, before or after unlocking. If the lock is free, the caller
-    /// gets it and does the work by [`Deferred::unlock`].
+    /// Queues work for the holder. If the lock is free, the caller gets it and works by [`Deferred::unlock`].
     #[must_use = "who gets the lock gives it back by `unlock`"]
     pub(super) fn defer(&self, work: W) -> Option<MutexGuard<'_, S>> {
         self.work.lock().push_back(work);
@@ -64,8 +59,7 @@ impl<S, W> Deferred<S, W> {
         }
     }
 
-    /// Unlocks after `finish`, which calls [`Deferred::run_asked`] if a check was requested; repeats that if one was
-    /// requested since and the lock is still free.
+    /// Unlocks after `finish`, which calls [`Deferred::run_asked`] if asked; again, if asked since and still free.
     #[inline]
     pub(super) fn unlock<'a>(&'a self, mut held: MutexGuard<'a, S>, mut finish: impl FnMut(&mut S)) {
         loop {

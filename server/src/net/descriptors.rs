@@ -4,8 +4,7 @@ use lockwheel_engine::config::system_reason;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::io;
 
-/// The number of descriptors reserved for other purposes than clients, as in Redis: listeners, loops, files, other
-/// servers.
+/// The descriptors reserved for listeners, loops, files and other servers, as in Redis.
 const RESERVED: u64 = 32;
 
 /// The limit of open files after an attempt to raise it, in descriptors.
@@ -17,11 +16,8 @@ struct Raised {
     refused: Option<io::Error>,
 }
 
-/// Returns `maxclients` for a server that is about to start: the wished number, or the number that the system has
-/// descriptors for. Logs the outcome in Redis' words.
-///
-/// # Errors
-/// Returns an error if there are no descriptors for any client.
+/// Returns `maxclients` for a server that is about to start: the wished number, or fewer if the system has fewer
+/// descriptors; an error if it has none. Logs the outcome in Redis' words.
 pub(crate) fn fit_clients(wished: usize) -> io::Result<usize> {
     let Raised { wanted, before, now, refused } = raise_for(wished);
     if now >= wanted {
@@ -51,8 +47,7 @@ pub(crate) fn fit_clients(wished: usize) -> io::Result<usize> {
     Ok(most)
 }
 
-/// Raises the limit of open descriptors for this number of clients, as far as the system allows. Returns the number of
-/// clients that have descriptors: at most `clients`, and 0 if there are none for any.
+/// Raises the limit of descriptors as far as possible. Returns how many of the clients have descriptors.
 pub(super) fn make_room_for(clients: usize) -> usize {
     clients_of(raise_for(clients).now).min(clients)
 }

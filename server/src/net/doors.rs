@@ -1,5 +1,4 @@
-//! The addresses of listening sockets. The system can refuse connections there for a while, and the server keeps the
-//! addresses.
+//! The addresses of listening sockets, which the server keeps even while the system refuses connections there.
 
 use super::listener::socket_for;
 use socket2::{SockRef, Socket};
@@ -14,7 +13,6 @@ pub(super) struct Doors {
     are_closed: bool,
 }
 
-/// An address and its socket.
 #[derive(Debug)]
 struct Door {
     address: SocketAddr,
@@ -32,7 +30,6 @@ enum State {
 }
 
 impl Doors {
-    /// Creates the doors of listening sockets.
     pub(super) fn of(sockets: &[TcpListener], backlog: i32) -> Self {
         let door = |socket: &TcpListener| {
             let state = socket.try_clone().map_or(State::Without, State::Open);
@@ -41,18 +38,16 @@ impl Doors {
         Doors { doors: sockets.iter().filter_map(door).collect(), backlog, are_closed: false }
     }
 
-    /// Whether connections are refused.
     pub(super) fn are_closed(&self) -> bool {
         self.are_closed
     }
 
-    /// Returns the number of connections that may wait to be accepted.
     pub(super) fn backlog(&self) -> i32 {
         self.backlog
     }
 
-    /// Lets the system refuse connections. Connections that wait to be accepted are reset. If the system cannot stop
-    /// listening directly, that happens when all copies of the sockets are closed.
+    /// Lets the system refuse connections, and reset those that wait to be accepted. If it cannot stop listening, that
+    /// happens when all copies of the sockets are closed.
     pub(super) fn close(&mut self) {
         self.are_closed = true;
         for door in &mut self.doors {
@@ -65,8 +60,7 @@ impl Doors {
         }
     }
 
-    /// Listens again. Returns the sockets to accept connections from. If listening fails on an address, the address is
-    /// logged and left out.
+    /// Listens again. Returns the sockets to accept from; an address that fails is logged and left out.
     pub(super) fn open(&mut self) -> Vec<TcpListener> {
         self.are_closed = false;
         let mut sockets = Vec::new();

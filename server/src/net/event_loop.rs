@@ -1,14 +1,11 @@
-//! The event loop of one thread: waits for ready sockets, lets each ready connection run its requests, writes the
-//! replies.
+//! The event loop of one thread: waits for ready sockets, runs the requests of each connection, writes the replies.
 //!
-//! A turn reads from all ready sockets, then runs the requests connection by connection, and then writes. This order
-//! keeps the caches warm, and clients that wait for different connections get their replies together. Connections never
-//! change their loop.
+//! A turn reads all ready sockets, then runs the requests connection by connection, then writes. This keeps the caches
+//! warm, and waiting clients get their replies together. Connections never change their loop.
 //!
-//! While a slow script of this thread runs, the interpreter's hook calls this module again ([`CurrentLoop`]). Another
-//! turn, with the engine that the script lends, replies `BUSY` to the other sockets of the thread. Therefore nothing
-//! here is borrowed while a connection runs, and the connection itself is taken out of the table. The remaining tasks
-//! of this turn wait in a queue that the inner turn continues.
+//! While a slow script of this thread runs, the interpreter's hook calls this module again ([`CurrentLoop`]): an inner
+//! turn, with the engine that the script lends, replies `BUSY` to the other sockets. Therefore nothing is borrowed
+//! while a connection runs, it is taken out of the table, and the inner turn continues this turn's tasks.
 
 use super::busy::Job;
 use super::connection::{Connection, Next};
@@ -33,35 +30,24 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// The token of the inbox, which has messages.
 pub(super) const MESSAGES: Token = Token(usize::MAX);
-/// The token of the timer, which has expired.
 pub(super) const DEADLINE: Token = Token(usize::MAX - 1);
-/// The number of events taken from the system at a time.
 const EVENTS: usize = 1024;
-/// The number of bytes read from a socket at a time.
 const READ: usize = 64 * 1024;
-/// The number of connections whose keys are fetched together. These keys stay in the caches until the connections have
-/// run.
+/// The number of connections whose keys are fetched together, and stay in the caches until the connections have run.
 const PREFETCHED: usize = 128;
 /// The interval at which a loop that waits for the engine tries again, in case it was not woken.
 const RETRY_ENGINE: Duration = Duration::from_millis(50);
 
-/// A task of a turn.
+/// A task of a turn. `Prefetch` fetches the keys of the requests queued behind it, when all sockets have been read.
 enum Task {
-    /// A socket is ready.
     Ready { key: usize, readable: bool, writable: bool, closed: bool },
-    /// A connection may have more to read.
     Read { key: usize },
-    /// A connection may have more requests to run.
     Run { key: usize },
-    /// All sockets have been read: fetch the keys of the requests queued behind this.
     Prefetch,
-    /// Another thread has left a message.
     Message(LoopMessage),
 }
 
-/// The sockets of one thread.
 pub(super) struct EventLoop {
     shared: Arc<Shared>,
     index: usize,
@@ -69,19 +55,15 @@ pub(super) struct EventLoop {
     /// The timer of the first loop, which keeps the time for all.
     timer: Option<Timer>,
     connections: RefCell<Connections>,
-    /// The remaining tasks of this turn.
     tasks: RefCell<VecDeque<Task>>,
-    /// Connections that may have more to read.
     unread: RefCell<Vec<usize>>,
     /// Connections whose sessions have changed.
     changed: RefCell<Vec<usize>>,
-    /// Connections with output to be written.
     unwritten: RefCell<Vec<usize>>,
     /// The read buffer; taken while a connection runs its content.
     buffer: Cell<Vec<u8>>,
     /// Whether work waits for the engine, which a slow script of another thread holds.
     awaits_engine: Cell<bool>,
-    /// The stopwatch that measures turns.
     stopwatch: Stopwatch,
 }
 
@@ -122,8 +104,8 @@ pub(super) fn run(shared: Arc<Shared>, index: usize, poll: Poll, timer: Option<T
 
 impl CurrentLoop for EventLoop {
     fn serve_while_slow(&self, shared: &Shared, engine: &mut Engine) {
-        // A thread that advances the clock of several servers, or carries messages between them, may run a script of
-        // another server. The engine of that server does not know the clients of this thread, so they wait.
+        // A thread that advances the clock of several servers, or carries messages between them, may run another
+        // server's script. That engine does not know the clients of this thread, so they wait.
         if !std::ptr::eq(&raw const *self.shared, shared) {
             return;
         }
@@ -136,7 +118,6 @@ impl CurrentLoop for EventLoop {
 }
 
 impl EventLoop {
-    /// Returns how long the loop may sleep.
     fn timeout(&self) -> Option<Duration> {
         if !self.unread.borrow().is_empty()
             || (!self.awaits_engine.get() && !self.changed.borrow().is_empty())
@@ -204,7 +185,6 @@ impl EventLoop {
         let _looked = self.shared.run_unless_busy(self.index, |engine: &mut Engine| engine.evict_clients());
     }
 
-    /// Queues the tasks of these events.
     fn collect(&self, events: &Events) {
         let mut tasks = self.tasks.borrow_mut();
         tasks.extend(self.unread.borrow_mut().drain(..).map(|key| Task::Read { key }));
@@ -256,9 +236,8 @@ impl EventLoop {
         }
     }
 
-    /// Runs formerly paused requests before those of a connection, while the connection is in the table. One of them
-    /// may be an endless script, during which this connection is answered `BUSY`. Returns false if the engine is not
-    /// available now.
+    /// Runs formerly paused requests before those of a connection, which is in the table and gets `BUSY` if one is an
+    /// endless script. Returns false if the engine is not available.
     #[cold]
     fn lets_go_before(&self, key: usize, turn: &Turn<'_>) -> bool {
         if turn.is_lent() {
@@ -292,15 +271,13 @@ impl EventLoop {
         self.unlock(engine, turn);
     }
 
-    /// Unlocks the engine, and delivers its notices.
     fn unlock(&self, engine: MutexGuard<'_, Engine>, turn: &Turn<'_>) {
         let mut notices = Notices::default();
         self.shared.unlock(engine, &mut notices);
         turn.pass_on(&mut notices);
     }
 
-    /// Takes a connection out of the table, runs `run` on it, and puts it back or closes it. A connection that is
-    /// already out is read when it is back.
+    /// Takes a connection out, runs `run` on it, and puts it back or closes it. If it is out, it is read when back.
     fn with(
         &self,
         key: usize,
@@ -335,8 +312,7 @@ impl EventLoop {
         }
     }
 
-    /// Ends a connection and its session. The socket closes last: while the session exists, the engine may ask whether
-    /// the client has closed the connection.
+    /// Ends a connection and its session. The socket closes last, since the engine may ask whether the client did.
     fn close(&self, key: usize, mut connection: Connection, turn: &mut Turn<'_>) {
         self.connections.borrow_mut().remove(key);
         self.shared.clients.remove(&connection.id);

@@ -8,10 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Returns the absolute path of a directory that the process may enter. A relative path starts at `directory`.
-///
-/// # Errors
-/// Returns the system's error: the path does not exist, is no directory, or may not be entered.
+/// Returns the absolute path of a directory from `directory`, or the system's error if it may not be entered.
 pub(super) fn enter(directory: &str, path: &str) -> io::Result<String> {
     if path.is_empty() {
         return Err(io::ErrorKind::NotFound.into());
@@ -22,29 +19,19 @@ pub(super) fn enter(directory: &str, path: &str) -> io::Result<String> {
     Ok(fs::canonicalize(entered)?.to_string_lossy().into_owned())
 }
 
-/// Reads a file. A relative path starts at `directory`.
-///
-/// # Errors
-/// Returns the system's error.
+/// Reads a file. A relative path starts at `directory`, here and below.
 pub(super) fn read(directory: &str, path: &str) -> io::Result<Vec<u8>> {
     fs::read(Path::new(directory).join(path))
 }
 
-/// Replaces the whole content of a file, by way of another file in the same directory. A relative path starts at
-/// `directory`. An existing file keeps its permissions.
-///
-/// # Errors
-/// Returns the system's error. The file is then unchanged, and the other file is gone; or the file is replaced, but a
-/// power failure may bring the one before back.
+/// Replaces the content of a file through another one in its directory, keeping its permissions. On an error, the file
+/// is unchanged and the other is gone, or it is replaced but a power failure may undo that.
 pub(super) fn write(directory: &str, path: &str, bytes: &[u8]) -> io::Result<()> {
     replace(directory, path, bytes, File::sync_all)?;
     sync_directory_of(&Path::new(directory).join(path))
 }
 
 /// Opens a file for appending, and creates it if necessary. `is_new`: an existing file is emptied.
-///
-/// # Errors
-/// Returns the system's error.
 pub(super) fn open_log(directory: &str, path: &str, is_new: bool) -> io::Result<File> {
     let path = Path::new(directory).join(path);
     let file = File::options().append(true).create(true).open(&path)?;
@@ -55,18 +42,12 @@ pub(super) fn open_log(directory: &str, path: &str, is_new: bool) -> io::Result<
     Ok(file)
 }
 
-/// Returns the length of a file. A relative path starts at `directory`.
-///
-/// # Errors
-/// Returns the system's error.
+/// Returns the length of a file, in bytes.
 pub(super) fn len(directory: &str, path: &str) -> io::Result<u64> {
     fs::metadata(Path::new(directory).join(path)).map(|data| data.len())
 }
 
-/// Changes files, and waits for the disk. Relative paths start at `directory`.
-///
-/// # Errors
-/// Returns the system's error.
+/// Changes files, and waits for the disk.
 pub(super) fn change(directory: &str, change: FileChange<'_>) -> io::Result<()> {
     let at = |path: &str| Path::new(directory).join(path);
     match change {
@@ -106,15 +87,12 @@ fn is_unsupported(error: &io::Error) -> bool {
     is_bad_descriptor || matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::IsADirectory)
 }
 
-/// A file that a server keeps locked for itself until it gives the file up.
+/// A file that a server keeps locked until it gives it up.
 #[derive(Debug, Default)]
 pub(super) struct Claim(Mutex<Option<File>>);
 
 impl Claim {
-    /// Locks a file, and creates it if necessary. A relative path starts at `directory`.
-    ///
-    /// # Errors
-    /// Returns the system's error, or `WouldBlock` if another process or another server of this process has the file.
+    /// Locks a file, created if necessary. Returns `WouldBlock` if another process, or server of this one, has it.
     #[cfg(unix)]
     pub(super) fn take(&self, directory: &str, path: &str) -> io::Result<()> {
         let path = Path::new(directory).join(path);
@@ -129,16 +107,12 @@ impl Claim {
         }
     }
 
-    /// Gives the file up.
     pub(super) fn give_up(&self) {
         *self.0.lock() = None;
     }
 
-    /// Replaces the content of a file as [`write`] does, but does not wait for the disk. The content survives the end
-    /// of this process, but perhaps not a power failure. If the file is locked, so is its replacement.
-    ///
-    /// # Errors
-    /// Returns the errors of [`write`].
+    /// Replaces the content of a file as [`write`] does, but does not wait for the disk. The content survives the
+    /// process, but perhaps not a power failure. If the file is locked, so is its replacement.
     pub(super) fn note(&self, directory: &str, path: &str, bytes: &[u8]) -> io::Result<()> {
         let mut kept = self.0.lock();
         let is_kept = kept.is_some();
@@ -148,7 +122,7 @@ impl Claim {
     }
 }
 
-/// Locks a file for its opener. Some file systems have no locks; the lock is then omitted.
+/// Locks a file for its opener, unless the file system has no locks.
 fn lock(file: &File) -> io::Result<()> {
     match file.try_lock() {
         Ok(()) => Ok(()),

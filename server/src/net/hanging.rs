@@ -1,8 +1,6 @@
-//! One of several servers in a process, as the others see it: whether its engine is available, and what it has missed.
-//!
-//! A server hangs while it sleeps (DEBUG SLEEP), runs a slow script or any other long batch, or waits for another
-//! server (MIGRATE). The other servers continue without it, as if its process were hung. The server catches up when its
-//! batch ends.
+//! One of several servers in a process, as the others see it. It hangs while it sleeps (DEBUG SLEEP), runs a slow
+//! script or another long batch, or waits for another server (MIGRATE). The others continue without it, as if its
+//! process were hung, and it catches up when its batch ends.
 
 use super::shared::Shared;
 use lockwheel_engine::Engine;
@@ -17,25 +15,20 @@ use std::time::{Duration, Instant};
 pub(super) const ATTEMPT: Duration = Duration::from_millis(2);
 /// The longest time of a script, in milliseconds, before the other servers continue without its server.
 const SLOW_SCRIPT_MS: u64 = 20;
-/// The longest time of any other batch before the other servers continue. A message to a server arrives before its
-/// sender gets a reply, unless the server hangs. Therefore the limit is far above the time for which a busy machine
-/// stops a thread.
+/// The longest time of any other batch. A message arrives before its sender gets a reply, unless the server hangs, so
+/// the limit is far above the time for which a busy machine stops a thread.
 const SLOW_BATCH: Duration = Duration::from_millis(500);
 
-/// One of several servers in a process.
 pub(super) struct Place {
     shared: Weak<Shared>,
     /// The connections of the server that have work.
     pub(super) pending: Mutex<Vec<OutboundId>>,
-    /// Whether the server has ended.
     pub(super) has_left: AtomicBool,
     /// Whether the server is about to be killed, together with its script or its sleep.
     pub(super) is_doomed: AtomicBool,
     /// The number of heals of all partitions that the server has taken note of.
     healed: AtomicU64,
-    /// Whether the last exchange left the server out.
     is_left_out: AtomicBool,
-    /// Whether an exchange holds the engine of the server.
     is_held: AtomicBool,
     /// The number of the batch that was found to be slow.
     slow_batch: AtomicU64,
@@ -47,11 +40,8 @@ pub(super) struct Place {
 #[derive(Clone, Copy, Default)]
 pub(super) struct Waited(Option<(u64, Instant)>);
 
-/// The result of an attempt to get a server's engine.
 pub(super) enum Attempt<'a> {
-    /// The engine is held now.
     Held(MutexGuard<'a, Engine>),
-    /// The server hangs.
     Hangs,
     /// A batch runs and will end soon.
     Busy,
@@ -72,12 +62,10 @@ impl Place {
         }
     }
 
-    /// Returns the server, unless all its parts have been dropped.
     pub(super) fn shared(&self) -> Option<Arc<Shared>> {
         self.shared.upgrade()
     }
 
-    /// Tries to get the engine.
     pub(super) fn try_hold<'a>(&self, shared: &'a Shared, waited: &mut Waited) -> Attempt<'a> {
         if let Some(engine) = shared.lock().try_lock() {
             return Attempt::Held(engine);
@@ -100,8 +88,7 @@ impl Place {
         Attempt::Busy
     }
 
-    /// Whether an exchange holds the engine and is itself stopped by it, for instance by a script that began in the
-    /// exchange.
+    /// Whether an exchange holds the engine and is stopped by it, for instance by a script that began in the exchange.
     pub(super) fn keeps_exchange(&self) -> bool {
         self.is_held.load(Ordering::SeqCst) && self.shared().is_some_and(|shared| is_slow(&shared))
     }
@@ -121,8 +108,7 @@ impl Place {
         self.healed.fetch_max(heals, Ordering::SeqCst) < heals
     }
 
-    /// Records the end of an exchange, which has unlocked the engine. If the exchange left the server out, `clock` is
-    /// the common clock that the server has to adopt.
+    /// Records the end of an exchange, which has unlocked the engine. A server that was left out has to adopt `clock`.
     pub(super) fn exchange_ends(&self, clock: Option<&Clock>) {
         self.is_held.store(false, Ordering::SeqCst);
         if self.is_left_out() {
@@ -135,8 +121,8 @@ impl Place {
         self.is_left_out.load(Ordering::SeqCst)
     }
 
-    /// Adopts the common clock at this instant, if the server has missed it. Returns whether it had. An exchange does
-    /// the same if it holds the engine again before a batch of the server could.
+    /// Adopts the common clock at this instant, and returns true, if the server has missed it. An exchange that holds
+    /// the engine again first does the same.
     pub(super) fn catch_up(&self, engine: &mut Engine, now: Now) -> bool {
         let clock = self.missed_clock.lock().take();
         clock.iter().for_each(|clock| engine.catch_up(clock, now));

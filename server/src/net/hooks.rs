@@ -1,13 +1,10 @@
 //! Points in the loops at which a test forces an interleaving or a panic. The hooks do nothing in production.
 
-/// A point at which a test can intervene.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Point {
-    /// A batch begins: due deadlines fire.
     Begin,
     /// A slow script has served other clients.
     Slow,
-    /// A deferred job is about to run.
     Deferred,
     /// A connection's session is about to be removed.
     Disconnect,
@@ -15,13 +12,9 @@ pub(super) enum Point {
     Refresh,
     /// A new connection has its session, and no other thread can find it yet.
     Connected,
-    /// A message of the loop is about to be handled.
     LoopMessage,
-    /// A connection is about to be read.
     Read,
-    /// A connection is about to run its input.
     Run,
-    /// A connection is about to be written to.
     Write,
 }
 
@@ -31,7 +24,6 @@ pub(super) struct Hooks(());
 
 #[cfg(not(test))]
 impl Hooks {
-    /// Does nothing.
     #[inline(always)]
     pub(super) fn reach(&self, _: Point) {}
 }
@@ -47,7 +39,6 @@ mod hooked {
 
     type Hook = Arc<dyn Fn(Point) + Send + Sync>;
 
-    /// The hook of a test.
     #[derive(Default)]
     pub(in crate::net) struct Hooks(Mutex<Option<Hook>>);
 

@@ -25,7 +25,6 @@ pub(super) struct NetHost {
     pub(super) clock: OsClock,
     pub(super) stopwatch: Stopwatch,
     pub(super) acceptors: Arc<Acceptors>,
-    /// The file to which the engine appends.
     pub(super) log: Arc<FileLog>,
     /// The shared state. A weak reference, since it owns the engine, which owns this host.
     pub(super) shared: Weak<Shared>,

@@ -5,7 +5,6 @@ use mio::Waker;
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The messages for one loop.
 pub(crate) struct Inbox {
     messages: Mutex<Vec<LoopMessage>>,
     waker: Waker,
@@ -29,7 +28,6 @@ impl Inbox {
         }
     }
 
-    /// Wakes the loop.
     pub(super) fn wake(&self) {
         if let Err(error) = self.waker.wake() {
             tracing::error!(%error, "cannot wake an event loop");
@@ -40,7 +38,6 @@ impl Inbox {
         std::mem::take(&mut *self.messages.lock())
     }
 
-    /// Returns the number of connections of the loop.
     pub(super) fn connections(&self) -> usize {
         self.connections.load(Ordering::Relaxed)
     }

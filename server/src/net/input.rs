@@ -1,4 +1,4 @@
-//! The input of a client that has been read and perhaps parsed, but not run.
+//! Input that has been read and perhaps parsed, but not run.
 
 use lockwheel_engine::clients::ClientBuffers;
 use lockwheel_resp::allocation::{self, OutOfMemory};
@@ -6,15 +6,13 @@ use lockwheel_resp::{Batch, ProtocolError, RequestLimits, RequestParser};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// The capacity, in bytes, beyond which an empty buffer is freed. A large request thus pays for its own memory, and an
-/// idle connection holds little.
+/// The bytes of capacity beyond which an empty buffer is freed, so that an idle connection holds little.
 const KEEP: usize = 16 * 1024;
 
-/// The room for a large argument, as a multiple of the bytes received, until it fits. The argument is rarely moved. A
-/// client that announces much and sends little costs no memory.
+/// The room for a large argument, as a multiple of the bytes received. It is rarely moved, and a client that announces
+/// much and sends little costs no memory.
 const AHEAD: usize = 8;
 
-/// The arguments of one request.
 pub(super) type Arguments<'a> = SmallVec<[&'a [u8]; 16]>;
 
 /// Calls `run` with the arguments of the first complete request in these bytes, if there is one.
@@ -35,7 +33,6 @@ pub(super) struct Input {
     /// The complete requests at the front of `bytes`, once parsed.
     batch: Batch,
     parsed: Option<Result<(), ProtocolError>>,
-    /// The counters shared with the session.
     buffers: Arc<ClientBuffers>,
 }
 
@@ -52,7 +49,6 @@ impl Input {
         }
     }
 
-    /// Returns the bytes that have not been run.
     pub(super) fn bytes(&self) -> &[u8] {
         &self.bytes[self.done..]
     }
@@ -61,16 +57,13 @@ impl Input {
         self.bytes.len() - self.done
     }
 
-    /// Discards all input, since later input is discarded, too.
+    /// Discards all input; later input is discarded, too.
     pub(super) fn clear(&mut self) {
         *self = Input { limits: self.limits, ..Input::new(self.buffers.clone()) };
         self.record_len();
     }
 
-    /// Appends bytes that have been read.
-    ///
-    /// # Errors
-    /// Returns the size if there is no memory for it.
+    /// Appends bytes that have been read, or returns their size if there is no memory for it.
     pub(super) fn append(&mut self, bytes: &[u8]) -> Result<(), OutOfMemory> {
         let is_full = self.bytes.capacity() - self.bytes.len() < bytes.len();
         // A move copies no more bytes than were run since the last move.
@@ -95,18 +88,16 @@ impl Input {
         }
     }
 
-    /// Counts a read that completes no request.
     pub(super) fn count_partial_read(&self) {
         self.buffers.count_partial_read();
     }
 
-    /// Records the size of the input in the counters of the session.
     pub(super) fn record_len(&self) {
         self.buffers.set_query(self.len(), self.bytes.capacity());
     }
 
-    /// Parses the complete requests and returns their number. Returns 0 only if no request is complete, and an error if
-    /// the next request is invalid. Nothing is parsed twice.
+    /// Parses the complete requests, none twice, and returns their number. Returns 0 only if none is complete, or an
+    /// error if the next request is invalid.
     pub(super) fn parse(&mut self) -> Result<usize, ProtocolError> {
         if self.parsed.is_none() && self.len() > 0 {
             self.batch.clear();
@@ -130,7 +121,6 @@ impl Input {
         self.batch.len()
     }
 
-    /// Returns the arguments of request `i` of the batch.
     pub(super) fn arguments(&self, i: usize) -> Arguments<'_> {
         self.batch.arguments(i, &self.bytes[self.done..]).collect()
     }

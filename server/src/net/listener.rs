@@ -69,7 +69,6 @@ fn describe(error: &io::Error) -> String {
     if error.raw_os_error().is_some() { format!("bind: {reason}") } else { reason }
 }
 
-/// The addresses for network clients, either plain or over TLS.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Endpoints {
     pub(super) addresses: Vec<BindAddress>,
@@ -80,15 +79,14 @@ pub(super) struct Endpoints {
 }
 
 impl Endpoints {
-    /// Returns the addresses for plain clients. With a unix socket or TLS, port 0 means none, as in Redis, unless a
-    /// port file is configured.
+    /// Returns the addresses for plain clients. With a unix socket or TLS, port 0 means none, as in Redis, except with
+    /// a port file.
     pub(super) fn tcp(config: &Config) -> Self {
         let has_others = !config.unixsocket.is_empty() || config.tls.is_on();
         let is_on = config.port != 0 || !has_others || !config.port_file.is_empty();
         Self::at(config, Some(config.port).filter(|_| is_on), false)
     }
 
-    /// Returns the addresses for clients over TLS.
     pub(super) fn tls(config: &Config) -> Self {
         let port = config.tls.port.unwrap_or(0);
         Self::at(config, Some(port).filter(|_| config.tls.is_on()), true)
@@ -102,7 +100,7 @@ impl Endpoints {
 
     /// Listens on each address. An optional address is skipped if the machine does not have it.
     pub(super) fn listen(&self) -> Result<Vec<TcpListener>, BindError> {
-        /// The number of attempts to find a port that is free on every address, if the port is 0.
+        /// The number of attempts to find a port that is free on every address.
         const TRIES: usize = 32;
         let mut tries = TRIES;
         loop {
@@ -141,7 +139,6 @@ impl Endpoints {
     }
 }
 
-/// Listening sockets and their addresses.
 #[derive(Debug)]
 pub(super) struct Listening {
     /// The addresses, with the port that was picked.
@@ -158,7 +155,6 @@ impl Listening {
     }
 }
 
-/// The listening sockets of a server.
 #[derive(Debug)]
 pub(crate) struct Listeners {
     pub(super) tcp: Listening,
@@ -171,7 +167,6 @@ pub(crate) struct Listeners {
 }
 
 impl Listeners {
-    /// Listens on each address and on the unix socket.
     pub(crate) fn bind(config: &Config) -> Result<Self, BindError> {
         let tls_context = config.tls.is_on().then(|| TlsContext::load(&config.tls));
         let tls_context = tls_context.transpose().map_err(BindError::Tls)?;
@@ -194,18 +189,15 @@ impl Listeners {
         if somewhere { Ok(listeners) } else { Err(BindError::Nowhere) }
     }
 
-    /// Takes the file of the unix socket, to be dropped when accepting has ended.
     #[cfg(unix)]
     pub(crate) fn take_file(&mut self) -> Option<SocketFile> {
         self.file.take()
     }
 
-    /// Returns the port of plain clients, the same on every address; 0 if there is none.
     pub(crate) fn port(&self) -> u16 {
         self.tcp.endpoints.port
     }
 
-    /// Returns the port of clients over TLS; `None` if there is none.
     pub(crate) fn tls_port(&self) -> Option<u16> {
         Some(self.tls.endpoints.port).filter(|&port| port != 0)
     }
@@ -236,8 +228,7 @@ pub(super) fn socket_for(addr: SocketAddr) -> io::Result<Socket> {
     if addr.is_ipv6() {
         socket.set_only_v6(true)?;
     }
-    // A server that is restarted right after the end of its predecessor gets the port at once. On Windows the option
-    // has another meaning.
+    // A restarted server gets the port of its predecessor at once. On Windows the option has another meaning.
     #[cfg(unix)]
     socket.set_reuse_address(true)?;
     socket.set_nonblocking(true)?;

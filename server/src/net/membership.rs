@@ -6,13 +6,12 @@ use lockwheel_engine::clock::{AdvanceProgress, ClockAdvance};
 use lockwheel_engine::outbound::OutboundId;
 use lockwheel_store::time::Now;
 
-/// The membership of a server in the group of servers of its process.
 pub(crate) trait Membership: Send + Sync {
     /// Adopts the common clock at this instant, if the server hung while others advanced it. Returns whether it had to.
     fn catch_up(&self, engine: &mut Engine, now: Now) -> bool;
 
-    /// Stores the outgoing work of a batch for the other servers, and notes whether there is any. `woken` says whether
-    /// sessions have output that have neither a connection nor a caller.
+    /// Stores the outgoing work of a batch for the other servers, if any. `woken`: output waits in sessions that have
+    /// neither a connection nor a caller.
     fn note(&self, engine: &Engine, outbound: &mut Vec<OutboundId>, woken: bool);
 
     /// Removes this server, which ends: for the others it is gone.
@@ -21,7 +20,6 @@ pub(crate) trait Membership: Send + Sync {
     /// Returns the ends of all servers of the process.
     fn ends(&self) -> Vec<MemberEnd>;
 
-    /// Delivers the messages between the servers, if there are any. Called while no engine is held.
     fn exchange(&self);
 
     /// Continues an advance of the clock of all servers.

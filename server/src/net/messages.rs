@@ -5,42 +5,31 @@ use super::session_status::SessionStatus;
 use lockwheel_engine::clients::Outbox;
 use lockwheel_engine::faults::Link;
 
-/// The location of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Address {
-    /// The number of the loop.
     pub(super) index: usize,
-    /// The key in that loop.
+    /// The key of the connection in that loop.
     pub(super) key: usize,
 }
 
-/// A message for a loop.
 pub(super) enum LoopMessage {
-    /// A connection was accepted.
     Accepted(NewConnection),
     /// A connection was accepted, and the thread of a slow script has created its session.
     Connected(NewConnection, NewSession),
     /// The state of a session has changed, or the session has output that its own requests did not cause.
     SessionChanged {
-        /// The connection.
         key: usize,
     },
-    /// The link of a connection has changed while a slow script holds the engine.
+    /// The link of a connection, which says what may be read and written, has changed during a slow script.
     Relinked {
-        /// The connection.
         key: usize,
-        /// The session of the connection.
         id: u64,
-        /// The new link, which says what may be read and written.
         link: Link,
     },
     /// The thread of the slow script has run a request.
     Answered {
-        /// The connection that sent the request.
         key: usize,
-        /// The session of the connection.
         id: u64,
-        /// The result.
         answer: Answer,
     },
 }

@@ -1,9 +1,9 @@
-//! Sockets around the engine: listeners, the event loops of the threads, and replies while a script is slow.
+//! Sockets around the engine: listeners, the event loops of the threads, and replies while a script is slow. Only this
+//! module knows sockets, threads, locks and the system's clocks.
 //!
-//! The threads of the loops read, parse and write in parallel; each batch of requests takes the engine's lock once. A
-//! turn of a loop reads all ready sockets, runs their requests, and then writes. A tokio task for each connection cost
-//! a fifth more processor time on pipelined scripts. Tokio accepts connections and handles signals on a separate thread
-//! that nothing blocks. Only this module knows sockets, threads, locks and the system's clocks.
+//! The threads of the loops read, parse and write in parallel; each batch of requests takes the engine's lock once.
+//! Tokio accepts connections and handles signals on a separate thread that nothing blocks; a task for each connection
+//! cost a fifth more processor time on pipelined scripts.
 
 mod accept;
 mod acceptors;

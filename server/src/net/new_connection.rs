@@ -11,14 +11,12 @@ use socket2::SockRef;
 use std::io;
 use std::sync::Arc;
 
-/// An accepted connection without a session.
 pub(super) struct NewConnection {
     pub(super) stream: Socket,
     pub(super) guard: ClientGuard,
     peer: Peer,
 }
 
-/// The session of a new connection.
 pub(super) struct NewSession {
     pub(super) slot: Slot,
     pub(super) id: u64,
@@ -27,7 +25,6 @@ pub(super) struct NewSession {
 }
 
 impl NewConnection {
-    /// Prepares the socket of a plain client.
     pub(super) fn new(stream: std::net::TcpStream, guard: ClientGuard) -> io::Result<Self> {
         let peer = prepare(&stream)?;
         Ok(NewConnection { stream: stream.into(), guard, peer })
@@ -43,7 +40,6 @@ impl NewConnection {
         Ok(NewConnection { stream: context.accept(stream)?.into(), guard, peer })
     }
 
-    /// Prepares the socket of a client of the unix socket at `path`.
     #[cfg(unix)]
     pub(super) fn unix(stream: std::os::unix::net::UnixStream, path: &str, guard: ClientGuard) -> Self {
         use std::os::fd::AsRawFd;
@@ -52,7 +48,6 @@ impl NewConnection {
         NewConnection { stream: stream.into(), guard, peer }
     }
 
-    /// Creates the session of the connection.
     pub(super) fn connect(&self, engine: &mut Engine) -> NewSession {
         let id = self.guard.id;
         let slot = engine.connect_as(id, self.peer.clone());
@@ -81,8 +76,8 @@ fn prepare(stream: &std::net::TcpStream) -> io::Result<Peer> {
     })
 }
 
-/// Selects the simplest congestion control, since there is no congestion within one machine. Every Linux has this
-/// algorithm. It saves the work of measuring and pacing: some hundredths of a small request.
+/// Selects the simplest congestion control, which every Linux has, since one machine has no congestion. Measuring and
+/// pacing would cost some hundredths of a small request.
 #[cfg(target_os = "linux")]
 fn spare_pacing(stream: &std::net::TcpStream) {
     if let Err(error) = SockRef::from(stream).set_tcp_congestion(b"reno") {

@@ -6,7 +6,6 @@ use mio::event::Source;
 use mio::{Interest, Registry, Token};
 use std::io::{self, Read, Write};
 
-/// A TLS context that cannot exist.
 #[derive(Clone, Debug)]
 pub(super) enum TlsContext {}
 
@@ -20,7 +19,6 @@ impl TlsContext {
     }
 }
 
-/// A TLS connection that cannot exist.
 #[derive(Debug)]
 pub(super) enum TlsSocket {}
 

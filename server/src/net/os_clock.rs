@@ -19,7 +19,6 @@ impl OsClock {
         (self.start.elapsed().as_micros() as u64).saturating_sub(then.monotonic_us)
     }
 
-    /// Returns both clocks, as the system shows them.
     pub(crate) fn now(&self) -> Now {
         let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
         Now { wall_us: wall.as_micros() as i64, monotonic_us: self.start.elapsed().as_micros() as u64 }

@@ -1,6 +1,5 @@
-//! Connections to other servers, on a separate thread that starts with the first of them.
-//!
-//! The engine says what to do ([`Outgoing`]). Received data enters the engine as a separate batch.
+//! Connections to other servers, on a thread that starts with the first of them. The engine says what to do
+//! ([`Outgoing`]); received data enters it as a separate batch.
 
 use super::contain::contained;
 use super::outbound_inbox::MESSAGES;
@@ -18,11 +17,9 @@ use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::Duration;
 
-/// The number of bytes read at a time.
 const READ: usize = 64 * 1024;
 /// The number of reads from one connection before the other connections are read.
 const READS: usize = 16;
-/// The number of events taken from the system at a time.
 const EVENTS: usize = 64;
 
 /// Starts the thread that serves these connections, unless the server has ended.
@@ -64,14 +61,12 @@ fn is_on_the_way(error: &io::Error) -> bool {
     error.kind() == ErrorKind::WouldBlock
 }
 
-/// A connection to another server.
 struct Link {
     stream: TcpStream,
     is_open: bool,
     unsent: Vec<u8>,
 }
 
-/// Serves all connections until the server ends.
 fn serve(shared: &Arc<Shared>, poll: Poll) {
     let mut links = Links { shared, poll, open: HashMap::new(), buffer: vec![0; READ], unread: Vec::new() };
     let mut events = Events::with_capacity(EVENTS);
@@ -114,12 +109,10 @@ impl Links<'_> {
         }
     }
 
-    /// Returns how long the thread may sleep.
     fn timeout(&self) -> Option<Duration> {
         (!self.unread.is_empty()).then_some(Duration::ZERO)
     }
 
-    /// Does what the engine wants done for a connection.
     fn look_at(&mut self, id: OutboundId) {
         while let Some(outgoing) = self.shared.with_engine(|engine| engine.outbound_mut().take(id)) {
             let done = match outgoing {
@@ -199,7 +192,6 @@ impl Links<'_> {
 }
 
 impl Link {
-    /// Whether the connection has been established.
     fn has_opened(&mut self) -> io::Result<bool> {
         if let Some(error) = self.stream.take_error()? {
             return Err(error);
@@ -215,7 +207,6 @@ impl Link {
         }
     }
 
-    /// Sends as much as the socket takes now.
     fn flush(&mut self) -> io::Result<()> {
         let mut sent = 0;
         while self.is_open && sent < self.unsent.len() {

@@ -1,14 +1,12 @@
-//! Messages from the threads that hold the engine to the thread that connects to other servers.
+//! Messages from threads that hold the engine to the thread that connects to other servers.
 
 use lockwheel_engine::outbound::OutboundId;
 use mio::{Poll, Token, Waker};
 use parking_lot::Mutex;
 use std::io;
 
-/// The token of the waker: some connections have work.
 pub(super) const MESSAGES: Token = Token(usize::MAX);
 
-/// Starts the thread that serves connections with this poll.
 type Start = dyn Fn(Poll) -> io::Result<()> + Send + Sync;
 
 /// The connections that have work, and the start of the thread that serves them.
@@ -20,12 +18,10 @@ pub(super) struct OutboundInbox {
 }
 
 impl OutboundInbox {
-    /// Creates an inbox without a thread.
     pub(super) fn new(start: Box<Start>) -> Self {
         OutboundInbox { pending: Mutex::default(), waker: Mutex::default(), start }
     }
 
-    /// Adds connections that have work.
     #[inline]
     pub(super) fn post(&self, ids: Vec<OutboundId>) {
         if !ids.is_empty() {
@@ -42,7 +38,6 @@ impl OutboundInbox {
         self.wake();
     }
 
-    /// Takes the connections that have work.
     pub(super) fn take(&self) -> Vec<OutboundId> {
         std::mem::take(&mut *self.pending.lock())
     }

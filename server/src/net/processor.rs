@@ -38,7 +38,6 @@ fn read(who: nix::sys::resource::UsageWho) -> ProcessorTime {
 mod tests {
     use super::*;
 
-    /// Keeps the processor busy.
     fn work() {
         (0..1_000_000_u64).fold(1, |hash: u64, byte| (hash ^ byte).wrapping_mul(0x100_0000_01b3));
     }

@@ -12,27 +12,22 @@ pub(super) struct SessionStatus {
     pub(super) blocked: bool,
     /// Whether and how the connection is to be closed.
     pub(super) closing: Option<Closing>,
-    /// Whether closing resets the connection.
     pub(super) resets: bool,
     /// Whether the session has logged in, or need not.
     pub(super) is_authenticated: bool,
     pub(super) in_transaction: bool,
     /// Whether the session is subscribed and speaks RESP2.
     pub(super) is_subscribed: bool,
-    /// Whether the server has control commands.
     pub(super) has_control: bool,
     /// The reading and writing that faults allow.
     pub(super) link: Link,
-    /// Whether the client has asked to get no reply, to the next request or to any.
+    /// Whether the client wants no reply, to the next request or to any.
     pub(super) muted: bool,
-    /// `proto-max-bulk-len`, in bytes.
     pub(super) max_bulk: usize,
-    /// `client-query-buffer-limit`, in bytes.
     pub(super) query_buffer_limit: usize,
 }
 
 impl SessionStatus {
-    /// Reads the present state.
     pub(super) fn of(engine: &Engine, slot: Slot) -> Self {
         let session = engine.sessions().get(slot);
         SessionStatus {

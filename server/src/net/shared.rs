@@ -40,7 +40,7 @@ use std::time::Duration;
 /// The instant that stands for no deadline.
 pub(super) const NEVER: u64 = u64::MAX;
 
-/// The engine behind its one lock, and the state that loops need without the lock.
+/// The engine behind its one lock, and the state that loops need without it.
 pub(crate) struct Shared {
     engine: Deferred<Engine, Job>,
     pub(super) clock: OsClock,
@@ -51,34 +51,26 @@ pub(crate) struct Shared {
     /// Whether the thread that holds the engine sleeps, as DEBUG SLEEP demands.
     is_asleep: AtomicBool,
     inboxes: Box<[Inbox]>,
-    /// The traffic counters of each loop.
     pub(super) traffic: AllTraffic,
     /// The connected clients by session id.
     pub(super) clients: DashMap<u64, Client>,
-    /// The claim on files that no other server may use.
     pub(super) claim: Claim,
-    /// The clients of this process, which have no socket.
     pub(super) callers: Callers,
-    /// The file to which the engine appends.
     pub(super) log: Arc<FileLog>,
-    /// The connections to other servers.
     pub(super) outbound: OutboundInbox,
-    /// The other servers of this process, if there are any.
+    /// The other servers of this process.
     pub(super) membership: OnceLock<Box<dyn Membership>>,
     pub(super) client_limit: Arc<ClientLimit>,
     pub(super) admission: Admission,
-    /// The changed links of sessions that had no connection at the change: some are about to get one.
+    /// Changed links of sessions without a connection: some are about to get one.
     links_of_new: Mutex<BTreeMap<u64, Link>>,
-    /// The instant at which the first loop has to wake, in microseconds of the system's monotonic clock.
+    /// Microseconds of the system's monotonic clock at which the first loop has to wake.
     pub(super) timer_at: AtomicU64,
-    /// The number of times that a deadline has woken the first loop.
     timer_wakes: AtomicU64,
     /// The bytes of the buffers of all clients, and the total from which clients are evicted.
     client_buffers: BufferBytes,
     client_buffers_limit: AtomicUsize,
-    /// Whether every client may do everything without logging in.
     is_open: AtomicBool,
-    /// `busy-reply-threshold`, in milliseconds.
     busy_threshold_ms: AtomicU64,
     /// Whether requests of formerly paused clients continue with the next batch that does not belong to a client.
     lets_requests_go_on: AtomicBool,
@@ -91,11 +83,9 @@ pub(crate) struct Shared {
     pub(super) table: Arc<CommandTable>,
     pub(super) hooks: Hooks,
     pub(crate) shutdown: Arc<Shutdown>,
-    /// Ends the process abruptly, if the process belongs to this server alone.
+    /// Ends the process abruptly; set if it belongs to this server alone.
     pub(crate) on_crash: OnceLock<EndProcess>,
-    /// Whether a client has ended the server.
     is_shut_down: AtomicBool,
-    /// Whether the data are being loaded.
     is_loading: AtomicBool,
 }
 
@@ -113,13 +103,11 @@ impl LogOwner for Shared {
     }
 }
 
-/// A connected client, as all threads see it.
 pub(super) struct Client {
     pub(super) address: Address,
     pub(super) socket: Arc<Socket>,
 }
 
-/// A function that ends the process abruptly.
 type EndProcess = Box<dyn Fn(Crash) + Send + Sync>;
 
 /// The error if a script that has run for longer than `busy-reply-threshold` holds the engine.
@@ -133,16 +121,12 @@ pub(super) struct Notices {
     pub(super) sessions: Vec<u64>,
     /// Whether the next deadline has come nearer, so that the first loop must wake earlier.
     pub(super) earlier_deadline: bool,
-    /// Whether the server must end.
     pub(super) shutdown: bool,
-    /// The connections to other servers that have work.
     pub(super) outbound: Vec<OutboundId>,
-    /// The garbage to be freed.
     pub(super) garbage: Vec<Garbage>,
 }
 
 impl Shared {
-    /// Creates the shared state around an engine, for loops with these inboxes.
     pub(super) fn new(
         mut engine: Engine,
         clock: OsClock,
@@ -189,8 +173,7 @@ impl Shared {
         }
     }
 
-    /// Locks the engine for loop number `index`. Waits for it, but no longer than until the running script counts as
-    /// slow.
+    /// Locks the engine for loop number `index`, waiting at most until the running script counts as slow.
     pub(super) fn engine(&self, index: usize) -> Result<MutexGuard<'_, Engine>, Busy> {
         let engine = match self.lock().try_lock() {
             Some(engine) => engine,
@@ -221,13 +204,13 @@ impl Shared {
         self.engine.lock()
     }
 
-    /// Whether every client may do everything without logging in. Reflects the last batch, or a later change of users.
+    /// Whether every client may do everything without logging in, as of the last batch or change of users.
     pub(super) fn is_open(&self) -> bool {
         self.is_open.load(Ordering::Relaxed)
     }
 
-    /// Returns the time until the running script counts as slow; the whole threshold if no script runs. A threshold of
-    /// 0 is never reached.
+    /// Returns the time until the running script counts as slow, or the whole threshold if none runs. A threshold of 0
+    /// is never reached.
     pub(super) fn until_slow(&self) -> Duration {
         const NEVER: Duration = Duration::from_secs(3600);
         let threshold = self.busy_threshold_ms.load(Ordering::Relaxed);
@@ -241,8 +224,7 @@ impl Shared {
         Duration::from_millis(left).min(NEVER)
     }
 
-    /// Runs `work` on the engine at the present instant, as a separate batch. Blocks while a script runs. Meant for
-    /// threads of the embedding program.
+    /// Runs `work` on the engine now, as a separate batch, for the embedding program. Blocks while a script runs.
     pub(crate) fn with_engine<T>(&self, work: impl FnOnce(&mut Engine) -> T) -> T {
         self.run(None, self.lock().lock(), work)
     }
@@ -261,8 +243,7 @@ impl Shared {
         }
     }
 
-    /// Brings the engine to the present instant, within the batch of a client. No other client's request starts here:
-    /// it may be an endless script, during which this client would get no reply.
+    /// Brings the engine to the present within a client's batch. Starts no other request: it may be an endless script.
     pub(super) fn read_time(&self, engine: &mut Engine) {
         if engine.parks_requests() {
             contained("what was due", || engine.go_on_at(self.clock.now()));
@@ -285,7 +266,7 @@ impl Shared {
 
     /// Whether the engine's instant is recent enough for a request.
     pub(super) fn is_fresh(&self, engine: &Engine) -> bool {
-        /// The age limit, in microseconds. Together with the error of the work estimate it stays below a millisecond.
+        /// The age limit, in microseconds. With the error of the work estimate it stays below a millisecond.
         const FRESH_US: u64 = 500;
         self.clock.us_since(engine.clock().system()) < FRESH_US
     }
@@ -333,7 +314,6 @@ impl Shared {
         }
     }
 
-    /// Delivers the notices of a batch, once the engine is unlocked.
     pub(super) fn deliver(&self, notices: Notices) {
         for id in notices.sessions {
             match self.address(id) {
@@ -350,14 +330,12 @@ impl Shared {
         }
     }
 
-    /// Ends the server at the request of a client. For the other servers of this process it is gone.
     pub(super) fn shut_down(&self) {
         self.is_shut_down.store(true, Ordering::SeqCst);
         self.end();
         self.membership.get().into_iter().for_each(|membership| membership.leave());
     }
 
-    /// Whether the server has ended, or is about to.
     pub(crate) fn has_ended(&self) -> bool {
         self.shutdown.is_requested()
     }
@@ -367,12 +345,10 @@ impl Shared {
         self.is_shut_down.load(Ordering::SeqCst)
     }
 
-    /// Sets whether the data are being loaded.
     pub(super) fn set_loading(&self, is_loading: bool) {
         self.is_loading.store(is_loading, Ordering::SeqCst);
     }
 
-    /// Whether the data are being loaded.
     pub(super) fn is_loading(&self) -> bool {
         self.is_loading.load(Ordering::SeqCst)
     }
@@ -389,9 +365,8 @@ impl Shared {
         }
     }
 
-    /// Passes work to the holder of the engine, or does it at once if the engine is free. Returns whether the work is
-    /// done. Otherwise a loop checks soon whether the engine is free. The holder may have unlocked it just before it
-    /// could see the waiter.
+    /// Passes work to the holder of the engine, or does it if the engine is free, and returns whether it is done. Else
+    /// a loop soon checks whether the engine is free: the holder may have unlocked without seeing the work.
     pub(super) fn defer(&self, job: Job) -> bool {
         let engine = self.engine.defer(job);
         engine.map(|engine| self.run(None, engine, |_| ())).is_some()
@@ -424,8 +399,7 @@ impl Shared {
         })
     }
 
-    /// Unlocks the engine. The engine's output is handled first, or put into `notices`. Work that was deferred
-    /// meanwhile is done, too.
+    /// Unlocks the engine. Before that, its output is handled or put into `notices`, and deferred work is done.
     #[inline]
     pub(super) fn unlock(&self, engine: MutexGuard<'_, Engine>, notices: &mut Notices) {
         self.engine.unlock(engine, |engine| self.before_unlock(engine, notices));
@@ -451,8 +425,8 @@ impl Shared {
         self.batches.end();
     }
 
-    /// Copies the settings that threads read without the engine. It runs at the end of each batch. It also runs when a
-    /// request changes parameters or users, since the next request of the batch may run a slow script.
+    /// Copies the settings that threads read without the engine: after each batch, and at a change of parameters or
+    /// users, since the next request of the batch may run a slow script.
     #[inline]
     pub(super) fn follow(&self, engine: &Engine) {
         self.client_limit.set(engine.config.maxclients);
@@ -463,7 +437,6 @@ impl Shared {
         self.lets_requests_go_on.store(engine.lets_requests_go_on(), Ordering::Relaxed);
     }
 
-    /// Whether requests of clients that are no longer paused run before later requests.
     #[inline]
     pub(super) fn lets_requests_go_on(&self) -> bool {
         self.lets_requests_go_on.load(Ordering::Relaxed)
@@ -514,8 +487,7 @@ impl Shared {
         }
     }
 
-    /// Ends the process abruptly if it belongs to this server alone. Otherwise only the server ends. The engine may be
-    /// locked.
+    /// Ends the process abruptly if it belongs to this server alone, else only the server. The engine may be locked.
     #[cold]
     pub(super) fn end_abruptly(&self, crash: Crash) {
         if let Some(end_process) = self.on_crash.get() {
@@ -524,7 +496,6 @@ impl Shared {
         self.shut_down();
     }
 
-    /// Ends the process abruptly if it belongs to this server alone. Otherwise only the server ends.
     #[cold]
     fn crash(&self, engine: &mut Engine, crash: Crash) {
         if let Some(end_process) = self.on_crash.get() {
@@ -533,7 +504,6 @@ impl Shared {
         engine.crash_alone(crash);
     }
 
-    /// Sleeps with the engine's lock held.
     fn sleep(&self, time: Duration) {
         self.is_asleep.store(true, Ordering::SeqCst);
         self.shutdown.sleep(time, || !self.is_asleep());
@@ -550,12 +520,10 @@ impl Shared {
         drop(thread::Builder::new().name("lockwheel-sleep".to_owned()).spawn(sleep));
     }
 
-    /// Whether the server sleeps.
     pub(super) fn is_asleep(&self) -> bool {
         self.is_asleep.load(Ordering::SeqCst)
     }
 
-    /// Ends the sleep of the server.
     pub(super) fn wake(&self) {
         self.is_asleep.store(false, Ordering::SeqCst);
     }
@@ -570,7 +538,6 @@ impl Shared {
         is_earlier
     }
 
-    /// Makes the first loop, which keeps the time for all, check the next deadline.
     pub(super) fn wake_timekeeper(&self) {
         self.inboxes[0].wake();
     }
@@ -586,13 +553,11 @@ impl Shared {
         (0..self.inboxes.len()).min_by_key(load).unwrap_or(0)
     }
 
-    /// Returns the address of the connection of a session, if the connection still exists.
     pub(super) fn address(&self, id: u64) -> Option<Address> {
         self.clients.get(&id).map(|client| client.address)
     }
 
-    /// Notifies connections, without the engine, of changed links while a slow script holds the engine. A link says
-    /// what may be read from and written to a connection.
+    /// Notifies connections of changed links (what may be read and written) while a slow script holds the engine.
     pub(super) fn relink(&self, links: &[(u64, Link)]) {
         let mut unannounced = self.links_of_new.lock();
         unannounced.clear();
@@ -627,8 +592,8 @@ impl Shared {
         self.engine.ask();
     }
 
-    /// Notifies the engine of a signal that ends the server, unless the engine is busy. Returns whether the engine has
-    /// been notified. `done` is called before a client can see the effect.
+    /// Notifies the engine, unless busy, of a signal that ends the server. Returns whether it did. `done` is called
+    /// before a client can see the effect.
     pub(super) fn signalled(&self, signal: EndSignal, done: &mut dyn FnMut()) -> bool {
         let Some(engine) = self.lock().try_lock() else { return false };
         self.run(None, engine, |engine| {
@@ -649,8 +614,7 @@ impl Shared {
         self.inboxes.iter().for_each(Inbox::wake);
     }
 
-    /// Releases the claim on files once the threads have ended. Another server may then use them, even if a handle of
-    /// this server still exists.
+    /// Releases the claim on files once the threads have ended, even if a handle of this server still exists.
     pub(crate) fn give_up_files(&self) {
         self.claim.give_up();
     }
@@ -659,8 +623,7 @@ impl Shared {
 /// Frees garbage. Large garbage is freed on a new thread, since it is rare and no client should wait for it.
 #[cold]
 pub(super) fn free(garbage: Garbage) {
-    /// The most memory, in bytes, that a new thread needs. A thread that finds too little at its start ends the
-    /// process.
+    /// The most memory, in bytes, that a new thread needs. A thread that finds less ends the process.
     const THREAD: usize = 4 << 20;
     if !garbage.takes_long() || allocation::check(THREAD).is_err() {
         return drop(garbage);

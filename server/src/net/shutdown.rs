@@ -21,7 +21,6 @@ pub(crate) struct Shutdown {
 /// The end of a server, as another server of its process sees it.
 pub(super) struct MemberEnd {
     pub(super) shutdown: Arc<Shutdown>,
-    /// Requests the end of the server.
     pub(super) end: Box<dyn Fn() + Send + Sync>,
 }
 
@@ -36,7 +35,6 @@ impl Drop for ThreadGuard {
 }
 
 impl Shutdown {
-    /// Creates the state without a request for shutdown.
     pub(super) fn new() -> Arc<Self> {
         Arc::new(Shutdown {
             requested: AtomicBool::new(false),
@@ -46,7 +44,6 @@ impl Shutdown {
         })
     }
 
-    /// Requests the shutdown, for good.
     pub(super) fn request(&self) {
         self.requested.store(true, Ordering::SeqCst);
         self.announced.send_replace(true);
@@ -54,13 +51,11 @@ impl Shutdown {
         self.changed.notify_all();
     }
 
-    /// Whether the server must end.
     #[inline]
     pub(super) fn is_requested(&self) -> bool {
         self.requested.load(Ordering::SeqCst)
     }
 
-    /// Waits until the end is requested.
     pub(super) async fn requested(&self) {
         let mut announced = self.announced.subscribe();
         // The sender lives as long as self, so waiting cannot fail.
@@ -97,7 +92,6 @@ impl Shutdown {
         }
     }
 
-    /// Counts a thread of the server until the guard is dropped.
     pub(super) fn thread(self: &Arc<Self>) -> ThreadGuard {
         *self.threads.lock() += 1;
         ThreadGuard(self.clone())

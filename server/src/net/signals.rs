@@ -31,8 +31,7 @@ pub(super) async fn watch(signals: &mut Signals, shared: &Arc<Shared>) -> bool {
     has_come
 }
 
-/// Ends the server on a separate thread, so that another signal can be received meanwhile. The receiver is notified
-/// when that is done.
+/// Ends the server on a separate thread, so that another signal can be received. The receiver is notified of the end.
 fn end_on_a_thread(shared: &Arc<Shared>, signal: EndSignal) -> oneshot::Receiver<()> {
     let (done, receiver) = oneshot::channel();
     let ended = Arc::clone(shared);
@@ -56,8 +55,7 @@ fn end_on_a_thread(shared: &Arc<Shared>, signal: EndSignal) -> oneshot::Receiver
     receiver
 }
 
-/// Lets the engine end the server, perhaps after a delay for the sake of its replicas. If a slow script keeps the
-/// engine busy, ends the server without the engine.
+/// Ends the server by its engine, perhaps later for its replicas, or without it if a slow script keeps it busy.
 fn end(shared: &Shared, signal: EndSignal, done: oneshot::Sender<()>) {
     let mut done = Some(done);
     let mut tell = || done.take().into_iter().for_each(|done| _ = done.send(()));
@@ -78,8 +76,7 @@ fn end_all(servers: &[MemberEnd]) {
     servers.iter().for_each(|server| (server.end)());
 }
 
-/// Ends the other servers of a process on a signal, after the server that catches signals has ended. Returns whether a
-/// signal has arrived.
+/// Ends the other servers on a signal, after the one that catches signals. Returns whether a signal has arrived.
 pub(super) async fn watch_for_others(signals: &mut Signals, servers: &[MemberEnd]) -> bool {
     loop {
         let running = servers.iter().find(|server| !server.shutdown.is_requested());
@@ -98,8 +95,7 @@ pub(super) async fn insist(signals: &mut Signals) {
     std::process::exit(1);
 }
 
-/// The signals that end the server. Once this value exists, they no longer end the process, and neither does the
-/// hang-up of its terminal.
+/// The signals that end the server. While this exists, they and the terminal's hang-up do not end the process.
 #[cfg(unix)]
 pub(super) struct Signals {
     terminate: tokio::signal::unix::Signal,
@@ -133,13 +129,11 @@ impl Signals {
     }
 }
 
-/// The signals that end the server.
 #[cfg(not(unix))]
 pub(super) struct Signals;
 
 #[cfg(not(unix))]
 impl Signals {
-    /// Catches the signals. Must be called within a tokio runtime.
     pub(super) fn new() -> io::Result<Self> {
         Ok(Signals)
     }

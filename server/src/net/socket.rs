@@ -11,12 +11,9 @@ use std::io::{self, IoSlice, Read, Write};
 /// The stream of one client. Reading and writing need no exclusive access, as with the streams of the standard library.
 #[derive(Debug)]
 pub(super) enum Socket {
-    /// A plain TCP connection.
     Tcp(TcpStream),
-    /// A connection over a unix socket.
     #[cfg(unix)]
     Unix(UnixStream),
-    /// A TLS connection.
     Tls(TlsSocket),
 }
 
@@ -33,8 +30,7 @@ macro_rules! each {
 }
 
 impl Socket {
-    /// Whether the peer has closed the connection or its sending half, even if earlier bytes have not been read yet.
-    /// Costs one system call, which does not block.
+    /// Whether the peer has closed the connection or its sending half, whatever is still unread. Costs one system call.
     #[cfg(target_os = "linux")]
     pub(super) fn is_closed_by_peer(&self) -> bool {
         use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -50,10 +46,7 @@ impl Socket {
         false
     }
 
-    /// Copies the next bytes without consuming them. Copies nothing if the connection is encrypted.
-    ///
-    /// # Errors
-    /// Returns the errors of reading.
+    /// Copies the next bytes without consuming them; none if the connection is encrypted.
     pub(super) fn peek(&self, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
             Socket::Tcp(stream) => stream.peek(buffer),
@@ -146,7 +139,6 @@ impl From<std::net::TcpStream> for Socket {
 
 #[cfg(unix)]
 impl From<std::os::unix::net::UnixStream> for Socket {
-    /// Takes a stream that must not block.
     fn from(stream: std::os::unix::net::UnixStream) -> Self {
         Socket::Unix(UnixStream::from_std(stream))
     }

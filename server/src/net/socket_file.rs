@@ -31,8 +31,7 @@ fn id(path: &Path) -> io::Result<(u64, u64)> {
     fs::symlink_metadata(path).map(|data| (data.dev(), data.ino()))
 }
 
-/// Listens on the configured unix socket, if there is one. A file at its path is removed, as in Redis: it may be left
-/// over from a killed server.
+/// Listens on the configured unix socket. As in Redis, a file at its path, maybe of a killed server, is removed.
 pub(super) fn listen(config: &Config) -> io::Result<Option<(UnixListener, SocketFile)>> {
     let path = Path::new(&config.unixsocket);
     let len = config.unixsocket.len();

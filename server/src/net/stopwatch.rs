@@ -2,8 +2,7 @@
 
 use quanta::Clock;
 
-/// A clock that is read after each command. Reading it takes half as long as reading the system's clock. It may drift
-/// from the system's clock by some millionths.
+/// A clock to read after each command, twice as fast as the system's. It may drift from that by some millionths.
 #[derive(Clone, Debug)]
 pub(super) struct Stopwatch {
     clock: Clock,
@@ -23,7 +22,6 @@ impl Stopwatch {
         if self.clock.delta_as_nanos(0, 1 << 20) == 1 << 20 { "POSIX clock_gettime" } else { "X86 TSC" }
     }
 
-    /// Returns the nanoseconds since the start.
     #[inline]
     pub(super) fn ns(&self) -> u64 {
         self.clock.delta_as_nanos(self.start, self.clock.raw())

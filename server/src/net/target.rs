@@ -7,14 +7,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// The number of bytes that are sent within one time limit.
 const PART: usize = 64 * 1024;
 /// The most bytes of a line that are kept.
 const MAX_LINE_BYTES: usize = 1023;
-/// The longest time limit: the most milliseconds that `poll` takes. A longer limit is as good as none.
+/// The most milliseconds that `poll` takes, as good as no limit.
 const MAX_TIMEOUT: Duration = Duration::from_millis(i32::MAX as u64);
 
-/// A connection over TCP.
 pub(super) struct TcpTarget {
     stream: BufReader<TcpStream>,
     timeout: Duration,
@@ -38,7 +36,6 @@ impl Drop for Awaiting<'_> {
     }
 }
 
-/// The end of a time limit.
 #[derive(Clone, Copy)]
 struct Deadline(Instant);
 
@@ -47,7 +44,6 @@ impl Deadline {
         Deadline(Instant::now() + timeout)
     }
 
-    /// Returns the remaining time.
     fn left(self) -> io::Result<Duration> {
         let left = self.0.saturating_duration_since(Instant::now());
         if left.is_zero() { Err(ErrorKind::TimedOut.into()) } else { Ok(left) }

@@ -1,5 +1,4 @@
-//! The threads of the server: the event loops, one that accepts connections and waits for signals, and one that watches
-//! scripts.
+//! The threads of the server: the event loops, one that accepts and waits for signals, and the watchdog of scripts.
 
 use super::accept::{self, Rebinds};
 use super::acceptors::Acceptors;
@@ -29,8 +28,7 @@ use tokio::runtime;
 /// The stack size of a loop's thread. Scripts run on it, and Lua recurses deeply before it refuses.
 const STACK: usize = 16 << 20;
 
-/// The runtime that accepts connections and catches signals. It is created before the server listens, because a signal
-/// must not kill a listening server.
+/// The runtime that accepts and catches signals. Created before the server listens, so that no signal kills it.
 pub(crate) struct AcceptRuntime {
     runtime: runtime::Runtime,
     signals: Option<Signals>,
@@ -48,7 +46,6 @@ impl AcceptRuntime {
     }
 }
 
-/// The threads to be started.
 pub(crate) struct Threads {
     polls: Vec<Poll>,
     shared: Arc<Shared>,
@@ -88,18 +85,15 @@ impl Threads {
         Ok(Threads { polls, shared, listeners, acceptors, rebinds })
     }
 
-    /// Returns the acceptors of the network's clients.
     pub(crate) fn acceptors(&self) -> &Arc<Acceptors> {
         &self.acceptors
     }
 
-    /// Returns the state that all threads share.
     pub(crate) fn shared(&self) -> &Arc<Shared> {
         &self.shared
     }
 
-    /// Starts all threads. `idle_exit` is the time without a client after which they end. If one thread cannot be
-    /// started, the others end again.
+    /// Starts all threads, which end after `idle_exit` without a client. If one cannot be started, the rest end again.
     pub(crate) fn start(self, accepting: AcceptRuntime, idle_exit: Option<Duration>) -> io::Result<()> {
         let shared = self.shared;
         let start = || {

@@ -1,5 +1,4 @@
-//! The timer that wakes the first loop at a deadline. It is a system timer with a descriptor, if the system has one,
-//! because waits for sockets are timed only in whole milliseconds.
+//! The timer that wakes the first loop at a deadline: a system timer, if any, since polls count whole milliseconds.
 
 use std::cell::Cell;
 use std::io;

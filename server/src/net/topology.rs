@@ -1,13 +1,11 @@
 //! The servers of one process: messages between them arrive while all of their engines are held.
 //!
-//! If a batch has an effect on another server, an exchange follows on the same thread, before the batch's own replies
-//! are written. A client that reads a reply therefore finds its effects everywhere. A server that hangs is left out,
-//! and catches up when its batch has ended. Only a script or a sleep that begins within an exchange is different; that
-//! happens to delayed requests. A sleep begins when the exchange has ended. A script stops all servers, and the threads
-//! of its own server can kill it.
+//! If a batch has an effect on another server, an exchange follows on the same thread, before the batch's replies are
+//! written. A client that reads a reply therefore finds its effects everywhere. A server that hangs is left out, and
+//! catches up when its batch has ended. A delayed request may begin a sleep or a script within an exchange. Such a
+//! sleep begins after the exchange; a script stops all servers, and its own server's threads can kill it.
 //!
-//! Lock order: the network first, then the engines in the order of their places. Each lock is taken only by attempts
-//! with a time limit.
+//! Lock order: the network, then the engines by place; each is only attempted, with a time limit.
 
 use super::busy::Job;
 use super::hanging::{ATTEMPT, Attempt, Place, Waited};
@@ -26,7 +24,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// The servers of one process.
 pub(crate) struct Topology {
     places: Vec<Place>,
     network: Mutex<Network>,
@@ -34,12 +31,10 @@ pub(crate) struct Topology {
     is_joined: AtomicBool,
     /// Whether there is something to exchange.
     is_due: AtomicBool,
-    /// The number of heals of all partitions so far. Servers that run a script need it too: their clients cannot kill
-    /// the script through a partition.
+    /// The number of heals so far. Servers that run a script need it: partitioned clients cannot kill the script.
     heals: AtomicU64,
 }
 
-/// The membership of one server in the topology.
 struct Member {
     topology: Arc<Topology>,
     place: usize,
@@ -57,7 +52,6 @@ struct Drivers<'a> {
     notices: Vec<Notices>,
     /// The connections of each server that lead out of the process.
     outside: Vec<Vec<OutboundId>>,
-    /// The time for which each server has to sleep.
     sleeps: Vec<Duration>,
 }
 
@@ -76,8 +70,7 @@ impl Outside for Drivers<'_> {
 }
 
 impl Topology {
-    /// Joins the servers that listen on these ports. From now on they share the clock of the first server. Waits for a
-    /// server that hangs.
+    /// Joins the servers that listen on these ports, which then share the first's clock. Waits for a hanging one.
     pub(crate) fn join(nodes: &[Arc<Shared>], ports: Vec<u16>) -> Arc<Self> {
         let topology = Arc::new(Topology {
             places: nodes.iter().map(Place::new).collect(),
@@ -96,13 +89,11 @@ impl Topology {
         topology
     }
 
-    /// Delays replication by this number of milliseconds from now on.
     pub(crate) fn set_lag(&self, lag_ms: i64) {
         self.network.lock().set_lag(lag_ms);
     }
 
-    /// Delivers the messages between the servers. While a script runs that began in an exchange, the delivery is left
-    /// to the end of that exchange.
+    /// Delivers the messages between the servers, or leaves that to the end of an exchange whose script still runs.
     fn exchange(&self) {
         self.is_due.store(true, Ordering::SeqCst);
         while self.is_due.load(Ordering::SeqCst) {
@@ -112,8 +103,7 @@ impl Topology {
         }
     }
 
-    /// Ends the partitions of hanging servers if all partitions must end. Also ends the scripts and sleeps of hanging
-    /// servers that must be killed.
+    /// Ends the partitions of hanging servers if all must end, and the scripts and sleeps of those that must be killed.
     fn reach_those_that_hang(&self) {
         let heals = self.heals.load(Ordering::SeqCst);
         for place in &self.places {
@@ -130,8 +120,8 @@ impl Topology {
         }
     }
 
-    /// Runs `work` at one instant with all engines held, except those of hanging servers. Then delivers the messages
-    /// between the servers. Returns `None` while a script stops another exchange, or if no engine is available.
+    /// Runs `work` at one instant with all engines but those of hanging servers, then delivers the messages. Returns
+    /// `None` while a script stops another exchange, or if no engine is available.
     fn with_all<T>(
         &self,
         work: impl FnOnce(&mut Network, &mut [&mut Engine], &mut Drivers<'_>) -> T,
@@ -181,8 +171,7 @@ impl Topology {
         Some(result.unwrap_or_else(|panic| resume_unwind(panic)))
     }
 
-    /// Brings all held engines to this instant. Passes their outgoing work to the network, and tells it which servers
-    /// have ended.
+    /// Brings all held engines to this instant, passes on their outgoing work, and notes which servers have ended.
     fn bring_to(&self, now: Now, network: &mut Network, servers: &Servers, held: &mut Held<'_>) {
         for ((node, place), engine) in self.places.iter().enumerate().zip(held.iter_mut()) {
             let Some(engine) = engine else { continue };
@@ -203,8 +192,7 @@ impl Topology {
         }
     }
 
-    /// Schedules another exchange for servers that were left out and are back already. A server that still hangs starts
-    /// one itself when its batch has ended.
+    /// Schedules another exchange for left-out servers that are back; one that hangs starts it when its batch ends.
     fn look_at_those_left_out(&self, servers: &Servers) {
         let mut some_hang = false;
         for (place, shared) in self.places.iter().zip(servers) {
@@ -220,8 +208,7 @@ impl Topology {
         }
     }
 
-    /// Holds the network and the engines of all servers, except those that hang or are gone, always in the same order.
-    /// Returns `None` while a script stops another exchange: the calling thread may be the one that runs the script.
+    /// Holds the network and all available engines, in order. `None` while a script, maybe ours, stops an exchange.
     fn hold<'a>(&'a self, servers: &'a Servers) -> Option<(MutexGuard<'a, Network>, Held<'a>)> {
         let mut waited = vec![Waited::default(); servers.len()];
         loop {

@@ -15,7 +15,6 @@ pub(super) struct LoopTraffic {
     turn_ns: AtomicU64,
 }
 
-/// Adds to a counter that has one writer.
 fn add(counter: &AtomicU64, more: u64) {
     counter.store(counter.load(Ordering::Relaxed).wrapping_add(more), Ordering::Relaxed);
 }
@@ -40,10 +39,8 @@ impl LoopTraffic {
     }
 }
 
-/// The counters of all loops.
 pub(super) type AllTraffic = Arc<[Arc<LoopTraffic>]>;
 
-/// Returns the traffic of all loops.
 pub(super) fn sum(all: &[Arc<LoopTraffic>]) -> Traffic {
     let of = |counter: fn(&LoopTraffic) -> &AtomicU64| {
         all.iter().map(|one| counter(one).load(Ordering::Relaxed)).fold(0, u64::wrapping_add)

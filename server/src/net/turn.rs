@@ -6,9 +6,7 @@ use lockwheel_engine::Engine;
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
-/// The access of a turn to the engine.
 pub(super) enum EngineAccess<'a> {
-    /// Through the lock of the engine.
     Lock,
     /// Through a slow script of this thread, which holds the engine and lends it.
     Lent(&'a mut Engine),
@@ -17,17 +15,14 @@ pub(super) enum EngineAccess<'a> {
 /// One turn of an event loop, as its connections see it.
 pub(super) struct Turn<'a> {
     pub(super) shared: &'a Arc<Shared>,
-    /// The number of the loop.
     pub(super) index: usize,
     pub(super) access: EngineAccess<'a>,
-    /// The loop's connections whose sessions have changed.
     pub(super) changed: &'a RefCell<Vec<usize>>,
     /// Whether work waits for the engine, which a slow script of another thread holds.
     pub(super) awaits_engine: &'a Cell<bool>,
 }
 
 impl Turn<'_> {
-    /// Whether a slow script lends the engine.
     pub(super) fn is_lent(&self) -> bool {
         matches!(self.access, EngineAccess::Lent(_))
     }
@@ -39,7 +34,6 @@ impl Turn<'_> {
         }
     }
 
-    /// Delivers the notices of a batch, once the engine is unlocked.
     #[inline]
     pub(super) fn pass_on(&self, notices: &mut Notices) {
         for id in notices.sessions.drain(..) {

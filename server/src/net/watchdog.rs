@@ -1,10 +1,7 @@
-//! Detects slow scripts when no other thread does.
-//!
-//! The thread that runs the script cannot detect that, and the other threads may be asleep. The watchdog checks
-//! periodically whether a script has run for longer than `busy-reply-threshold`. It then arms the interpreter's hook,
-//! from which the script's thread serves its sockets. The watchdog sleeps while nothing runs. The first batch after a
-//! pause wakes it, and a period without a batch sends it back to sleep. A batch may take longer than a period before
-//! its script begins.
+//! Detects slow scripts: a script's own thread cannot, and others may be asleep. The watchdog checks periodically
+//! whether a script exceeds `busy-reply-threshold`, and then arms the interpreter's hook, from which the script's
+//! thread serves its sockets. The first batch after a pause wakes it; a period without a running batch sends it to
+//! sleep.
 
 use super::shared::Shared;
 use super::shutdown::ThreadGuard;
@@ -13,7 +10,6 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
-/// The interval between two checks.
 const PERIOD: Duration = Duration::from_millis(50);
 
 /// Starts the thread, which ends when the server does.

@@ -4,21 +4,17 @@ use lockwheel_engine::clients::{ClientBuffers, Outbox};
 use std::io::{self, IoSlice, Write};
 use std::sync::Arc;
 
-/// The number of pieces that are written at a time.
 const SLICES: usize = 32;
 
-/// The number of bytes that are written at a time. During a write, the count of unread output may be too low by this
-/// number.
+/// The bytes written at a time. During a write, the count of unread output may be too low by this number.
 const AT_A_TIME: usize = 256 * 1024;
 
-/// Output that was taken from the session and is not yet written.
 pub(super) struct WriteBuffer {
     waiting: Outbox,
     /// Whether the socket is full because its client does not read.
     stuck: bool,
     /// Whether writing is held, as if the socket were full.
     held: bool,
-    /// The counters shared with the session.
     buffers: Arc<ClientBuffers>,
 }
 
@@ -31,12 +27,10 @@ impl WriteBuffer {
         self.waiting.is_empty()
     }
 
-    /// Returns the number of bytes that are not yet written.
     pub(super) fn len(&self) -> usize {
         self.waiting.len()
     }
 
-    /// Lets `append` add to the unwritten output.
     pub(super) fn extend(&mut self, append: impl FnOnce(&mut Outbox)) {
         append(&mut self.waiting);
         self.record_len();
@@ -51,7 +45,6 @@ impl WriteBuffer {
         self.stuck || self.held
     }
 
-    /// Sets whether writing is held.
     pub(super) fn hold(&mut self, held: bool) {
         self.held = held;
     }
@@ -71,8 +64,7 @@ impl WriteBuffer {
 
     fn try_write(&mut self, stream: &mut impl Write) -> io::Result<()> {
         while !self.waiting.is_empty() {
-            // A client may reply to what it has read before the call returns. The bytes that it has read must not count
-            // against it.
+            // A client may reply to what it has read before the call returns; those bytes must not count against it.
             self.buffers.set_unwritten(self.waiting.len().saturating_sub(AT_A_TIME));
             match write_some(&self.waiting, stream) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),

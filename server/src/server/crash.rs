@@ -4,7 +4,6 @@ use lockwheel_engine::core::Crash;
 use std::path::PathBuf;
 use std::process;
 
-/// The working directory and the port for a restart of the process.
 #[derive(Debug)]
 pub(super) struct Beginning {
     /// The directory in which the process was started.

@@ -19,8 +19,7 @@ pub(super) fn log(config: &Config, process: &Process) {
     tracing::info!("Server initialized");
 }
 
-/// Warns if the system limits the backlog of connections to less than `tcp-backlog`. Says nothing if the limit is
-/// unknown.
+/// Warns if the system's backlog of connections is known to be less than `tcp-backlog`.
 fn warn_of_backlog(wished: i32) {
     const LIMIT: &str = "/proc/sys/net/core/somaxconn";
     let limit = fs::read_to_string(LIMIT).ok().and_then(|text| text.trim().parse::<i32>().ok());

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-/// The shortest pause, in real time, between two pieces of a clock advance. Other requests run in this pause.
+/// The shortest real pause between two pieces of a clock advance, in which other requests run.
 const BETWEEN_PIECES: Duration = Duration::from_millis(1);
 
 /// The result of a clock advance that let clients react.
@@ -23,10 +23,9 @@ pub struct Turned {
     pub settled: bool,
 }
 
-/// Access to the clock and the locks of a running server, from any thread. A handle is cheap to clone.
-///
-/// Each call is one batch of the server, like the requests of a client: it waits for running commands, even for a slow
-/// script. A handle does not keep the server running. A handle can outlive the server, and then shows its last state.
+/// Access to the clock and the locks of a running server, from any thread; cheap to clone. Each call is one batch, like
+/// a client's requests, and waits for running commands, even for a slow script. A handle does not keep the server
+/// running, and shows its last state afterwards.
 ///
 /// ```
 /// use lockwheel::{Server, Time};
@@ -49,7 +48,6 @@ impl Handle {
         Handle { shared }
     }
 
-    /// Runs `work` on the engine, as a separate batch.
     fn with<T>(&self, work: impl FnOnce(&mut Engine) -> T) -> T {
         self.shared.with_engine(work)
     }
@@ -78,10 +76,8 @@ impl Handle {
         self.change_in_range(ClockChange::Resume)
     }
 
-    /// Moves both clocks. Every deadline on the way fires at its own instant, in order. Returns the number of deadlines
-    /// that fired.
-    ///
-    /// The effects are on their way to the clients' sockets when this function returns.
+    /// Moves both clocks. Every deadline on the way fires at its own instant, in order. Returns the number that fired;
+    /// their effects are then on their way to the clients' sockets.
     ///
     /// ```
     /// # use std::time::Duration;
@@ -100,8 +96,7 @@ impl Handle {
         Ok(self.take_to_end(advance)?.fired)
     }
 
-    /// Moves both clocks to the next deadline and fires everything that is due there. Returns the number of deadlines
-    /// that fired; `None` if no deadline is pending.
+    /// Moves both clocks to the next deadline and fires all due there. Returns their number, or `None` without any.
     ///
     /// ```
     /// # let server = lockwheel::Server::builder().port(0).time(lockwheel::Time::Manual).start()?;
@@ -113,9 +108,8 @@ impl Handle {
         (fired > 0).then_some(fired)
     }
 
-    /// Does what [`Handle::advance`] does, and lets clients react on the way. After each instant at which clients were
-    /// sent something, it continues only when the clients have been quiet. Clients that react in their own time
-    /// therefore do so at the instant of the notification. Blocks this thread meanwhile, and nothing else.
+    /// Does what [`Handle::advance`] does, but after each instant at which clients were sent something, waits until
+    /// they have been quiet. Clients that react in their own time thus do so at that instant. Blocks only this thread.
     ///
     /// ```
     /// # use std::time::Duration;
@@ -136,8 +130,7 @@ impl Handle {
         self.take_to_end(advance)
     }
 
-    /// Does what [`Handle::next`] does, but returns only when the clients have been quiet after the last message.
-    /// Returns `None` if no deadline is pending.
+    /// Does what [`Handle::next`] does, and waits until the clients have been quiet after the last message.
     ///
     /// ```
     /// # use std::time::Duration;
@@ -168,12 +161,11 @@ impl Handle {
         advance
     }
 
-    /// Runs an advance that changes the clock to its end. Returns the wall clock right after the change.
     fn change(&self, advance: ClockAdvance) -> Result<i64, ClockError> {
         self.in_pieces_to_end(advance).wall_ms(self.now())
     }
 
-    /// Does the same for a change that is never out of range.
+    /// Makes a change that is never out of range. Returns the wall clock right after it.
     fn change_in_range(&self, change: ClockChange) -> i64 {
         self.change(ClockAdvance::changing(change)).unwrap_or_else(|_| self.wall_ms())
     }
@@ -194,8 +186,8 @@ impl Handle {
         self.with(|engine| engine.reset(None, clients));
     }
 
-    /// Moves the wall clock alone by `ms` milliseconds, as if the system's clock were set. A negative value moves it
-    /// backward. Returns the wall clock, in milliseconds since the epoch.
+    /// Moves the wall clock alone by `ms` milliseconds, perhaps backward, as if the system's clock were set. Returns it
+    /// in milliseconds since the epoch.
     ///
     /// ```
     /// # let server = lockwheel::Server::builder().port(0).time(lockwheel::Time::Manual).start()?;
@@ -220,10 +212,8 @@ impl Handle {
         self.with(|engine| engine.clock().now())
     }
 
-    /// Returns the current state of a lock of database 0, as LOCK.INFO does. The snapshot has the holders (native or
-    /// Redisson's), the remaining lease and the waiters.
-    ///
-    /// O(n), n the holders, the waiters and the patterns that clients are subscribed to.
+    /// Returns the state of a lock of database 0, as LOCK.INFO does: the holders (native or Redisson's), the remaining
+    /// lease and the waiters. O(n), n the holders, the waiters and the patterns that clients are subscribed to.
     ///
     /// ```
     /// use lockwheel::LockMode;
@@ -257,8 +247,7 @@ impl Handle {
         self.with(|engine| engine.unblocked_clients())
     }
 
-    /// Returns how often a timer has woken the process since the start. A timer never wakes the process before a
-    /// deadline.
+    /// Returns how often a timer has woken the process since the start; never before a deadline.
     pub fn timer_wakes(&self) -> u64 {
         self.shared.timer_wakes()
     }

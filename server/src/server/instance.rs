@@ -36,7 +36,7 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// Sets all parameters at once, for instance from a command line. The methods below change single parameters.
+    /// Sets all parameters at once. The methods below change single parameters.
     pub fn config(mut self, config: Config) -> Self {
         self.config = config;
         self
@@ -85,24 +85,23 @@ impl Builder {
         self
     }
 
-    /// Emulates an older version: refuses commands and options that are newer, and reports this version to clients. The
-    /// server's own command families stay available. The default is the newest known version.
+    /// Emulates an older version (by default the newest known) towards clients: refuses newer commands and options. The
+    /// server's own command families stay available.
     pub fn compat(mut self, version: Version) -> Self {
         self.config.compat = version;
         self.config.acl_pubsub_default = ChannelDefault::of(version);
         self
     }
 
-    /// Makes a test fail if [`Handle::verify`] finds anything at this level or a more serious one. Dropping the server
-    /// then panics with the findings and the report. If the test panics for another reason, the report is printed.
-    /// Enables the history of locks.
+    /// Enables the history of locks. Dropping the server panics with the findings and the report if [`Handle::verify`]
+    /// finds anything of at least this level. If the test panics for another reason, the report is printed.
     pub fn verify(mut self, level: Level) -> Self {
         self.verify = Some(level);
         self.lock_history(true)
     }
 
-    /// Sets the file from which the server loads its keys and libraries at the start. The file was written by SAVE, of
-    /// this server or of Redis. A relative path is resolved against the working directory of the process.
+    /// Sets the file of a SAVE, here or by Redis, whose keys and libraries are loaded at the start. A relative path is
+    /// resolved against the working directory.
     pub fn load(mut self, path: impl AsRef<Path>) -> Self {
         let path = path::absolute(path.as_ref()).unwrap_or_else(|_| path.as_ref().to_owned());
         self.config.saves.load = path.to_string_lossy().into_owned();
@@ -115,22 +114,19 @@ impl Builder {
         self
     }
 
-    /// Sets whether the server loads its saved data at the start: `dbfilename` in `dir`, if that file exists. Meant for
-    /// a dedicated process.
+    /// Sets whether the server loads `dbfilename` in `dir`, if it exists, at the start. Meant for a dedicated process.
     pub fn begins_with_saved(mut self, begins: bool) -> Self {
         self.begins_with_saved = begins;
         self
     }
 
-    /// Sets the directory in which the process was started, if the process has changed it since. DEBUG RESTART restarts
-    /// the program there. Meant for a dedicated process.
+    /// Sets the directory in which the process was started, for DEBUG RESTART. Meant for a dedicated process.
     pub fn started_in(mut self, directory: impl Into<PathBuf>) -> Self {
         self.started_in = Some(directory.into());
         self
     }
 
-    /// Sets whether SIGTERM and SIGINT end the server. A second signal ends the process with exit code 1. Meant for a
-    /// dedicated process.
+    /// Sets whether SIGTERM and SIGINT end the server, a second one with exit code 1. Meant for a dedicated process.
     pub fn signals(mut self, signals: bool) -> Self {
         self.signals = signals;
         self
@@ -142,10 +138,9 @@ impl Builder {
         self
     }
 
-    /// Derives the configuration of the server at this place among the servers of one process. The first server keeps
-    /// the port and everything else that can exist only once. With a common seed, each server makes its own random
-    /// choices. If mapped ports are announced, the other servers get the following ports, both announced and listened
-    /// on. Otherwise they choose free ports. No server has a configuration file, since all servers would share it.
+    /// Derives the configuration of the server at this place in one process. The first keeps the port and whatever can
+    /// exist only once; no server has a configuration file. The others get the following ports if mapped ports are
+    /// announced, or else free ones. With a common seed, each server makes its own random choices.
     pub(super) fn at_place(mut self, place: usize) -> Self {
         self.config.file.clear();
         if self.config.replication.masterauth.is_empty() {
@@ -179,8 +174,7 @@ impl Builder {
                 && listened.into_iter().all(|port| port == 0 || has_room(port, listening))
     }
 
-    /// Turns the server into a node of a cluster without a cluster configuration file. If replicas need a password,
-    /// they get it.
+    /// Turns the server into a cluster node without a configuration file. Replicas get a password that they need.
     pub(super) fn in_cluster(mut self) -> Self {
         self.config.cluster.enabled = true;
         self.config.cluster.config_file.clear();
@@ -190,9 +184,8 @@ impl Builder {
         self
     }
 
-    /// Gives servers their own seed if they replicate, are sentinels or belong to a cluster. Such servers identify
-    /// themselves by random ids, which must differ even if all have the same seed. The seed therefore depends on the
-    /// port.
+    /// Makes the seed depend on the port in servers that replicate, are sentinels or belong to a cluster: they identify
+    /// themselves by random ids, which must differ.
     pub(super) fn with_seed_of_its_own(mut self) -> Self {
         let config = &self.config;
         if config.is_sentinel() || config.cluster.enabled || !config.replication.master.is_empty() {
@@ -202,12 +195,10 @@ impl Builder {
         self
     }
 
-    /// Returns the seed of every random choice.
     pub(super) fn seed_or_random(&self) -> u64 {
         self.config.seed.unwrap_or_else(random_seed)
     }
 
-    /// Turns the server into a sentinel.
     pub(super) fn into_sentinel(mut self) -> Self {
         self.config = self.config.into_sentinel();
         self.config.lock_history = false;
@@ -229,8 +220,7 @@ const ODD: u64 = 0xd134_2543_de82_ef95;
 /// The longest time for which dropping a server waits for its threads.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A running server. Dropping it closes its connections and frees everything. [`Server::stop`] describes how long that
-/// takes at most.
+/// A running server. Dropping it closes its connections and frees everything, as [`Server::stop`] describes.
 pub struct Server {
     handle: Handle,
     verify: Option<Level>,
@@ -255,7 +245,7 @@ impl Server {
         Ok(server)
     }
 
-    /// Starts a server up to the loading of its data, if there are any: clients are accepted, and get `LOADING`.
+    /// Starts a server up to the loading of its data. Clients are accepted, and get `LOADING`.
     pub(super) fn open(builder: Builder, clock: OsClock) -> Result<(Self, Option<DataLoad>), StartError> {
         let Builder { mut config, signals, allocator, verify, begins_with_saved, is_closed, .. } = builder;
         let file = Some(config.saves.load.clone()).filter(|path| !path.is_empty());
@@ -309,8 +299,7 @@ impl Server {
         Ok((server, load))
     }
 
-    /// Loads the data of the start on this thread, in slices. If a client or a signal ends the server meanwhile, the
-    /// rest is not loaded.
+    /// Loads the data of the start on this thread, in slices, unless the server ends meanwhile.
     pub(super) fn load(&mut self, load: Option<DataLoad>) -> Result<(), StartError> {
         let Some(load) = load else { return Ok(()) };
         let mut loader = net::Loader::new(&self.handle.shared);
@@ -358,18 +347,16 @@ impl Server {
         self.handle.shared.shutdown.wait();
     }
 
-    /// Whether the server has ended, or is about to.
     pub(super) fn has_ended(&self) -> bool {
         self.handle.shared.has_ended()
     }
 
-    /// Whether a client has ended the server, rather than a signal or the process.
     pub(super) fn is_shut_down(&self) -> bool {
         self.handle.shared.is_shut_down()
     }
 
     /// Ends the server as dropping does, but waits for its threads for at most `patience` instead of five seconds. A
-    /// thread that runs a command may then continue until the command ends. Meant for a process that is about to exit.
+    /// thread may outlive it until its command ends. Meant for a process that is about to exit.
     pub fn stop(mut self, patience: Duration) {
         self.patience = patience;
     }
@@ -492,7 +479,6 @@ impl Server {
         self.handle.report()
     }
 
-    /// Returns the text to print at the end of a test, and whether the test fails because of it.
     fn end_of_test(&self) -> Option<(String, bool)> {
         let level = self.verify?;
         if std::thread::panicking() {
@@ -532,13 +518,11 @@ impl Drop for Server {
     }
 }
 
-/// Prints the report of a server after its test has failed, in addition to the output of the test.
 #[expect(clippy::print_stderr, reason = "a test's output is where its failure is told")]
 fn report_of_failure(report: &str) {
     eprintln!("{report}");
 }
 
-/// Returns 64 random bits from the system, new for each server.
 fn random_seed() -> u64 {
     RandomState::new().build_hasher().finish()
 }

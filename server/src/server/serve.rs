@@ -19,9 +19,8 @@ pub enum Stage<'a> {
 }
 
 impl Builder {
-    /// Runs the server until SIGTERM, SIGINT, SHUTDOWN or [`Handle::shutdown`](crate::Handle::shutdown) ends it. The
-    /// program `lockwheel` does the same after it has read its configuration. `tell` is called at each stage, on this
-    /// thread.
+    /// Runs the server until SIGTERM, SIGINT, SHUTDOWN or [`Handle::shutdown`](crate::Handle::shutdown) ends it, as the
+    /// program `lockwheel` does. `tell` is called at each stage, on this thread.
     ///
     /// ```
     /// use lockwheel::{Server, Stage, StartError};

@@ -11,20 +11,16 @@ use std::time::Duration;
 /// The configuration of servers to be started together.
 #[derive(Clone, Debug)]
 pub struct TopologyBuilder {
-    /// The configuration of every server. The port is that of the first server.
     each: Builder,
     shape: Shape,
     lag: Duration,
 }
 
-/// The shape of a topology.
+/// The shape of a topology. A cluster has this number of replicas for each master.
 #[derive(Clone, Copy, Debug)]
 enum Shape {
-    /// One master, and this number of replicas.
     Replicas(usize),
-    /// One master, its replicas, and sentinels that watch them.
     Sentinel { replicas: usize, sentinels: usize },
-    /// A cluster: the number of masters, and the number of replicas of each master.
     Cluster { masters: usize, replicas: usize },
 }
 
@@ -50,7 +46,7 @@ impl Shape {
     }
 }
 
-/// The error if a server has no port for plain clients, which identifies it to the other servers.
+/// The error if a server has no plain port, which identifies it to the others.
 const NO_PLAIN_PORT: &str = "The servers of a topology reach one another without TLS: \
      beside --tls-port, --tls-port-file or --unixsocket they need a --port or a --port-file";
 
@@ -61,8 +57,8 @@ const NO_PORT_LEFT: &str = "The servers of a topology have consecutive ports whe
 /// The name under which sentinels know the master.
 const MASTER_NAME: &str = "mymaster";
 
-/// Servers that run in this process on one clock. A message between two servers arrives before the client that caused
-/// it gets its reply. Dropping the topology ends all servers.
+/// Servers in this process on one clock, ended by dropping this value. A message between them arrives before the client
+/// that caused it gets its reply.
 #[derive(Debug)]
 pub struct Topology {
     servers: Vec<Server>,
@@ -70,8 +66,7 @@ pub struct Topology {
 }
 
 impl Builder {
-    /// Configures a master with `count` replicas, all in this process and on one clock. The port is the master's; the
-    /// replicas choose free ones.
+    /// Configures a master with the port and `count` replicas with free ones, in this process and on one clock.
     ///
     /// ```
     /// use lockwheel::{Reply, Server};
@@ -87,10 +82,9 @@ impl Builder {
         TopologyBuilder { each: self, shape: Shape::Replicas(count), lag: Duration::ZERO }
     }
 
-    /// Configures a master, its replicas and `count` sentinels, all in this process and on one clock. There is one
-    /// replica, unless [`TopologyBuilder::replicas`] sets another number. The sentinels watch the servers under the
-    /// name `mymaster`; the quorum is a majority. The port is the master's; the others choose free ones. The sentinels
-    /// know the replicas and each other from the start. No file stores what they learn.
+    /// Configures a master, a replica (or [`TopologyBuilder::replicas`]) and `count` sentinels, in this process and on
+    /// one clock. The sentinels watch the servers as `mymaster`, with a majority as the quorum, and know all servers
+    /// from the start, without a file. The port is the master's; the others choose free ones.
     ///
     /// ```
     /// use lockwheel::{Reply, Server};
@@ -105,10 +99,9 @@ impl Builder {
         TopologyBuilder { each: self, shape, lag: Duration::ZERO }
     }
 
-    /// Configures a cluster of `masters` masters (at least one), each with `replicas` replicas, all in this process and
-    /// on one clock. The port is the first master's; the others choose free ones. [`Topology::servers`] lists the
-    /// masters first, then the first replica of each, and so on. Every node knows all nodes when the topology has
-    /// started. No file stores what the nodes know.
+    /// Configures a cluster of `masters` masters (at least one), each with `replicas` replicas, in this process and on
+    /// one clock. The port is the first master's; the others choose free ones. [`Topology::servers`] lists the masters,
+    /// then the first replica of each, and so on. All nodes know each other from the start, without a file.
     ///
     /// ```
     /// use lockwheel::Server;
@@ -126,8 +119,8 @@ impl Builder {
 }
 
 impl TopologyBuilder {
-    /// Delays replication by this time, in whole milliseconds of the common clock. Writes that have not arrived when a
-    /// replica is promoted are lost. By default a write arrives before its client gets the reply.
+    /// Delays replication, in whole milliseconds of the common clock. Writes that a promoted replica has not received
+    /// are lost. By default a write arrives before its client gets the reply.
     pub fn lag(mut self, lag: Duration) -> Self {
         self.lag = lag;
         self
@@ -237,7 +230,6 @@ impl Topology {
         self.servers[0].handle()
     }
 
-    /// Makes the other servers that hold data replicas of the first.
     fn replicate(&self) {
         let (host, port) = (self.servers[0].addr().ip().to_string(), self.servers[0].port());
         for replica in &self.servers[1..self.shape.holders()] {

@@ -1,4 +1,4 @@
-//! The conductor of clock advances: applies their steps to one engine, or to several that share a clock.
+//! The conductor of clock advances, on one engine or on several that share a clock.
 
 use super::engine::Engine;
 use crate::clock::{AdvanceEvent, AdvanceProgress, AdvanceStep, ClockAdvance, Due, Opening, Situation};
@@ -13,8 +13,8 @@ pub(crate) type Exchange<'a> = dyn FnMut(&mut [&mut Engine]) + 'a;
 /// The first deadline of all engines: the index of its engine, its kind, and the microseconds until it expires.
 type Found = (usize, Due, u64);
 
-/// Advances the clock of all these engines, stopping at each deadline of any of them. Stops earlier where clients must
-/// react. If deadlines coincide, those of the first engine fire first.
+/// Advances the clock of all these engines, stopping at each deadline and where clients must react. Of equal deadlines,
+/// those of the first engine fire first.
 pub(crate) fn advance_together(
     nodes: &mut [&mut Engine],
     advance: &mut ClockAdvance,
@@ -34,7 +34,7 @@ pub(crate) fn advance_together(
     }
 }
 
-/// Returns the state of the clock on all engines. Afterwards, all engines agree on how often their clock was reset.
+/// Returns the state of the clock on all engines, which then agree on the number of its resets.
 fn situation(nodes: &mut [&mut Engine]) -> Situation {
     let resets = nodes.iter().map(|node| node.clock.resets()).max().unwrap_or(0);
     nodes.iter_mut().for_each(|node| node.clock.set_resets(resets));
@@ -67,7 +67,6 @@ fn go_on(
     advanced.unwrap_or_else(|panic| resume_unwind(panic))
 }
 
-/// Applies the steps of an advance one by one.
 fn carry_out(
     nodes: &mut [&mut Engine],
     advance: &mut ClockAdvance,
@@ -110,7 +109,7 @@ fn carry_out(
     }
 }
 
-/// Returns the first deadline of all engines under this expiry rule. If deadlines coincide, the first engine's counts.
+/// Returns the first deadline of all engines under this rule; of equal ones, the first engine's.
 fn find(nodes: &mut [&mut Engine], rule: ExpiryRule) -> Option<Found> {
     let of_each = nodes.iter_mut().enumerate().filter_map(|(place, node)| {
         let (first, in_us) = node.schedule().first_reachable(rule)?;
@@ -119,7 +118,6 @@ fn find(nodes: &mut [&mut Engine], rule: ExpiryRule) -> Option<Found> {
     of_each.min_by_key(|(_, _, in_us)| *in_us)
 }
 
-/// Fires the deadline that was found.
 fn fire(
     nodes: &mut [&mut Engine],
     found: Option<Found>,
@@ -139,7 +137,7 @@ fn fire(
     }
 }
 
-/// Postpones the retry of a key's waiters to the end of an advance by this number of microseconds.
+/// Postpones the retry of a key's waiters to the end of an advance, this many microseconds ahead.
 fn retry_after(keyspace: &mut Keyspace, now: Now, (db, key): (usize, &[u8]), us: u64) {
     let mut tx = keyspace.tx(db, now);
     let end_ms = tx.now().wall_ms().saturating_add_unsigned(us / 1000);
@@ -150,13 +148,12 @@ fn retry_after(keyspace: &mut Keyspace, now: Now, (db, key): (usize, &[u8]), us:
 }
 
 impl Engine {
-    /// Advances both clocks, stopping at each deadline on the way, so that each fires at its own instant. Stops earlier
-    /// where clients must react.
+    /// Advances both clocks, stopping at each deadline, which fires at its own instant, and where clients must react.
     pub fn continue_advance(&mut self, advance: &mut ClockAdvance) -> AdvanceProgress {
         advance_together(&mut [self], advance, &mut |_| ())
     }
 
-    /// Moves everything that recurs forever ahead, as if this number of milliseconds had passed.
+    /// Moves everything that recurs forever this many milliseconds ahead.
     fn leap_over(&mut self, ms: u64) {
         self.client_timers().renew_leases_for(ms);
         if let Some(sentinel) = &mut self.sentinel {
@@ -173,22 +170,19 @@ impl Engine {
         ClockMoves { clock: &mut self.clock, keyspace: &mut self.keyspace, is_recorded }
     }
 
-    /// Handles the stop of an advance. `amid`: it has stopped within an instant, under this expiry rule. Deadlines that
-    /// are still due are hidden until the advance continues.
+    /// Handles the stop of an advance; `amid`: within an instant. Deadlines still due are hidden until it continues.
     fn stop_advance(&mut self, amid: Option<ExpiryRule>) {
         self.clock.stop_advance(amid);
         let rule = amid.or_else(|| (!self.key_deadlines().expire).then(|| self.clock.rule()));
         self.set_expiry_backlog(rule.map(|rule| rule.until_ms(self.clock.now().wall_ms())));
     }
 
-    /// Moves the clock of a server that hung to where the other servers are, at this time of the system's clocks.
-    /// Deadlines that have passed in the meantime are due now. They fire in pieces, as after a hang while time runs. If
-    /// a client of the server changed the clock before the hang, all servers follow that change, from where the others
-    /// are.
+    /// Moves the clock of a server that hung to that of the others. Deadlines passed meanwhile fire now, in pieces. If
+    /// a client of this server changed the clock before the hang, all servers follow that change.
     pub fn catch_up(&mut self, clocks: &Clock, system: Now) {
         let before = self.clock.now();
         if self.clock.amid().is_some() || self.clock.is_behind() {
-            // Its clients have seen these keys expire, and the other servers' clock may have been set back since.
+            // Its clients have seen these keys expire, and the others' clock may have been set back since.
             self.fire_due(usize::MAX, self.clock.rule());
         }
         self.clock.catch_up(clocks, system, self.member.has_changed_clock());

@@ -1,4 +1,4 @@
-//! Blocked clients: parked with their request, retried when a key is signalled, or answered when they time out.
+//! Blocked clients: parked with their request, retried when a key is signalled, or answered at a timeout.
 
 use super::call::Call;
 use super::command_tx::CommandTx;
@@ -42,7 +42,7 @@ impl Engine {
         self.watch_idle(slot);
     }
 
-    /// Removes a session from every queue in which it waits.
+    /// Removes a session from all its queues.
     pub(crate) fn unblock(&mut self, slot: Slot) -> Option<Blocked> {
         let blocked = self.wait_control().take(slot)?;
         let client = self.sessions.get(slot).id;
@@ -58,8 +58,7 @@ impl Engine {
         Some(blocked)
     }
 
-    /// Retries the waiters of signalled keys, in queue order, until none can be served. Then ends the waits that form a
-    /// newly closed cycle.
+    /// Retries the waiters of signalled keys, in order, while any can be served. Then ends waits in new cycles.
     pub(crate) fn serve_ready(&mut self) {
         while {
             while let Some(ready) = self.keyspace.waiters.next_ready() {
@@ -106,12 +105,12 @@ impl Engine {
             return self.retry_ticket(ticket);
         }
         let Some(slot) = self.sessions.find(id) else { return false };
-        // The request keeps its place in the queues meanwhile; only its data are taken out.
+        // The request keeps its place in the queues; only its data are taken out.
         let Some(blocked) = self.waits.remove(id) else { return false };
         self.observers.stats.retried_requests += 1;
         let mut open = self.sessions.get_mut(slot).delivery.begin();
         let began_ns = self.clock.reading_ns();
-        // A panic in a command disconnects the client that waits with it, not the client that has woken it.
+        // A panic disconnects the client whose command panics, not the one that has woken it.
         let asked = catch_unwind(AssertUnwindSafe(|| {
             if !blocked.may_be_served(&mut self.keyspace, self.clock.now())? {
                 return Ok(false);
@@ -216,7 +215,7 @@ impl Engine {
         }
     }
 
-    /// Answers a client whose timeout has passed, unless its wait continues. Its timer has fired.
+    /// Answers a client whose timer has fired, unless its wait continues.
     pub(crate) fn time_out(&mut self, id: u64) {
         let Some(slot) = self.sessions.find(id) else { return };
         self.waits.timer_fired(id);
@@ -255,12 +254,11 @@ impl Engine {
         }
     }
 
-    /// Ends a wait as if it had timed out, or with an error (CLIENT UNBLOCK). Returns whether the client was waiting.
+    /// Ends a wait as at a timeout, or with an error (CLIENT UNBLOCK). Returns whether the client was waiting.
     pub(crate) fn unblock_client(&mut self, id: u64, with_error: bool) -> bool {
         let Some(slot) = self.sessions.find(id) else { return false };
         if !with_error && let Some(advance) = self.clock.awaited_advance(id) {
-            // The advance continues as if its limit were over. Its client gets the result if the advance ends at once,
-            // or else a null.
+            // The advance continues past its limit. Its client gets the result if it ends at once, else a null.
             advance.unblock();
             self.wait_control().cancel_timeout(id);
             self.continue_stopped(AdvanceOwner::Client(id));
@@ -277,8 +275,7 @@ impl Engine {
         is_blocked
     }
 
-    /// Ends the wait of a client or a ticket with an error; the history records this cause. Returns whether it was
-    /// waiting.
+    /// Ends the wait of a client or a ticket with an error, and records the cause. Returns whether it was waiting.
     pub(crate) fn cancel_wait(&mut self, id: u64, error: &CommandError, cause: HistoryCause) -> bool {
         if let Some(ticket) = ticket_of(id) {
             return self.end_ticket(ticket, TicketEnd::Cancelled(error, cause)).is_some();

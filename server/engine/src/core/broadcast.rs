@@ -1,4 +1,4 @@
-//! Broadcasts: a client's request that all servers of its process execute. The client waits until they have.
+//! Broadcasts: a client's request that all servers of its process execute while the client waits.
 
 use super::engine::{Engine, Handler, ServerHandler};
 use crate::clients::Closing;
@@ -14,7 +14,7 @@ use std::net::SocketAddr;
 pub(super) const OF_HISTORY: &[&str] = &["lock.history", "lock.verify"];
 
 impl Engine {
-    /// Applies an action of another server of the process. Only that server's history records the action.
+    /// Applies an action of another server of the process, whose history alone records it.
     pub(in crate::core) fn as_another_did<T>(&mut self, act: impl FnOnce(&mut Engine) -> T) -> T {
         if !self.member.is_joined() {
             return act(self);
@@ -30,13 +30,11 @@ impl Engine {
         &self.member
     }
 
-    /// Returns this server as one of several of its process, for changes.
     pub(crate) fn member_mut(&mut self) -> &mut TopologyMember {
         &mut self.member
     }
 
-    /// Makes this the server at index `place` of several that share a clock. From now on, commands that read the lock
-    /// history ask all servers.
+    /// Makes this the server at index `place` of several on one clock, whose lock history is then read as one.
     pub(crate) fn join(&mut self, members: &[MemberAddress], place: usize, stamps: StampSource) {
         self.member.join(members, place, stamps);
         self.configure_ledger();
@@ -81,8 +79,7 @@ impl Engine {
     }
 }
 
-/// Begins to merge the histories of locks of these servers for a reader. `hanging` are the indices of hanging servers,
-/// whose events are left out.
+/// Begins to merge the lock histories of these servers, without events of those at the indices `hanging`.
 pub(crate) fn read_history(nodes: &mut [&mut Engine], hanging: &[usize]) -> Option<MergingHistory> {
     nodes.iter_mut().for_each(|node| locks::history_is_read(&mut node.keyspace));
     let mut merging = MergingHistory::of(&keep_locks(nodes), nodes.first()?.start.seed)?;
@@ -93,17 +90,16 @@ pub(crate) fn read_history(nodes: &mut [&mut Engine], hanging: &[usize]) -> Opti
     Some(merging)
 }
 
-/// Returns the address of the server at an index, as seen by a server of the same process.
+/// Returns the address of the server at an index, as a server of the process sees it.
 fn name_of(node: &Engine, place: usize) -> String {
     SocketAddr::new(node.config.loopback(), node.member.addresses()[place].port).to_string()
 }
 
-/// Returns the histories of locks of these servers merged into one.
 pub(crate) fn merged_history(nodes: &[&mut Engine]) -> Option<MergedHistory> {
     MergedHistory::of(&keep_locks(nodes), nodes.first()?.start.seed)
 }
 
-/// Returns the servers that have locks, with their names. A sentinel has none.
+/// Returns the servers that have locks (no sentinels), with their names.
 fn keep_locks<'a>(nodes: &'a [&mut Engine]) -> Vec<(&'a Keyspace, String)> {
     let named = |node: &Engine| name_of(node, node.member.place());
     let keep_locks = nodes.iter().filter(|node| node.sentinel.is_none());
@@ -123,7 +119,7 @@ mod tests {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicU64, Ordering};
 
-    /// Returns one of two servers. Its history has one taken lock.
+    /// Returns one of two servers, with one taken lock in its history.
     fn member() -> Engine {
         let mut config = Config::default();
         config.lock_history = true;
@@ -157,7 +153,6 @@ mod tests {
         String::from_utf8_lossy(output.bytes()).into_owned()
     }
 
-    /// Returns the last request of a client to all servers.
     fn asked(engine: &mut Engine) -> BroadcastId {
         let requests = std::iter::from_fn(|| engine.member.next_request());
         let mut asked = requests.filter_map(|request| match request {
@@ -167,15 +162,13 @@ mod tests {
         asked.next().expect("it has asked")
     }
 
-    /// Sends a request of a client to all servers.
     fn ask(engine: &mut Engine, slot: Slot, line: &str) -> BroadcastId {
         let words: Vec<&[u8]> = line.split(' ').map(str::as_bytes).collect();
         engine.execute(slot, &words);
         asked(engine)
     }
 
-    /// Returns the number of pieces in which a request reads the histories of both servers, and its reply. Another
-    /// client is served in between.
+    /// Returns the number of pieces in which a request reads both histories (serving another client), and its reply.
     fn pieces(engines: &mut [Engine; 2], request: &[&[u8]]) -> (usize, String) {
         let [reader, other] = [(); 2].map(|()| engines[0].connect(Peer::default()));
         let client = engines[0].sessions().get(reader).id;

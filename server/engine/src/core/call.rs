@@ -37,12 +37,12 @@ impl<'a> Call<'a> {
         Call { slot: session.slot, session: session.id, db: session.db, called_by }
     }
 
-    /// Returns the call for a command of the transaction that this call runs. `watched` are its watched keys.
+    /// Returns the call for a command of the transaction that this call runs, with its watched keys.
     pub(crate) fn of_transaction(self, watched: &'a Watched) -> Self {
         Call { called_by: CalledBy::Transaction(watched), ..self }
     }
 
-    /// Returns the call for a command of a script that this call runs, with its keys and arguments.
+    /// Returns the call for a command of the script that this call runs.
     pub(crate) fn of_script(self, inputs: &'a ScriptInputs<'a>) -> Self {
         Call { called_by: CalledBy::Script(inputs), ..self }
     }
@@ -54,7 +54,6 @@ impl<'a> Call<'a> {
         Actor { session, called_by: self.called_by, command: args.all() }
     }
 
-    /// Returns the origin of the call.
     #[inline]
     pub(crate) fn origin(self) -> Origin {
         match self.called_by {

@@ -18,7 +18,6 @@ const WRONG_PASSWORD: CommandError =
     CommandError::text("WRONGPASS invalid username-password pair or user is disabled.");
 
 impl Engine {
-    /// Returns a read-only view of the clients.
     pub(crate) fn client_list(&self) -> ClientList<'_> {
         ClientList {
             sessions: &self.sessions,
@@ -35,7 +34,6 @@ impl Engine {
         }
     }
 
-    /// Calls the handler of a command on clients and applies its effect.
     #[inline(never)]
     pub(super) fn run_on_client(
         &mut self,
@@ -88,7 +86,7 @@ impl Engine {
         }
     }
 
-    /// Calls a handler that logs its client in. A login that is refused is logged.
+    /// Calls a handler that logs its client in; a refusal is logged.
     fn log_in(
         &mut self,
         run: LoginHandler,
@@ -136,7 +134,6 @@ impl Engine {
         reply.status(b"RESET");
     }
 
-    /// Applies the effect of a command on clients.
     fn apply_to_clients(&mut self, effect: ClientEffect, caller: Slot, reply: &mut dyn Reply) {
         match effect {
             ClientEffect::None => {}

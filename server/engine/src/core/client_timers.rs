@@ -4,7 +4,6 @@ use super::engine::Engine;
 use crate::clients::{ClientTimers, Closing, IdleEnd, Slot};
 
 impl Engine {
-    /// Returns the capability to set client timers.
     pub(super) fn client_timers(&mut self) -> ClientTimers<'_> {
         ClientTimers {
             now: self.clock.now(),
@@ -15,8 +14,7 @@ impl Engine {
         }
     }
 
-    /// Sets or removes the idle timer of a client, depending on whether it can be closed when idle. Called when the
-    /// client starts or stops being blocked, subscribed or a monitor.
+    /// Sets or removes a client's idle timer, when it starts or stops being blocked, subscribed or a monitor.
     #[inline]
     pub(crate) fn watch_idle(&mut self, slot: Slot) {
         if self.config.timeout > 0 {
@@ -24,7 +22,7 @@ impl Engine {
         }
     }
 
-    /// Closes a client that has been idle for too long. Its timer has fired.
+    /// Closes a client whose idle timer has fired.
     pub(super) fn close_idle(&mut self, client: u64) {
         match self.client_timers().end_idle(client) {
             IdleEnd::Stays => {}

@@ -1,4 +1,4 @@
-//! The execution of clock orders: clients' waits for an advance, and the handling of advances without a client.
+//! The execution of clock orders: waits of clients for an advance, and advances without a client.
 
 use super::call::{Call, Origin};
 use super::engine::Engine;
@@ -13,13 +13,12 @@ use crate::waits::Retry;
 use lockwheel_resp::Reply;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// The error for a request that was in range until another client changed the clock.
+/// The error if another client has moved the clock out of the request's range.
 const MOVED: &[u8] = b"ERR time is out of range: another client has moved the clock meanwhile";
 
 #[cfg(test)]
 mod tests;
 
-/// Read access to the clock.
 impl Engine {
     /// Returns the clock.
     pub fn clock(&self) -> &EngineClock {
@@ -27,9 +26,7 @@ impl Engine {
     }
 }
 
-/// The orders of commands.
 impl Engine {
-    /// Runs a command on the clock.
     pub(super) fn run_on_clock(
         &mut self,
         run: ClockHandler,
@@ -53,7 +50,7 @@ impl Engine {
         Ok(Flow::Done)
     }
 
-    /// Advances the clock for a client, which waits while other clients react.
+    /// Advances the clock for a client, which waits while others react.
     fn begin_advance(
         &mut self,
         call: Call<'_>,
@@ -80,8 +77,7 @@ impl Engine {
         Ok(Wait { real_time: true, ..Wait::new(Retry::Advance, wait_ms, Null::Bulk) }.into())
     }
 
-    /// Advances the clock as a client's script or transaction has requested, after it has ended. Its effects are first
-    /// delivered at its own instant.
+    /// Advances the clock as an ended script or transaction has asked. Its effects come first, at their own instant.
     #[inline]
     pub(crate) fn advance_as_planned(&mut self, slot: Slot) {
         if self.clock.has_planned() {
@@ -101,8 +97,8 @@ impl Engine {
         }
     }
 
-    /// Continues an advance for a client whose request runs. The client counts as active meanwhile, however far the
-    /// clock is advanced. The history attributes the advance to the client, whichever client is served on the way.
+    /// Continues an advance for a client whose request runs. The client stays active and is the cause in the history,
+    /// whatever the advance passes.
     fn advance_for(&mut self, slot: Slot, advance: &mut ClockAdvance) -> AdvanceProgress {
         self.client_timers().cancel_idle(slot);
         self.history().advancing(true);
@@ -114,9 +110,8 @@ impl Engine {
     }
 }
 
-/// Stopped advances, and the clients that wait for them.
 impl Engine {
-    /// Continues a stopped advance, whose time has come.
+    /// Continues a stopped advance whose time has come.
     pub(super) fn continue_stopped(&mut self, owner: AdvanceOwner) {
         if self.member.is_joined() {
             return self.member.ask(TopologyRequest::Advance(owner));
@@ -124,7 +119,7 @@ impl Engine {
         let Some(mut advance) = self.take_advance(owner) else { return };
         match (catch_unwind(AssertUnwindSafe(|| self.continue_advance(&mut advance))), owner) {
             (Ok(progress), _) => self.end_advance(owner, advance, progress),
-            // A panic disconnects the client that advances the clock, which would otherwise wait forever.
+            // A panic disconnects the advancing client, which would otherwise wait forever.
             (Err(_), AdvanceOwner::Client(client)) => {
                 self.history().advancing(false);
                 self.sessions.find(client).into_iter().for_each(|slot| self.cut_off(slot));
@@ -133,7 +128,7 @@ impl Engine {
         }
     }
 
-    /// Takes a stopped advance, to continue it. `None`: the advance runs already, or a reset has ended it.
+    /// Takes a stopped advance, to continue it. `None` if it runs already, or a reset has ended it.
     pub(crate) fn take_advance(&mut self, owner: AdvanceOwner) -> Option<Box<ClockAdvance>> {
         let advance = self.clock.take_advance(owner)?;
         if let AdvanceOwner::Client(client) = owner {
@@ -143,8 +138,7 @@ impl Engine {
         Some(advance)
     }
 
-    /// Handles a continued advance: either the advance waits again, or its client is answered. Commits nothing, since a
-    /// command of a transaction may have continued the advance.
+    /// Lets an advance wait again, or answers its client. Commits nothing: a transaction may have continued it.
     pub(crate) fn end_advance(
         &mut self,
         owner: AdvanceOwner,
@@ -175,7 +169,6 @@ impl Engine {
         }
     }
 
-    /// Answers the client whose advance has ended.
     fn answer_advance(&mut self, slot: Slot) {
         let Some(advance) = self.clock.forget_advance(self.sessions.get(slot).id) else { return };
         if self.unblock(slot).is_none() {
@@ -194,7 +187,7 @@ impl Engine {
         }
     }
 
-    /// Handles the continued advance of no client.
+    /// Lets a continued advance without a client wait again, or ends it.
     pub(crate) fn end_detached_advance(&mut self, advance: Box<ClockAdvance>, progress: AdvanceProgress) {
         if let AdvanceProgress::WaitUs(us) = progress {
             self.clock.detach(advance, us, &mut self.keyspace);

@@ -1,15 +1,13 @@
-//! The transaction in which a command runs, and the report of a command that unwinds.
+//! The transaction in which a command runs, with a report if it unwinds.
 
 use crate::spec::{Args, CommandId, CommandTable, Flags, KeyFlags};
 use lockwheel_store::keyspace::Tx;
 use lockwheel_store::values::Value;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// The transaction of one command.
-///
-/// A command that unwinds (on a failed allocation or a bug) may have changed keys without a report. Each of its keys is
-/// then reported as changed, and removed if left empty. So replicas, watches and caches agree with the data. A command
-/// that completes pays nothing for that.
+/// The transaction of one command. A command that unwinds (on a failed allocation or a bug) may have changed keys
+/// unreported. Each of its keys is then reported as changed, and removed if empty, so that replicas, watches and caches
+/// agree with the data. A command that completes pays nothing.
 pub(super) struct CommandTx<'a> {
     tx: Tx<'a>,
     /// The database in which the command began.
@@ -25,11 +23,10 @@ impl<'a> CommandTx<'a> {
         CommandTx { db: tx.db(), tx, commands, command, args }
     }
 
-    /// Runs the command.
     #[inline(always)]
     pub(super) fn run<T>(mut self, run: impl FnOnce(&mut Tx<'a>) -> T) -> T {
         let result = run(&mut self.tx);
-        // The value is only dropped by unwinding.
+        // Only unwinding drops the value.
         std::mem::forget(self);
         result
     }
@@ -39,7 +36,7 @@ impl<'a> CommandTx<'a> {
         if !spec.flags.contains(Flags::WRITE) {
             return;
         }
-        // XREADGROUP changes the state of consumer groups, although the stream's entries are only read.
+        // XREADGROUP changes consumer groups, although it only reads the stream.
         let is_quiet = spec.keys.iter().all(|key| key.flags.contains(KeyFlags::RO));
         let databases = [self.tx.db(), self.db];
         let databases = if databases[0] == databases[1] { &databases[..1] } else { &databases[..] };
@@ -83,8 +80,8 @@ mod tests {
     use lockwheel_store::time::Now;
     use lockwheel_store::values::{End, List};
 
-    /// Returns the keys reported to replicas, and the length of the list at `a`. The command runs out of memory after
-    /// it has added `added` elements there.
+    /// Returns the keys reported to replicas, and the length of the list at `a`, when a command runs out of memory
+    /// after `added` elements there.
     fn after(argv: &[&[u8]], added: usize) -> (Vec<Vec<u8>>, Option<usize>) {
         let mut engine = Engine::new(Config::default(), 1, Now::default());
         Feed::turn(&mut engine.keyspace, Some(FeedRules { for_7_0: false, receivers: Receivers::ALL }));
@@ -104,7 +101,6 @@ mod tests {
         (keys, len)
     }
 
-    /// Returns the keys of the requests of a unit.
     fn keys_of(unit: &Unit) -> Vec<Vec<u8>> {
         let (mut stream, mut batch) = (Vec::new(), Batch::new());
         unit.write(Some(0), |receivers| receivers.replicas, &mut stream);

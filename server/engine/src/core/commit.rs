@@ -8,9 +8,8 @@ use lockwheel_resp::allocation;
 use lockwheel_store::keyspace::{Effect, EventClasses};
 
 impl Engine {
-    /// Delivers the effects of commands, if there are any, until no more arise.
-    ///
-    /// Does nothing while a script runs: session commands of other clients must not release the script's effects early.
+    /// Delivers the effects of commands until no more arise. Does nothing while a script runs: other clients' session
+    /// commands must not release its effects early.
     #[inline]
     pub(crate) fn commit(&mut self) {
         if self.scripts.is_running() {
@@ -26,10 +25,8 @@ impl Engine {
         }
     }
 
-    /// Not inlined, so that the emptiness check is.
-    ///
-    /// Repeats until no waiter for a state is served. So each remaining waiter was checked after the last change. The
-    /// loop ends because each round but the last ends a wait, and begins none that it could serve.
+    /// Repeats until no waiter for a state is served, so each was checked after the last change. Each round but the
+    /// last ends a wait and begins none that it could serve. Not inlined, so that the emptiness check is.
     #[inline(never)]
     fn commit_effects(&mut self) {
         loop {
@@ -38,7 +35,7 @@ impl Engine {
                     locks::sessions::give_back(&mut self.keyspace, client, self.clock.now());
                 }
                 self.deliver();
-                // As in Redis, a served waiter's command is no part of the transaction that has served it.
+                // As in Redis, a served command is no part of the transaction that has served it.
                 self.replicate();
                 self.serve_ready();
             }
@@ -49,8 +46,7 @@ impl Engine {
         }
     }
 
-    /// Delivers the effects of a part of a script or transaction, so that they do not pile up. A client over its output
-    /// limit is disconnected on the way.
+    /// Delivers effects in the midst of a script or transaction, so that they do not pile up. May disconnect a client.
     #[inline]
     pub(crate) fn deliver_messages(&mut self) {
         if self.keyspace.has_messages() {
@@ -58,7 +54,7 @@ impl Engine {
         }
     }
 
-    /// Delivers effects, without serving waiters on keys.
+    /// Delivers effects, except to waiters on keys.
     pub(crate) fn deliver(&mut self) {
         while let Some(id) = self.keyspace.watches.next_broken() {
             if let Some(slot) = self.sessions.find(id) {

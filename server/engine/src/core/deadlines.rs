@@ -12,8 +12,8 @@ use lockwheel_store::keyspace::waiter_of;
 use lockwheel_store::time::{ExpiryRule, Mode};
 
 impl Engine {
-    /// Returns the time of the system's monotonic clock, in microseconds, by which [`Engine::begin`] must be called.
-    /// `None` if no deadline is pending, or all are on a frozen clock. O(1) amortised.
+    /// Returns the microseconds of the system's monotonic clock by which [`Engine::begin`] must be called. `None` if no
+    /// deadline is pending, or all are on a frozen clock. O(1) amortised.
     pub(crate) fn next_deadline(&mut self) -> Option<u64> {
         if self.hooks.has(Hook::NextBatch) || (self.limits.evicts() && !self.hooks.keep_keys()) {
             return Some(self.clock.system().monotonic_us);
@@ -22,7 +22,6 @@ impl Engine {
         self.schedule().next_us(is_joined)
     }
 
-    /// Returns the deadlines, to find the next one.
     #[inline]
     pub(crate) fn schedule(&mut self) -> Schedule<'_> {
         Schedule {
@@ -41,8 +40,8 @@ impl Engine {
         KeyDeadlines::new(self.switches.expires_actively, are_kept)
     }
 
-    /// Fires the deadlines due now, before a batch. While time runs, and after a hang, only a piece of them fires. A
-    /// clock advance that has stopped within this instant fires the rest itself.
+    /// Fires the deadlines due before a batch; while time runs, and after a hang, only a piece. An advance stopped
+    /// within this instant fires the rest itself.
     pub(crate) fn fire_piece(&mut self) {
         if self.clock.takes_look() {
             self.member.ask(TopologyRequest::Look);
@@ -56,8 +55,8 @@ impl Engine {
         self.clock.note_fired(is_left);
     }
 
-    /// Fires the deadlines due now in order, at most `most`. The rest is hidden until it fires; until then,
-    /// [`Engine::next_deadline`] is in the past. Returns whether any is left.
+    /// Fires the deadlines due, in order, at most `most`. The rest is hidden until it fires; until then,
+    /// [`Engine::next_deadline`] is past. Returns whether any is left.
     pub(super) fn fire_due(&mut self, most: usize, rule: ExpiryRule) -> bool {
         let mut piece = FiringPiece::new(most);
         let mut due = self.schedule().due_now(rule);
@@ -82,8 +81,7 @@ impl Engine {
         due.is_some()
     }
 
-    /// Fires the first due deadline, at most `most` fields of a hash. `see` is called with it before. Returns the
-    /// number of fired deadlines.
+    /// Passes the first due deadline to `see` and fires it, with at most `most` hash fields. Returns the number fired.
     pub(super) fn fire(
         &mut self,
         due: Due,
@@ -144,7 +142,7 @@ impl Engine {
         }
     }
 
-    /// Leaves keys due up to this deadline, in wall-clock milliseconds, for later. `None`: no key is left.
+    /// Leaves keys due up to this wall-clock millisecond for later. `None`: no key is left.
     pub(super) fn set_expiry_backlog(&mut self, until_ms: Option<i64>) {
         self.keyspace.set_expiry_backlog(until_ms);
         self.hooks.set(Hook::Backlog, until_ms.is_some());
@@ -170,7 +168,7 @@ mod tests {
         String::from_utf8_lossy(answer.bytes()).into_owned()
     }
 
-    /// Returns an engine with a client and `keys` keys that expire at 10 ms.
+    /// Returns an engine with a client and keys that expire at 10 ms.
     fn engine(keys: usize) -> (Engine, Slot) {
         let mut engine = Engine::new(Config::default(), 7, at(0));
         engine.begin(at(0));

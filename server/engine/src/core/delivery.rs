@@ -1,15 +1,15 @@
-//! The output of clients, besides the replies to their own requests: the engine follows what comes of it.
+//! The output of clients, besides the replies to their own requests.
 
 use super::engine::Engine;
 use crate::clients::{ClientTimers, Closing, Slot};
 use crate::limits::{ClientOutput, OutputEnd, has_little_output};
 
 impl Engine {
-    /// Whether a waiting client can still be served. A client that has closed its connection is disconnected, even
-    /// before its connection reads EOF, since the reply would be lost.
+    /// Whether a waiting client can still be served. One that has closed its connection is disconnected even before EOF
+    /// is read, since the reply would be lost.
     pub(super) fn is_still_there(&mut self, waiter: u64) -> bool {
         let id = self.keyspace.waiters.tickets.client_of(waiter);
-        // A partition keeps everything that a client does from the server, including its close.
+        // A partition hides all that a client does, including its close.
         if self.sessions.find(id).is_some_and(|slot| self.link(slot).holds_input) {
             return true;
         }
@@ -34,7 +34,7 @@ impl Engine {
         ClientOutput { timers, faults, users, config, replication: &self.replication, system_ms }
     }
 
-    /// Changes the output of a client, or looks at it, and follows.
+    /// Changes or inspects the output of a client, and follows.
     #[inline]
     pub(crate) fn change_output(
         &mut self,
@@ -47,7 +47,7 @@ impl Engine {
         }
     }
 
-    /// Looks at the output of a client that does not keep up.
+    /// Inspects the output of a client that does not keep up.
     #[inline(never)]
     pub(crate) fn check_much_output(&mut self, slot: Slot) {
         if !has_little_output(self.sessions.get(slot), &self.users, &self.config) {
@@ -55,8 +55,8 @@ impl Engine {
         }
     }
 
-    /// Disconnects a client whose output has come to an end. That of one over its limit is dropped; a replica over its
-    /// limit gets no more of the stream, which would have a gap.
+    /// Disconnects a client whose output has come to an end. Over a limit, the output is dropped; a replica's stream
+    /// stops, since it would have a gap.
     #[cold]
     #[inline(never)]
     pub(super) fn end_output(&mut self, slot: Slot, end: OutputEnd) {

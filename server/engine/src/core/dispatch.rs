@@ -26,14 +26,14 @@ use lockwheel_scripting::EntryKind;
 /// The size in bytes from which writing a reply takes long.
 const LONG_REPLY: usize = 128 * 1024;
 
-/// A command that must wait: its wait, and the nanoseconds that its handler took so far.
+/// A command that must wait, with the nanoseconds that its handler took so far.
 pub(crate) struct Unfinished {
     pub(super) wait: Box<Wait<Retry>>,
     pub(super) took_ns: u64,
 }
 
 impl Unfinished {
-    /// Returns the command with its request, to be kept until a retry.
+    /// Adds the request, which is kept until a retry.
     pub(super) fn undone(self, command: CommandId, args: Args<'_>) -> Undone {
         Undone { command, request: Request::new(args.all()), wait: self.wait, took_ns: self.took_ns }
     }
@@ -44,16 +44,14 @@ impl Unfinished {
     }
 }
 
-/// The client of a request.
 pub(super) struct Client<'a> {
     pub(super) engine: &'a Engine,
     pub(super) session: &'a Session,
-    /// Whether memory limits may be set. If not, they are not checked.
+    /// Whether memory limits may be set; else they are not checked.
     pub(super) limited: bool,
 }
 
 impl Client<'_> {
-    /// Whether there is too little memory for the arguments of the request.
     #[inline]
     fn lacks_memory(&self, command: &Command, args: Args<'_>) -> bool {
         if !self.engine.hooks.has(Hook::LargeInput) || self.session.is_master {
@@ -121,7 +119,7 @@ impl Caller for Client<'_> {
     }
 
     fn busy(&self) -> Option<EntryKind> {
-        // The runtime is taken only while a script runs. So this request came in through the script's hook.
+        // Only a running script takes the runtime, so this request came in through its hook.
         let scripts = &self.engine.scripts;
         scripts.is_running().then(|| scripts.control().kind())
     }
@@ -145,9 +143,8 @@ impl Engine {
         self.execute_watched(slot, argv)
     }
 
-    /// Runs one request while due keys have not all fired. Due keys that the request names, or its transaction watches,
-    /// expire first, and their waiters are served. So the order of arrival holds. The client is notified of these keys
-    /// after the reply.
+    /// Runs one request while due keys have not all fired. Those that it names or its transaction watches expire first,
+    /// and their waiters are served, in order of arrival. Their notifications follow the reply.
     #[cold]
     #[inline(never)]
     fn execute_in_backlog(&mut self, slot: Slot, argv: &[&[u8]]) -> Progress {
@@ -195,8 +192,7 @@ impl Engine {
         self.execute_as::<true>(slot, argv)
     }
 
-    /// Runs a request that rules have let through, and returns its open reply. Not inlined, unlike that of most
-    /// requests.
+    /// Runs a request that rules have let through, and returns its open reply. Not inlined, unlike for most requests.
     #[inline(never)]
     pub(super) fn answer_seen(&mut self, slot: Slot, argv: &[&[u8]]) -> Option<(OpenReply, Progress)> {
         self.answer_request::<true>(slot, argv)
@@ -222,8 +218,7 @@ impl Engine {
         self.settle_request(slot, progress)
     }
 
-    /// Runs one request and returns its open reply; `None` if the session is being closed. The history may be on only
-    /// if the request is `HOOKED`.
+    /// Returns the open reply of a request, unless its session is being closed. Only with `HOOKED` may history be on.
     #[inline(always)]
     fn answer_request<const HOOKED: bool>(
         &mut self,
@@ -295,8 +290,7 @@ impl Engine {
         if let Some(multi) = &mut session.multi
             && !flags.contains(Flags::UNQUEUED)
         {
-            // Requests are not queued, as in Redis, once the transaction is sure to fail. So EXEC in a cluster only
-            // checks the slots of the earlier ones.
+            // As in Redis, a transaction that is sure to fail queues nothing: EXEC checks only earlier slots.
             if !session.watch_broken && !multi.aborted {
                 multi.has_preconditions |= flags.contains(Flags::PRECONDITION);
                 multi.push(command, Request::new(args.all()));
@@ -323,7 +317,6 @@ impl Engine {
         }
     }
 
-    /// Whether a request may wait. Otherwise the client gets the error.
     #[cold]
     fn may_wait(
         &mut self,
@@ -342,8 +335,7 @@ impl Engine {
         }
     }
 
-    /// Refuses a request. An open transaction will then fail as a whole; an EXEC that is refused itself discards its
-    /// transaction.
+    /// Refuses a request. An open transaction then fails as a whole; a refused EXEC discards it.
     #[cold]
     fn refuse(&mut self, slot: Slot, args: Args<'_>, refusal: Refusal, reply: &mut dyn Reply) {
         if refusal.command.is_none() && is_cross_protocol(&args[0]) {
@@ -397,9 +389,8 @@ impl Engine {
         reply.error(error.as_bytes());
     }
 
-    /// Runs a command that has passed the checks. Returns its wait if the command is not done and may wait.
-    ///
-    /// Inlined: passing these arguments costs about 30 instructions.
+    /// Runs a command that has passed the checks. Returns its wait if it is not done and may wait. Inlined, since
+    /// passing the arguments costs about 30 instructions.
     #[inline(always)]
     pub(crate) fn run(
         &mut self,
@@ -415,11 +406,11 @@ impl Engine {
             None => help::answer(&self.commands, command, reply),
         };
         if self.keyspace.has_overdue() {
-            // The command comes before the removals that it causes.
+            // The command is propagated before the removals that it causes.
             propagate_command(self, (call.db, command), args);
             self.keyspace.expire_overdue(self.clock.now(), self.clock.usual_rule());
         }
-        // Calls are counted after the handler, as in Redis: INFO does not count itself, CONFIG RESETSTAT does.
+        // As in Redis, a call is counted after the handler: INFO does not count itself, CONFIG RESETSTAT does.
         let took_ns = self.clock.lap(began_ns, self.environment.stopwatch_ns());
         self.observers.called(command, took_ns);
         if let Err(error) = outcome {
@@ -523,7 +514,7 @@ impl Engine {
     }
 }
 
-/// Has the changes of a command that has ended, or begun to wait, propagated. `db`: the database in which it began.
+/// Propagates the changes of a command that has ended or begun to wait, and began in database `db`.
 #[cold]
 pub(super) fn propagate_command(engine: &mut Engine, (db, command): (usize, CommandId), args: Args<'_>) {
     let command = (db, &**engine.commands.get(command));
@@ -538,7 +529,7 @@ fn refusal_error(engine: &Engine, refusal: Refusal, args: Args<'_>) -> CommandEr
     }
 }
 
-/// Logs and counts the error reply of a command that the master's stream has sent.
+/// Logs and counts an error reply to a command of the master's stream.
 fn note_stream_error(
     link: &mut Option<ReplicaLink>,
     stats: &mut Stats,
@@ -550,7 +541,6 @@ fn note_stream_error(
     }
 }
 
-/// Handles the result of a handler, which is a reply or a wait.
 #[inline(always)]
 pub(super) fn end_or_wait<R: Into<Retry>>(
     call: Call<'_>,
@@ -564,7 +554,7 @@ pub(super) fn end_or_wait<R: Into<Retry>>(
     Ok(())
 }
 
-/// Records the wait of a command. A script or a transaction never waits, and gets a null instead.
+/// Records the wait of a command; a script or a transaction gets a null instead.
 #[cold]
 #[inline(never)]
 pub(super) fn not_yet<R: Into<Retry>>(

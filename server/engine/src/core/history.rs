@@ -1,4 +1,4 @@
-//! Entries for the history of locks, if it is on: requests and replies, waits, connections, and moves of the clock.
+//! Entries for the history of locks: requests and replies, waits, connections, and moves of the clock.
 
 use super::engine::Engine;
 use super::hooks::Hook;
@@ -20,7 +20,6 @@ const LINES: &[&str] = &["lock", "semaphore", "latch", "rate"];
 const UNTOLD_LINES: &[&str] = &["latch", "rate"];
 
 impl Engine {
-    /// Returns a writer of history entries.
     #[inline]
     pub(crate) fn history(&mut self) -> HistoryNotes<'_> {
         HistoryNotes {
@@ -35,7 +34,6 @@ impl Engine {
         }
     }
 
-    /// Applies the parameters of the ledger and the history.
     pub(super) fn configure_ledger(&mut self) {
         let config = &self.config;
         let history = config.lock_history.then_some(config.lock_history_max);
@@ -53,9 +51,8 @@ impl Engine {
     }
 }
 
-/// A writer of history entries, with access to the parts that they describe.
+/// A writer of history entries, with the parts that they describe.
 pub(crate) struct HistoryNotes<'e> {
-    /// Whether the history is on.
     pub(super) is_on: bool,
     pub(super) now: Now,
     pub(super) keyspace: &'e mut Keyspace,
@@ -66,7 +63,7 @@ pub(crate) struct HistoryNotes<'e> {
     pub(super) faults: &'e Faults,
 }
 
-/// A writer of the beginnings of requests. It has few parts, since there is one for each request.
+/// A writer of the beginnings of requests, with few parts, since each request needs one.
 pub(super) struct RequestNotes<'e> {
     pub(super) keyspace: &'e mut Keyspace,
     pub(super) sessions: &'e Sessions,
@@ -74,13 +71,13 @@ pub(super) struct RequestNotes<'e> {
 }
 
 impl RequestNotes<'_> {
-    /// Records that a request is about to run. The history is on.
+    /// Records a request that is about to run. The history is on.
     #[cold]
     pub(super) fn request(&mut self, slot: Slot, command: CommandId, args: Args<'_>) {
         self.run(slot, command, args, (0, None));
     }
 
-    /// Records that a request is about to run, possibly after a wait or with a ticket.
+    /// Records a request that is about to run, possibly after a wait or with a ticket.
     fn run(
         &mut self,
         slot: Slot,
@@ -100,7 +97,7 @@ impl RequestNotes<'_> {
         locks::request_begins(self.keyspace, request);
     }
 
-    /// Records that a request is about to run, unless MULTI only queues it.
+    /// Records a request that is about to run, unless MULTI only queues it.
     #[cold]
     pub(super) fn request_unless_queued(
         &mut self,
@@ -113,7 +110,7 @@ impl RequestNotes<'_> {
         }
     }
 
-    /// Records a refused request, so that later entries are not attributed to the previous request.
+    /// Records a refused request, so that later entries are not attributed to its predecessor.
     #[cold]
     pub(super) fn refused_request(&mut self, slot: Slot, command: Option<CommandId>, args: Args<'_>) {
         if let Some(command) = command {
@@ -127,7 +124,7 @@ impl HistoryNotes<'_> {
         RequestNotes { keyspace: self.keyspace, sessions: self.sessions, commands: self.commands }
     }
 
-    /// Records that a queued command is about to run, as a request of its own. The history is on.
+    /// Records a queued command that is about to run, as a request of its own. The history is on.
     #[cold]
     pub(crate) fn queued_call(&mut self, slot: Slot, command: CommandId, args: Args<'_>) {
         let of_transaction = locks::recorded_from(self.keyspace);
@@ -135,7 +132,6 @@ impl HistoryNotes<'_> {
         locks::request_goes_on(self.keyspace, of_transaction);
     }
 
-    /// Records the reply to a queued command.
     #[cold]
     pub(crate) fn queued_answer(&mut self, slot: Slot, command: CommandId, args: Args<'_>, reply: &[u8]) {
         if let Some(answer) = ReplySummary::read(reply) {
@@ -143,14 +139,14 @@ impl HistoryNotes<'_> {
         }
     }
 
-    /// Records that a waiting request, possibly with a ticket, is about to be retried.
+    /// Records the retry of a waiting request, possibly with a ticket.
     #[cold]
     pub(super) fn retry(&mut self, slot: Slot, blocked: &Blocked, ticket: Option<u64>) {
         let waited_ms = (self.now.monotonic_ms() - blocked.since_ms).unsigned_abs();
         self.requests().run(slot, blocked.command, Args::new(&blocked.request.argv()), (waited_ms, ticket));
     }
 
-    /// Records that a retried request no longer waits, since it was served or got an error.
+    /// Records that a retried request was served or got an error.
     #[cold]
     pub(super) fn retried(&mut self, slot: Slot, is_error: bool) {
         let blocked = self.waits.get(self.sessions.get(slot).id);
@@ -165,7 +161,7 @@ impl HistoryNotes<'_> {
         self.unsent(slot);
     }
 
-    /// Records that a client's reply cannot be sent while a fault affects its connection.
+    /// Records a reply that cannot be sent while a fault affects the connection.
     #[inline]
     pub(super) fn unsent(&mut self, slot: Slot) {
         if self.faults.connections.has_any() && self.is_on {
@@ -184,7 +180,7 @@ impl HistoryNotes<'_> {
         if !locks::has_script_acted(self.keyspace, session.db, args, reply)
             && let (Some(answer), None) = (ReplySummary::read(reply), &session.multi)
         {
-            // A request with an error reply may not have been run.
+            // A request with an error reply may not have run.
             let command = match answer {
                 ReplySummary::Error(_) => {
                     self.commands.resolve(args).filter(|command| command.spec.accepts(args.len()))
@@ -206,12 +202,11 @@ impl HistoryNotes<'_> {
         locks::call_ended(&mut tx, name, args, (answer, source));
     }
 
-    /// Records that a client has begun to wait.
     pub(super) fn queued(&mut self, slot: Slot) {
         self.waiter(slot, HistoryEvent::Queued, HistoryCause::None);
     }
 
-    /// Records that a client no longer waits. It has been served only if the cause says so.
+    /// Records the end of a client's wait, served only if the cause says so.
     pub(super) fn left_queue(&mut self, slot: Slot, cause: HistoryCause) {
         self.waiter(slot, HistoryEvent::LeftQueue, cause);
     }
@@ -223,8 +218,7 @@ impl HistoryNotes<'_> {
         self.wait(self.sessions.get(slot).id, (event, cause), b"");
     }
 
-    /// Records that a request or a ticket no longer waits, and gets an error. For a deadlock, the entry names the
-    /// cycle.
+    /// Records that a wait of a client or ticket ends with an error. For a deadlock, the entry names the cycle.
     pub(super) fn cancelled(&mut self, waiter: WaiterId, cause: HistoryCause, error: &CommandError) {
         if self.is_on {
             let cycle =
@@ -233,8 +227,7 @@ impl HistoryNotes<'_> {
         }
     }
 
-    /// Records that the request of a ticket has begun to wait. With a cause, records that it no longer waits, without
-    /// having been served.
+    /// Records that a ticket's request has begun to wait or, with a cause, was given up unserved.
     pub(super) fn ticket(&mut self, ticket: u64, left: Option<HistoryCause>) {
         if self.is_on {
             let event = if left.is_some() { HistoryEvent::LeftQueue } else { HistoryEvent::Queued };
@@ -266,7 +259,6 @@ impl HistoryNotes<'_> {
         }
     }
 
-    /// Records that a client has connected or disconnected.
     pub(super) fn connection(&mut self, slot: Slot, event: HistoryEvent) {
         if !self.is_on || !self.sessions.is_connected(slot) {
             return;
@@ -286,7 +278,7 @@ impl HistoryNotes<'_> {
         }
     }
 
-    /// Records that the clock advance of a waiting client continues, as its request.
+    /// Records that a waiting client's clock advance continues, as its request.
     pub(super) fn advance_goes_on(&mut self, client: u64) {
         if self.is_on
             && let (Some(blocked), Some(slot)) = (self.waits.get(client), self.sessions.find(client))

@@ -11,13 +11,9 @@ use lockwheel_resp::Reply;
 use lockwheel_store::keyspace::Keyspace;
 use lockwheel_store::time::Now;
 
-/// The history, and the clients that read it in pieces.
 pub(super) struct HistoryReader<'e> {
-    /// The clients.
     pub(super) readings: &'e mut HistoryReadings,
-    /// All databases.
     pub(super) keyspace: &'e mut Keyspace,
-    /// The present instant.
     pub(super) now: Now,
 }
 

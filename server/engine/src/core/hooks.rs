@@ -1,26 +1,21 @@
-//! Hooks: work before and after requests and batches, besides running them. A single test shows that no hook is set, so
-//! unused features cost nothing.
+//! Hooks: work before and after requests and batches. A single test shows that none is set: unused ones are free.
 
 /// A kind of work besides running requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Hook {
-    /// Fault rules see requests.
     Rules = 1 << 0,
-    /// The history of locks records requests.
     History = 1 << 1,
-    /// Clients are paused.
     Pause = 1 << 2,
     /// A client has run CLIENT CACHING for its next request.
     Caching = 1 << 3,
-    /// Requests are checked against memory limits.
+    /// Memory limits are checked before requests.
     Limits = 1 << 4,
     /// Some due keys may not have fired yet: those that a request names expire before it.
     Backlog = 1 << 5,
     /// Changed keys must be broadcast before the engine waits for more requests.
     Broadcast = 1 << 6,
-    /// The next batch has extra work at its beginning: see [`super::Engine::begin`].
+    /// The next batch begins with extra work: see [`super::Engine::begin`].
     NextBatch = 1 << 7,
-    /// Replication may forbid requests.
     Replication = 1 << 8,
     /// The server is a cluster node: requests may be redirected.
     Cluster = 1 << 9,
@@ -34,15 +29,12 @@ pub(crate) enum Hook {
     Loading = 1 << 13,
 }
 
-/// The hooks that are set.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Hooks(u16);
 
 impl Hooks {
-    /// The hooks that act on each request.
     const ON_REQUESTS: u16 = !(Hook::Broadcast as u16 | Hook::NextBatch as u16);
 
-    /// Sets or clears a hook.
     #[inline]
     pub(crate) fn set(&mut self, hook: Hook, is_there: bool) {
         match is_there {
@@ -51,19 +43,17 @@ impl Hooks {
         }
     }
 
-    /// Whether a hook is set.
     #[inline(always)]
     pub(crate) fn has(self, hook: Hook) -> bool {
         self.0 & hook as u16 != 0
     }
 
-    /// Whether keys stay, although they are due: clients are paused, or the data are being loaded.
+    /// Whether due keys stay: clients are paused, or the data are being loaded.
     #[inline(always)]
     pub(crate) fn keep_keys(self) -> bool {
         self.0 & (Hook::Pause as u16 | Hook::Loading as u16) != 0
     }
 
-    /// Whether any hook that acts on each request is set.
     #[inline(always)]
     pub(crate) fn are_on_requests(self) -> bool {
         self.0 & Self::ON_REQUESTS != 0

@@ -1,4 +1,4 @@
-//! The environment of an engine: its host, with the system's clocks and files, and the identity of the server.
+//! The surroundings of an engine: the host's clocks and files, and the server's identity.
 
 use super::engine::{ConfigFile, Engine, Environment, Host};
 use crate::acl;
@@ -10,7 +10,7 @@ use lockwheel_store::time::Now;
 use std::io;
 use std::sync::Arc;
 
-/// The files of a host in a directory, by path. Without a host, there are none.
+/// The files of a host in a directory, by path. Without a host, each use fails.
 #[derive(Clone, Copy)]
 pub(crate) struct HostFiles<'e> {
     host: Option<&'e dyn Host>,
@@ -24,7 +24,6 @@ pub(super) struct OwnFiles {
 }
 
 impl OwnFiles {
-    /// Returns the files of the host, in the directory of these parameters.
     pub(super) fn of(environment: &Environment, config: &Config) -> Self {
         OwnFiles { host: environment.host.clone(), directory: config.dir.clone() }
     }
@@ -35,40 +34,25 @@ impl OwnFiles {
 }
 
 impl HostFiles<'_> {
-    /// Returns the bytes of a file.
-    ///
-    /// # Errors
-    /// Returns the error of the system. Without a host, there are no files.
     pub(crate) fn read(self, path: &str) -> io::Result<Vec<u8>> {
         self.present()?.read_file(self.directory, path)
     }
 
-    /// Replaces the content of a file.
-    ///
-    /// # Errors
-    /// Returns the error of the system. Without a host, there are no files.
     pub(crate) fn write(self, path: &str, bytes: &[u8]) -> io::Result<()> {
         self.present()?.write_file(self.directory, path, bytes)
     }
 
     /// Replaces the content of a file that changes often, without waiting for the disk.
-    ///
-    /// # Errors
-    /// Returns the error of the system. Without a host, there are no files.
     pub(crate) fn note(self, path: &str, bytes: &[u8]) -> io::Result<()> {
         self.present()?.note_file(self.directory, path, bytes)
     }
 
-    /// Locks a file for this server.
-    ///
-    /// # Errors
-    /// Returns the errors of [`Host::claim_file`].
+    /// Locks a file for this server, as [`Host::claim_file`] does.
     pub(crate) fn claim(self, path: &str) -> io::Result<()> {
         self.host.map_or(Ok(()), |host| host.claim_file(self.directory, path))
     }
 
-    /// Replaces the content of a file in the background, for the save with this number. Returns the result if it is
-    /// known already, as [`Host::write_in_background`] does.
+    /// Replaces a file in the background, for the save with this number. Returns the result if it is known already.
     pub(crate) fn write_in_background(
         self,
         path: &str,
@@ -116,18 +100,17 @@ impl<'e> HostFiles<'e> {
 }
 
 impl Environment {
-    /// Returns the reading of the host's stopwatch, in nanoseconds. Without a host, it stands still.
+    /// Returns the host's stopwatch, in nanoseconds; without a host, it stands still.
     #[inline]
     pub(crate) fn stopwatch_ns(&self) -> u64 {
         self.host.as_ref().map_or(0, |host| host.stopwatch_ns())
     }
 
-    /// Returns the current time of the system's clocks; without a host, the time at the start of the batch.
+    /// Returns the time of the system's clocks; without a host, that of the start of the batch.
     pub(crate) fn now(&self, clock: &EngineClock) -> Now {
         self.host.as_ref().map_or(clock.system(), |host| host.now())
     }
 
-    /// Returns the files of the host, in the directory of these parameters.
     pub(crate) fn files<'e>(&'e self, config: &'e Config) -> HostFiles<'e> {
         HostFiles { host: self.host.as_deref(), directory: &config.dir }
     }
@@ -152,11 +135,8 @@ impl ConfigFile<'_> {
         !self.config.file.is_empty()
     }
 
-    /// Writes the parameters in force into the file, which need not be there any more; `all`: also those that are at
-    /// their defaults.
-    ///
-    /// # Errors
-    /// The system's; then the file is as it was.
+    /// Writes the parameters in force into the file, which may be gone; `all`: also those at their defaults. On an
+    /// error of the system, the file is unchanged.
     pub(crate) fn rewrite(&self, all: bool) -> io::Result<()> {
         let (path, files) = (&self.config.file, self.environment.files(self.config));
         let old = files.read(path).or_else(|error| match error.kind() {

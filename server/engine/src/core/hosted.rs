@@ -10,19 +10,16 @@ use lockwheel_store::time::Now;
 
 /// The keys, and the servers that they may be sent to.
 pub(super) struct HostedControl<'e> {
-    /// All databases.
     pub(super) keyspace: &'e mut Keyspace,
     /// The server as one of several of its process.
     pub(super) member: &'e mut TopologyMember,
-    /// The host.
     pub(super) host: Option<&'e dyn Host>,
-    /// The present instant.
     pub(super) now: Now,
 }
 
 impl HostedControl<'_> {
-    /// Runs such a command. A server of this process that is cut off from this one is unreachable, as behind a broken
-    /// network. A reachable one then goes on with this server's grant numbers and the holds of the keys that it got.
+    /// Runs such a command. A server of this process that is cut off is unreachable, as behind a broken network. A
+    /// reachable one inherits the grant numbers, and the holds of the keys that it got.
     pub(super) fn run(
         self,
         run: HostedHandler,

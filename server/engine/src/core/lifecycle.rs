@@ -1,4 +1,4 @@
-//! The life of an engine and of its clients: batches begin, clients connect and disconnect, their output is taken.
+//! The life of an engine and its clients: batches begin, clients connect and disconnect, output is taken.
 
 use super::engine::Engine;
 use super::hooks::Hook;
@@ -24,7 +24,7 @@ impl Engine {
         &mut self.environment.identity.process
     }
 
-    /// Applies changed parameters, after each CONFIG SET. `before` holds the old ones.
+    /// Applies parameters changed by CONFIG SET. `before` holds the old ones.
     pub(crate) fn apply_config(&mut self, before: &Config) {
         if self.config.timeout != before.timeout {
             self.client_timers().timeout_changed();
@@ -93,8 +93,7 @@ impl Engine {
         }
     }
 
-    /// Does extra work at the beginning of a batch. Continues work that was too much for one batch. Resumes requests
-    /// of clients that are no longer paused.
+    /// Continues work that was too much for one batch, and resumes the requests of clients that are no longer paused.
     #[cold]
     fn begin_more(&mut self) {
         let has_more = self.tracking().shrink();
@@ -103,8 +102,7 @@ impl Engine {
         self.commit();
     }
 
-    /// Whether parked requests will resume by themselves. A client's own batch must not begin with one, which may be an
-    /// endless script.
+    /// Whether parked requests resume by themselves; one may be endless, so it must not begin a client's own batch.
     #[inline]
     pub fn parks_requests(&self) -> bool {
         self.pauses.has_parked() || !self.faults.held.is_empty()
@@ -116,8 +114,7 @@ impl Engine {
         self.pauses.has_ended() && self.pauses.has_parked()
     }
 
-    /// Continues a batch at a later time. Keys that have become due since are hidden, and fire when the next batch
-    /// begins.
+    /// Continues a batch at a later time. Keys due since then are hidden, and fire when the next batch begins.
     pub fn go_on_at(&mut self, system: Now) {
         self.clock.go_on_at(system, self.environment.stopwatch_ns());
         self.keyspace.go_on_at(self.clock.now(), self.clock.rule());
@@ -126,8 +123,7 @@ impl Engine {
         }
     }
 
-    /// Whether the work since the batch began, or since the last call, has taken long or written much. If so, the clock
-    /// must be read again before the next request.
+    /// Whether the work in the batch, since the last call, took long or wrote much: the clock must be read again.
     #[inline]
     pub fn is_stale(&mut self) -> bool {
         self.clock.take_stale()
@@ -139,13 +135,12 @@ impl Engine {
         self.connect_as(given.unwrap_or_else(|| self.sessions.next_id()), peer)
     }
 
-    /// Connects a new client with an unused id. The caller chooses the id, since it knows the order of accepted
-    /// connections.
+    /// Connects a new client with an unused id, chosen by the caller, which knows the order of accepted connections.
     pub fn connect_as(&mut self, id: u64, peer: Peer) -> Slot {
         self.observers.stats.connections_received += 1;
         let login = self.users.first_login();
-        // On frozen clocks, an outage lasts only while a client is connected that can move them. Otherwise the server
-        // could never be reached again. That client may be one of another server of the process.
+        // On frozen clocks, an outage lasts only while some client, maybe of another server of the process, can move
+        // them. Otherwise the server would stay unreachable.
         self.let_in_without_clients();
         let is_refused = self.faults.outage.is_down(self.clock.now().monotonic_ms());
         let (now, account) = (self.clock.now(), &self.memory.clients);
@@ -161,8 +156,7 @@ impl Engine {
         slot
     }
 
-    /// Recovers from a panic in a command of this client: disconnects the client and commits the command's effects so
-    /// far.
+    /// Recovers from a panic in a command of this client: disconnects it and commits the effects so far.
     pub fn recover(&mut self, slot: Slot) {
         self.stop = None;
         self.clock.take_planned();
@@ -179,8 +173,8 @@ impl Engine {
         self.disconnect_behind(slot, Vec::new());
     }
 
-    /// Disconnects a client whose last requests have not run. If a request of it is still held, these requests follow
-    /// it. They also run if its wait has ended without its connection noticing.
+    /// Disconnects a client whose last requests have not run. They follow a request that is still held, or a wait that
+    /// has ended unnoticed by the connection.
     pub fn disconnect_behind(&mut self, slot: Slot, requests: Vec<Vec<Vec<u8>>>) {
         let request = |argv: Vec<Vec<u8>>| Request::new(&argv.iter().map(Vec::as_slice).collect::<Vec<_>>());
         let mut behind = requests.into_iter().map(request).collect();
@@ -210,7 +204,7 @@ impl Engine {
         self.commit();
     }
 
-    /// Disconnects a client at once: no more requests of it run, and no more output is sent.
+    /// Disconnects a client at once: no more of its requests run, and no output is sent.
     pub(crate) fn cut_off(&mut self, slot: Slot) {
         if self.sessions.get(slot).is_master {
             return self.change_replication(|control| control.link_down("it was cut"));
@@ -232,7 +226,6 @@ impl Engine {
         self.sessions.wake(slot);
     }
 
-    /// Starts or stops showing a client every call. Returns whether that is a change.
     pub(crate) fn set_monitor(&mut self, slot: Slot, is_shown: bool) -> bool {
         let session = self.sessions.get_mut(slot);
         let changes = std::mem::replace(&mut session.is_monitor, is_shown) != is_shown;
@@ -249,8 +242,7 @@ impl Engine {
         self.let_in_without_clients();
     }
 
-    /// Takes the output of a session and appends it to the unwritten output in `into`. An empty buffer is swapped
-    /// instead.
+    /// Appends the output of a session to the unwritten output in `into`. An empty buffer is swapped instead.
     pub fn take_output(&mut self, slot: Slot, into: &mut Outbox) {
         if self.sessions.get(slot).is_replica {
             deliver_propagated(self);
@@ -270,7 +262,7 @@ impl Engine {
         &self.sessions
     }
 
-    /// Returns the sessions, for the state that their connections keep in them.
+    /// Returns the sessions, in which connections keep state.
     #[inline]
     pub fn sessions_mut(&mut self) -> &mut Sessions {
         &mut self.sessions

@@ -1,5 +1,4 @@
-//! The enforcement of memory limits: keys are evicted, clients are disconnected, and the memory of all parts is added
-//! up.
+//! The enforcement of memory limits: eviction of keys, disconnection of clients, and the sum of all memory.
 
 use super::engine::Engine;
 use super::hooks::Hook;
@@ -9,7 +8,7 @@ use crate::locks;
 use lockwheel_store::memory::{BufferBytes, MemoryUsage};
 
 impl Engine {
-    /// Applies changed parameters. With a new `maxmemory`, eviction begins with the next batch.
+    /// Applies changed parameters. A new `maxmemory` evicts from the next batch on.
     pub(super) fn limits_changed(&mut self, old_maxmemory: u64) {
         let are_set = self.config.maxmemory > 0 || client_limit(&self.config).is_some();
         self.hooks.set(Hook::Limits, are_set);
@@ -44,28 +43,27 @@ impl Engine {
         }
     }
 
-    /// Announces the number of bytes of requests that are about to run. If it is large, requests are checked for the
-    /// memory that they need, until the next call. Without such calls, requests are not checked.
+    /// Announces the bytes of the next requests. If they are many, each is checked for the memory that it needs, until
+    /// the next call.
     #[inline]
     pub fn announce_input(&mut self, bytes: usize) {
         self.hooks.set(Hook::LargeInput, bytes > LARGE_INPUT);
     }
 
-    /// Evicts keys until memory is at most `maxmemory`, but only a limited number at once. The rest is evicted before
-    /// the next batches. Nothing is evicted while clients are paused, or while the data are loaded.
+    /// Evicts keys down to `maxmemory`, in pieces before batches, but not in a pause or while the data are loaded.
     pub(super) fn evict_piece(&mut self) {
         if self.scripts.is_running() {
             return;
         }
         if self.hooks.keep_keys() {
-            // No request is refused during a pause either, as in Redis.
+            // As in Redis, no request is refused during a pause either.
             return self.limits.suspend();
         }
         let (limit, now_us) = (self.config.maxmemory, self.clock.system().monotonic_us);
         let leaves_it_to_master = self.following.is_some() && self.config.replication.ignore_maxmemory;
         let mut has_enough = leaves_it_to_master || self.memory_parts().counted(now_us) <= limit;
         if !has_enough && locks::past_bytes(&self.keyspace) > 0 {
-            // The past of locks is dropped before keys are evicted.
+            // The past of locks goes before any key.
             locks::forget_past(&mut self.keyspace);
             has_enough = self.memory_parts().counted(now_us) <= limit;
         }
@@ -78,7 +76,7 @@ impl Engine {
         }
     }
 
-    /// Evicts keys and notifies clients. Returns whether there is room, or will be after further evictions.
+    /// Evicts keys and notifies clients. Returns whether there is room, or will be after more evictions.
     fn evict_keys(&mut self, now_us: u64) -> bool {
         let mut has_room = false;
         if let Some(policy) = self.config.maxmemory_policy.eviction() {
@@ -97,15 +95,14 @@ impl Engine {
         has_room
     }
 
-    /// Returns the bytes of all clients' buffers that count towards `maxmemory-clients`. Also returns their limit,
-    /// above which [`Engine::evict_clients`] must run.
+    /// Returns the bytes of client buffers that count towards `maxmemory-clients`, and the limit from which
+    /// [`Engine::evict_clients`] must run.
     pub fn client_buffers(&self) -> (BufferBytes, usize) {
         let limit = client_limit(&self.config).map(|limit| limit.saturating_sub(self.sessions.memory()));
         (self.memory.clients.limited.clone(), limit.unwrap_or(usize::MAX))
     }
 
-    /// Disconnects the largest clients until the others take less than `maxmemory-clients`. Clients with CLIENT
-    /// NO-EVICT are never disconnected. O(1) below the limit.
+    /// Disconnects clients, largest first, above `maxmemory-clients`, except with CLIENT NO-EVICT. O(1) below.
     pub fn evict_clients(&mut self) {
         let Some(limit) = client_limit(&self.config) else { return };
         if self.memory.clients.limited.get() + self.sessions.memory() < limit {
@@ -146,7 +143,6 @@ impl Engine {
         }
     }
 
-    /// Updates the peak with the current memory use.
     #[cold]
     pub(crate) fn look_at_memory(&mut self) -> MemoryUsage {
         let usage = self.memory_parts().usage();

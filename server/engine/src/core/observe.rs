@@ -1,4 +1,4 @@
-//! The reports to observers of calls that have ended, or have begun to wait.
+//! Reports to observers of calls that have ended, or have begun to wait.
 
 use super::call::{Call, Origin};
 use super::engine::{Engine, Environment};
@@ -15,16 +15,13 @@ use lockwheel_resp::allocation;
 /// The address that Redis shows for a call by a script.
 const SCRIPT_ADDR: &str = "?:0";
 
-/// The end of a call.
+/// The end of a call, after these nanoseconds.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum CallEnd {
-    /// The call has ended, after this number of nanoseconds.
     Done { took_ns: u64 },
-    /// The call has begun to wait, after this number of nanoseconds.
     Waits { took_ns: u64 },
 }
 
-/// The observers of calls, with the parts that they need.
 pub(crate) struct CallObserver<'e> {
     observers: &'e mut Observers,
     waits: &'e mut Waits,
@@ -36,7 +33,7 @@ pub(crate) struct CallObserver<'e> {
 }
 
 impl CallObserver<'_> {
-    /// Records the duration of a request served after a wait, without the time of the wait.
+    /// Records the duration of a request served after a wait, without the wait.
     pub(super) fn served(&mut self, slot: Slot, blocked: &Blocked, began_ns: u64) {
         let served_ns = self.clock.lap(began_ns, self.environment.stopwatch_ns());
         let took_ns = served_ns + blocked.took_ns;
@@ -48,7 +45,7 @@ impl CallObserver<'_> {
         }
     }
 
-    /// Counts a call that has ended or begun to wait. Records it if it took long.
+    /// Counts a call that has ended or begun to wait, and records a slow one.
     fn ended(&mut self, call: Call<'_>, command: CommandId, args: Args<'_>, end: CallEnd) {
         if let CallEnd::Waits { took_ns } = end {
             self.observers.stats.waits(command, took_ns);
@@ -66,7 +63,7 @@ impl CallObserver<'_> {
         }
     }
 
-    /// Records a duration that may be long enough for an event of LATENCY.
+    /// Records a duration that may be an event of LATENCY.
     pub(super) fn note_latency(&mut self, event: LatencyEvent, took_ns: u64) {
         if took_ns >= self.observers.latency.threshold_ns() {
             let unix_time = self.environment.now(self.clock).wall_second();
@@ -74,7 +71,6 @@ impl CallObserver<'_> {
         }
     }
 
-    /// Adds a slow call to SLOWLOG, unless its command is excluded.
     #[cold]
     fn log_slow(&mut self, call: Call<'_>, command: CommandId, args: Args<'_>, took_ns: u64) {
         let spec = self.commands.get(command).spec;
@@ -91,7 +87,7 @@ impl CallObserver<'_> {
         self.observers.slow_log.add(unix_time, took_ns, &argv, addr, name);
     }
 
-    /// Returns the line that monitors receive for a call. `None`: there is no memory for the line.
+    /// Returns the monitors' line for a call; `None` without memory for it.
     fn monitor_line(&self, call: Call<'_>, spec: &Spec, args: Args<'_>) -> Option<String> {
         let now = self.clock.read(self.environment.now(self.clock));
         let session = self.sessions.get(call.slot);
@@ -107,7 +103,6 @@ impl CallObserver<'_> {
 }
 
 impl Engine {
-    /// Returns the observers of calls, with the parts that they need.
     pub(super) fn call_observer(&mut self) -> CallObserver<'_> {
         CallObserver {
             observers: &mut self.observers,
@@ -120,7 +115,7 @@ impl Engine {
         }
     }
 
-    /// Reports a call that has begun to wait, or that has ended and of which an observer wants details.
+    /// Reports a call that has begun to wait, or has ended and needs details.
     #[cold]
     pub(super) fn observe_call(
         &mut self,
@@ -129,7 +124,7 @@ impl Engine {
     ) {
         self.call_observer().ended(call, command, args, end);
         let spec = self.commands.get(command).spec;
-        // Other commands are not shown, or are shown before the commands that they call.
+        // Other commands are not shown, or are shown before those that they call.
         let is_shown = !spec.flags.intersects(Flags::of(&[Flags::SKIP_MONITOR, Flags::ADMIN]))
             && !self.sessions.get(call.slot).loads_file();
         if is_shown && !self.observers.monitors().is_empty() {
@@ -156,7 +151,7 @@ impl Engine {
         let clients = self.observers.monitors().clients().to_vec();
         match line {
             Some(line) => self.send_to(&clients, line.len(), &|reply| reply.status(line.as_bytes())),
-            // A monitor must not miss a single call, so it is disconnected instead.
+            // A monitor must not miss a call, so it is disconnected instead.
             None => {
                 let slots: Vec<Slot> = clients.into_iter().filter_map(|id| self.sessions.find(id)).collect();
                 slots.into_iter().for_each(|slot| self.cut_off(slot));
@@ -165,7 +160,7 @@ impl Engine {
     }
 }
 
-/// Returns the arguments of a request, with each secret replaced by a placeholder.
+/// Returns the arguments of a request, with a placeholder for each secret.
 fn without_secrets<'a>(spec: &Spec, args: Args<'a>) -> Vec<&'a [u8]> {
     let mut argv = args.all().to_vec();
     for secret in spec.secrets.map_or_else(Vec::new, |secrets| secrets(args)) {

@@ -13,28 +13,20 @@ use crate::statistics::{Identity, Rates, Stats, Totals};
 /// The observers of calls. While no observer wants details, only the counters change.
 #[derive(Debug)]
 pub(crate) struct Observers {
-    /// The statistics of INFO.
     pub(crate) stats: Stats,
-    /// The slow log.
     pub(crate) slow_log: SlowLog,
-    /// The recent rates.
     pub(crate) rates: Rates,
-    /// The slow events.
     pub(crate) latency: Latency,
-    /// The clients that run MONITOR.
     monitors: Monitors,
-    /// The duration in nanoseconds from which an observer wants details of a call: a single test for all observers.
+    /// The nanoseconds from which some observer wants details of a call: one test for all observers.
     details_from_ns: u64,
-    /// Whether clients wait for calls.
     awaits_calls: bool,
-    /// Whether clients want the keys that they read to be tracked.
+    /// Whether clients track the keys that they read.
     pub(super) remembers_keys: bool,
-    /// The log of requests denied to users.
     pub(crate) acl_log: AclLog,
 }
 
 impl Observers {
-    /// Creates the observers with these parameters.
     pub(crate) fn new(config: &Config) -> Self {
         let mut observers = Observers {
             stats: Stats::default(),
@@ -51,7 +43,7 @@ impl Observers {
         observers
     }
 
-    /// Returns the view for LATENCY, at a time in seconds of the system's wall clock.
+    /// Returns the view for LATENCY, at a wall-clock time in seconds.
     pub(super) fn latency_view<'e>(
         &'e mut self,
         commands: &'e CommandTable,
@@ -61,7 +53,6 @@ impl Observers {
         LatencyView { latency: &mut self.latency, stats: &self.stats, commands, config, now_s }
     }
 
-    /// Resets the observers, except the monitors. `clients` is the initial number of received connections.
     pub(crate) fn reset(&mut self, config: &Config, clients: u64) {
         let monitors = std::mem::take(&mut self.monitors);
         let Observers { remembers_keys, awaits_calls, .. } = *self;
@@ -70,19 +61,17 @@ impl Observers {
         self.note_wishes();
     }
 
-    /// Returns the totals since the start.
     pub(crate) fn totals(&self, identity: &Identity) -> Totals {
         Totals { commands: self.stats.commands_processed(), traffic: (identity.process.traffic)() }
     }
 
-    /// Records a sample for the rates.
     #[cold]
     pub(super) fn sample_rates(&mut self, clock: &EngineClock, identity: &Identity) {
         let totals = self.totals(identity);
         self.rates.sample(clock.system().monotonic_us, totals);
     }
 
-    /// Counts and logs a refusal to a user; the log keeps so many entries.
+    /// Counts and logs a request denied to a user; the log keeps `max_len` entries.
     #[cold]
     pub(super) fn refused(&mut self, entry: AclLogEntry, max_len: usize) {
         let denied = &mut self.stats.access_denied;
@@ -95,7 +84,6 @@ impl Observers {
         self.acl_log.add(entry, max_len);
     }
 
-    /// Applies changed parameters.
     pub(crate) fn configure(&mut self, config: &Config) {
         self.slow_log.configure(config.slowlog_log_slower_than, config.slowlog_max_len);
         self.latency.configure(config.latency_monitor_threshold);
@@ -103,13 +91,12 @@ impl Observers {
         self.note_wishes();
     }
 
-    /// Starts to count calls of these commands on keys that match the pattern.
+    /// Counts calls of these commands on keys that match the pattern from now on.
     pub(crate) fn count_keys(&mut self, commands: &[CommandId], pattern: &[u8]) {
         self.stats.key_calls.begin(commands, pattern);
         self.note_wishes();
     }
 
-    /// Starts or stops showing a client every call.
     pub(crate) fn set_monitor(&mut self, client: u64, is_shown: bool) {
         match is_shown {
             true => self.monitors.add(client),
@@ -118,19 +105,16 @@ impl Observers {
         self.note_wishes();
     }
 
-    /// Returns the clients that run MONITOR.
     #[inline]
     pub(crate) fn monitors(&self) -> &Monitors {
         &self.monitors
     }
 
-    /// Sets whether read keys must be tracked.
     pub(crate) fn remember_keys(&mut self, wanted: bool) {
         self.remembers_keys = wanted;
         self.note_wishes();
     }
 
-    /// Sets whether clients wait for calls.
     pub(super) fn await_calls(&mut self, is_awaited: bool) {
         if self.awaits_calls != is_awaited {
             self.awaits_calls = is_awaited;
@@ -145,13 +129,13 @@ impl Observers {
         self.details_from_ns = if is_all_shown { 0 } else { from_ns };
     }
 
-    /// Counts a call that has ended, or has begun to wait, after this number of nanoseconds.
+    /// Counts a call that has ended, or begun to wait, after these nanoseconds.
     #[inline(always)]
     pub(crate) fn called(&mut self, command: CommandId, took_ns: u64) {
         self.stats.called(command, took_ns);
     }
 
-    /// Whether an observer wants details of a call that took this number of nanoseconds.
+    /// Whether an observer wants details of a call of these nanoseconds.
     #[inline]
     pub(crate) fn want_more(&self, took_ns: u64) -> bool {
         took_ns >= self.details_from_ns

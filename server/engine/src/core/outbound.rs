@@ -10,7 +10,7 @@ impl Engine {
         &mut self.outbound
     }
 
-    /// Handles an event of a connection. There are none for a connection that the engine has closed.
+    /// Handles an event of a connection that the engine has not closed.
     pub fn outbound_event(&mut self, id: OutboundId, event: OutboundEvent<'_>) {
         let has_ended = matches!(event, OutboundEvent::Closed { .. });
         match self.outbound.purpose(id) {

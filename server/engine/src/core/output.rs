@@ -13,8 +13,8 @@ use std::time::Duration;
 pub enum Output {
     /// The whole server sleeps for this time before the effects of the batch show: DEBUG SLEEP.
     Sleep(Duration),
-    /// The session with this id has output that its own requests did not cause, or a new state: it is unblocked, or
-    /// must be closed. Its connection calls [`Engine::take_output`], now or later, and checks [`Engine::sessions`].
+    /// The session with this id has output not caused by its own requests, is unblocked, or must be closed. Its
+    /// connection calls [`Engine::take_output`], now or later, and checks [`Engine::sessions`].
     Session(u64),
     /// A connection to another server must be opened, written to or closed, according to [`Engine::outbound_mut`].
     Outbound(OutboundId),
@@ -22,11 +22,10 @@ pub enum Output {
     Garbage(Garbage),
     /// The server ends: SHUTDOWN.
     Shutdown,
-    /// The process ends or restarts at once. If the process has other servers, [`Engine::crash_alone`] crashes only
-    /// this one.
+    /// The process ends or restarts at once; among other servers, [`Engine::crash_alone`] crashes only this one.
     Crash(Crash),
     /// There is nothing more for now. [`Engine::begin`] must be called by this time, in microseconds of the system's
-    /// monotonic clock. `None`: it need not be called before there is a request.
+    /// monotonic clock. `None`: not before there is a request.
     Idle {
         /// The time by which the next batch must begin.
         deadline_us: Option<u64>,
@@ -36,9 +35,8 @@ pub enum Output {
 impl Engine {
     /// Returns the next request to the driver. Call this after a batch until it returns [`Output::Idle`].
     ///
-    /// The replies to a session's own requests are not announced here: its connection calls [`Engine::take_output`]
-    /// after running them. All other effects of a batch come from here, in order. While a script runs, only
-    /// [`Output::Shutdown`] comes, since the script's effects show when it ends.
+    /// Replies to a session's own requests are not announced: its connection calls [`Engine::take_output`] after
+    /// running them. While a script runs, only [`Output::Shutdown`] comes, since its effects show when it ends.
     #[inline]
     pub fn poll_output(&mut self) -> Output {
         let is_script_running = self.scripts.is_running();
@@ -62,8 +60,7 @@ impl Engine {
 }
 
 impl Stop {
-    /// Takes the output that precedes the effects of the batch. While a script runs, only the end of the server is
-    /// returned.
+    /// Takes the output that precedes the effects of the batch; while a script runs, only the server's end.
     #[cold]
     fn take_first(stop: &mut Option<Stop>, is_script_running: bool) -> Option<Output> {
         if is_script_running {

@@ -14,7 +14,7 @@ use lockwheel_resp::Reply;
 use std::num::NonZeroU64;
 
 impl Engine {
-    /// Calls the handler of a part and applies its effects. The wait of the handler goes into `waits`.
+    /// Calls the handler of a part and applies its effects. Its wait goes into `waits`.
     #[cold]
     #[inline(never)]
     pub(super) fn run_on_part(
@@ -88,7 +88,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Calls the handler of a command on function libraries. Replicas run the request that it returns.
+    /// Calls a handler on function libraries. Replicas run the request that it returns.
     #[cold]
     #[inline(never)]
     pub(super) fn run_on_libraries(

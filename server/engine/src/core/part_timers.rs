@@ -6,7 +6,6 @@ use crate::cluster::Gossip;
 use crate::sentinel::Sentinel;
 
 impl Engine {
-    /// Passes a fired timer to the part that it belongs to.
     pub(super) fn part_timer_fired(&mut self, timer: Timer) {
         match timer.kind {
             TimerKind::Delay => {
@@ -35,7 +34,7 @@ impl Engine {
             TimerKind::Cluster => {
                 let Some(cluster) = self.cluster.as_deref_mut() else { return };
                 cluster.tick_fired();
-                // A killed server checks nothing now, but does so again once it has come back.
+                // A killed server checks nothing until it has come back.
                 if self.faults.outage.was_killed() {
                     return cluster.plan_tick(self.clock.monotonic_timers(&mut self.keyspace));
                 }

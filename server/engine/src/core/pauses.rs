@@ -1,4 +1,4 @@
-//! Pauses of clients: requests are parked until the pause ends, and keys do not expire meanwhile.
+//! Pauses of clients: requests are parked, and keys do not expire meanwhile.
 
 use super::dispatch::Client;
 use super::engine::Engine;
@@ -13,8 +13,7 @@ use lockwheel_store::keyspace::Place;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 impl Engine {
-    /// Handles the begin or end of a pause. Keys stop or resume expiring, and parked requests resume when the next
-    /// batch begins.
+    /// Handles the begin or end of a pause: keys stop or resume expiring, and parked requests resume in the next batch.
     pub(super) fn follow_pauses(&mut self) {
         let order = || self.keyspace.next_order();
         if !self.pauses.take_change(self.clock.timers_mut(), order) {
@@ -24,17 +23,17 @@ impl Engine {
         if self.pauses.has_ended() {
             self.hooks.set(Hook::NextBatch, true);
         }
-        // Due keys stay hidden while clients are paused. On a replica, they do so until the master deletes them.
+        // Due keys stay hidden while clients are paused; on a replica, until the master deletes them.
         self.keyspace.pause_expiry(self.hooks.keep_keys() || self.following.is_some());
         let until_ms = self.clock.usual_rule().until_ms(self.clock.now().wall_ms());
         self.set_expiry_backlog(Some(until_ms));
     }
 
-    /// Parks a request if its client is paused. `is_seen`: rules have let the request through.
+    /// Parks a request if its client is paused. `is_seen`: rules have let it through.
     #[inline]
     pub(super) fn pause_request(&mut self, slot: Slot, args: Args<'_>, is_seen: bool) -> Option<Progress> {
         let kind = self.pauses.kind()?;
-        // No pause ends while a script is slow, and a request that runs meanwhile may be the one that kills it.
+        // No pause ends while a script is slow, and this request may be the one that kills it.
         if self.scripts.is_running() { None } else { self.pause_as(kind, slot, args, is_seen) }
     }
 
@@ -73,8 +72,7 @@ impl Engine {
         self.watch_idle(slot);
     }
 
-    /// Runs the requests of clients that are no longer paused, the longest parked first. If one of them pauses clients
-    /// again, the rest is parked again.
+    /// Runs the requests of clients no longer paused, in order of arrival. A new pause parks the rest again.
     pub(super) fn resume_paused(&mut self) {
         for client in self.pauses.take_resumed() {
             let Some(slot) = self.sessions.find(client) else { continue };

@@ -1,9 +1,7 @@
-//! The decision whether a request is run, for clients, transactions and scripts, and for clients while a script is
-//! slow.
+//! The decision whether a request is run: for clients, transactions and scripts, also while a script is slow.
 //!
-//! A request must name a command, have the right number of arguments, and be permitted to its caller. The checks and
-//! their order are those of Redis' `processCommand` and of its scripts; the error texts depend on the origin. Checks of
-//! a user's keys and channels are part of [`permit`] too.
+//! The checks and their order are those of Redis' `processCommand` and of its scripts. The error texts depend on the
+//! origin. [`permit`] also checks a user's keys and channels.
 
 use super::call::Origin;
 use super::loading::LOADING;
@@ -15,8 +13,7 @@ use crate::spec::{Args, Command, CommandError, CommandId, CommandTable, Flags, V
 use crate::spec::{similar_command, unknown_command, unknown_subcommand, wrong_arity};
 use lockwheel_scripting::EntryKind;
 
-/// The properties of a request's caller that decide whether it is run. The defaults permit everything. Each method is
-/// called only where its answer matters.
+/// The caller's properties that decide about a request, asked only where they matter. By default, all is permitted.
 pub trait Caller {
     /// The origin of the caller's requests.
     const ORIGIN: Origin;
@@ -41,7 +38,7 @@ pub trait Caller {
         false
     }
 
-    /// Whether the caller is a script that may not run commands forbidden to scripts.
+    /// Whether the caller is a script, to which some commands are forbidden.
     fn is_restricted(&self) -> bool {
         true
     }
@@ -66,13 +63,12 @@ pub trait Caller {
         None
     }
 
-    /// Whether the client is subscribed and speaks RESP2. It can distinguish messages from the replies to only a few
-    /// commands.
+    /// Whether the client is subscribed and speaks RESP2, so that only few replies can be told from messages.
     fn is_subscribed(&self) -> bool {
         false
     }
 
-    /// Whether the data are being loaded, and the caller is not the one that loads them.
+    /// Whether the data are being loaded by another caller.
     fn is_kept_waiting(&self) -> bool {
         false
     }
@@ -110,10 +106,7 @@ pub fn decide<'t, C: Caller>(
     Ok(command)
 }
 
-/// Checks that the caller may make a request of a command.
-///
-/// # Errors
-/// Returns a refusal if it may not.
+/// Checks that the caller may make a request of a command, or returns the refusal.
 #[inline(always)]
 pub fn permit<C: Caller>(caller: &C, command: &Command, args: Args<'_>) -> Result<(), Refusal> {
     let refused = |reason| Err(Refusal { origin: C::ORIGIN, reason, command: Some(command.id) });
@@ -161,7 +154,7 @@ pub fn permit<C: Caller>(caller: &C, command: &Command, args: Args<'_>) -> Resul
     Ok(())
 }
 
-/// Returns the error for a request that its user may not make. `name` is the name of the command.
+/// Returns the error for a request that its user may not make, of the command `name`.
 fn denied_error(denied: Denied, origin: Origin, name: &str) -> CommandError {
     let text = match (origin, denied) {
         (Origin::Client, Denied::Command) => {
@@ -188,7 +181,6 @@ fn denied_error(denied: Denied, origin: Origin, name: &str) -> CommandError {
     CommandError::text(text)
 }
 
-/// Returns the error for a queued request that the user may no longer make.
 fn denied_in_transaction(denied: Denied) -> CommandError {
     let why = match denied {
         Denied::Command => "no permission to execute the command or subcommand",
@@ -201,7 +193,7 @@ fn denied_in_transaction(denied: Denied) -> CommandError {
     ))
 }
 
-/// Returns the error that a script got before 7.0, without the position that preceded it.
+/// Returns a script's error as before 7.0, without the position that preceded it.
 #[cold]
 fn script_error_before_7(error: &CommandError) -> CommandError {
     let text = String::from_utf8_lossy(error.as_bytes());
@@ -305,8 +297,7 @@ impl Refusal {
         }
     }
 
-    /// Returns the error for an unknown command: Redis' text, and the nearest of our own commands for a mistyped one.
-    /// `has_control`: the server offers control commands.
+    /// Returns Redis' error for an unknown command, with the nearest of our own commands if `has_control`.
     #[cold]
     pub(super) fn unknown_command(
         self,
@@ -381,7 +372,7 @@ mod tests {
         Row::container("box", -2, &[Row::new("open", 3, ())]),
     ]];
 
-    /// A client to which this number of refusal reasons apply, counted from the last one.
+    /// A client to which the last reasons for a refusal apply, as many as this number.
     struct Client(usize);
 
     impl Caller for Client {
@@ -419,7 +410,6 @@ mod tests {
         }
     }
 
-    /// Returns the reply to a request: `ok`, or the error.
     fn answer(caller: &impl Caller, request: &str) -> String {
         let mut registration = Registration::default();
         registration.add(ROWS, |handler| handler);

@@ -1,7 +1,7 @@
 //! Prefetching: loads the data of a batch of requests into the caches before the batch runs.
 //!
-//! With more than some ten thousand keys, a look-up mostly waits for memory, three or four times in sequence. The keys
-//! of different requests are independent. If they are looked up together beforehand, their waits overlap.
+//! With more than some ten thousand keys, a look-up mostly waits for memory, three or four times in sequence. Keys of
+//! different requests are independent, so the waits overlap if they are looked up together.
 
 use super::engine::Engine;
 use crate::clients::{Sessions, Slot};

@@ -10,24 +10,21 @@ pub enum Progress {
     Continue,
     /// The session waits until it is no longer blocked.
     Blocked,
-    /// The session does not continue until [`Engine::poll_output`](super::Engine::poll_output) has been drained. The
-    /// connection closes, or the server sleeps or ends.
+    /// The session stops until [`Engine::poll_output`](super::Engine::poll_output) is drained: the connection closes,
+    /// or the server sleeps or ends.
     Stop,
 }
 
 /// A stop of the whole server that a command has requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stop {
-    /// The server sleeps for this time.
     Sleep(Duration),
-    /// The server shuts down.
     Shutdown,
-    /// The server crashes.
     Crash(Crash),
 }
 
 impl Stop {
-    /// Lets the whole server sleep for so many microseconds, after what others have asked for.
+    /// Adds this sleep, in microseconds, to what others have asked for.
     pub(super) fn sleep(stop: &mut Option<Stop>, us: u64) {
         let asked_before = match *stop {
             Some(Stop::Sleep(time)) => time,
@@ -40,16 +37,16 @@ impl Stop {
 /// The end of work of the host with files.
 #[derive(Debug)]
 pub enum DiskEvent {
-    /// The host has written the file of the save with this number in the background.
+    /// The file of the background save with this number is written.
     Saved {
         /// The number.
         serial: u64,
         /// The result.
         result: io::Result<()>,
     },
-    /// A write of the log has failed, or a failure is over. The error is the system's.
+    /// A write of the log has failed with this error, or a failure is over.
     LogWritten(io::Result<()>),
-    /// A sync of the log has ended, for which a client waits.
+    /// A sync of the log that a client waits for has ended.
     LogSynced,
 }
 

@@ -12,7 +12,6 @@ use lockwheel_store::keyspace::Listeners;
 use std::num::NonZeroU64;
 
 impl Engine {
-    /// Sends a message to its receivers.
     pub(super) fn send_to_receivers(&mut self, audience: Audience, channel: &[u8], message: &[u8]) {
         let mut receivers = self.pubsub.receivers_of(channel, audience);
         if self.faults.sees_messages()
@@ -36,8 +35,8 @@ impl Engine {
         }
     }
 
-    /// Sends a client's message to its receivers and replies with their number. Subscribers at other servers get it
-    /// too: at all nodes of a cluster, including replicas, or else at replicas through the stream.
+    /// Sends a client's message to its receivers and replies with their number. It also goes to all nodes of a cluster,
+    /// or to replicas through the stream.
     pub(super) fn run_publish(
         &mut self,
         audience: Audience,
@@ -60,8 +59,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Sends a message of the server itself to all subscribers of its channel. In a cluster, these include the
-    /// subscribers of the shard channel with this name.
+    /// Sends a message of the server to all subscribers of its channel, in a cluster also of its shard channel.
     pub(super) fn publish(&mut self, channel: &[u8], message: &[u8]) {
         if self.faults.sees_messages() || self.pubsub.count_receivers(channel, Audience::Everyone) > 0 {
             self.send_to_receivers(Audience::Everyone, channel, message);
@@ -88,7 +86,7 @@ impl Engine {
         }
     }
 
-    /// Changes the subscriptions of a client, counts them, and updates what depends on them.
+    /// Changes the subscriptions of a client, and what depends on them.
     pub(crate) fn change_subscriptions<T>(
         &mut self,
         slot: Slot,
@@ -108,7 +106,7 @@ impl Engine {
         done
     }
 
-    /// Updates whether messages may have receivers: here, at a replica or at another cluster node.
+    /// Updates whether messages may have receivers: here, at a replica or at another node.
     pub(super) fn note_audience(&mut self) {
         let feeds_replicas = self.replication().feeds_replicas();
         let is_heard = self.config.cluster.enabled || self.pubsub.has_audience() || self.pubsub.shards() > 0;

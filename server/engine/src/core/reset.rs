@@ -12,11 +12,9 @@ use crate::replication::Replication;
 use crate::waits::TicketEnd;
 
 impl Engine {
-    /// Restores the initial state. That covers keys, scripts, functions, the state of locks, statistics, the slow log,
-    /// random choices, parameters, and the wall clock with its mode. The monotonic clock and client ids continue.
-    /// `caller` stays connected and unchanged, except its watched keys.
-    ///
-    /// If the server cannot listen at its initial addresses again, it keeps the current ones.
+    /// Restores the initial state: keys, scripts, functions, locks, statistics, the slow log, random choices,
+    /// parameters, and the wall clock with its mode. The monotonic clock and client ids continue. `caller` keeps all
+    /// but its watched keys. If the server cannot listen as before, it keeps its current addresses.
     pub fn reset(&mut self, caller: Option<Slot>, others: OtherClients) {
         self.reset_faults(caller, others);
         self.change_replication(|control| control.end_failover());
@@ -97,8 +95,7 @@ impl Engine {
     }
 }
 
-/// Puts the parameters of the start into force again, and returns those before. Where the host cannot listen there
-/// again, it keeps listening where it does.
+/// Restores the parameters of the start, except addresses that the host cannot listen at. Returns those before.
 fn restore_config(config: &mut Config, at_start: &Config, host: Option<&dyn Host>) -> Config {
     let before = std::mem::replace(config, at_start.clone());
     let moves = config.bind != before.bind || config.port != before.port || config.tls != before.tls;

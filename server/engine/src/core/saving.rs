@@ -13,7 +13,7 @@ use lockwheel_store::memory::SharedBytes;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NotSaved;
 
-/// The error of BGREWRITEAOF if no rewrite can begin; the log has the reason.
+/// The error if BGREWRITEAOF cannot begin; the log has the reason.
 const CANNOT_REWRITE: CommandError = CommandError::text(
     "ERR Can't execute an AOF background rewriting. Please check the server logs for more information.",
 );
@@ -31,10 +31,7 @@ impl Engine {
         }
     }
 
-    /// Writes all keys and libraries into the configured file. O(data).
-    ///
-    /// # Errors
-    /// Returns an error, whose reason is logged, if the file cannot be written. The file is unchanged then.
+    /// Writes all keys and libraries into the configured file. O(data). A failure is logged and changes nothing.
     pub(crate) fn save(&mut self) -> Result<(), NotSaved> {
         let file = self.data_file().write(Content::All);
         let written = self.environment.files(&self.config).write(&self.config.saves.dbfilename, &file);
@@ -42,10 +39,7 @@ impl Engine {
         written.map_err(|_| NotSaved)
     }
 
-    /// Executes a client's request for a save.
-    ///
-    /// # Errors
-    /// Returns an error if a foreground save has failed.
+    /// Executes a client's request for a save. Fails if a foreground save has failed.
     pub(super) fn run_save_request(&mut self, request: SaveRequest, reply: &mut dyn Reply) -> Outcome {
         match request {
             SaveRequest::Nothing => {}
@@ -66,7 +60,6 @@ impl Engine {
         Ok(())
     }
 
-    /// Changes the state of saves and applies the effects.
     pub(crate) fn change_saves(&mut self, change: impl FnOnce(&mut SaveControl<'_>)) {
         let mut control = SaveControl {
             saves: &mut self.persistence,
@@ -83,7 +76,7 @@ impl Engine {
         }
     }
 
-    /// Handles the end of work of the host with files.
+    /// Handles the end of the host's work with files.
     pub fn disk_event(&mut self, event: DiskEvent) {
         match event {
             DiskEvent::Saved { serial, result } => {
@@ -99,13 +92,12 @@ impl Engine {
     }
 }
 
-/// Begins a background save. None is in progress.
+/// Begins a background save, while none is in progress.
 fn begin_in_background(engine: &mut Engine) {
     let (file, process) = (engine.data_file().begin(), engine.environment.identity.process.id);
     engine.change_saves(|control| control.begin(file, process));
 }
 
-/// Applies an effect of a change of saves.
 fn follow(engine: &mut Engine, effect: SaveEffect) {
     match effect {
         SaveEffect::Begin => begin_in_background(engine),

@@ -20,10 +20,7 @@ const STALE: &str = "MASTERDOWN Link with MASTER is down and replica-serve-stale
 const STALE_AND_NOT_ALLOWED: &str = "MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no' \
                                      and 'allow-stale' flag is not set on the script.";
 
-/// Runs the script or function that a request names, and replies with its result.
-///
-/// # Errors
-/// Returns an error if the request is wrong, if the script must not run, or `BUSY` while another runs.
+/// Runs the script or function of a request, and replies. Returns an error, such as `BUSY` while another runs.
 #[inline(never)]
 pub(super) fn run(
     engine: &mut Engine,
@@ -57,7 +54,7 @@ pub(super) fn run(
         if host.limited {
             Feed::limit(&mut engine.keyspace, None);
         }
-        // The time ends with the last called command, since each command begins where the one before ends.
+        // The time ends with the last called command, since each begins where its predecessor ends.
         engine.observers.stats.nested_ns += engine.clock().reading_ns() - began_ns;
         errors
     })?;
@@ -74,11 +71,7 @@ pub(super) fn run(
     Ok(())
 }
 
-/// Checks whether replication permits a script.
-///
-/// # Errors
-/// Returns an error if the script may write on a replica or with too few replicas. Also returns an error if the script
-/// would read stale data.
+/// Refuses a script that may write on a replica or with too few replicas, or that would read stale data.
 #[cold]
 fn check_in_replication(replication: ReplicationView<'_>, rules: ScriptRules) -> Outcome {
     let fails = |text| Err(CommandError::text(text));
@@ -97,8 +90,7 @@ fn check_in_replication(replication: ReplicationView<'_>, rules: ScriptRules) ->
     Ok(())
 }
 
-/// Takes the runtime for `run` and puts it back even after a panic. So a bug in a command costs only the calling
-/// client, not the runtime.
+/// Takes the runtime for `run` and puts it back even after a panic, so that a bug costs only the calling client.
 fn with_runtime<T>(
     engine: &mut Engine,
     run: impl FnOnce(&mut Engine, &mut Runtime) -> T,
@@ -109,14 +101,14 @@ fn with_runtime<T>(
     Ok(ran.unwrap_or_else(|panic| resume_unwind(panic)))
 }
 
-/// A script that calls a command. Its client has authenticated.
+/// A script that calls a command, for an authenticated client.
 struct Script<'a> {
     engine: &'a Engine,
     slot: Slot,
     read_only: bool,
     restricted: bool,
     has_control: bool,
-    /// Whether the script may not take memory, since memory is short and it has not written yet.
+    /// Whether memory is short and the script has not written yet, so that it may not take memory.
     out_of_memory: bool,
 }
 
@@ -125,7 +117,7 @@ impl Caller for Script<'_> {
 
     #[inline(always)]
     fn denied(&self, command: &Command, args: Args<'_>) -> Option<Denied> {
-        // If no user is restricted, as is common, the script's user does not matter.
+        // If no user is restricted, as is common, the user does not matter.
         let session = self.engine.users().are_restricted().then(|| self.engine.sessions().get(self.slot))?;
         self.engine.users().denied(session.login, command, args)
     }
@@ -152,18 +144,15 @@ impl Caller for Script<'_> {
     }
 }
 
-/// The engine, as the host of a script.
 struct ScriptHost<'a> {
     engine: &'a mut Engine,
-    /// The call that runs the script.
     call: Call<'a>,
-    /// The request that runs the script.
     request: Args<'a>,
     kind: EntryKind,
     rules: ScriptRules,
-    /// Whether the script has called a write command. Afterwards it cannot be stopped for lack of memory.
+    /// Whether the script has called a write command, and can no longer be stopped for lack of memory.
     has_written: bool,
-    /// Whether the last call of the script was refused.
+    /// Whether the script's last call was refused.
     refused: bool,
     /// Whether the script has limited the receivers of its changes.
     limited: bool,
@@ -239,7 +228,7 @@ impl Host for ScriptHost<'_> {
             return reply.error(error.as_bytes());
         }
         if writes && !self.engine.scripts.control().mark_write() {
-            // SCRIPT KILL has been answered, so the script ends as soon as this returns, whatever the reply.
+            // SCRIPT KILL is answered: the script ends as soon as this returns, whatever the reply.
             return reply.null();
         }
         self.has_written |= writes;

@@ -1,4 +1,4 @@
-//! A sentinel in the engine: its requests are executed, and the events of its connections are passed to it.
+//! A sentinel in the engine: its requests are executed, and its connections' events are passed to it.
 
 use super::engine::Engine;
 use super::progress::Stop;
@@ -10,7 +10,7 @@ use crate::sentinel_server::{SentinelEffect, SentinelHandler, SentinelRequest, S
 use crate::spec::{Args, CommandError, Outcome};
 use lockwheel_resp::Reply;
 
-/// The error for a change that could not be saved to the file.
+/// The error if a change could not be saved to the file.
 const NOT_SAVED: CommandError = CommandError::text("ERR Failed to save config file. Check server logs.");
 
 impl Engine {
@@ -31,19 +31,17 @@ impl Engine {
         }
     }
 
-    /// Monitors the masters in these configuration lines, each without the word `sentinel`, and checks them at once.
-    /// Invalid lines are ignored.
+    /// Monitors the masters in these configuration lines (without the word `sentinel`) at once, ignoring invalid lines.
     pub fn watch(&mut self, lines: &[&[&str]]) {
         self.with_sentinel(|state| SentinelServer::watch(state, lines));
     }
 
-    /// Returns the sentinel. `None`: the server is not one.
+    /// Returns the sentinel, if the server is one.
     pub fn sentinel(&self) -> Option<&SentinelServer> {
         self.sentinel.as_deref()
     }
 
-    /// Runs `work` on the sentinel at the current time, and executes its requests. `None`: the server is not a
-    /// sentinel.
+    /// Runs `work` on the sentinel, if the server is one, at the current time, and executes its requests.
     pub(crate) fn with_sentinel<T>(&mut self, work: impl FnOnce(&mut Sentinel) -> T) -> Option<T> {
         let done = self.sentinel.as_mut()?.tell(self.clock.now(), work);
         self.follow_sentinel();
@@ -65,9 +63,8 @@ impl Engine {
         }
     }
 
-    /// Writes the sentinel's state into the configuration file.
     fn save_sentinel(&mut self) {
-        // A sentinel in a process with other servers has no file. Its state lives in its engine.
+        // A sentinel in a process with other servers has no file; its state lives in its engine.
         let saved = if self.config.file.is_empty() { Ok(()) } else { self.config_file().rewrite(false) };
         match &saved {
             Ok(()) => tracing::info!("Sentinel new configuration saved on disk"),
@@ -79,10 +76,7 @@ impl Engine {
         self.sentinel.iter_mut().for_each(|sentinel| sentinel.set_saved(saved.is_ok()));
     }
 
-    /// Runs a command on the sentinel and executes its request.
-    ///
-    /// # Errors
-    /// Returns the error of the handler, or an error if the change could not be saved.
+    /// Runs a command on the sentinel and executes its request. Fails also if the change cannot be saved.
     pub(super) fn run_on_sentinel(
         &mut self,
         run: SentinelHandler,

@@ -1,4 +1,4 @@
-//! Calls of handlers that concern the server as a whole, and what follows.
+//! Calls of handlers for the server as a whole, and their effects.
 
 use super::call::{Call, Origin};
 use super::dispatch::end_or_wait;
@@ -20,7 +20,7 @@ const NOT_LOADED: CommandError =
     CommandError::text("ERR Error trying to load the AOF files, check server logs.");
 
 impl Engine {
-    /// Calls a handler that concerns the server as a whole, and follows. What it waits for goes into `waits`.
+    /// Calls a handler for the server as a whole, and follows. Its wait goes into `waits`.
     #[cold]
     #[inline(never)]
     pub(super) fn run_on_server(
@@ -71,10 +71,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Calls a handler of DEBUG, and does what it asks for.
-    ///
-    /// # Errors
-    /// Returns the error of the handler, or one if a file cannot be written.
+    /// Calls a handler of DEBUG, and does what it asks for. Fails if the handler does, or a file cannot be written.
     fn debug(&mut self, run: DebugHandler, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
         let mut control = DebugControl {
             db: call.db,
@@ -129,10 +126,7 @@ impl Engine {
     }
 }
 
-/// Changes parameters, and has the parts of the engine follow.
-///
-/// # Errors
-/// Returns the error of the handler, or one if a part cannot follow. Nothing has changed then.
+/// Changes parameters, and all parts that follow them. If the handler or a part fails, nothing has changed.
 fn set_config(
     engine: &mut Engine,
     set: fn(ConfigControl<'_>, Args<'_>) -> Outcome,
@@ -144,7 +138,7 @@ fn set_config(
     let (host, is_loading) = (engine.environment.host.clone(), engine.loading.is_some());
     set(ConfigControl { config: &mut engine.config, host: host.as_deref(), is_local, is_loading }, args)?;
     let is_in_transaction = call.origin() == Origin::Transaction;
-    // A file that is on begins to be kept once the data are there.
+    // A file that is on is kept once the data are there.
     let followed = match is_loading {
         true => None,
         false => {
@@ -153,7 +147,7 @@ fn set_config(
     };
     if let Some(Err(error)) = followed {
         if let (Some(host), Some(changes)) = (host, engine.config.host_changes(&before)) {
-            // The host had these until now. If it cannot have them again, the log has the reason.
+            // The host had these until now. If it cannot have them again, it logs the reason.
             let _restored = host.follow(&before, changes);
         }
         engine.config = before;
@@ -167,7 +161,6 @@ fn set_config(
 }
 
 impl<'e> MemoryView<'e> {
-    /// Returns the memory of an engine.
     fn of(engine: &'e Engine) -> Self {
         let log = engine.environment.host.as_deref().and_then(|host| host.append_log());
         MemoryView {
@@ -179,7 +172,7 @@ impl<'e> MemoryView<'e> {
 }
 
 impl<'e> InfoView<'e> {
-    /// Returns the view of an engine, with what its sentinel tells.
+    /// Returns the view of an engine, with the fields of its sentinel.
     fn of(engine: &'e Engine, sentinel: Option<Vec<(String, String)>>) -> Self {
         InfoView {
             config: &engine.config,

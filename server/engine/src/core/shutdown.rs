@@ -1,5 +1,4 @@
-//! The shutdown of the server: [`Shutdown`](crate::shutdown::Shutdown) decides what to wait for, and writes are paused
-//! meanwhile.
+//! The shutdown of the server, by [`Shutdown`](crate::shutdown::Shutdown); writes are paused meanwhile.
 
 use super::engine::Engine;
 use super::progress::Stop;
@@ -10,10 +9,7 @@ use crate::waits::Retry;
 use lockwheel_resp::Reply;
 
 impl Engine {
-    /// Executes SHUTDOWN. A slow script is only ended by a SHUTDOWN that saves nothing.
-    ///
-    /// # Errors
-    /// Returns an error if the server stays up, or if there was no shutdown to abort.
+    /// Executes SHUTDOWN, or fails. A slow script is ended only by a SHUTDOWN that saves nothing.
     #[cold]
     pub(super) fn run_shutdown(
         &mut self,
@@ -41,8 +37,7 @@ impl Engine {
         }
     }
 
-    /// Begins to shut down. The server ends at once if all replicas have the whole stream; returns whether it does. A
-    /// server that already waits for its replicas continues to wait.
+    /// Begins to shut down, unless begun. Ends the server and returns true if all replicas have the whole stream.
     fn shut_down(&mut self, ending: Ending) -> Result<bool, CommandError> {
         if self.shutdown.has_begun() {
             return Ok(false);
@@ -57,7 +52,6 @@ impl Engine {
         }
     }
 
-    /// Changes the shutdown and applies the effects.
     pub(super) fn change_shutdown<T>(&mut self, change: impl FnOnce(&mut ShutdownControl<'_>) -> T) -> T {
         let mut control = ShutdownControl {
             shutdown: &mut self.shutdown,
@@ -74,7 +68,6 @@ impl Engine {
         done
     }
 
-    /// Applies the effects of a change of the shutdown.
     fn follow_shutdown(&mut self, effects: Vec<ShutdownEffect>) {
         for effect in effects {
             match effect {
@@ -84,7 +77,7 @@ impl Engine {
                 }
                 ShutdownEffect::AskReplicas => self.change_replication(|control| control.ask_replicas()),
                 ShutdownEffect::End(ending) => {
-                    // A sentinel has nothing to save. Half of the data must not replace the file.
+                    // A sentinel has nothing to save, and half of the data must not replace the file.
                     let saves = ending.saves && self.sentinel.is_none() && self.loading.is_none();
                     let is_synced = self.change_append_only(|control| control.shut_down(ending.is_forced));
                     if is_synced == Some(false) {
@@ -112,8 +105,7 @@ impl Engine {
         }
     }
 
-    /// Handles a signal to end the server, as configured. A second signal during the wait for replicas ends the server
-    /// at once.
+    /// Handles a signal to end the server, as configured. A second signal ends a wait for replicas.
     pub fn signalled(&mut self, signal: EndSignal) {
         let words = match signal {
             EndSignal::Terminate => &self.config.shutdown.on_sigterm,

@@ -15,8 +15,8 @@ use std::time::Duration;
 
 /// An engine and its clients, driven step by step. The same steps, configuration and seed yield the same bytes.
 ///
-/// The simulation uses the engine as a server does. Requests of a blocked client wait until it is served. The output of
-/// [`Engine::poll_output`] is handled after each batch. A deadline fires at its own instant.
+/// As in a server, the requests of a blocked client wait, and [`Engine::poll_output`] is drained after each batch. A
+/// deadline fires at its own instant.
 ///
 /// ```
 /// use lockwheel_engine::config::Config;
@@ -32,26 +32,23 @@ use std::time::Duration;
 /// ```
 pub struct Simulation {
     engine: Engine,
-    /// The system's clocks.
     now: Now,
     clients: BTreeMap<u64, Client>,
-    /// The clients that have closed their connections, before the server has read EOF.
+    /// Clients that have closed their connections, whose EOF the server has not read.
     gone: BTreeSet<u64>,
     deadline_us: Option<u64>,
     has_ended: bool,
 }
 
-/// A client.
 #[derive(Debug, Default)]
 struct Client {
-    /// The slot of the client. `None` if the connection is closed.
+    /// `None` if the connection is closed.
     slot: Option<Slot>,
-    /// The sent requests that the server has not run.
+    /// Sent requests that the server has not run.
     requests: VecDeque<Vec<Vec<u8>>>,
     received: Vec<u8>,
 }
 
-/// The host of the simulated engine.
 struct World {
     now: Now,
     gone: BTreeSet<u64>,
@@ -62,7 +59,6 @@ impl Host for World {
         self.now
     }
 
-    /// Returns a constant during a command, since no time passes.
     fn stopwatch_ns(&self) -> u64 {
         self.now.monotonic_us * 1000
     }
@@ -114,8 +110,7 @@ impl Simulation {
         id
     }
 
-    /// Sends a request of a client: a line of words as in a terminal, quoted where needed. The request runs unless the
-    /// client is blocked.
+    /// Sends a request: a line of words as in a terminal, quoted where needed. It runs unless the client is blocked.
     ///
     /// # Panics
     /// Panics if the client does not exist, or a quote is not closed.
@@ -125,7 +120,7 @@ impl Simulation {
         self.run_batches(VecDeque::from([client]));
     }
 
-    /// Returns the unread output of a client. A disconnected client can still read earlier output.
+    /// Returns the unread output of a client, even of a disconnected one.
     ///
     /// # Panics
     /// Panics if the client does not exist.
@@ -143,8 +138,7 @@ impl Simulation {
         self.read(client)
     }
 
-    /// Closes the connection of a client. The server can detect the close, but reads EOF only in
-    /// [`Simulation::notice`].
+    /// Closes a client's connection. The server can detect that, but reads EOF only in [`Simulation::notice`].
     ///
     /// # Panics
     /// Panics if the client does not exist.
@@ -154,8 +148,7 @@ impl Simulation {
         self.set_world();
     }
 
-    /// Lets the server read EOF from closed connections and end their sessions. Connections whose input is held are
-    /// left out.
+    /// Lets the server read EOF from closed connections whose input is not held, and end their sessions.
     pub fn notice(&mut self) {
         for id in std::mem::take(&mut self.gone) {
             let slot = self.client(id).slot;
@@ -212,8 +205,7 @@ impl Simulation {
         self.clients.get_mut(&id).expect("a client that has connected")
     }
 
-    /// Runs a batch of each of these clients and of those that they unblock. Runs at least one batch, without a client
-    /// if necessary.
+    /// Runs a batch of each of these clients and of those that they unblock; at least one batch, even without a client.
     fn run_batches(&mut self, mut ready: VecDeque<u64>) {
         while !self.has_ended {
             self.engine.begin(self.now);
@@ -228,8 +220,7 @@ impl Simulation {
         }
     }
 
-    /// Runs a client's requests as far as possible. The client gets another batch if it was stopped by anything but a
-    /// wait.
+    /// Runs a client's requests as far as possible. A client stopped by anything but a wait gets another batch.
     fn run(&mut self, id: u64, ready: &mut VecDeque<u64>) {
         let Some(client) = self.clients.get_mut(&id) else { return };
         let Some(slot) = client.slot else { return };
@@ -249,7 +240,6 @@ impl Simulation {
         self.collect(id);
     }
 
-    /// Handles the requests of the engine to its driver.
     fn drain(&mut self, ready: &mut VecDeque<u64>) {
         loop {
             match self.engine.poll_output() {
@@ -271,8 +261,7 @@ impl Simulation {
         }
     }
 
-    /// Sends a client the output of its session, and closes its connection if the session requires that. Does nothing
-    /// if its output is held.
+    /// Hands a client its output unless it is held, and closes the connection if the session requires that.
     fn collect(&mut self, id: u64) {
         let Some(client) = self.clients.get_mut(&id) else { return };
         let Some(slot) = client.slot else { return };

@@ -4,9 +4,7 @@ use super::engine::Engine;
 use crate::locks::{self, LockSnapshot};
 
 impl Engine {
-    /// Returns a lock of database `db` as LOCK.INFO shows it.
-    ///
-    /// O(n), where n is the number of holders, waiters and subscribed patterns.
+    /// Returns a lock of database `db` as LOCK.INFO shows it. O(n), n the holders, waiters and subscribed patterns.
     ///
     /// # Panics
     /// Panics if the database does not exist.

@@ -7,7 +7,7 @@ use crate::waits::{Retry, StateHandler, StateOf, StateView};
 use lockwheel_resp::Reply;
 
 impl Engine {
-    /// Returns the parts of the engine whose state requests may wait for.
+    /// Returns the parts whose state requests may wait for.
     pub(crate) fn state_view(&self) -> StateView<'_> {
         StateView {
             waits: &self.waits,
@@ -22,7 +22,7 @@ impl Engine {
         }
     }
 
-    /// Answers a client that waits for a state at once if the state holds, or blocks it.
+    /// Answers a client at once if the state that it awaits holds, or blocks it.
     pub(super) fn await_state(
         &mut self,
         parse: StateHandler,
@@ -37,9 +37,8 @@ impl Engine {
         Ok(wait.begin(self.state_view(), reply))
     }
 
-    /// Retries clients that wait for a state of the server which may have changed. Returns whether any was served. If
-    /// so, the states of other waiters may have changed after their check, and the caller must retry them. A retry that
-    /// serves no client changes nothing.
+    /// Retries clients that wait for a state which may have changed. Returns whether any was served: the states of
+    /// others may then have changed after their check, and the caller must retry. Serving none changes nothing.
     #[must_use]
     pub(crate) fn serve_state_watchers(&mut self) -> bool {
         let mut has_served = false;

@@ -3,10 +3,9 @@
 /// The parts of the engine that a test may switch off.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Switches {
-    /// Whether keys expire at their deadlines. Otherwise, a due key is hidden from every command. It expires, with its
-    /// event, only when a command names it.
+    /// Whether keys expire at their deadlines. If not, a due key is hidden until a command names it and expires it.
     pub(crate) expires_actively: bool,
-    /// Whether scripts may not run commands forbidden to scripts.
+    /// Whether some commands are forbidden to scripts.
     pub(crate) restricts_scripts: bool,
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// The address of another server, with the time limit of each wait for it.
+/// The address of another server, and the time limit of each wait for it.
 #[derive(Clone, Copy, Debug)]
 pub struct TargetAddress<'a> {
     /// A host name or an address, as the client has given it.
@@ -26,7 +26,7 @@ pub enum NotConnected {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Broken;
 
-/// A connection to another server, closed on drop. The caller waits in each call.
+/// A connection to another server, closed on drop. Each call blocks.
 pub trait Target {
     /// Sends bytes in parts of 64 KiB, each within the time limit.
     ///

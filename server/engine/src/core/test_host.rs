@@ -5,7 +5,6 @@ use super::target::{NotConnected, Target, TargetAddress};
 use crate::config::{Config, HostChanges, HostRefusal};
 use lockwheel_store::time::Now;
 
-/// A host whose clocks are read with this function.
 pub(crate) struct TestHost<F>(pub(crate) F);
 
 impl<F: Fn() -> Now + Send + Sync> Host for TestHost<F> {

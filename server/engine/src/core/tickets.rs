@@ -1,4 +1,4 @@
-//! Waits with a ticket: the client continues meanwhile, and a push reports the end of the wait.
+//! Waits with a ticket: the client continues, and a push reports the end of the wait.
 
 use super::engine::Engine;
 use crate::clients::Slot;
@@ -10,8 +10,7 @@ use lockwheel_store::keyspace::{ticket_of, waiter_of};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 impl Engine {
-    /// Lets a request wait until one of its keys is ready or its timeout passes, while its client continues. The client
-    /// gets the ticket as its reply.
+    /// Lets a request wait for its keys or its timeout while its client continues, with the ticket as the reply.
     pub(super) fn leave_waiting(&mut self, slot: Slot, undone: Undone, reply: &mut dyn Reply) {
         let client = self.sessions.get(slot).id;
         if self.keyspace.waiters.tickets.count(client) >= MAX_TICKETS {
@@ -39,7 +38,7 @@ impl Engine {
         let Some(blocked) = self.waits.remove(id) else { return false };
         let began_ns = self.clock.reading_ns();
         let mut reply = Vec::new();
-        // A panic in a command disconnects the client that waits with it, not the client that has woken it.
+        // A panic disconnects the client whose command panics, not the one that has woken it.
         let asked = catch_unwind(AssertUnwindSafe(|| {
             if !blocked.may_be_served(&mut self.keyspace, self.clock.now())? {
                 return Ok(false);
@@ -106,8 +105,8 @@ impl Engine {
         Some(blocked)
     }
 
-    /// Ends the waits of all tickets of a client. They time out in a server reset if the client stays. They are given
-    /// up if the client disconnects, resets itself, or no longer gets pushes.
+    /// Ends the waits of all tickets of a client: timed out in a reset of the server, given up if the client
+    /// disconnects, resets itself or no longer gets pushes.
     pub(crate) fn end_tickets(&mut self, client: u64, end: TicketEnd<'_>) {
         if !self.keyspace.waiters.tickets.is_empty() {
             for ticket in self.keyspace.waiters.tickets.of(client) {

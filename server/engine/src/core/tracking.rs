@@ -1,4 +1,4 @@
-//! Client-side caching: read keys are tracked, and clients are notified of changes.
+//! Client-side caching: clients are notified of changes to the keys that they have read.
 
 use super::call::Call;
 use super::engine::Engine;
@@ -10,7 +10,7 @@ use lockwheel_resp::Reply;
 use std::collections::BTreeMap;
 
 impl Engine {
-    /// Returns the capability to track keys, for changes without effects for [`Engine::change_tracking`].
+    /// Returns the tracking of keys, for changes that need no [`Engine::change_tracking`].
     pub(crate) fn tracking(&mut self) -> Tracking<'_> {
         let limit = TrackingLimit::new(self.config.tracking_table_max_keys);
         Tracking::new(&mut self.keyspace, &self.sessions, limit, self.start.seed)
@@ -31,14 +31,14 @@ impl Engine {
         done
     }
 
-    /// Ends the CLIENT CACHING state of a request that has ended.
+    /// Ends the CLIENT CACHING state of an ended request.
     #[cold]
     pub(super) fn end_caching(&mut self, slot: Slot, request: Args<'_>) {
         let commands = self.commands.clone();
         self.change_tracking(|tracking| tracking.end_caching(slot, &commands, request));
     }
 
-    /// Tracks the keys that a command has read, if its client wants that. The command has ended, or has begun to wait.
+    /// Tracks the keys that an ended or waiting command has read, if its client wants that.
     pub(super) fn remember_keys(&mut self, call: Call<'_>, command: CommandId, args: Args<'_>) {
         let command = self.commands.get(command).clone();
         if self.tracking().remember((call.session, call.called_by), &command, args) {
@@ -52,8 +52,8 @@ impl Engine {
         self.send_invalidation(&clients, &Invalidation::of(key));
     }
 
-    /// Notifies each client, or the one to which it redirects. A client that learns of a broken redirection may be
-    /// disconnected by the message. That breaks the redirections to it, and those clients are notified too. O(clients).
+    /// Notifies each client, or the one to which it redirects. A message may disconnect that client; those that
+    /// redirected to it are then notified, too. O(clients).
     fn send_invalidation(&mut self, clients: &[u64], invalidation: &Invalidation<'_>) {
         let tell_broken = |engine: &mut Self, id: u64, redirect: u64| {
             engine.send_to(&[id], 0, &|reply: &mut dyn Reply| write_broken_redirect(redirect, reply));
@@ -86,7 +86,7 @@ impl Engine {
         self.send_to(&receivers, invalidation.len(), &write);
     }
 
-    /// Notifies clients of changed keys that have their prefixes.
+    /// Notifies clients of changed keys with their prefixes.
     #[cold]
     pub(super) fn broadcast_changes(&mut self) {
         self.hooks.set(Hook::Broadcast, false);

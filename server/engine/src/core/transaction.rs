@@ -1,4 +1,4 @@
-//! EXEC: runs the commands that a client has queued since MULTI.
+//! EXEC: runs the commands queued since MULTI.
 
 use super::call::{Call, Origin};
 use super::engine::Engine;
@@ -12,10 +12,7 @@ use lockwheel_store::keyspace::Watched;
 
 const NO_MEMORY: &str = "EXECABORT Transaction discarded because of: OOM Insufficient memory";
 
-/// Runs the transaction that a client has queued.
-///
-/// # Errors
-/// Returns an error if there is no transaction, or it is discarded.
+/// Runs the transaction that a client has queued. Fails if there is none, or it is discarded.
 #[inline(never)]
 pub(super) fn exec(engine: &mut Engine, call: Call<'_>, args: Args<'_>, reply: &mut dyn Reply) -> Outcome {
     let session = engine.sessions.get_mut(call.slot);
@@ -78,7 +75,6 @@ fn run_transaction(engine: &mut Engine, call: Call<'_>, multi: &Multi, reply: &m
     Ok(())
 }
 
-/// A client whose transaction runs.
 struct Transaction<'a> {
     engine: &'a Engine,
     session: &'a Session,
@@ -96,7 +92,7 @@ impl Caller for Transaction<'_> {
     }
 }
 
-/// Runs a queued request. Its permission is checked again, since the client's user may have changed.
+/// Runs a queued request. Its permission is checked again, since the user may have changed.
 fn run_queued(
     engine: &mut Engine,
     (slot, watched): (Slot, &Watched),
@@ -120,8 +116,8 @@ fn run_queued(
     }
 }
 
-/// Runs the queued requests that must succeed before the transaction runs. Returns the error of the first that fails. A
-/// request that may not run at all is refused later, in its turn.
+/// Runs the queued requests that must succeed before the transaction, and returns the first error. A request that may
+/// not run at all is refused in its turn.
 #[cold]
 fn check_preconditions(engine: &mut Engine, slot: Slot, multi: &Multi) -> Outcome {
     let db = engine.sessions().get(slot).db;
@@ -130,7 +126,7 @@ fn check_preconditions(engine: &mut Engine, slot: Slot, multi: &Multi) -> Outcom
     checked
 }
 
-/// Runs each precondition in the database that the transaction has selected by then. That database stays selected.
+/// Runs each precondition in the database selected by then, which stays selected.
 fn check_each_precondition(engine: &mut Engine, slot: Slot, multi: &Multi) -> Outcome {
     for (command, request) in multi.queue() {
         let queued = engine.commands.get(*command);
@@ -156,7 +152,7 @@ fn check_each_precondition(engine: &mut Engine, slot: Slot, multi: &Multi) -> Ou
     Ok(())
 }
 
-/// Returns the database that a queued SELECT will select, if it may run and names one.
+/// Returns the database that a queued SELECT will select, if it may run.
 fn will_select(engine: &Engine, slot: Slot, select: &Command, request: &Request) -> Option<usize> {
     let argv = request.argv();
     let args = Args::new(&argv);
@@ -164,7 +160,7 @@ fn will_select(engine: &Engine, slot: Slot, select: &Command, request: &Request)
     engine.config.selected(args).ok()
 }
 
-/// Runs the rest of a transaction in which a client has killed itself, without replies.
+/// Runs the rest of a transaction whose client has killed itself, without replies.
 #[cold]
 fn run_unanswered(
     engine: &mut Engine,

@@ -1,4 +1,4 @@
-//! Users: permissions are checked, refusals are logged, and clients of changed users are disconnected.
+//! Users: permission checks, the log of refusals, and the disconnection of clients of changed users.
 
 use super::call::Origin;
 use super::engine::Engine;
@@ -18,8 +18,7 @@ impl Engine {
         &self.users
     }
 
-    /// Writes into the log that a user was refused something, or somebody could not log in as it. For `None`, there is
-    /// nothing to write.
+    /// Logs what a user was refused, or a failed login, if there is anything to log.
     #[cold]
     pub(super) fn log_refused(&mut self, slot: Slot, refused: Option<RefusedObject>, origin: Origin) {
         let Some(refused) = refused else { return };
@@ -27,11 +26,8 @@ impl Engine {
         self.observers.refused(entry, self.config.acllog_max_len);
     }
 
-    /// Applies the effect of an ACL command. If the client that has sent it must be disconnected, that happens after
-    /// its reply.
-    ///
-    /// # Errors
-    /// Returns an error if the ACL file cannot be read or written.
+    /// Applies the effect of an ACL command, or returns the error of the ACL file. If the client itself must be
+    /// disconnected, that happens after its reply.
     #[cold]
     pub(super) fn change_users(
         &mut self,
@@ -75,14 +71,14 @@ impl Engine {
         Ok(())
     }
 
-    /// Notifies the host of a change of parameters or users.
+    /// Notifies the host of changed parameters or users.
     pub(super) fn rules_changed(&self) {
         if let Some(host) = &self.environment.host {
             host.rules_changed(self);
         }
     }
 
-    /// Reads the users from the configured ACL file, if there is one, and starts with them.
+    /// Starts with the users of the configured ACL file, if there is one.
     ///
     /// # Errors
     /// Returns the reason if the file cannot be used, in Redis' words.
@@ -104,18 +100,16 @@ impl Engine {
     }
 }
 
-/// An object that was refused to a user.
 pub(super) struct RefusedObject {
-    /// Its kind.
     pub(super) refused: Refused,
     /// The command, key or channel.
     pub(super) object: Box<[u8]>,
-    /// The user, or the name with which a client has tried to log in.
+    /// The user, or the name of a failed login.
     pub(super) user: Box<[u8]>,
 }
 
 impl RefusedObject {
-    /// Returns the object that a request was denied, if that is why it was refused.
+    /// Returns the object whose denial is the reason of a refusal.
     #[cold]
     pub(super) fn of(
         refusal: Refusal,
@@ -132,7 +126,7 @@ impl RefusedObject {
         Some(RefusedObject { refused, object: object.into(), user: user.into() })
     }
 
-    /// Returns the entry of the log for a client whose request came to run by this origin.
+    /// Returns the log's entry for this client, whose request has this origin.
     fn entry(self, clients: ClientList<'_>, slot: Slot, origin: Origin) -> AclLogEntry {
         let session = clients.sessions.get(slot);
         let context = match origin {
@@ -159,7 +153,6 @@ impl RefusedObject {
     }
 }
 
-/// An ACL file.
 struct UsersFile<'e> {
     files: HostFiles<'e>,
     path: &'e str,
@@ -167,12 +160,10 @@ struct UsersFile<'e> {
 }
 
 impl<'e> UsersFile<'e> {
-    /// Returns the configured ACL file.
     fn new(files: HostFiles<'e>, config: &'e Config, commands: &'e CommandTable) -> Self {
         UsersFile { files, path: &config.aclfile, setting: config.rule_setting(commands) }
     }
 
-    /// Reads the users from the file.
     fn read(&self) -> Result<Users, Vec<u8>> {
         let path = self.path;
         let text = self.files.read(path).map_err(|error| {
@@ -181,7 +172,7 @@ impl<'e> UsersFile<'e> {
         acl::read_users(&text, path, self.setting)
     }
 
-    /// Writes users to the file. A failure is logged.
+    /// Writes users to the file; a failure is logged.
     fn write(&self, users: &Users) -> Outcome {
         let lines = acl::describe_all(users, self.setting);
         let text: Vec<u8> = lines.iter().flat_map(|line| [&**line, b"\n"].concat()).collect();

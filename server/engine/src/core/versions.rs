@@ -1,4 +1,4 @@
-//! Commands of an emulated older version: requests that only newer versions accept are refused before the handler.
+//! Requests that only newer versions than the emulated one accept are refused before the handler.
 
 use super::call::Call;
 use super::engine::{Engine, Handler};

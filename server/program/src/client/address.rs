@@ -9,7 +9,6 @@ pub(crate) enum Address {
     Unix(PathBuf),
 }
 
-/// Redis' port.
 pub(crate) const PORT: u16 = 6379;
 
 impl Default for Address {
@@ -36,7 +35,6 @@ pub(crate) struct Login {
     pub(crate) password: Option<Vec<u8>>,
 }
 
-/// The content of a URL.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Target {
     pub(crate) address: Address,
@@ -46,8 +44,8 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    /// Parses `redis://[[user]:password@]host[:port][/database]`, the same with `rediss` for TLS, or
-    /// `unix://[[user]:password@]path`; or returns a message about the mistake.
+    /// Parses `redis://[[user]:password@]host[:port][/database]`, `rediss://…` for TLS, or
+    /// `unix://[[user]:password@]path`.
     pub(crate) fn from_url(url: &str) -> Result<Self, String> {
         let (scheme, rest) = url.split_once("://").ok_or("Invalid URI scheme")?;
         let rest = rest.split(['?', '#']).next().unwrap_or_default();
@@ -92,7 +90,6 @@ fn login(text: &str) -> Result<(Login, &str), String> {
     Ok((Login { user, password: password.map(decoded).transpose()? }, rest))
 }
 
-/// Decodes the `%` escapes of a part of a URL.
 fn decoded(text: &str) -> Result<Vec<u8>, String> {
     let mut bytes = text.bytes();
     let mut out = Vec::new();

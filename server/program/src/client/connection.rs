@@ -8,7 +8,6 @@ use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
-/// A stream for requests and replies.
 trait Stream: Read + Write {}
 
 impl<S: Read + Write> Stream for S {}
@@ -23,8 +22,8 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    /// Connects to a server. With `patience`, connecting and each read and write take no longer. `trust` matters only
-    /// for TLS. Fails with the system's error for the last address of the host.
+    /// Connects to a server. `patience` limits connecting and each read and write; `trust` is for TLS. Fails with the
+    /// system's error for the last address.
     pub(crate) fn open(address: &Address, trust: &Trust, patience: Option<Duration>) -> io::Result<Self> {
         let stream: Box<dyn Stream> = match address {
             Address::Tcp { host, port, tls: false } => Box::new(connect(host, *port, patience)?),

@@ -5,11 +5,9 @@ use std::path::PathBuf;
 /// The TLS options of a command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Trust {
-    /// The certificates that the client trusts for servers.
     pub(crate) ca_file: Option<PathBuf>,
     /// Whether any server is trusted.
     pub(crate) insecure: bool,
-    /// The certificate of the client, and its key.
     pub(crate) cert_file: Option<PathBuf>,
     pub(crate) key_file: Option<PathBuf>,
 }
@@ -44,7 +42,6 @@ mod over_tls {
     use std::path::Path;
     use std::sync::Arc;
 
-    /// Opens a TLS connection and completes the handshake.
     pub(in super::super) fn connect(
         mut stream: TcpStream,
         host: &str,

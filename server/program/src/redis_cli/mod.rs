@@ -1,5 +1,4 @@
-//! The program under the name `redis-cli`. It sends one command and prints the reply as redis-cli does if standard
-//! output is no terminal. Health checks use this form.
+//! The program as `redis-cli`, for health checks: sends one command and prints the reply as without a terminal.
 
 mod options;
 mod print;
@@ -89,8 +88,7 @@ struct Session {
 }
 
 impl Session {
-    /// Sends a command and prints its reply. After a subscription or MONITOR, prints everything that follows. Returns
-    /// the exit code if the program must end.
+    /// Sends a command and prints its reply, or all after a subscription or MONITOR. Returns any exit code to end with.
     fn send(&mut self, command: &[Vec<u8>]) -> Result<Option<ExitCode>, String> {
         let request: Vec<&[u8]> = command.iter().map(Vec::as_slice).collect();
         let plain = print::is_plain(command);
@@ -135,7 +133,6 @@ impl Session {
     }
 }
 
-/// The printed form of a reply.
 struct Printed {
     text: Vec<u8>,
     is_error: bool,

@@ -4,7 +4,6 @@ use crate::client::{Address, Login, PORT, Target, Trust};
 use std::ffi::OsString;
 use std::{env, slice};
 
-/// The request of a command line.
 pub(super) enum Asked {
     Help,
     Version,
@@ -126,7 +125,6 @@ impl Reading {
     }
 }
 
-/// The options that have a value in the next argument.
 const WITH_VALUE: &[&str] =
     &["-h", "-p", "-s", "-n", "-a", "--pass", "--user", "-u", "--cacert", "--cert", "--key"];
 

@@ -31,7 +31,6 @@ fn lines(elements: Elements<'_>, out: &mut Vec<u8>) {
     }
 }
 
-/// Prints a key and its value on one line.
 fn pairs(elements: Elements<'_>, out: &mut Vec<u8>) {
     for (index, element) in elements.enumerate() {
         match index % 2 {

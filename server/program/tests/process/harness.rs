@@ -18,7 +18,7 @@ pub(crate) fn program() -> Command {
     command
 }
 
-/// Reads the log up to the line that says that the server is ready. Returns that line; empty at the end of the log.
+/// Reads the log up to the line that the server is ready, and returns it; empty at the end of the log.
 pub(crate) fn ready_line(out: &mut impl BufRead) -> String {
     loop {
         let mut line = String::new();
@@ -29,7 +29,6 @@ pub(crate) fn ready_line(out: &mut impl BufRead) -> String {
     }
 }
 
-/// A running server, killed when dropped.
 pub(crate) struct Process {
     pub(crate) child: Child,
     /// The line that says that the server is ready.
@@ -67,7 +66,6 @@ impl Process {
         assert!(sent.expect("there is a kill").success());
     }
 
-    /// Waits for the end of the process. Returns its exit status and the time that it took.
     pub(crate) fn wait(&mut self) -> (ExitStatus, Duration) {
         let begin = Instant::now();
         (self.child.wait().expect("it is our child"), begin.elapsed())
@@ -166,7 +164,6 @@ pub(crate) fn ends_at_once(signal: &str, start: impl Fn() -> Process) {
     panic!("it took {times:?}");
 }
 
-/// Runs the program to its end.
 pub(crate) fn run(arguments: &[&str]) -> Output {
     program().args(arguments).output().expect("the program starts")
 }

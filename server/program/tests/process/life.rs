@@ -50,7 +50,6 @@ fn exit_with_parent_ends_the_server_when_its_parent_is_killed() {
     let port = ready.trim_end().rsplit_once("port=").and_then(|(_, port)| port.parse().ok());
     let port = port.unwrap_or_else(|| panic!("{ready}"));
     assert!(fs::exists(&pid_file).expect("the directory can be read"));
-    // Nothing reads the output any more.
     drop((out, parent.stderr.take()));
     parent.kill().expect("it is our child");
     parent.wait().expect("it is our child");

@@ -13,17 +13,14 @@ const LARGE: usize = 200 << 20;
 const COPY: &[u8] = b"\xe0\xff\x00";
 const COPY_LEN: usize = 264;
 
-/// Starts a server with little memory, in which strings may have any length.
 pub(crate) fn short_of_memory() -> Process {
     limited_to(LIMIT_KIB)
 }
 
-/// Starts such a server with a limit of its address space, in KiB.
 pub(crate) fn limited_to(limit_kib: &str) -> Process {
     limited_with_errors_to(limit_kib, Stdio::inherit())
 }
 
-/// Starts such a server with its standard error redirected.
 pub(crate) fn limited_with_errors_to(limit_kib: &str, standard_error: Stdio) -> Process {
     let limited = format!("ulimit -v {limit_kib}; exec \"$0\" \"$@\"");
     let path = program().get_program().to_owned();

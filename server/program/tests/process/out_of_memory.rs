@@ -90,7 +90,7 @@ fn a_write_without_memory_leaves_its_key_unchanged() {
     }
 }
 
-/// Sends requests that lack their end, each from a client of its own, until there is no memory to receive more.
+/// Sends unfinished requests, each from its own client, until there is no memory to receive more.
 fn fill_with_requests(process: &Process) -> Vec<Client> {
     let part = vec![b'x'; 1 << 20];
     let mut clients = Vec::new();
@@ -125,7 +125,7 @@ fn a_key_is_not_renamed_without_memory() {
 #[test]
 fn a_transaction_without_memory_does_nothing() {
     let process = full();
-    // Queueing does not check the memory, so the transaction as a whole is refused rather than one of its requests.
+    // Queueing does not check the memory, so the transaction is refused as a whole.
     let part = vec![b'x'; 256 << 10];
     let is_refused = (1..33).any(|parts| {
         let mut client = process.client();
@@ -168,7 +168,6 @@ fn check_replica(master: &Process, replica: &Process) {
 /// The address space of a process whose data goes to replicas, in KiB: it bounds the tests' memory and time.
 const SMALL_KIB: &str = "700000";
 const ERROR_CODES: usize = 128;
-/// The largest number of pieces that fill the memory.
 const PIECES: usize = 300;
 
 /// Fills the memory of such a process, except for a few megabytes.
@@ -194,7 +193,6 @@ const COMBINING: &[(&str, char)] = &[
 #[test]
 fn a_combination_of_sets_without_memory_stores_nothing() {
     const SETS: usize = 8;
-    /// The numbers of pieces that are freed before the rounds.
     const FREED: [usize; 4] = [0, 2, 3, 5];
     let process = limited_to(SMALL_KIB);
     let add = "for n = 1, 25000 do redis.call('ZADD', KEYS[1], n, KEYS[1] .. ':member:' .. n) \
@@ -323,7 +321,6 @@ fn a_server_survives_scripts_without_memory_for_their_errors() {
     assert_eq!(process.client().ask("PING"), "+PONG");
 }
 
-/// Returns the ids of the pending entries of a group, with their numbers of deliveries.
 fn pending(process: &Process) -> Vec<(String, String)> {
     let reply = process.client().ask("XPENDING x g - + 9");
     let words: Vec<&str> = reply.split(' ').collect();

@@ -224,7 +224,6 @@ fn a_program_named_redis_server_acts_as_redis_server() {
     assert_eq!(process.wait().0.code(), Some(0));
 }
 
-/// Runs a program with this input. Returns its output, its errors and its exit code.
 fn run_with_input(command: &mut Command, input: &str) -> (String, String, Option<i32>) {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("it starts");

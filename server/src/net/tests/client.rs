@@ -32,7 +32,6 @@ impl Client {
         String::from_utf8_lossy(&line).trim_end().to_owned()
     }
 
-    /// Sends a line and returns the first line of the reply.
     pub(super) fn ask(&mut self, line: &str) -> String {
         self.send(line);
         self.line()
@@ -43,7 +42,6 @@ impl Client {
         while !self.ask("PING").starts_with("-BUSY") {}
     }
 
-    /// Closes the connection at once, with a reset.
     pub(super) fn reset(self) {
         SockRef::from(&self.0).set_linger(Some(Duration::ZERO)).expect("a TCP socket has this option");
     }

@@ -4,8 +4,7 @@ use super::*;
 use parking_lot::Mutex;
 use std::sync::mpsc;
 
-/// Ways to wait for a key. Each has the waiting command, the preparation that makes it wait, the command that would
-/// serve it, and a final query.
+/// Ways to wait for a key: the waiting command, its preparation, the command that would serve it, and a final query.
 const WAITS: &[[&str; 4]] = &[
     ["BLPOP q 0", "DEL q", "RPUSH q v", "LLEN q"],
     ["BLMOVE q other LEFT LEFT 0", "DEL q", "RPUSH q v", "LLEN q"],

@@ -57,7 +57,6 @@ fn shared(server: &Server) -> &Arc<Shared> {
     &server.shared
 }
 
-/// Stops injecting panics.
 fn clear_hooks(server: &Server) {
     shared(server).hooks.set(|_| ());
 }

@@ -2,8 +2,7 @@
 
 use super::*;
 
-/// Asserts that the server works: it replies on enough new connections to reach every loop, runs scripts and serves
-/// waiters.
+/// Asserts that the server replies on enough new connections to reach every loop, runs scripts and serves waiters.
 fn works(server: &Server, threads: usize) {
     for _ in 0..2 * threads {
         let (mut client, mut waiter) = (Client::connect(server), Client::connect(server));

@@ -185,8 +185,7 @@ fn the_next_batch_reports_a_refusal_that_the_script_thread_missed() {
     assert!(told.is_some_and(|line| line.contains("rejected_calls=3")), "{lines:?}");
 }
 
-/// An endless script of a paused client begins. Other clients are told, whichever comes first and however the pause
-/// ends.
+/// An endless script of a paused client begins. Others get `BUSY`, in any order and however the pause ends.
 #[test]
 fn other_clients_get_busy_while_a_script_after_a_pause_is_slow() {
     for threads in [1, 2, 4] {

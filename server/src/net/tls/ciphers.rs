@@ -11,7 +11,6 @@ const SUITES: [(&str, SupportedCipherSuite); 3] = [
     ("TLS_AES_128_GCM_SHA256", suite::TLS13_AES_128_GCM_SHA256),
 ];
 
-/// A cipher of TLS 1.2.
 struct Cipher {
     name: &'static str,
     /// The OpenSSL keywords that include this cipher.
@@ -19,7 +18,6 @@ struct Cipher {
     suite: SupportedCipherSuite,
 }
 
-/// The keywords that include all ciphers.
 const EVERY: &[&str] = &["ALL", "HIGH", "TLSv1.2", "ECDHE", "EECDH", "kECDHE", "kEECDH", "ECDH"];
 
 /// The ciphers of TLS 1.2, in the order of preference.
@@ -84,8 +82,7 @@ struct Selection {
 }
 
 impl Selection {
-    /// Parses a list. Unknown words are ignored, as in OpenSSL. `DEFAULT` selects all ciphers, but only at the
-    /// beginning.
+    /// Parses a list. As in OpenSSL, unknown words are ignored, and `DEFAULT` (all ciphers) may only come first.
     fn of(list: &str) -> Self {
         let mut selection = Selection::default();
         let rest = list.strip_prefix("DEFAULT").inspect(|_| selection.apply("ALL"));
@@ -132,8 +129,7 @@ fn named(words: &str) -> Vec<usize> {
 mod tests {
     use super::*;
 
-    /// Returns the selected TLS 1.2 ciphers in short form: E for ECDSA, R for RSA; 2 for AES-256, c for ChaCha20, 1 for
-    /// AES-128.
+    /// Returns the selected ciphers in short: E for ECDSA, R for RSA; 2 for AES-256, 1 for AES-128, c for ChaCha20.
     fn selected(list: &str) -> String {
         let short = |index: usize| ["E2", "R2", "Ec", "Rc", "E1", "R1"][index];
         Selection::of(list).chosen.into_iter().map(short).collect::<Vec<_>>().join(" ")

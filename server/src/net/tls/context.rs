@@ -14,8 +14,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The configuration of TLS connections. It is cheap to clone. A connection keeps the configuration that it was made
-/// with.
+/// The configuration of TLS connections, cheap to clone. A connection keeps the one that it was made with.
 #[derive(Clone, Debug)]
 pub(in crate::net) struct TlsContext(Arc<ServerConfig>);
 

@@ -2,10 +2,7 @@
 
 use rustls::pki_types::PrivateKeyDer;
 
-/// Decrypts a section of a PEM file with this password.
-///
-/// # Errors
-/// Returns a message if the section is no such key, or if the password is wrong.
+/// Decrypts a section of a PEM file. Returns a message if it is no such key, or the password is wrong.
 #[cfg(feature = "encrypted-keys")]
 pub(super) fn decrypt(section: &str, password: &str) -> Result<PrivateKeyDer<'static>, String> {
     use pkcs8::{EncryptedPrivateKeyInfoRef, SecretDocument};
@@ -18,10 +15,7 @@ pub(super) fn decrypt(section: &str, password: &str) -> Result<PrivateKeyDer<'st
     Ok(PrivatePkcs8KeyDer::from(key.as_bytes().to_vec()).into())
 }
 
-/// Refuses every key, since this build has no ciphers for encrypted keys.
-///
-/// # Errors
-/// Always returns a message.
+/// Refuses every key with a message, since this build has no ciphers for encrypted keys.
 #[cfg(not(feature = "encrypted-keys"))]
 pub(super) fn decrypt(_section: &str, _password: &str) -> Result<PrivateKeyDer<'static>, String> {
     Err("it is encrypted, and the crate `lockwheel` was built without its feature `encrypted-keys`"

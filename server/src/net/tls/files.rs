@@ -92,8 +92,8 @@ fn private_key(path: &str, password: &str) -> Result<PrivateKeyDer<'static>, Str
     PrivateKeyDer::from_pem_slice(&bytes).map_err(|error| error.to_string())
 }
 
-/// Whether the key belongs to the first certificate. [`CertifiedKey::keys_match`] supports only certificates of version
-/// 3. OpenSSL makes version 1 by default, so such certificates are common.
+/// Whether the key belongs to the first certificate. [`CertifiedKey::keys_match`] supports only version 3, but
+/// OpenSSL's default is version 1.
 fn belong_together(certified: &CertifiedKey) -> bool {
     let mut store = RootCertStore::empty();
     let (Some(public), Some(first)) = (certified.key.public_key(), certified.cert.first()) else {

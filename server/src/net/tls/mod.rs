@@ -1,6 +1,4 @@
-//! Connections over TLS: their configuration and their sockets.
-//!
-//! A socket is plain or encrypted (`socket.rs`); nothing else of the server sees the difference.
+//! Connections over TLS. A socket is plain or encrypted (`socket.rs`); nothing else of the server sees the difference.
 
 mod ciphers;
 mod context;

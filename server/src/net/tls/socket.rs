@@ -9,21 +9,18 @@ use socket2::SockRef;
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::time::Duration;
 
-/// The number of encrypted bytes that may wait for room in the system's buffer. The socket takes no more bytes while
-/// any are waiting.
+/// The encrypted bytes that may wait for room in the system's buffer. Meanwhile the socket takes no more.
 const MAX_UNSENT_BYTES: usize = 64 * 1024;
 
-/// A connection over TLS, from its handshake on.
-///
-/// Reading also performs the handshake. Dropping the socket tells the client that nothing more comes. The value is as
-/// small as a pointer, so that plain sockets need not make room for it.
+/// A connection over TLS, from its handshake on, which reading performs. Dropping the socket tells the client that
+/// nothing more comes. Boxed, so that plain sockets need no more room.
 #[derive(Debug)]
 pub(in crate::net) struct TlsSocket(Box<Inner>);
 
 #[derive(Debug)]
 struct Inner {
     stream: TcpStream,
-    /// The state of the connection. Only the connection's own loop locks it, so no thread waits.
+    /// Only the connection's own loop locks the state, so no thread waits.
     state: Mutex<State>,
 }
 
@@ -42,7 +39,6 @@ struct State {
     resets: bool,
 }
 
-/// The length of a record's header, in bytes.
 const HEADER_BYTES: usize = 5;
 
 /// The first bytes of a client, up to a record's header.
@@ -53,7 +49,7 @@ struct Beginning {
 }
 
 impl Beginning {
-    /// Takes bytes up to the end of the header. Returns their number.
+    /// Takes bytes up to the end of the header, and returns their number.
     fn take(&mut self, from: &[u8]) -> usize {
         let taken = from.len().min(HEADER_BYTES - self.len);
         self.bytes[self.len..self.len + taken].copy_from_slice(&from[..taken]);
@@ -72,7 +68,6 @@ impl Beginning {
 }
 
 impl TlsSocket {
-    /// Creates a connection whose handshake is still to come. The stream must not block.
     pub(super) fn new(stream: std::net::TcpStream, mut connection: ServerConnection) -> Self {
         connection.set_buffer_limit(Some(MAX_UNSENT_BYTES));
         let state = State {
@@ -86,8 +81,7 @@ impl TlsSocket {
         TlsSocket(Box::new(Inner { stream: TcpStream::from_std(stream), state: Mutex::new(state) }))
     }
 
-    /// Whether another read may return data although the last read has not filled the buffer, and although the stream
-    /// does not become ready again.
+    /// Whether a read may return data although the last did not fill the buffer and the stream is not ready.
     pub(in crate::net) fn may_have_more(&self) -> bool {
         self.0.state.lock().may_have_more
     }
@@ -97,18 +91,14 @@ impl TlsSocket {
         self.0.state.lock().connection.wants_write()
     }
 
-    /// Returns the address of the client, for the log.
     fn place(&self) -> String {
         self.0.stream.peer_addr().map_or_else(|_| String::new(), |address| format!(" (addr={address})"))
     }
 }
 
 impl Read for &TlsSocket {
-    /// Reads from the stream once and decrypts the client's data into `buffer`, which must have room for four records.
-    /// Returns 0 if nothing more comes.
-    ///
-    /// # Errors
-    /// Returns `WouldBlock` if the stream is empty, and `Interrupted` if there is no data yet but more may be there.
+    /// Reads from the stream once and decrypts into `buffer`, which must have room for four records. Returns 0 at the
+    /// end, `WouldBlock` if the stream is empty, and `Interrupted` if there is no data yet but more may be there.
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let mut state = self.0.state.lock();
         let was_handshaking = state.connection.is_handshaking();
@@ -124,10 +114,7 @@ impl Read for &TlsSocket {
 }
 
 impl Write for &TlsSocket {
-    /// Encrypts and sends as many bytes as there is room for.
-    ///
-    /// # Errors
-    /// Returns `WouldBlock` if there is no room.
+    /// Encrypts and sends as many bytes as there is room for. Returns `WouldBlock` if there is none.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.write_vectored(&[IoSlice::new(bytes)])
     }
@@ -144,10 +131,7 @@ impl Write for &TlsSocket {
         }
     }
 
-    /// Sends the waiting bytes.
-    ///
-    /// # Errors
-    /// Returns `WouldBlock` if there is not enough room for all bytes.
+    /// Sends the waiting bytes. Returns `WouldBlock` if there is not enough room for all.
     fn flush(&mut self) -> io::Result<()> {
         self.0.state.lock().send(&self.0.stream)
     }
@@ -200,8 +184,8 @@ impl State {
         if self.ended {
             return Ok(0);
         }
-        // Received bytes go into the back half of the buffer, decrypted bytes to the front. The decrypted part may be
-        // longer by the beginning of an unfinished record. It never reaches the bytes that are still to be decrypted.
+        // Received bytes go into the back half of the buffer, decrypted bytes to the front. These may be longer by the
+        // beginning of an unfinished record, but never reach the bytes still to be decrypted.
         let half = buffer.len() / 2;
         let received = stream.read(&mut buffer[half..])?;
         if received == 0 {
@@ -223,12 +207,9 @@ impl State {
         }
     }
 
-    /// Checks the first bytes of a client, which may not be TLS. As in Redis, the connection is then reset and no alert
-    /// is sent. To a client that does not speak TLS an alert would be a broken reply. Returns how many of `bytes` it
-    /// has taken.
-    ///
-    /// # Errors
-    /// Returns `Interrupted` if more bytes are needed, and `InvalidData` if the bytes are not TLS.
+    /// Checks the first bytes of a client. If they are not TLS, the connection is reset without an alert, as in Redis:
+    /// the client would take an alert for a broken reply. Returns how many bytes it has taken, `Interrupted` if it
+    /// needs more, or `InvalidData`.
     fn begin(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let Some(beginning) = &mut self.beginning else { return Ok(0) };
         let taken = beginning.take(bytes);
@@ -277,7 +258,6 @@ impl State {
         len
     }
 
-    /// Sends the waiting bytes.
     fn send(&mut self, mut stream: &TcpStream) -> io::Result<()> {
         while self.connection.wants_write() {
             match self.connection.write_tls(&mut stream) {

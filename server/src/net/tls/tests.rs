@@ -68,7 +68,6 @@ impl Directory {
         Directory(path)
     }
 
-    /// Creates a file and returns its path.
     fn file(&self, name: &str, text: &str) -> String {
         let path = self.0.join(name);
         fs::write(&path, text).expect("the directory is there");

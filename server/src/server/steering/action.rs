@@ -12,8 +12,7 @@ impl Action {
         Action(Words::of(words))
     }
 
-    /// Loses the request. Everything after it on the connection is lost too, in both directions, until the client
-    /// closes the connection.
+    /// Loses the request and everything after it on the connection, in both directions, until the client closes it.
     pub fn drop_request() -> Self {
         Action::of(&["DROPREQUEST"])
     }
@@ -28,8 +27,7 @@ impl Action {
         Action(self.0.and("CLOSEAFTER").milliseconds(duration))
     }
 
-    /// Varies [`Action::delay`] or [`Action::delay_reply`] at random by at most this duration in either direction. The
-    /// seed determines the draw.
+    /// Varies [`Action::delay`] or [`Action::delay_reply`] by at most this duration either way, drawn with the seed.
     pub fn jitter(self, most: Duration) -> Self {
         Action(self.0.and("JITTER").milliseconds(most))
     }
@@ -129,8 +127,7 @@ impl Action {
         Action::of(&["DUPLICATE"])
     }
 
-    /// Executes the request and drops the messages that it publishes. If the rule names clients, only these subscribers
-    /// miss the messages.
+    /// Executes the request and drops its published messages, only for these subscribers if the rule names clients.
     pub fn lose_publish() -> Self {
         Action::of(&["LOSEPUBLISH"])
     }
@@ -182,8 +179,7 @@ impl Clients {
         }
     }
 
-    /// Returns the words that select these clients in a rule. A rule does not support all selections; the server
-    /// refuses the others.
+    /// Returns the words that select these clients in a rule. The server refuses selections that rules lack.
     fn of_rule(&self) -> Words {
         match self {
             Clients::Id(id) => Words::of(&["CLIENT"]).number(id),

@@ -5,8 +5,7 @@ use super::words::Words;
 use crate::server::handle::Handle;
 use std::time::Duration;
 
-/// Control of the clock: sets the wall clock, advances both clocks with any option, and reports their times and the
-/// deadlines that fired.
+/// Control of the clock: sets the wall clock, advances both clocks, and reports times and fired deadlines.
 #[derive(Clone, Debug)]
 pub struct Clock(pub(super) Handle);
 
@@ -59,9 +58,8 @@ impl Turn {
         Turn::default()
     }
 
-    /// Waits for clients after each instant at which they were sent something. The advance continues once no request
-    /// has arrived for `quiet`. After `limit` in total it runs to its end without waiting. Both are whole milliseconds
-    /// of real time.
+    /// Waits for clients after each instant at which they were sent something, until no request has arrived for
+    /// `quiet`. After `limit` in total no more waits follow. Both are whole milliseconds of real time.
     #[must_use]
     pub fn settle(self, quiet: Duration, limit: Duration) -> Self {
         let words = self.0.and("SETTLE").milliseconds(quiet);
@@ -84,8 +82,7 @@ impl Clock {
         self.0.ask(&Words::of(&["CLOCK.SET"]).number(wall_ms)).map(|reply| reply.integer())
     }
 
-    /// Resets the wall clock to the system's time and lets both clocks run. Returns the wall clock, in milliseconds
-    /// since the epoch.
+    /// Resets the wall clock to the system's time, and returns it in milliseconds since the epoch. Both clocks run.
     ///
     /// # Errors
     /// Returns a [`Refused`] if the server cannot be controlled.
@@ -118,8 +115,7 @@ impl Clock {
         self.0.ask(&words).map(|told| TurnedTo::of(&told))
     }
 
-    /// Moves both clocks to the next deadline, `count` times. Deadlines at the same instant count once. Returns `None`
-    /// if no deadline is pending.
+    /// Moves both clocks to the next deadline, `count` times; simultaneous ones count once. `None` if none is pending.
     ///
     /// # Errors
     /// Returns a [`Refused`] if `count` is 0.

@@ -6,8 +6,8 @@ use super::words::Words;
 use crate::server::handle::Handle;
 use std::time::Duration;
 
-/// Injects faults: by rules for single requests, and for whole clients or the whole server. Requests of the handle are
-/// exempt. A reset of the server ends every fault.
+/// Injects faults, by rules for single requests or for whole clients or servers. Requests of the handle are exempt, and
+/// a reset ends every fault.
 #[derive(Clone, Debug)]
 pub struct Faults(pub(super) Handle);
 
@@ -115,8 +115,8 @@ impl Faults {
         self.0.ask(&Words::of(&["FAULT.SEED"]).number(seed)).map(drop)
     }
 
-    /// Stops reading from clients and writing to them, as if their processes were paused. The freeze lasts for
-    /// `duration` on the monotonic clock, or until [`Faults::thaw_client`]. Returns the number of these clients.
+    /// Stops reading from clients and writing to them, as if their processes were paused, for `duration` on the
+    /// monotonic clock or until [`Faults::thaw_client`]. Returns their number.
     ///
     /// # Errors
     /// Returns a [`Refused`] if the server refuses the request.
@@ -168,8 +168,7 @@ impl Faults {
         self.0.ask(&words).map(drop)
     }
 
-    /// Simulates a failover to a replica: keys return to their state at [`Faults::lag`], scripts are lost, and every
-    /// connection is cut.
+    /// Simulates a failover: keys return to their state at [`Faults::lag`]; scripts and connections are lost.
     ///
     /// # Errors
     /// Returns a [`Refused`] if the server cannot be controlled.
@@ -178,8 +177,7 @@ impl Faults {
         self.0.ask(&Words::of(&["FAULT.FAILOVER"]).and_if(goes_back, "TOKENS")).map(drop)
     }
 
-    /// Simulates a restart without persistence: keys, scripts and connections are lost. New connections are refused for
-    /// `down`.
+    /// Simulates a restart that loses keys, scripts and connections. New connections are refused for `down`.
     ///
     /// # Errors
     /// Returns a [`Refused`] if the server cannot be controlled.

@@ -5,8 +5,8 @@ use super::words::Words;
 use crate::server::handle::Handle;
 use std::time::Duration;
 
-/// The history of locks, no matter which client took them. Events are recorded while `lock-history` is yes, as
-/// [`Builder::lock_history`](crate::Builder::lock_history) says.
+/// The history of locks, whichever client took them, while [`Builder::lock_history`](crate::Builder::lock_history)
+/// records it.
 #[derive(Clone, Debug)]
 pub struct History(pub(super) Handle);
 
@@ -162,8 +162,8 @@ impl History {
         self.0.ask(&Words::of(&["LOCK.OBSERVE", "DEL", pattern])).map(drop)
     }
 
-    /// Declares that an owner has entered the critical section of a lock, with the fencing token of its grant if it has
-    /// one. Two owners inside at once are a violation.
+    /// Declares that an owner has entered the critical section of a lock, with any fencing token of its grant. Two
+    /// owners inside are a violation.
     ///
     /// # Errors
     /// Returns a [`Refused`] if `lock-history` is no.

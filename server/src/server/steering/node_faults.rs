@@ -5,15 +5,13 @@ use super::reply::Refused;
 use super::words::Words;
 use std::time::Duration;
 
-/// Formats the places of servers as a request lists them.
 fn list(places: &[usize]) -> String {
     places.iter().map(usize::to_string).collect::<Vec<_>>().join(",")
 }
 
 /// Faults for members of a topology. A server is named by its place, from 0.
 impl Faults {
-    /// Kills a server as if its process had ended: clients and links are cut, the data is lost. New connections are
-    /// refused for `back_after`, or until [`Faults::up`].
+    /// Kills a server and its data. New connections are refused for `back_after`, or until [`Faults::up`].
     ///
     /// # Errors
     /// Returns a [`Refused`] if there is no such server.
@@ -48,8 +46,7 @@ impl Faults {
         self.0.ask(&Words::of(&["FAULT.UP", &place])).map(|reply| reply.integer() != 0)
     }
 
-    /// Cuts servers off from others, or from all other servers. Returns the number of connections between them that are
-    /// held up.
+    /// Cuts servers off from others, or from all other servers. Returns the number of connections held up.
     ///
     /// # Errors
     /// Returns a [`Refused`] if there are no such servers.
@@ -81,8 +78,7 @@ impl Faults {
         self.0.ask(&Words::of(&["FAULT.LAG"]).milliseconds(lag)).map(drop)
     }
 
-    /// Promotes a replica with the data that it has. The clients of its master are cut off, and the master becomes a
-    /// replica of the promoted server.
+    /// Promotes a replica with the data that it has. Its master, cut off from clients, becomes a replica of it.
     ///
     /// # Errors
     /// Returns a [`Refused`] if the server is no replica.

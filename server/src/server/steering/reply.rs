@@ -114,7 +114,6 @@ impl Reply {
         if let Reply::Array(items) = self { items } else { &[] }
     }
 
-    /// Whether the reply is true or 1.
     pub(super) fn is_true(&self) -> bool {
         matches!(self, Reply::Boolean(true) | Reply::Integer(1))
     }

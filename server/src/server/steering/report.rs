@@ -9,12 +9,11 @@ use super::verify::Level;
 use super::words::Words;
 use crate::server::handle::Handle;
 
-/// The number of entries of the history that a report shows, from the end.
+/// The number of the latest entries of the history that a report shows.
 const ENTRIES_SHOWN: i64 = 100;
 
 impl Handle {
-    /// Runs any command, as a separate client that is exempt from faults. A command that blocks forever blocks this
-    /// thread, too.
+    /// Runs any command, as a separate client exempt from faults. One that blocks forever blocks this thread, too.
     ///
     /// ```
     /// # let server = lockwheel::Server::builder().port(0).start()?;
@@ -78,8 +77,7 @@ impl Handle {
         History(self.clone())
     }
 
-    /// Returns a report for a failed test. It contains the clock, the faults that have acted, the findings in the lock
-    /// history, and the last entries of that history.
+    /// Returns a report for a failed test: the clock, the acted faults, the findings in the history, its last entries.
     pub fn report(&self) -> String {
         let mut report = String::new();
         for (title, lines) in [
@@ -127,7 +125,6 @@ impl Handle {
     }
 }
 
-/// Formats all fields of an entry.
 fn entry_line(entry: &Reply) -> String {
     let part = |name: &str| shown(entry.field(name));
     let rest = fields(entry, &["seq", "wall", "monotonic", "event", "key"]);

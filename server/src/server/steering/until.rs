@@ -8,8 +8,8 @@ use std::error::Error;
 use std::fmt;
 use std::time::Duration;
 
-/// Waits for a state instead of sleeping. The limit is five seconds of real time, unless [`Until::within`] sets
-/// another. A count is a minimum, unless [`Until::exact`] or [`Until::at_most`] changes that. Blocks this thread.
+/// Waits for a state instead of sleeping, on this thread, by default at most five seconds of real time. A count is a
+/// minimum, unless [`Until::exact`] or [`Until::at_most`] changes that.
 #[derive(Clone, Debug)]
 pub struct Until {
     pub(super) handle: Handle,
@@ -37,7 +37,6 @@ impl fmt::Display for NotInTime {
 
 impl Error for NotInTime {}
 
-/// The result of a wait.
 type Came = Result<(), NotInTime>;
 
 impl Until {
@@ -80,8 +79,7 @@ impl Until {
         self.counted(Words::of(&["AWAIT.SUBSCRIBERS", channel]).number(count))
     }
 
-    /// Waits until `count` clients are connected. The clients of handles count too. With a pattern, only clients whose
-    /// name matches count.
+    /// Waits until `count` clients are connected, those of handles included; with a pattern, only matching names.
     ///
     /// # Errors
     /// Returns a [`NotInTime`] if the limit passes first.
@@ -121,8 +119,7 @@ impl Until {
         self.ask(option(Words::of(&["AWAIT.CALLS", command]).number(count), "KEY", key)).map(drop)
     }
 
-    /// Waits until no client has sent a command for `quiet`, in real time. With a pattern, only clients whose name
-    /// matches are watched.
+    /// Waits until no client, or none with a matching name, has sent a command for `quiet`, in real time.
     ///
     /// # Errors
     /// Returns a [`NotInTime`] if the limit passes first.
@@ -131,7 +128,7 @@ impl Until {
     }
 
     /// Waits until the history has this event among the entries that the filter selects, as often as the filter's count
-    /// demands. Returns the number of the entry.
+    /// demands. Returns the entry's number.
     ///
     /// # Errors
     /// Returns a [`NotInTime`] if the limit passes first.

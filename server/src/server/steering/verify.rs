@@ -51,7 +51,6 @@ pub struct Finding {
 }
 
 impl Level {
-    /// Returns the name that LOCK.VERIFY uses.
     fn name(self) -> &'static str {
         match self {
             Level::Violation => "violation",
@@ -80,8 +79,7 @@ impl fmt::Display for Finding {
 }
 
 impl Handle {
-    /// Verifies the history and returns the findings of this level and of more serious ones. With a pattern, only locks
-    /// whose name matches are verified.
+    /// Verifies the history of locks, or of those whose name matches, and returns the findings of at least this level.
     ///
     /// # Errors
     /// Returns a [`Refused`] if the server cannot be controlled.

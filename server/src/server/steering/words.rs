@@ -2,23 +2,19 @@
 
 use std::time::Duration;
 
-/// The words of a command, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Words(Vec<Vec<u8>>);
 
 impl Words {
-    /// Returns these words.
     pub(super) fn of(words: &[&str]) -> Self {
         Words(words.iter().map(|word| word.as_bytes().to_vec()).collect())
     }
 
-    /// Appends a word.
     pub(super) fn and(mut self, word: impl AsRef<[u8]>) -> Self {
         self.0.push(word.as_ref().to_vec());
         self
     }
 
-    /// Appends a number.
     pub(super) fn number(self, number: impl ToString) -> Self {
         self.and(number.to_string())
     }
@@ -28,18 +24,15 @@ impl Words {
         self.number(duration.as_millis())
     }
 
-    /// Appends other words.
     pub(super) fn then(mut self, words: &Words) -> Self {
         self.0.extend_from_slice(&words.0);
         self
     }
 
-    /// Appends a word if `condition` holds.
     pub(super) fn and_if(self, condition: bool, word: &str) -> Self {
         if condition { self.and(word) } else { self }
     }
 
-    /// Returns the words as byte strings.
     pub(super) fn all(&self) -> Vec<&[u8]> {
         self.0.iter().map(Vec::as_slice).collect()
     }

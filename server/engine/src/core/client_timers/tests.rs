@@ -15,7 +15,6 @@ fn ask(engine: &mut Engine, slot: Slot, request: &str) -> String {
     read(engine, slot)
 }
 
-/// Returns the whole output of a client.
 fn read(engine: &mut Engine, slot: Slot) -> String {
     let mut output = Outbox::default();
     engine.take_output(slot, &mut output);
@@ -162,7 +161,7 @@ fn a_thousand_idle_clients_are_closed_in_order_of_arrival() {
     let (mut engine, main) = frozen();
     ask(&mut engine, main, "CONFIG SET timeout 60");
     let slots: Vec<Slot> = (0..1000).map(|_| engine.connect(Peer::default())).collect();
-    // The effects of earlier requests do not count as wake-ups.
+    // Effects of earlier requests do not count as wake-ups.
     woken(&mut engine);
     assert_eq!(advance(&mut engine, main, 60_000), 1000);
     let woken = woken(&mut engine);
@@ -206,7 +205,7 @@ fn a_client_that_still_reads_its_output_is_not_idle() {
     assert!(is_closed(&engine, reader), "it has read nothing since");
 }
 
-/// Returns a client with 5,000 unread bytes at 0 ms of real time. It may have 4,000 for two seconds.
+/// Returns a client with 5,000 unread bytes at 0 ms of real time, which may have 4,000 for two seconds.
 fn with_unread_output() -> (Engine, Slot, Slot) {
     let (mut engine, main) = frozen();
     engine.execute(main, &[b"CONFIG", b"SET", b"client-output-buffer-limit", b"normal 0 4000 2"]);

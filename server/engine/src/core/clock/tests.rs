@@ -35,7 +35,7 @@ fn a_panic_while_clients_settle_disconnects_the_advancing_client() {
     ask(&mut engine, mover, "CLOCK.FREEZE");
     ask(&mut engine, mover, "SET a 1 PX 10");
     ask(&mut engine, mover, "SET b 1 PX 20");
-    // The clocks can be read three times: at the beginning of each piece, and at the end of the first one.
+    // The clocks can be read three times: at the beginning of each piece, and at the end of the first.
     let left = AtomicU32::new(3);
     engine.set_host(Arc::new(TestHost(move || {
         assert!(left.fetch_sub(1, Ordering::Relaxed) > 0, "the clocks are worn out");
@@ -55,7 +55,7 @@ fn a_panic_while_clients_settle_disconnects_the_advancing_client() {
 /// The maximum number of deadlines that fire in one piece.
 const PIECE: usize = 131_072;
 
-/// Returns an engine on frozen clocks, with this number of keys that expire in 10 ms, and two clients.
+/// Returns an engine on frozen clocks, with keys that expire in 10 ms, and two clients.
 fn frozen(keys: usize) -> (Engine, [Slot; 2]) {
     let mut engine = Engine::new(Config::default(), 7, at(0));
     engine.begin(at(0));

@@ -9,12 +9,11 @@ use crate::pauses::PauseKind;
 use crate::pubsub::Audience;
 
 impl Engine {
-    /// Whether the server is a cluster node.
     pub(crate) fn is_node(&self) -> bool {
         self.cluster.is_some()
     }
 
-    /// Passes an event to the node at the current time and applies the effects. `None`: the server is not a node.
+    /// Passes an event to the node, if the server is one, at the current time, and applies the effects.
     pub(crate) fn with_gossip<T>(
         &mut self,
         work: impl FnOnce(&mut Gossip, &mut ClusterView) -> T,
@@ -30,7 +29,7 @@ impl Engine {
         Some(done)
     }
 
-    /// Applies the effects that the node asks for, in order.
+    /// Applies the node's effects, in order.
     fn follow_node(&mut self) {
         loop {
             let Some(cluster) = self.cluster.as_deref_mut() else { return };

@@ -19,8 +19,8 @@ impl Engine {
         Some(RequestRouter { cluster, config: &self.config, commands, scripts, keyspace })
     }
 
-    /// Redirects clients that wait for a key whose slot has left this node. A node that is about to follow a master
-    /// ends all waits anyway, with its own error.
+    /// Redirects clients that wait for a key whose slot has left. If the node is about to follow a master, all waits
+    /// end anyway, with another error.
     pub(super) fn redirect_waiting(&mut self) {
         let Some(router) = self.router() else { return };
         if router.cluster.master_to_follow(self.following.as_ref()).is_some() {
@@ -32,11 +32,7 @@ impl Engine {
         }
     }
 
-    /// Runs a command on the cluster and applies its request.
-    ///
-    /// # Errors
-    /// Returns the error of the handler. Also returns an error if the server is not a node, or its view could not be
-    /// saved.
+    /// Runs a command on the cluster and applies its request. Fails also without a cluster, or if a save fails.
     pub(in super::super) fn run_on_cluster(
         &mut self,
         handler: ClusterHandler,
@@ -75,7 +71,6 @@ impl Engine {
         }
     }
 
-    /// Applies the request of a session's cluster command, and replies.
     fn follow_cluster_request(
         &mut self,
         request: ClusterRequest,

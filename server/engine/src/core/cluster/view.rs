@@ -9,11 +9,10 @@ use crate::locks::HistoryCause;
 use lockwheel_resp::Reply;
 
 impl Engine {
-    /// Becomes a cluster node if the configuration says so. Called after the initial keys have been read. O(keys +
-    /// slots).
+    /// Becomes a cluster node if the configuration says so, after the initial keys are read. O(keys + slots).
     ///
     /// # Errors
-    /// Returns the reason why the view file is refused, with the invalid line, in lines as Redis logs them.
+    /// Returns why the view file is refused, with the invalid line, in lines as Redis logs them.
     pub fn begin_as_node(&mut self) -> Result<(), String> {
         if !self.config.cluster.enabled {
             return Ok(());
@@ -43,8 +42,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Uses the cluster of a plan from now on, and after [`Engine::reset`]. `me` is the index of this node in the plan,
-    /// from 0. The other nodes receive nothing before [`Engine::contact_nodes`].
+    /// Uses the cluster of a plan from now on, also after [`Engine::reset`]. `me` is this node's index in the plan,
+    /// from 0. Other nodes receive nothing before [`Engine::contact_nodes`].
     pub fn join_cluster(&mut self, plan: &ClusterPlan, me: usize) {
         let seed = self.keyspace.rng().next_u64();
         if let Some(cluster) = &mut self.cluster {
@@ -65,7 +64,7 @@ impl Engine {
         self.with_gossip(Gossip::tell_all);
     }
 
-    /// Forgets the state heard from other nodes, and resets the view. Returns the state before.
+    /// Forgets what other nodes have told, and resets the view. Returns the cluster before.
     pub(in super::super) fn begin_view_anew(&mut self) -> Option<Cluster> {
         self.with_gossip(Gossip::end);
         let cluster = self.cluster.as_deref_mut()?;
@@ -73,10 +72,10 @@ impl Engine {
         Some(cluster.begin_anew(seed, self.clock.monotonic_timers(&mut self.keyspace)))
     }
 
-    /// Resets the view to the one at the start, since another node of the process was reset. That node would lose its
-    /// role to nodes that announce later views. Data stay, except keys of slots that belong to other nodes again.
+    /// Returns to the first view, since another node of the process was reset and would lose its role to later views.
+    /// Data stay, except keys of slots that are other nodes' again.
     pub(crate) fn return_to_first_view(&mut self) {
-        // Messages of nodes that were not heard before are among the held ones.
+        // Messages of nodes not heard before are among the held ones.
         self.change_faults(|control, _| {
             control.faults.drop_held_of_servers(control.sessions, &mut control.step);
         });
@@ -93,15 +92,14 @@ impl Engine {
         self.commit();
     }
 
-    /// Applies a change of the view. Determines whether the cluster serves requests, and saves the view. Clients that
-    /// use shard channels of lost slots, or wait for their keys, are notified. Replication and the connections to other
-    /// nodes follow. O(slots + waiting clients).
+    /// Applies a change of the view: saves it, decides whether the cluster serves requests, and notifies clients of
+    /// lost shard channels or keys. Replication and connections follow. O(slots + waiting clients).
     pub(crate) fn cluster_changed(&mut self) {
         self.view_changed();
         self.with_gossip(Gossip::sync);
     }
 
-    /// Applies a change of the view, without the connections to other nodes.
+    /// Applies a change of the view, except to the connections to other nodes.
     pub(super) fn view_changed(&mut self) {
         let Some(abandoned) = self.cluster.as_deref_mut().map(Cluster::refresh) else { return };
         let (cluster, files) = (self.cluster.as_deref(), self.environment.files(&self.config));
@@ -130,7 +128,7 @@ impl Engine {
         }
     }
 
-    /// Ends the subscriptions of channels in these slots, and notifies the subscribers.
+    /// Ends the subscriptions of channels in these slots, with a message to each subscriber.
     fn end_channels(&mut self, slots: &[u16]) {
         let all = self.pubsub.all_shards().filter(|channel| slots.contains(&slot_of(channel)));
         let channels: Vec<Box<[u8]>> = all.map(Box::from).collect();

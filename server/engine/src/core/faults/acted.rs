@@ -9,21 +9,15 @@ use crate::spec::{Args, CommandId};
 /// The maximum number of keys in an entry of the history.
 pub(super) const MAX_NAMED_KEYS: usize = 100;
 
-/// The target of a rule's action.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::core) enum ActedOn<'a> {
-    /// A request that is about to run.
     Request(Slot, CommandId, Args<'a>),
-    /// The reply of a request that has run.
     Reply(Slot, CommandId, Args<'a>),
-    /// A command of the running transaction.
     Queued(Slot, CommandId, Args<'a>),
-    /// A message of the running request.
     Message,
 }
 
 impl HistoryNotes<'_> {
-    /// Records a fault request of a test.
     pub(in crate::core) fn steering(&mut self, args: Args<'_>) {
         if self.is_on {
             let mut text = args.all().join(&b' ');
@@ -32,8 +26,7 @@ impl HistoryNotes<'_> {
         }
     }
 
-    /// Records keys that the replica at this index has not received. `is_all`: there are no more keys. If there are too
-    /// many for an entry, only the first are named.
+    /// Records keys, as many as fit, that the replica at this index has not received. `is_all`: there are no more.
     pub(crate) fn lost_keys(&mut self, replica: usize, mut keys: Vec<Vec<u8>>, is_all: bool) {
         let is_all = is_all && keys.len() <= MAX_NAMED_KEYS;
         keys.truncate(MAX_NAMED_KEYS);

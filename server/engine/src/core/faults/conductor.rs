@@ -13,18 +13,16 @@ use crate::waits::{CountOf, Retry};
 use lockwheel_resp::Reply;
 
 impl Engine {
-    /// Returns the state of all faults.
     #[inline]
     pub(crate) fn faults(&self) -> &Faults {
         &self.faults
     }
 
-    /// Returns the rules, with the parts of the engine that they need.
+    /// Returns the rules, with the parts that they need.
     pub(crate) fn rule_judge(&mut self) -> RuleJudge<'_> {
         RuleJudge::new(&mut self.faults, &self.sessions, &self.scripts, &self.commands)
     }
 
-    /// Changes faults and applies the effects.
     pub(crate) fn change_faults<T>(
         &mut self,
         change: impl FnOnce(&mut FaultControl<'_>, &TopologyMember) -> T,
@@ -39,7 +37,6 @@ impl Engine {
         done
     }
 
-    /// Applies the effects of a change of faults.
     fn follow_faults(&mut self, effects: Vec<FaultEffect>) {
         for effect in effects {
             match effect {
@@ -68,10 +65,7 @@ impl Engine {
         }
     }
 
-    /// Runs a command on faults.
-    ///
-    /// # Errors
-    /// Returns the error of the handler. Also returns an error if a fault needs several servers and there is only one.
+    /// Runs a command on faults. Fails if the handler does, or a fault needs several servers and there is only one.
     pub(in crate::core) fn run_on_faults(
         &mut self,
         run: FaultHandler,

@@ -12,8 +12,7 @@ use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 impl Engine {
-    /// Holds a client's request or reply for this number of milliseconds, or until it is released. Later requests of
-    /// the client wait too.
+    /// Holds a client's request or reply for these milliseconds or until its release. Later requests wait, too.
     pub(super) fn park_held(
         &mut self,
         slot: Slot,
@@ -46,7 +45,7 @@ impl Engine {
         if behind.is_some() {
             self.sessions.set_gone(slot, false);
         }
-        // A panic costs the client of the request, not the client that releases it.
+        // A panic costs the client of the request, not the one that releases it.
         let went_on = catch_unwind(AssertUnwindSafe(|| {
             let Some(blocked) = self.unblock(slot) else { return };
             let Retry::Held(HeldTraffic { rule, part }) = blocked.retry else { return };
@@ -66,7 +65,7 @@ impl Engine {
             self.sessions.wake(slot);
             return true;
         };
-        // Requests that a disconnected client has sent after the held one now follow.
+        // The later requests of a disconnected client follow.
         let behind = self.run_behind(slot, behind);
         if self.waits.is_held(client) {
             self.sessions.set_gone(slot, true);
@@ -77,8 +76,7 @@ impl Engine {
         true
     }
 
-    /// Runs the requests of a disconnected client, up to one that is held or must wait. A waiting client that has
-    /// disconnected is not served. Returns the remaining requests.
+    /// Runs a disconnected client's requests up to one that is held or must wait in vain, and returns the rest.
     pub(in crate::core) fn run_behind(
         &mut self,
         slot: Slot,
@@ -98,7 +96,7 @@ impl Engine {
         requests
     }
 
-    /// Runs a released request, unless its client has been paused in the meantime.
+    /// Runs a released request, unless its client has been paused meanwhile.
     pub(in crate::core) fn execute_held(&mut self, slot: Slot, command: CommandId, request: &Request) {
         let argv = request.argv();
         let args = Args::new(&argv);
@@ -117,8 +115,7 @@ impl Engine {
         }
     }
 
-    /// Handles the close of a connection whose request is held. The request and those after it were sent before the
-    /// close, so the session stays until they have run. Returns whether that is the case.
+    /// Handles the close behind a held request. Returns whether the session stays until earlier requests have run.
     pub(in crate::core) fn outlives_connection(&mut self, slot: Slot, behind: VecDeque<Request>) -> bool {
         let session = self.sessions.get_mut(slot);
         let id = session.id;

@@ -15,9 +15,8 @@ impl Engine {
         }
     }
 
-    /// Ends all partitions early while a script runs, since FAULT.HEAL would wait for its end. So a client that
-    /// connects from now on can kill the script. Returns the link of each client by its id, or nothing if no script
-    /// runs.
+    /// Ends all partitions early while a script runs, since FAULT.HEAL would wait for it, and a new client may kill it.
+    /// Returns the link of each client by its id, or nothing if no script runs.
     pub fn heal_ahead(&mut self) -> Vec<(u64, Link)> {
         if !self.scripts.is_running() {
             return Vec::new();

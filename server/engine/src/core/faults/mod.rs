@@ -1,7 +1,6 @@
 //! The points at which faults act: before the handler of a request, at its reply, at messages, and on connections.
 //!
-//! [`Faults`](crate::faults::Faults) holds the state. While no rule can act and no connection is held, each point only
-//! tests one flag.
+//! [`Faults`](crate::faults::Faults) holds the state. Without rules and held connections, each point tests one flag.
 
 mod acted;
 mod conductor;

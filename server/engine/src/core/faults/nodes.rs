@@ -16,8 +16,8 @@ impl Engine {
         KeyDumps::new(&mut self.keyspace, self.clock.now())
     }
 
-    /// Records in the history of locks, if it is on, the keys that the replica at this index has not received. These
-    /// are the keys written after an offset of the stream.
+    /// Records in the history, if it is on, the keys written after an offset of the stream, which the replica at this
+    /// index has not received.
     pub(crate) fn note_lost_writes(&mut self, replica: usize, offset: i64) {
         if self.config.lock_history {
             let (keys, is_all) = self.replication.keys_written_since(offset, &self.commands, MAX_NAMED_KEYS);

@@ -69,16 +69,15 @@ impl Engine {
         self.sessions.wake(slot);
     }
 
-    /// Gives up the wait of a disconnected client, if there is one. Rules that were to act on its reply may act on
-    /// another.
+    /// Gives up the wait of a disconnected client. Rules for its reply may act on another.
     pub(in crate::core) fn give_up_wait(&mut self, slot: Slot) {
         if let Some(blocked) = self.unblock(slot) {
             self.change_faults(|control, _| control.never_answered(&blocked.on_reply));
         }
     }
 
-    /// Ends a reply as the first of these rules that takes it requires. Without memory for that, the client is
-    /// disconnected. It may not be the client that is running a command.
+    /// Ends a reply as the first rule that takes it requires, or disconnects the client if memory lacks. The client
+    /// must not be running a command.
     pub(in crate::core) fn end_reply(
         &mut self,
         slot: Slot,

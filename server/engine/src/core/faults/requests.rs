@@ -15,8 +15,7 @@ use lockwheel_resp::Writer;
 use std::sync::Arc;
 
 impl Client<'_> {
-    /// Returns the command of a request that rules see. Rules see requests that reach a handler now and do not control
-    /// the server.
+    /// Returns the command of a request if rules see it: it reaches a handler now and does not control the server.
     fn command_seen(&self, args: Args<'_>) -> Option<Arc<Command>> {
         if self.session.closing == Some(Closing::Now) {
             return None;
@@ -28,11 +27,9 @@ impl Client<'_> {
     }
 }
 
-/// The milliseconds of a day.
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
 impl Engine {
-    /// Runs a request of a session on which rules may act.
     #[cold]
     #[inline(never)]
     pub(in crate::core) fn execute_seen(&mut self, slot: Slot, argv: &[&[u8]]) -> Progress {
@@ -59,7 +56,6 @@ impl Engine {
         progress
     }
 
-    /// Applies the actions of rules to a request.
     fn obey(&mut self, slot: Slot, command: &Command, args: Args<'_>, verdict: RuleActions) -> Progress {
         let Some((rule, action)) = verdict.act else {
             return match verdict.on_reply.is_empty() {
@@ -138,8 +134,7 @@ impl Engine {
         Progress::Continue
     }
 
-    /// Executes a request first without a reply, then once more with one. If it must wait, the second run follows its
-    /// wait.
+    /// Executes a request without a reply, then again with one. The second run follows the wait of the first.
     fn execute_twice(&mut self, slot: Slot, rule: RuleId, command: CommandId, args: Args<'_>) -> Progress {
         let session = self.sessions.get(slot);
         let (id, call, protocol) = (session.id, Call::by(session), session.protocol);
@@ -163,8 +158,7 @@ impl Engine {
         self.execute_request(slot, args.all())
     }
 
-    /// Executes a request a second time after its wait has ended; the reply of the first run is dropped. The second run
-    /// is in its own batch, since it may run a script.
+    /// Executes a request again after its wait, without its first reply; in a new batch, as it may run a script.
     pub(in crate::core) fn answered_once(
         &mut self,
         slot: Slot,
@@ -185,7 +179,7 @@ impl Engine {
         }
     }
 
-    /// Returns the error of a rule that replaces the execution of a command in a transaction.
+    /// Returns the error with which a rule replaces a queued command.
     pub(crate) fn error_for_queued(
         &mut self,
         slot: Slot,

@@ -11,7 +11,7 @@ use crate::persistence::have_same_dump;
 use lockwheel_store::keyspace::{Actor, Keyspace};
 
 impl Engine {
-    /// Applies the steps of a plan. `by` is the client that has asked for them, if any.
+    /// Applies the steps of a plan, which the client `by` may have asked for.
     pub(crate) fn restart(
         &mut self,
         by: Option<&Actor<'_>>,
@@ -83,12 +83,11 @@ impl Engine {
         }
     }
 
-    /// Crashes this server alone: it ends as if its process had ended, or restarts.
+    /// Crashes this server alone, as if its process had ended or restarted.
     pub fn crash_alone(&mut self, crash: Crash) {
         match crash {
             Crash::Restart(down_ms) => {
-                // The connections are cut before planning, since their end may end a failover and so the role of a
-                // replica.
+                // The connections are cut before planning: their end may end a failover, and so a replica's role.
                 self.take_restart_step(&Actor::ENGINE, RestartStep::Cut { spared: None });
                 self.restart(None, |planner| planner.crash(down_ms));
             }
@@ -97,7 +96,7 @@ impl Engine {
     }
 
     /// Kills the running script before the server is killed, since [`RestartStep::Kill`] waits for its end. Its changes
-    /// and its reply are dropped, as in a killed process. Returns whether a script runs; the caller must end it.
+    /// and reply are dropped. Returns whether a script runs; the caller must end it.
     pub fn die_ahead(&mut self) -> bool {
         let caller = self.sessions.slots().find(|slot| self.scripts.run_for(*slot));
         if let Some(slot) = caller {
@@ -109,7 +108,7 @@ impl Engine {
         caller.is_some()
     }
 
-    /// Deletes keys, scripts and functions, as with the process. The master of a replica still has them.
+    /// Deletes keys, scripts and functions, as with the process. A replica's master still has them.
     fn lose_data(&mut self, actor: &Actor<'_>, is_replica: bool) {
         self.keyspace.end_lag();
         let now = self.clock.now();
@@ -125,8 +124,7 @@ impl Engine {
         self.scripts.reset(&self.config, seed);
     }
 
-    /// Handles the disconnection of a client during an outage. If the clock is frozen and no client is left to move it,
-    /// ends the outage.
+    /// Ends an outage when the last client that could move a frozen clock is gone.
     pub(in crate::core) fn let_in_without_clients(&mut self) {
         let is_down = self.faults.outage.is_down(self.clock.now().monotonic_ms());
         if is_down && !self.clock.runs() {

@@ -9,12 +9,10 @@ use crate::replication::{ReplicaLink, ReplicationControl, ReplicationEffect, Rep
 use std::num::NonZeroU64;
 
 impl Engine {
-    /// Returns a read-only view of both sides of replication.
     pub(crate) fn replication(&self) -> ReplicationView<'_> {
         ReplicationView::new(&self.replication, self.following.as_ref(), &self.config, &self.clock)
     }
 
-    /// Changes replication and applies the effects.
     pub(crate) fn change_replication<T>(
         &mut self,
         change: impl FnOnce(&mut ReplicationControl<'_>) -> T,
@@ -46,7 +44,6 @@ impl Engine {
         done
     }
 
-    /// Applies the effects of a change of replication.
     fn follow_replication(&mut self, effects: Vec<ReplicationEffect>) {
         for effect in effects {
             match effect {
@@ -78,7 +75,7 @@ impl Engine {
         }
     }
 
-    /// Propagates the changes of a command, script or transaction that has ended, if there are any.
+    /// Propagates the changes of an ended command, script or transaction.
     pub(in crate::core) fn replicate(&mut self) {
         if !self.keyspace.is_propagation_due() {
             return;
@@ -98,7 +95,7 @@ impl Engine {
             if unit.is_empty() {
                 return;
             }
-            // The requests of the master's stream are appended as they are.
+            // The master's requests are appended as they are.
             let is_own = master.is_none_or(|slot| unit.is_only_by_others(sessions.get(slot).id));
             if is_own && append_only.is_appending() {
                 let facts = (config.append_only.time_s(self.clock.system()), last_grant);
@@ -120,8 +117,7 @@ impl Engine {
         }
     }
 
-    /// Propagates a request as it is, once the running command has ended: a message or a change of libraries.
-    /// `session`: the client that has sent the request. `None`: the engine itself sends a message.
+    /// Propagates a request (a message, or a library change) of `session` or the engine after the running command.
     pub(crate) fn replicate_request(
         &mut self,
         db: usize,

@@ -5,7 +5,6 @@ use super::super::hooks::Hook;
 use super::super::progress::{Crash, Stop};
 use crate::spec::{Args, Flags};
 
-/// The interval between two warnings, in milliseconds.
 const WARNING_INTERVAL_MS: i64 = 10_000;
 
 /// Whether a request of the master ends this server, since the disk cannot be written and the request is a write.

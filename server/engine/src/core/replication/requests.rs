@@ -11,10 +11,7 @@ use lockwheel_resp::{Reply, allocation};
 use lockwheel_store::keyspace::FlushedKeys;
 
 impl Engine {
-    /// Executes a replication request.
-    ///
-    /// # Errors
-    /// Returns an error if a client cannot become a replica now.
+    /// Executes a replication request. Fails if a client cannot become a replica now.
     pub(in crate::core) fn run_replication_request(
         &mut self,
         request: ReplicationRequest<'_>,
@@ -51,7 +48,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Turns a client into a replica. If the client is the server's master, the server first takes over.
+    /// Turns a client into a replica. A server whose master is that client takes over first.
     fn run_sync(&mut self, sync: SyncRequest<'_>, call: Call<'_>, args: Args<'_>) -> Outcome {
         if sync.takes_over {
             self.unfollow_master();
@@ -68,12 +65,8 @@ impl Engine {
         self.attach_replica(call.slot, sync)
     }
 
-    /// Turns a client into a replica, which gets the missing data and then the stream. O(a piece of the data) if a
-    /// snapshot begins; O(data) for a server of this process.
-    ///
-    /// # Errors
-    /// Returns `LOADING` if too many snapshots are being sent and none of them suits the replica. The replica retries
-    /// later.
+    /// Turns a client into a replica, which gets the missing data and then the stream. O(a piece of the data); O(data)
+    /// within this process. Returns `LOADING`, to be retried, if no more snapshots can be sent.
     fn attach_replica(&mut self, slot: Slot, sync: SyncRequest<'_>) -> Outcome {
         self.replicate();
         let (newcomer, plan) = self.change_replication(|control| control.plan_sync(slot, sync))?;
@@ -109,8 +102,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Begins the snapshot that replicas or other clients wait for. If a snapshot or save is in progress, or a script
-    /// runs, a later call tries again. O(a piece).
+    /// Begins the snapshot that replicas or other clients wait for, unless a snapshot, save or script is in progress; a
+    /// later call tries again. O(a piece).
     pub(in crate::core) fn begin_replica_snapshot(&mut self) {
         if self.persistence.background.is_some() || self.scripts.is_running() {
             return;
@@ -120,18 +113,15 @@ impl Engine {
         let Some((for_7_0, db)) = due else { return };
         let file = allocation::contain(|| self.data_file().begin_for_replica(for_7_0, db));
         let Ok(file) = file else { return self.change_replication(|control| control.end_snapshot(None)) };
-        // The stream of a replica comes from its master and does not include local flushes. No stream follows a copy.
+        // A replica's stream comes from its master, without local flushes. No stream follows a copy.
         let needs_flushed = self.replication().is_replica() || self.replication.copies_pending();
         let flushed = if needs_flushed { FlushedKeys::Written } else { FlushedKeys::LeftOut };
         let process = self.environment.identity.process.id;
         self.change_saves(|control| control.begin_for_replicas(file, flushed, process));
     }
 
-    /// Sends a client a copy of the data or of a part of them, without a following stream. A copy of all data is made
-    /// in pieces, as a snapshot for replicas is. O(a piece).
-    ///
-    /// # Errors
-    /// Returns `LOADING` if too many snapshots are being sent.
+    /// Sends a client a copy of the data, or of a part, without a stream. All data are copied in pieces, as for
+    /// replicas. Returns `LOADING` if too many snapshots are being sent. O(a piece).
     fn copy_data(&mut self, slot: Slot, tells_offset: bool) -> Outcome {
         let content = self.sessions.get(slot).replica.content;
         if content != Content::All {

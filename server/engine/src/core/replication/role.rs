@@ -6,7 +6,7 @@ use crate::locks::{HistoryCause, sessions};
 use crate::spec::CommandError;
 use crate::waits::TicketEnd;
 
-/// The error for requests that waited on a master that has become a replica.
+/// The error for requests that waited on a master, now a replica.
 const UNBLOCKED: &str =
     "UNBLOCKED force unblock from blocking operation, instance state changed (master -> replica?)";
 
@@ -26,14 +26,13 @@ impl Engine {
         self.commit();
     }
 
-    /// Returns the host and the port of the initial master. `None`: the server begins as a master, or as a cluster
-    /// node.
+    /// Returns the host and port of the initial master; `None` if the server begins as a master or a cluster node.
     pub(crate) fn first_master(&self) -> Option<(String, u16)> {
         self.start.config.replication.master_address()
     }
 
-    /// Returns to the initial role, since another server of the process was reset. A failover of this server ends. Its
-    /// data stay until a master sends others. Cluster nodes use [`Engine::return_to_first_view`] instead.
+    /// Returns to the initial role, since another server of the process was reset. A failover ends; data stay until a
+    /// master sends others. Cluster nodes use [`Engine::return_to_first_view`].
     pub(crate) fn return_to_first_role(&mut self) {
         self.change_replication(|control| control.end_failover());
         if self.is_node() || self.config.replication.master == self.start.config.replication.master {
@@ -58,8 +57,7 @@ impl Engine {
         self.follow(host, port, knows_history);
     }
 
-    /// Begins to follow a master. `knows_history`: the data belong to a history that a master may continue. The data of
-    /// a starting server do not.
+    /// Begins to follow a master. `knows_history`: a master may continue the data, unlike at the start of a server.
     pub(in crate::core) fn follow(&mut self, host: String, port: u16, knows_history: bool) {
         self.replicate();
         let slot = self.change_replication(|control| control.begin_to_follow());
@@ -69,7 +67,7 @@ impl Engine {
             control.set_master((host, port), knows_history, slot, in_process);
         });
         self.unblock_for_replica();
-        // A replica neither renews nor releases its clients' leases. The new master owns them until they expire.
+        // A replica neither renews nor releases its clients' leases. The new master owns them.
         self.sessions.take_leaving();
         sessions::drop_all(&mut self.keyspace, self.clock.now());
         self.change_replication(|control| control.begin_as_replica());
@@ -83,7 +81,7 @@ impl Engine {
         }
     }
 
-    /// Ends replication for a reset: there is no master and no replica.
+    /// Ends replication for a reset: no master and no replica is left.
     pub(in crate::core) fn end_replication(&mut self) {
         if let Some(slot) = self.change_replication(|control| control.forget_master()) {
             self.disconnect(slot);
@@ -104,7 +102,7 @@ impl Engine {
         slot
     }
 
-    /// Ends all waits for keys. A waiting client gets an error and is closed; a client with a ticket stays.
+    /// Ends all waits for keys: a client gets an error and is closed; one with a ticket stays.
     fn unblock_for_replica(&mut self) {
         let error = CommandError::text(UNBLOCKED);
         for ticket in self.keyspace.waiters.tickets.all() {

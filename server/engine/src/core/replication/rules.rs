@@ -1,4 +1,4 @@
-//! The requests that replication forbids, and the parts of the engine that depend on being a replica.
+//! The requests that replication forbids.
 
 use super::super::engine::Engine;
 use super::super::hooks::Hook;
@@ -9,7 +9,7 @@ use crate::scripts::Scripts;
 use crate::spec::{Args, Command, CommandTable, Flags};
 
 impl Engine {
-    /// Returns why a failed save, or replication, forbids a request of a client or of its script.
+    /// Returns why a failed save, or replication, forbids a request of a client or its script.
     #[inline(always)]
     pub(crate) fn refused_by_state(
         &self,
@@ -32,7 +32,6 @@ impl Engine {
         request.refusal(self.replication(), disk)
     }
 
-    /// Whether replication may forbid any request.
     #[inline(always)]
     pub(crate) fn is_ruled_by_replication(&self) -> bool {
         self.hooks.has(Hook::Replication)
@@ -49,8 +48,7 @@ struct RuledRequest<'a> {
 }
 
 impl RuledRequest<'_> {
-    /// Returns the reason if replication, or the disk, forbids the request. `disk`: the reason why writes are refused,
-    /// if the disk is one.
+    /// Returns why replication, or the disk (for the reason `disk`), forbids the request.
     #[cold]
     #[inline(never)]
     fn refusal(&self, replication: ReplicationView<'_>, disk: Option<Reason>) -> Option<Reason> {
@@ -74,12 +72,12 @@ impl RuledRequest<'_> {
         (replication.has_stale_data() && self.lacks_stale()).then_some(Reason::MasterDown)
     }
 
-    /// Whether the request is a client's PING, whose reply tells whether the server is healthy.
+    /// Whether the request is a client's PING, which tells whether the server is healthy.
     fn is_ping(&self) -> bool {
         self.command.name == "ping" && !self.scripts.is_running()
     }
 
-    /// Whether the request writes. A script with declared flags is judged by these.
+    /// Whether the request writes; for a script, as its declared flags say.
     fn writes(&self) -> bool {
         self.any(|command, args| {
             let declared = self.scripts.declared_flags(command.spec.name, args);
@@ -95,7 +93,7 @@ impl RuledRequest<'_> {
         })
     }
 
-    /// Whether a property holds for the request, or for EXEC, for any queued one.
+    /// Whether a property holds for the request, or for one queued for this EXEC.
     fn any(&self, is: impl Fn(&Command, Args<'_>) -> bool) -> bool {
         let queued = self.session.multi.as_ref().filter(|_| self.command.name == "exec");
         let queued = queued.map_or(&[][..], |multi| multi.queue());

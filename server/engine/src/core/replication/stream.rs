@@ -26,7 +26,6 @@ impl Engine {
         self.commit();
     }
 
-    /// Handles the received data.
     fn follow_link(&mut self, event: OutboundEvent<'_>) {
         match (self.following.as_mut(), event) {
             (Some(following), OutboundEvent::Opened) => following.opened(),
@@ -48,7 +47,7 @@ impl Engine {
         }
     }
 
-    /// Loads a complete snapshot: either all of it replaces the data, or nothing does.
+    /// Loads a complete snapshot in place of the data, or nothing.
     fn take_snapshot(&mut self, file: &[u8], (id, offset): (ReplicationId, i64)) {
         tracing::info!("MASTER <-> REPLICA sync: Flushing old data");
         tracing::info!("MASTER <-> REPLICA sync: Loading DB in memory");
@@ -65,7 +64,7 @@ impl Engine {
         }
     }
 
-    /// Runs a request of the stream, if it has words, and passes it on unchanged.
+    /// Runs a request of the stream, if not empty, and passes it on unchanged.
     fn run_streamed(&mut self, words: &[Vec<u8>]) {
         let Some(slot) = self.following.as_ref().map(ReplicaLink::slot) else { return };
         if let Some(Annotation::LastGrant(number)) = Annotation::of_request(words) {
@@ -86,10 +85,10 @@ impl Engine {
         self.change_replication(|control| control.pass_on_stream());
     }
 
-    /// Runs a request of the master. Keys expire only when the master says so.
+    /// Runs a request of the master, which alone makes keys expire.
     fn run_as_master(&mut self, slot: Slot, argv: &[&[u8]]) {
         let hidden = self.keyspace.set_expiry_backlog(None);
-        // As in Redis, the limits of this server do not hold for what its master has done.
+        // As in Redis, this server's limits do not hold for its master.
         let max_string = std::mem::replace(&mut self.keyspace.max_string, i64::MAX as usize);
         finally(
             self,

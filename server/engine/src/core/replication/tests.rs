@@ -1,4 +1,4 @@
-//! A master and a replica in one process. The connection is split and cut as a seed decides.
+//! A master and a replica in one process, whose connection is split and cut as a seed decides.
 
 mod unread;
 
@@ -13,17 +13,15 @@ use std::collections::VecDeque;
 
 /// The initial time of the wall clocks.
 const START_US: i64 = 1_000_000_000_000;
-/// The maximum time to live of a key.
 const MAX_TTL_MS: u64 = 50;
 
-/// The connection between the two, held by the test.
 struct Wire {
     id: OutboundId,
     slot: Slot,
-    /// The bytes from the replica that the master has not read.
+    /// Bytes from the replica that the master has not read.
     requests: Vec<u8>,
     parser: RequestParser,
-    /// The bytes from the master that the replica has not read.
+    /// Bytes from the master that the replica has not read.
     stream: VecDeque<u8>,
 }
 
@@ -33,7 +31,7 @@ struct World {
     clients: [Slot; 2],
     wire: Option<Wire>,
     now: Now,
-    /// The digests of all past states of the master, and the index of the last one that the replica had.
+    /// Digests of all past states of the master, and the index of the replica's last one.
     states: Vec<Vec<u8>>,
     seen: usize,
 }
@@ -43,7 +41,7 @@ fn engine(seed: u64, now: Now, master: Vec<String>) -> Engine {
     config.enable_debug_command = Permission::Yes;
     config.replication.master = master;
     config.replication.backlog_size = 16 << 10;
-    // Half of the engines write snapshots key by key, a key per millisecond.
+    // Half of the engines write snapshots key by key, one per millisecond.
     config.saves.key_delay_us = i64::from(seed.is_multiple_of(2));
     let mut engine = Engine::new(config, seed, now);
     engine.begin(now);
@@ -74,8 +72,8 @@ impl World {
         self.states.push(digest);
     }
 
-    /// Advances time. Each instant at which a key expires on the master is a state of its own. On the replica's wall
-    /// clock no key expires, or it would hide keys that the master still has.
+    /// Advances time; each expiry of a key on the master is a state of its own. On the replica's wall clock no key
+    /// expires, or it would hide keys that the master still has.
     fn pass(&mut self, ms: u64) {
         for _ in 0..ms.min(MAX_TTL_MS + 2) {
             self.now.monotonic_us += 1000;
@@ -89,7 +87,7 @@ impl World {
         self.replica.begin(Now { wall_us: START_US, ..self.now });
     }
 
-    /// Handles the requests of both engines, but delivers nothing to the replica.
+    /// Handles the requests of both engines; the replica gets nothing.
     fn drain(&mut self) {
         while let Output::Outbound(_) | Output::Session(_) | Output::Garbage(_) = self.master.poll_output() {}
         loop {
@@ -127,7 +125,6 @@ impl World {
         }
     }
 
-    /// Lets the master read the replica's bytes and reply.
     fn serve(&mut self) {
         let Some(wire) = &mut self.wire else { return };
         let mut batch = Batch::new();
@@ -148,7 +145,6 @@ impl World {
         }
     }
 
-    /// Cuts the connection and drops everything in transit.
     fn cut(&mut self) {
         if let Some(wire) = &self.wire {
             let id = wire.id;
@@ -157,8 +153,7 @@ impl World {
         }
     }
 
-    /// Delivers some bytes to the replica. Its state must then be one of the master's, no earlier than its previous
-    /// one.
+    /// Delivers bytes to the replica. Its state must then be one of the master's, no earlier than before.
     fn deliver(&mut self, most: usize) {
         let Some(wire) = &mut self.wire else { return };
         let bytes: Vec<u8> = wire.stream.drain(..most.min(wire.stream.len())).collect();

@@ -8,7 +8,6 @@ use lockwheel_store::keyspace::Rng;
 use lockwheel_store::time::Now;
 use std::collections::BTreeSet;
 
-/// The number of waits of each kind.
 const WAITS: usize = 1000;
 
 fn at(ms: u64) -> Now {
@@ -44,7 +43,7 @@ fn waiters(engine: &mut Engine, count: usize, request: &str) -> Vec<Slot> {
     slots
 }
 
-/// Returns the number of checks of waits while `requests` run.
+/// Returns how often waits are checked while `requests` run.
 fn count_checks(engine: &mut Engine, slot: Slot, requests: &[&str]) -> u64 {
     let before = engine.retried_requests();
     for request in requests {
@@ -271,7 +270,7 @@ fn many_await_idle_clients_miss_no_silence() {
             ask(&mut engine, *client, &format!("CLIENT SETNAME n{n}"));
         }
         let waits = waiters(&mut engine, WAITS, request);
-        // Each client alone is silent for long enough, but not both together.
+        // Each client alone is silent for long enough, but not both.
         for (n, ms) in (8..=80).step_by(8).enumerate() {
             engine.begin(at(ms));
             ask(&mut engine, named[n % 2], "PING");

@@ -9,7 +9,7 @@ use lockwheel_store::keyspace::Rng;
 use lockwheel_store::time::Now;
 use std::io::IoSlice;
 
-/// Returns a master with this replica limit, a client of it, and a replica that has read the snapshot.
+/// Returns a master with this replica limit, its client, and a replica that has read the snapshot.
 fn master(limit: &str) -> (Engine, Slot, Slot) {
     let now = Now { wall_us: START_US, monotonic_us: 0 };
     let mut master = engine(1, now, Vec::new());
@@ -33,7 +33,6 @@ fn write(master: &mut Engine, client: Slot, values: &[(&str, usize)]) {
     master.sessions().buffers(client).set_unwritten(0);
 }
 
-/// Returns the number after this name in a reply.
 fn number(reply: &[u8], name: &str) -> usize {
     let text = String::from_utf8_lossy(reply);
     let found = text.split([' ', '\r', '\n']).find_map(|word| word.strip_prefix(name));
@@ -198,13 +197,12 @@ fn an_acknowledgement_does_not_reset_the_soft_limit_time() {
 /// A replica whose connection reads as a seed decides.
 struct Reader {
     slot: Slot,
-    /// The bytes that the connection has taken and not sent.
+    /// Bytes taken by the connection and not sent.
     output: Outbox,
-    /// The bytes that the replica has read over its current connection.
+    /// Bytes that the replica has read over its current connection.
     read: Vec<u8>,
 }
 
-/// The parts of a replica's input.
 struct Received<'a> {
     /// The length of the stream before `stream`.
     begin: usize,
@@ -219,13 +217,11 @@ impl Reader {
         Reader { slot, output: Outbox::default(), read: Vec::new() }
     }
 
-    /// Lets the connection take the pending output.
     fn take(&mut self, master: &mut Engine) {
         master.take_output(self.slot, &mut self.output);
         master.sessions().buffers(self.slot).set_taken(&self.output);
     }
 
-    /// Reads some of the output that the connection has taken.
     fn read(&mut self, master: &Engine, most: usize) {
         let mut left = most;
         while left > 0 && !self.output.is_empty() {
@@ -240,8 +236,8 @@ impl Reader {
         master.sessions().buffers(self.slot).set_taken(&self.output);
     }
 
-    /// Returns the received part of the stream. `None` before the snapshot has been read, or if the replica was
-    /// refused. A partial synchronization begins at `from`.
+    /// Returns the received part of the stream: from `from` after a partial synchronization; `None` before the snapshot
+    /// is read, or if the replica was refused.
     fn received(&self, from: usize) -> Option<Received<'_>> {
         let mut lines = self.read.split_inclusive(|byte| *byte == b'\n');
         let head = lines.next().filter(|line| line.ends_with(b"\n"))?;
