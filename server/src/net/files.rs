@@ -1,6 +1,6 @@
 //! The files of a server.
 
-use lockwheel_engine::core::FileChange;
+use lockwheel_engine::core::{DiskFiles, FileChange};
 use parking_lot::Mutex;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
@@ -85,6 +85,27 @@ fn is_unsupported(error: &io::Error) -> bool {
     const EBADF: i32 = 9;
     let is_bad_descriptor = error.raw_os_error() == Some(EBADF);
     is_bad_descriptor || matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::IsADirectory)
+}
+
+/// The files of a directory.
+pub(super) struct Directory(pub(super) String);
+
+impl DiskFiles for Directory {
+    fn read(&self, path: &str) -> io::Result<Vec<u8>> {
+        read(&self.0, path)
+    }
+
+    fn write(&self, path: &str, bytes: &[u8]) -> io::Result<()> {
+        write(&self.0, path, bytes)
+    }
+
+    fn change(&self, to: FileChange<'_>) -> io::Result<()> {
+        change(&self.0, to)
+    }
+
+    fn len(&self, path: &str) -> io::Result<u64> {
+        len(&self.0, path)
+    }
 }
 
 /// A file that a server keeps locked until it gives it up.

@@ -12,7 +12,8 @@ use super::target::TcpTarget;
 use lockwheel_engine::Engine;
 use lockwheel_engine::config::{Config, HostChanges, HostRefusal};
 use lockwheel_engine::core::{
-    AppendLog, DiskEvent, FileChange, Host, NotConnected, Output, Target, TargetAddress,
+    AppendLog, DiskEvent, FileChange, FileWork, FileWorkDone, Host, NotConnected, Output, Target,
+    TargetAddress,
 };
 use lockwheel_store::time::Now;
 use std::io;
@@ -106,6 +107,20 @@ impl Host for NetHost {
         };
         let thread = thread::Builder::new().name("lockwheel-save".to_owned()).spawn(write);
         thread.err().map(Err)
+    }
+
+    fn work_in_background(&self, directory: &str, work: FileWork, number: u64) -> Option<FileWorkDone> {
+        let files = files::Directory(directory.to_owned());
+        let Some(shared) = self.shared.upgrade() else { return Some(work.run(&files)) };
+        let (guard, copy) = (shared.shutdown.thread(), work.clone());
+        let run = move || {
+            let done = copy.run(&files);
+            shared.with_engine(|engine| engine.disk_event(DiskEvent::Worked { number, done }));
+            drop(guard);
+        };
+        let thread = thread::Builder::new().name("lockwheel-files".to_owned()).spawn(run);
+        // Without a thread, the engine waits.
+        thread.err().map(|_| work.run(&files::Directory(directory.to_owned())))
     }
 
     fn change_file(&self, directory: &str, change: FileChange<'_>) -> io::Result<()> {

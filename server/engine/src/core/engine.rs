@@ -19,7 +19,9 @@ use crate::locks::{self, HistoryHandler, HistoryReadings, ListeningHandler};
 use crate::member::TopologyMember;
 use crate::outbound::Outbound;
 use crate::pauses::Pauses;
-use crate::persistence::{AppendLog, AppendOnly, FileChange, LoadProgress, Persistence};
+use crate::persistence::{
+    AppendLog, AppendOnly, DiskFiles, FileChange, FileWork, FileWorkDone, LoadProgress, Persistence,
+};
 use crate::pubsub::{Audience, PubSub};
 use crate::replication::{ReplicaLink, Replication, ReplicationTimer};
 use crate::scripts::{ScriptRun, Scripts};
@@ -434,6 +436,13 @@ pub trait Host: Send + Sync {
         Some(self.write_file(directory, path, &bytes))
     }
 
+    /// Does work on the files of a directory in the background. Afterwards, [`Engine::disk_event`] is called with this
+    /// number and the result. If the engine has waited, the result is returned here instead.
+    fn work_in_background(&self, directory: &str, work: FileWork, number: u64) -> Option<FileWorkDone> {
+        let _waited = number;
+        Some(work.run(&DirectoryOf { host: self, directory }))
+    }
+
     /// Changes files of `directory`, and waits for the disk. By default, a host has no files.
     ///
     /// # Errors
@@ -477,4 +486,28 @@ pub trait Host: Send + Sync {
     /// # Errors
     /// Returns an error if there is no connection within the time limit.
     fn connect(&self, address: TargetAddress<'_>) -> Result<Box<dyn Target>, NotConnected>;
+}
+
+/// A directory of a host.
+struct DirectoryOf<'h, H: ?Sized> {
+    host: &'h H,
+    directory: &'h str,
+}
+
+impl<H: Host + ?Sized> DiskFiles for DirectoryOf<'_, H> {
+    fn read(&self, path: &str) -> io::Result<Vec<u8>> {
+        self.host.read_file(self.directory, path)
+    }
+
+    fn write(&self, path: &str, bytes: &[u8]) -> io::Result<()> {
+        self.host.write_file(self.directory, path, bytes)
+    }
+
+    fn change(&self, change: FileChange<'_>) -> io::Result<()> {
+        self.host.change_file(self.directory, change)
+    }
+
+    fn len(&self, path: &str) -> io::Result<u64> {
+        self.host.file_len(self.directory, path)
+    }
 }

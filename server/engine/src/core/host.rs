@@ -5,7 +5,7 @@ use crate::acl;
 use crate::clock::EngineClock;
 use crate::config::Config;
 use crate::persistence::append_only::LogFiles;
-use crate::persistence::{AppendLog, FileChange};
+use crate::persistence::{AppendLog, DiskFiles, FileChange, FileWork, FileWorkDone};
 use lockwheel_store::time::Now;
 use std::io;
 use std::sync::Arc;
@@ -64,9 +64,18 @@ impl HostFiles<'_> {
             Err(error) => Some(Err(error)),
         }
     }
+
+    /// Does work on the files in the background. Returns the result if it is known already, as
+    /// [`Host::work_in_background`] does.
+    pub(crate) fn work_in_background(self, work: FileWork, number: u64) -> Option<FileWorkDone> {
+        match self.host {
+            Some(host) => host.work_in_background(self.directory, work, number),
+            None => Some(work.run(&self)),
+        }
+    }
 }
 
-impl LogFiles for HostFiles<'_> {
+impl DiskFiles for HostFiles<'_> {
     fn read(&self, path: &str) -> io::Result<Vec<u8>> {
         HostFiles::read(*self, path)
     }
@@ -82,7 +91,9 @@ impl LogFiles for HostFiles<'_> {
     fn len(&self, path: &str) -> io::Result<u64> {
         self.present()?.file_len(self.directory, path)
     }
+}
 
+impl LogFiles for HostFiles<'_> {
     fn open_log(&self, path: &str, is_new: bool) -> io::Result<()> {
         let log = self.log().ok_or(io::ErrorKind::NotFound)?;
         log.open(self.directory, path, is_new)

@@ -58,7 +58,7 @@ mod transaction;
 mod users;
 mod versions;
 
-pub use crate::persistence::{AppendLog, FileChange, LogSync};
+pub use crate::persistence::{AppendLog, DiskFiles, FileChange, FileWork, FileWorkDone, LogSync};
 pub use crate::replication::ROLE_CHANGES;
 pub use crate::shutdown::EndSignal;
 pub(crate) use advance::advance_together;

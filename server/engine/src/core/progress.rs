@@ -1,5 +1,6 @@
 //! Whether a session continues with its next request, and what stops the whole server.
 
+use crate::persistence::FileWorkDone;
 use std::io;
 use std::time::Duration;
 
@@ -43,6 +44,13 @@ pub enum DiskEvent {
         serial: u64,
         /// The result.
         result: io::Result<()>,
+    },
+    /// The host has done the work on the files of the log with this number.
+    Worked {
+        /// The number.
+        number: u64,
+        /// The result.
+        done: FileWorkDone,
     },
     /// A write of the log has failed with this error, or a failure is over.
     LogWritten(io::Result<()>),

@@ -82,6 +82,9 @@ impl Engine {
             DiskEvent::Saved { serial, result } => {
                 self.change_saves(|control| control.written(serial, result));
             }
+            DiskEvent::Worked { number, done } => {
+                self.change_append_only(|control| control.work_done(number, done));
+            }
             DiskEvent::LogWritten(result) => {
                 self.change_append_only(|control| control.set_failure(result.err().as_ref()));
             }

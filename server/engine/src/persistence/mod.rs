@@ -9,7 +9,7 @@ mod request;
 mod save_control;
 
 pub(crate) use append_only::AppendOnly;
-pub use append_only::{AppendLog, FileChange, LogSync};
+pub use append_only::{AppendLog, DiskFiles, FileChange, FileWork, FileWorkDone, LogSync};
 pub(crate) use data_file::{Content, DataFile, LAST_GRANT};
 pub(crate) use key_dumps::{KeyDumps, have_same_dump};
 pub(crate) use load_progress::LoadProgress;

@@ -107,6 +107,14 @@ impl SaveControl<'_> {
         self.set_timer(0);
     }
 
+    /// Ends the background work for the append-only file, whose base has been taken or given up.
+    pub(crate) fn end_for_append_only(&mut self) {
+        if self.saves.is_rewriting() {
+            self.saves.background = None;
+            self.set_timer(0);
+        }
+    }
+
     /// Looks for a due rewrite of the append-only file after this number of milliseconds.
     pub(crate) fn schedule_look(&mut self, in_ms: i64) {
         self.set_timer(in_ms);
@@ -278,10 +286,13 @@ impl SaveControl<'_> {
             return self.effects.push(SaveEffect::RemoveBase { path });
         }
         drop(given_up);
-        let Some(save) = self.saves.background.take_if(|save| save.serial == serial) else { return };
-        let SaveTarget::File { changes: saved, .. } = save.target else {
+        if self.saves.is_rewriting()
+            && self.saves.background.as_ref().is_some_and(|save| save.serial == serial)
+        {
             return self.effects.push(SaveEffect::EndRewrite(result));
-        };
+        }
+        let Some(save) = self.saves.background.take_if(|save| save.serial == serial) else { return };
+        let SaveTarget::File { changes: saved, .. } = save.target else { return };
         self.note_time(&save);
         self.set_failed(result.is_err());
         match result {

@@ -5,8 +5,8 @@ use lockwheel_engine::Engine;
 use lockwheel_engine::clients::{Outbox, Peer, Slot};
 use lockwheel_engine::config::{Config, HostChanges, HostRefusal, Permission};
 use lockwheel_engine::core::{
-    AppendLog, DataLoad, DiskEvent, FileChange, Host, LoadAccess, LoadError, LogSync, NotConnected, Output,
-    Target, TargetAddress,
+    AppendLog, DataLoad, DiskEvent, DiskFiles, FileChange, FileWork, FileWorkDone, Host, LoadAccess,
+    LoadError, LogSync, NotConnected, Output, Target, TargetAddress,
 };
 use lockwheel_store::time::Now;
 use std::collections::BTreeMap;
@@ -30,6 +30,8 @@ struct Disk {
     fails_late: bool,
     /// The files whose writes in the background go on only when the test says so, if it does: with the serial numbers.
     held: Option<Vec<(String, Vec<u8>, u64)>>,
+    /// The ends of rewrites that go on only when the test says so, if it does: with their numbers.
+    held_work: Option<Vec<(FileWork, u64)>>,
     /// The limits of clients that the host has followed.
     limits: Vec<usize>,
     /// The files after each operation.
@@ -103,6 +105,15 @@ impl Host for FakeHost {
         Some(self.write_file(directory, path, &bytes))
     }
 
+    fn work_in_background(&self, directory: &str, work: FileWork, number: u64) -> Option<FileWorkDone> {
+        if let Some(held) = &mut self.disk().held_work {
+            held.push((work, number));
+            return None;
+        }
+        assert_eq!(directory, Config::default().dir);
+        Some(work.run(self))
+    }
+
     fn read_file(&self, _: &str, path: &str) -> io::Result<Vec<u8>> {
         self.disk().files.get(path).cloned().ok_or_else(missing)
     }
@@ -149,6 +160,24 @@ impl Host for FakeHost {
 
     fn connect(&self, _: TargetAddress<'_>) -> Result<Box<dyn Target>, NotConnected> {
         Err(NotConnected::Unreachable)
+    }
+}
+
+impl DiskFiles for FakeHost {
+    fn read(&self, path: &str) -> io::Result<Vec<u8>> {
+        self.read_file("", path)
+    }
+
+    fn write(&self, path: &str, bytes: &[u8]) -> io::Result<()> {
+        self.write_file("", path, bytes)
+    }
+
+    fn change(&self, change: FileChange<'_>) -> io::Result<()> {
+        self.change_file("", change)
+    }
+
+    fn len(&self, path: &str) -> io::Result<u64> {
+        self.file_len("", path)
     }
 }
 
@@ -249,6 +278,14 @@ impl Server {
     fn end_write(&mut self, host: &FakeHost, (path, bytes, serial): (String, Vec<u8>, u64)) {
         let result = host.write_file("", &path, &bytes);
         self.engine.disk_event(DiskEvent::Saved { serial, result });
+    }
+
+    /// Does the end of a rewrite that was held, and tells the engine.
+    fn end_work(&mut self, host: &FakeHost) {
+        let (work, number) =
+            host.disk().held_work.take().expect("work is held").pop().expect("there is work");
+        let done = work.run(host);
+        self.engine.disk_event(DiskEvent::Worked { number, done });
     }
 
     fn field(&mut self, name: &str) -> String {
@@ -491,4 +528,104 @@ fn what_is_set_together_with_the_file_is_undone_together() {
     assert!(server.ask("CONFIG SET maxclients 77 appendonly yes").starts_with("-ERR CONFIG SET failed"));
     assert_eq!(host.disk().limits, [77, Config::default().maxclients]);
     assert!(server.ask("CONFIG GET maxclients").ends_with(&Config::default().maxclients.to_string()));
+}
+
+/// Returns the keys after a start with the files of a host.
+fn keys_after_start(host: &FakeHost) -> String {
+    let mut again = Server::start(&FakeHost::with(host.disk().files.clone())).expect("the files are right");
+    again.ask("MGET a b c").replace("\r\n", " ")
+}
+
+#[test]
+fn clients_are_served_while_the_host_ends_a_rewrite() {
+    let host = FakeHost::default();
+    let mut server = Server::start(&host).expect("it starts");
+    assert_eq!(server.ask("SET a 1"), "+OK");
+    host.disk().held_work = Some(Vec::new());
+    assert_eq!(server.ask("BGREWRITEAOF"), "+Background append only file rewriting started");
+    server.settle();
+    assert_eq!(server.ask("SET b 1"), "+OK");
+    assert_eq!(server.field("aof_rewrite_in_progress"), "1");
+    let refused = "-ERR Background append only file rewriting already in progress";
+    assert_eq!(server.ask("BGREWRITEAOF"), refused);
+    assert!(server.ask("BGSAVE").starts_with("-ERR Another child process is active (AOF?)"));
+    assert!(server.ask("DEBUG LOADAOF").starts_with("-ERR Error trying to load the AOF files"));
+    assert_eq!(keys_after_start(&host), "*3 $1 1 $1 1 $-1", "before the end");
+    server.end_work(&host);
+    assert_eq!(server.ask("SET c 1"), "+OK");
+    assert_eq!(server.field("aof_rewrite_in_progress"), "0");
+    assert_eq!(server.field("aof_last_bgrewrite_status"), "ok");
+    assert_eq!(keys_after_start(&host), "*3 $1 1 $1 1 $1 1", "after the end");
+    assert_eq!(server.ask("DEBUG LOADAOF"), "+OK");
+    assert_eq!(server.ask("BGREWRITEAOF"), "+Background append only file rewriting started");
+    server.settle();
+    assert_eq!(keys_after_start(&host), "*3 $1 1 $1 1 $1 1", "after the next one");
+}
+
+#[test]
+fn a_file_that_is_switched_off_and_on_while_the_host_ends_a_rewrite_begins_afterwards() {
+    for (begins_off, fails) in [(false, false), (false, true), (true, false), (true, true)] {
+        let host = FakeHost::default();
+        let mut server = Server::start(&host).expect("it starts");
+        let step = |server: &mut Server, line: &str| assert_eq!(server.ask(line), "+OK", "{line}");
+        step(&mut server, "SET a 1");
+        if begins_off {
+            step(&mut server, "CONFIG SET appendonly no");
+        }
+        host.disk().held_work = Some(Vec::new());
+        match begins_off {
+            true => step(&mut server, "CONFIG SET appendonly yes"),
+            false => assert!(server.ask("BGREWRITEAOF").starts_with('+')),
+        }
+        server.settle();
+        step(&mut server, "SET b 1");
+        step(&mut server, "CONFIG SET appendonly no");
+        assert_eq!(server.field("aof_rewrite_in_progress"), "0");
+        step(&mut server, "CONFIG SET appendonly yes");
+        step(&mut server, "SET c 1");
+        server.settle();
+        assert_eq!(server.field("aof_rewrite_scheduled"), "1", "it waits for the host");
+        host.disk().failing_kind = fails.then_some("Rename");
+        server.end_work(&host);
+        host.disk().failing_kind = None;
+        server.settle();
+        assert_eq!(server.field("aof_rewrite_scheduled"), "0");
+        assert_eq!(server.field("aof_last_bgrewrite_status"), "ok");
+        assert_eq!(keys_after_start(&host), "*3 $1 1 $1 1 $1 1", "{begins_off}, {fails}");
+    }
+}
+
+#[test]
+fn a_reset_while_the_host_ends_a_rewrite_begins_the_file_anew() {
+    let host = FakeHost::default();
+    let mut server = Server::start(&host).expect("it starts");
+    assert_eq!(server.ask("SET a 1"), "+OK");
+    host.disk().held_work = Some(Vec::new());
+    assert!(server.ask("BGREWRITEAOF").starts_with('+'));
+    server.settle();
+    assert_eq!(server.ask("CONTROL.RESET"), "+OK");
+    assert_eq!(server.ask("SET b 1"), "+OK");
+    server.end_work(&host);
+    server.settle();
+    assert_eq!(server.field("aof_last_bgrewrite_status"), "ok");
+    assert_eq!(keys_after_start(&host), "*3 $-1 $1 1 $-1");
+}
+
+#[test]
+fn a_failed_end_of_a_rewrite_leaves_the_files_before() {
+    for kind in ["Rename", "write appendonlydir/appendonly.aof.manifest"] {
+        let host = FakeHost::default();
+        let mut server = Server::start(&host).expect("it starts");
+        assert_eq!(server.ask("SET a 1"), "+OK");
+        host.disk().held_work = Some(Vec::new());
+        assert!(server.ask("BGREWRITEAOF").starts_with('+'));
+        server.settle();
+        assert_eq!(server.ask("SET b 1"), "+OK");
+        host.disk().failing_kind = Some(kind);
+        server.end_work(&host);
+        host.disk().failing_kind = None;
+        assert_eq!(server.field("aof_last_bgrewrite_status"), "err", "{kind}");
+        assert_eq!(server.ask("SET c 1"), "+OK");
+        assert_eq!(keys_after_start(&host), "*3 $1 1 $1 1 $1 1", "{kind}");
+    }
 }

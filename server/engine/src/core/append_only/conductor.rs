@@ -48,6 +48,13 @@ fn follow(engine: &mut Engine, effect: AppendOnlyEffect) {
             let file = engine.data_file().begin_base(is_rdb);
             engine.change_saves(|control| control.begin_for_append_only(file, path));
         }
+        AppendOnlyEffect::Work { number, work } => {
+            let done = engine.environment.files(&engine.config).work_in_background(work, number);
+            if let Some(done) = done {
+                engine.change_append_only(|control| control.work_done(number, done));
+            }
+        }
+        AppendOnlyEffect::BaseEnded => engine.change_saves(|control| control.end_for_append_only()),
         AppendOnlyEffect::GiveUpBase => engine.change_saves(|control| control.give_up_for_append_only()),
         AppendOnlyEffect::ScheduleLook { in_ms } => {
             engine.change_saves(|control| control.schedule_look(in_ms));

@@ -23,6 +23,9 @@ pub(in crate::core) fn reload(engine: &mut Engine) -> Result<(), LoadFailure> {
     if engine.append_only.lacks_base() {
         return Err("The AOF files have none of the present data until the first base is complete".to_owned());
     }
+    if engine.append_only.is_working() {
+        return Err("The AOF files are being replaced".to_owned());
+    }
     engine.change_append_only(|control| control.sync());
     let manifest = read_manifest(&engine.environment.files(&engine.config), &engine.config.append_only)?;
     engine.append_only.set_manifest(manifest);

@@ -5,8 +5,8 @@ use super::super::hooks::Hook;
 use super::access::{LoadAccess, LoadError};
 use super::log::{LogLoad, begin_session, end_session, load_logs};
 use super::saved_file::load_saved;
-use crate::persistence::LoadProgress;
-use crate::persistence::append_only::{AppendOnly, LoadFailure, LogFiles, LogNames, read_manifest};
+use crate::persistence::append_only::{AppendOnly, LoadFailure, LogNames, read_manifest};
+use crate::persistence::{DiskFiles, LoadProgress};
 use std::io;
 
 /// The data of the start.

@@ -1,5 +1,6 @@
 //! The steps of the append-only file: its begin and end, and its rewrites.
 
+use super::file_work::{FileWork, FileWorkDone, ManifestFiles};
 use super::state::{Rewrite, Stage};
 use super::{AppendLog, AppendOnly, FileChange, LogFiles, LogSync, Manifest};
 use crate::config::{AppendFsync, AppendOnlyParameters, Config, system_reason};
@@ -34,6 +35,10 @@ pub(crate) enum AppendOnlyEffect {
     WriteBase { path: String, is_rdb: bool },
     /// Give up the base that is being written.
     GiveUpBase,
+    /// Have the host do this work on the files.
+    Work { number: u64, work: FileWork },
+    /// The base has been written and taken, or given up: other snapshots may begin.
+    BaseEnded,
     /// Look for a due rewrite after this number of milliseconds. 0: after the present work.
     ScheduleLook { in_ms: i64 },
 }
@@ -128,12 +133,13 @@ impl AppendOnlyControl<'_> {
         let path = self.parameters().path(&name);
         let opened = self.files.open_log(&path, false);
         opened.map_err(|error| format!("Can't open the append-only file: {}", system_reason(&error)))?;
-        self.write_manifest(&self.state.manifest.clone())?;
+        let manifest = self.state.manifest.clone();
+        self.manifest_files().write(&manifest)?;
         self.state.begin_file(self.files.len(&path).unwrap_or(0));
         self.state.stage = Stage::On;
         let verb = if had_increments { "Opening" } else { "Creating" };
         tracing::info!("{verb} AOF incr file {name} on server start");
-        self.remove_history();
+        self.manifest_files().remove_history();
         self.sync_changed();
         self.effects.push(AppendOnlyEffect::AppendingChanged);
         Ok(())
@@ -147,41 +153,14 @@ impl AppendOnlyControl<'_> {
         })
     }
 
-    /// Writes a manifest.
-    ///
-    /// # Errors
-    /// Returns the line for the log if the manifest cannot be written. It is unchanged then, or the disk may not have
-    /// it after a power failure.
-    pub(crate) fn write_manifest(&mut self, manifest: &Manifest) -> Result<(), String> {
-        let name = Manifest::name(&self.parameters().filename);
-        let written = self.files.write(&self.parameters().path(&name), manifest.text().as_bytes());
-        self.state.is_manifest_safe = written.is_ok();
-        written.map_err(|error| {
-            format!(
-                "Error trying to write the temporary AOF manifest file temp-{name}: {}",
-                system_reason(&error)
-            )
-        })
-    }
-
-    /// Removes the files that a rewrite has replaced.
-    pub(crate) fn remove_history(&mut self) {
-        if self.parameters().disable_auto_gc || !self.state.manifest.has_history() {
-            return;
+    /// Returns the manifest with the disk that has it.
+    fn manifest_files(&mut self) -> ManifestFiles<'_> {
+        ManifestFiles {
+            files: self.files,
+            parameters: &self.config.append_only,
+            manifest: &mut self.state.manifest,
+            is_safe: &mut self.state.is_manifest_safe,
         }
-        // Until the disk has this manifest, the one before may list the files as data.
-        let present = self.state.manifest.clone();
-        if !self.state.is_manifest_safe
-            && let Err(why) = self.write_manifest(&present)
-        {
-            return tracing::warn!("{why}");
-        }
-        for file in self.state.manifest.take_history() {
-            tracing::info!("Removing the history file {} in the background", file.name);
-            self.remove(&self.parameters().path(&file.name));
-        }
-        let present = self.state.manifest.clone();
-        self.write_manifest(&present).unwrap_or_else(|why| tracing::warn!("{why}"));
     }
 
     /// Tells the host when the file must be synced. As in Redis, a rewrite or a save may suspend that.
@@ -205,12 +184,12 @@ impl AppendOnlyControl<'_> {
     pub(crate) fn turn_on(&mut self, is_in_transaction: bool) -> Result<(), ()> {
         self.state.stage = Stage::Waiting;
         self.set_failure(None);
-        if self.is_saving || is_in_transaction {
-            let why = match self.is_saving {
+        if self.is_busy() || is_in_transaction {
+            let why = match self.is_busy() {
                 true => "there is already another background operation",
                 false => "during a transaction",
             };
-            let but = if self.is_saving { "but " } else { "" };
+            let but = if self.is_busy() { "but " } else { "" };
             tracing::info!(
                 "AOF was enabled {but}{why}. An AOF background was scheduled to start when possible."
             );
@@ -261,12 +240,24 @@ impl AppendOnlyControl<'_> {
         }
     }
 
+    /// Whether no rewrite can begin: another snapshot is being made, or the host is still ending a rewrite that was
+    /// given up.
+    fn is_busy(&self) -> bool {
+        self.is_saving || self.state.work.is_some()
+    }
+
     /// Gives up the rewrite in progress, if there is one.
     pub(crate) fn give_up_rewrite(&mut self) {
         let Some(rewrite) = self.state.rewrite.take() else { return };
         tracing::info!("Killing running AOF rewrite child: {}", self.process);
-        self.remove(&rewrite.path);
-        self.effects.push(AppendOnlyEffect::GiveUpBase);
+        match rewrite.is_ending {
+            // The host cannot stop. Whether it succeeds or not, the files have all that was appended.
+            true => self.effects.push(AppendOnlyEffect::BaseEnded),
+            false => {
+                self.remove(&rewrite.path);
+                self.effects.push(AppendOnlyEffect::GiveUpBase);
+            }
+        }
         self.sync_changed();
     }
 
@@ -285,6 +276,7 @@ impl AppendOnlyControl<'_> {
     /// Begins a rewrite at the request of a client, after the present transaction or save if `is_later`. Returns false
     /// if that is impossible; the reason is logged.
     pub(crate) fn request_rewrite(&mut self, is_later: bool) -> bool {
+        let is_later = is_later || self.is_busy();
         if is_later {
             self.schedule_requested_rewrite();
         }
@@ -347,7 +339,7 @@ impl AppendOnlyControl<'_> {
         let path = format!("temp-rewriteaof-bg-{}-{}.aof", self.process, self.state.rewrites);
         let is_rdb = self.parameters().use_rdb_preamble;
         let began_ms = self.now.monotonic_ms();
-        self.state.rewrite = Some(Rewrite { path: path.clone(), is_rdb, began_ms });
+        self.state.rewrite = Some(Rewrite { path: path.clone(), is_rdb, began_ms, is_ending: false });
         tracing::info!("Background append only file rewriting started by pid {}", self.process);
         self.sync_changed();
         self.effects.push(AppendOnlyEffect::AppendingChanged);
@@ -376,30 +368,8 @@ impl AppendOnlyControl<'_> {
         let name = manifest.add_increment();
         let path = self.parameters().path(&name);
         self.files.write(&path, b"").map_err(|error| cannot_open(&name, &error))?;
-        self.take_manifest(manifest, &[path])?;
+        self.manifest_files().put_in_force(manifest, &[path])?;
         Ok(name)
-    }
-
-    /// Puts a manifest into force, which lists new files. The new files are removed if the manifest on the disk
-    /// certainly does not list them.
-    ///
-    /// # Errors
-    /// Returns the line for the log if the manifest is not in force.
-    fn take_manifest(&mut self, manifest: Manifest, created: &[String]) -> Result<(), String> {
-        if let Err(why) = self.write_manifest(&manifest) {
-            let path = self.parameters().path(&Manifest::name(&self.parameters().filename));
-            match self.files.read(&path) {
-                // A power failure may bring the manifest before back: its files stay.
-                Ok(text) if text == manifest.text().as_bytes() => tracing::warn!("{why}"),
-                Ok(_) => {
-                    created.iter().for_each(|path| self.remove(path));
-                    return Err(why);
-                }
-                Err(_) => return Err(why),
-            }
-        }
-        self.state.manifest = manifest;
-        Ok(())
     }
 
     /// Removes a file, which may be missing.
@@ -407,27 +377,58 @@ impl AppendOnlyControl<'_> {
         let _may_not_be_there = self.files.change(FileChange::Remove(path));
     }
 
-    /// Ends the rewrite in progress, whose base has been written, or could not be.
+    /// Ends the rewrite in progress, whose base has been written, or could not be. The host makes the file the base.
     pub(crate) fn end_rewrite(&mut self, written: &io::Result<()>) {
-        let Some(rewrite) = self.state.rewrite.take() else { return };
-        let done = match written {
-            Ok(()) => {
-                tracing::info!("Successfully created the temporary AOF base file {}", rewrite.path);
-                tracing::info!("Background AOF rewrite terminated with success");
-                self.take_base(&rewrite)
-            }
-            Err(error) => {
-                tracing::warn!("Write error writing append only file on disk: {}", system_reason(error));
-                Err("Background AOF rewrite terminated with error".to_owned())
-            }
+        let Some(rewrite) = &mut self.state.rewrite else { return };
+        if let Err(error) = written {
+            tracing::warn!("Write error writing append only file on disk: {}", system_reason(error));
+            return self.rewrite_ended(Err("Background AOF rewrite terminated with error".to_owned()));
+        }
+        tracing::info!("Successfully created the temporary AOF base file {}", rewrite.path);
+        tracing::info!("Background AOF rewrite terminated with success");
+        rewrite.is_ending = true;
+        let (path, is_rdb) = (rewrite.path.clone(), rewrite.is_rdb);
+        let work = FileWork {
+            parameters: self.parameters().clone(),
+            manifest: self.state.manifest.clone(),
+            is_safe: self.state.is_manifest_safe,
+            path,
+            is_rdb,
+            is_first: self.state.stage == Stage::Waiting,
+            keeps_last: self.state.is_enabled(),
         };
+        self.state.works += 1;
+        self.state.work = Some(self.state.works);
+        self.effects.push(AppendOnlyEffect::Work { number: self.state.works, work });
+    }
+
+    /// Follows the work of this number, which the host has done.
+    pub(crate) fn work_done(&mut self, number: u64, done: FileWorkDone) {
+        if self.state.work.take_if(|work| *work == number).is_none() {
+            return;
+        }
+        self.state.manifest = done.manifest;
+        self.state.is_manifest_safe = done.is_safe;
+        match self.state.rewrite.as_ref().is_some_and(|rewrite| rewrite.is_ending) {
+            true => self.rewrite_ended(done.base_len),
+            // The rewrite was given up. The files are those of the manifest all the same.
+            false => self.effects.push(AppendOnlyEffect::ScheduleLook { in_ms: 0 }),
+        }
+    }
+
+    /// Records the end of a rewrite, with the size of the base in bytes, or the line for the log.
+    fn rewrite_ended(&mut self, done: Result<u64, String>) {
+        let Some(rewrite) = self.state.rewrite.take() else { return };
         self.state.has_rewrite_failed = done.is_err();
         self.state.took_seconds = Some((self.now.monotonic_ms() - rewrite.began_ms) / 1000);
         match done {
-            Ok(()) => {
+            Ok(base_len) => {
                 self.state.forget_failures();
-                self.remove_history();
                 tracing::info!("Background AOF rewrite finished successfully");
+                if self.state.is_enabled() {
+                    self.state.size = base_len + self.state.increment_size;
+                    self.state.base_size = self.state.size;
+                }
                 if self.state.stage == Stage::Waiting {
                     self.state.stage = Stage::On;
                 }
@@ -441,6 +442,7 @@ impl AppendOnlyControl<'_> {
         }
         self.sync_changed();
         self.effects.push(AppendOnlyEffect::AppendingChanged);
+        self.effects.push(AppendOnlyEffect::BaseEnded);
         self.effects.push(AppendOnlyEffect::ScheduleLook { in_ms: 0 });
     }
 
@@ -455,57 +457,9 @@ impl AppendOnlyControl<'_> {
         self.state.is_rewrite_scheduled = true;
     }
 
-    /// Makes the written file the base, and its increment the first one.
-    fn take_base(&mut self, rewrite: &Rewrite) -> Result<(), String> {
-        let mut manifest = self.state.manifest.clone();
-        let base = manifest.add_base(rewrite.is_rdb);
-        let base_path = self.parameters().path(&base);
-        self.rename((&rewrite.path, &rewrite.path), (&base_path, &base), "base")?;
-        let mut created = vec![base_path];
-        if let Err(why) = self.take_first_increment(&mut manifest, &mut created) {
-            self.remove(&created[0]);
-            return Err(why);
-        }
-        manifest.retire_increments(self.state.is_enabled());
-        self.take_manifest(manifest, &created)?;
-        if self.state.is_enabled() {
-            self.state.size = self.files.len(&created[0]).unwrap_or(0) + self.state.increment_size;
-            self.state.base_size = self.state.size;
-        }
-        Ok(())
-    }
-
-    /// Gives the increment of a first rewrite its name.
-    fn take_first_increment(
-        &mut self,
-        manifest: &mut Manifest,
-        created: &mut Vec<String>,
-    ) -> Result<(), String> {
-        if self.state.stage != Stage::Waiting {
-            return Ok(());
-        }
-        let temporary = Manifest::temporary_increment(&self.parameters().filename);
-        let increment = manifest.add_increment();
-        let (from, to) = (self.parameters().path(&temporary), self.parameters().path(&increment));
-        self.rename((&from, &temporary), (&to, &increment), "incr")?;
-        created.push(to);
-        Ok(())
-    }
-
-    fn rename(&self, from: (&str, &str), to: (&str, &str), kind: &str) -> Result<(), String> {
-        let renamed = self.files.change(FileChange::Rename { from: from.0, to: to.0 });
-        renamed.map_err(|error| {
-            let reason = system_reason(&error);
-            let (from, to) = (from.1, to.1);
-            format!("Error trying to rename the temporary AOF {kind} file {from} into {to}: {reason}")
-        })?;
-        tracing::info!("Successfully renamed the temporary AOF {kind} file {} into {}", from.1, to.1);
-        Ok(())
-    }
-
     /// Begins a rewrite that is scheduled, or that the growth of the file demands. Returns whether one has begun.
     pub(crate) fn begin_due_rewrite(&mut self) -> bool {
-        if self.is_saving || self.state.rewrite.is_some() {
+        if self.is_busy() || self.state.rewrite.is_some() {
             return false;
         }
         let growth = self.state.growth(self.parameters());

@@ -76,7 +76,7 @@ pub trait AppendLog: Send + Sync {
 }
 
 /// The files in the working directory of a server.
-pub(crate) trait LogFiles {
+pub trait DiskFiles {
     /// Returns the bytes of a file.
     ///
     /// # Errors
@@ -89,7 +89,7 @@ pub(crate) trait LogFiles {
     /// Returns the error of the system.
     fn write(&self, path: &str, bytes: &[u8]) -> io::Result<()>;
 
-    /// Changes the files.
+    /// Changes the files, and waits for the disk.
     ///
     /// # Errors
     /// Returns the error of the system.
@@ -100,7 +100,10 @@ pub(crate) trait LogFiles {
     /// # Errors
     /// Returns the error of the system.
     fn len(&self, path: &str) -> io::Result<u64>;
+}
 
+/// The files in the working directory of a server, with its log.
+pub(crate) trait LogFiles: DiskFiles {
     /// Opens a file as the log.
     ///
     /// # Errors

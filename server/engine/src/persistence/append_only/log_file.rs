@@ -1,6 +1,6 @@
 //! The files that are read: their names, their bytes, and the treatment of a file that ends too early.
 
-use super::{FileChange, LogFiles, Manifest, RDB_MAGIC};
+use super::{DiskFiles, FileChange, Manifest, RDB_MAGIC};
 use crate::config::{AppendOnlyParameters, system_reason};
 use std::io;
 
@@ -24,7 +24,7 @@ impl LogFile {
     /// # Errors
     /// Returns the reason why the file cannot be read.
     pub(crate) fn read(
-        files: &dyn LogFiles,
+        files: &dyn DiskFiles,
         parameters: &AppendOnlyParameters,
         (name, is_last): (&str, bool),
     ) -> Result<Self, LoadFailure> {
@@ -76,7 +76,7 @@ impl LogFile {
     /// Returns the reason why the server must not start.
     pub(crate) fn end_early(
         &self,
-        files: &dyn LogFiles,
+        files: &dyn DiskFiles,
         parameters: &AppendOnlyParameters,
         offset: usize,
     ) -> Result<(), LoadFailure> {
@@ -106,7 +106,7 @@ impl LogFile {
     ///
     /// # Errors
     /// Returns the line for the log if the file cannot be cut.
-    pub(crate) fn cut(&self, files: &dyn LogFiles, offset: usize) -> Result<(), LoadFailure> {
+    pub(crate) fn cut(&self, files: &dyn DiskFiles, offset: usize) -> Result<(), LoadFailure> {
         let cut = files.change(FileChange::Cut { path: &self.path, len: offset as u64 });
         cut.map_err(|error| format!("Error truncating the AOF file {}: {}", self.name, system_reason(&error)))
     }
@@ -130,7 +130,7 @@ impl LogNames {
     /// Returns the reason why a file cannot be read.
     pub(crate) fn of(
         manifest: &Manifest,
-        files: &dyn LogFiles,
+        files: &dyn DiskFiles,
         parameters: &AppendOnlyParameters,
     ) -> Result<Self, LoadFailure> {
         let bases = usize::from(manifest.base().is_some());
@@ -153,7 +153,7 @@ impl LogNames {
 /// # Errors
 /// Returns the reason why the manifest cannot be read.
 pub(crate) fn read_manifest(
-    files: &dyn LogFiles,
+    files: &dyn DiskFiles,
     parameters: &AppendOnlyParameters,
 ) -> Result<Manifest, LoadFailure> {
     let name = Manifest::name(&parameters.filename);
@@ -174,7 +174,7 @@ pub(crate) fn read_manifest(
 /// Returns the reason why the file cannot be moved.
 pub(crate) fn upgrade_old_file(
     present: &Manifest,
-    files: &dyn LogFiles,
+    files: &dyn DiskFiles,
     parameters: &AppendOnlyParameters,
 ) -> Result<Option<Manifest>, LoadFailure> {
     let (name, directory) = (&parameters.filename, &parameters.directory);

@@ -5,6 +5,7 @@
 
 mod base_writer;
 mod control;
+mod file_work;
 mod host;
 mod log_file;
 mod manifest;
@@ -13,8 +14,9 @@ mod state;
 
 pub(crate) use base_writer::RequestBase;
 pub(crate) use control::{AppendOnlyControl, AppendOnlyEffect};
+pub use file_work::{FileWork, FileWorkDone};
 pub(crate) use host::LogFiles;
-pub use host::{AppendLog, FileChange, LogSync};
+pub use host::{AppendLog, DiskFiles, FileChange, LogSync};
 pub(crate) use log_file::{LoadFailure, LogFile, LogNames, read_manifest, upgrade_old_file};
 pub(crate) use manifest::Manifest;
 pub(crate) use reader::{LogEnd, LogPart, LogReader, RDB_MAGIC};

@@ -35,6 +35,8 @@ pub(super) struct Rewrite {
     pub(super) is_rdb: bool,
     /// The beginning, in milliseconds of the system's monotonic clock.
     pub(super) began_ms: i64,
+    /// Whether the new base has been written, and the host is making it the base.
+    pub(super) is_ending: bool,
 }
 
 /// The delay of automatic rewrites after several failures.
@@ -72,6 +74,10 @@ pub(crate) struct AppendOnly {
     /// The bytes that were given to the host since it began.
     pub(super) appended: u64,
     pub(super) rewrite: Option<Rewrite>,
+    /// The number of the work on the files that the host is doing, also if its rewrite was given up.
+    pub(super) work: Option<u64>,
+    /// The number of the last work on the files.
+    pub(super) works: u64,
     pub(super) is_rewrite_scheduled: bool,
     pub(super) rewrites: u64,
     pub(super) failures: u64,
@@ -167,6 +173,11 @@ impl AppendOnly {
     /// Whether there are files that can be read again, even if the file is off.
     pub(crate) fn has_files(&self) -> bool {
         self.is_enabled() || (self.is_kept() && !self.manifest.is_empty())
+    }
+
+    /// Whether the host is changing the files of the manifest.
+    pub(crate) fn is_working(&self) -> bool {
+        self.work.is_some()
     }
 
     /// Whether the file was switched on, and its first base is not complete.
