@@ -29,11 +29,20 @@ fn write(kept: &Kept, round: usize) {
 
 #[test]
 fn both_servers_go_on_with_the_file_of_the_other() {
+    go_on_in_turns(Keeper::Redis);
+}
+
+#[test]
+fn valkey_and_this_server_go_on_with_the_file_of_the_other() {
+    go_on_in_turns(Keeper::Valkey);
+}
+
+fn go_on_in_turns(other: Keeper) {
     for options in [&[][..], &["--aof-use-rdb-preamble", "no"], &["--aof-timestamp-enabled", "yes"]] {
         let directory = Directory::new();
         let mut digest = None;
         for round in 0..6 {
-            let keeper = if round % 2 == 0 { Keeper::Ours } else { Keeper::Redis };
+            let keeper = if round % 2 == 0 { Keeper::Ours } else { other };
             let Some(kept) = Kept::of(keeper, &directory, options) else { return };
             let mut client = kept.client();
             if let Some(before) = digest {
@@ -51,7 +60,10 @@ fn both_servers_go_on_with_the_file_of_the_other() {
             }
             digest = Some(ask(&mut client, "DEBUG DIGEST"));
             kept.shut_down();
-            assert_ne!(is_checked(&directory), Some(false), "{keeper:?} in round {round}");
+            // Valkey has a format of its own for saves, which redis-check-aof does not know.
+            if other == Keeper::Redis {
+                assert_ne!(is_checked(&directory), Some(false), "{keeper:?} in round {round}");
+            }
         }
     }
 }

@@ -57,6 +57,7 @@ impl Drop for Directory {
 enum Keeper {
     Ours,
     Redis,
+    Valkey,
 }
 
 impl Keeper {
@@ -65,6 +66,7 @@ impl Keeper {
         match self {
             Keeper::Ours => Some(program::path()),
             Keeper::Redis => Kind::Redis.find(),
+            Keeper::Valkey => Kind::Valkey.find(),
         }
     }
 }
