@@ -9,10 +9,10 @@ use std::thread;
 const WRITERS: usize = 4;
 
 /// The number of the last write of each writer that was acknowledged.
-type Acknowledged = [AtomicU64; WRITERS];
+pub(super) type Acknowledged = [AtomicU64; WRITERS];
 
 /// Writes until the server is gone: each write is a transaction of two keys.
-fn write(mut client: Client, writer: usize, acknowledged: &AtomicU64) {
+pub(super) fn write(mut client: Client, writer: usize, acknowledged: &AtomicU64) {
     for number in acknowledged.load(Ordering::SeqCst) + 1.. {
         let requests = [
             super::request("MULTI"),
@@ -34,7 +34,7 @@ fn write(mut client: Client, writer: usize, acknowledged: &AtomicU64) {
 }
 
 /// Returns a number that a key has, or 0.
-fn number(client: &mut Client, key: &str) -> u64 {
+pub(super) fn number(client: &mut Client, key: &str) -> u64 {
     ask(client, &format!("GET {key}")).trim_matches('"').parse().unwrap_or(0)
 }
 

@@ -1,6 +1,8 @@
 //! The append-only file: kept by the program and by redis-server, in directories that both can read.
 
 mod broken_files;
+#[cfg(target_os = "linux")]
+mod disk;
 mod exchange;
 mod faults;
 mod kills;
@@ -87,11 +89,22 @@ struct NotStarted {
 impl Kept {
     /// Starts a program with these options in a directory, without save points.
     fn try_start(path: &PathBuf, directory: &Directory, options: &[&str]) -> Result<Kept, NotStarted> {
+        Kept::try_start_with(path, directory, options, &|_| ())
+    }
+
+    /// Starts a program as [`Kept::try_start`] does, after `prepare`.
+    fn try_start_with(
+        path: &PathBuf,
+        directory: &Directory,
+        options: &[&str],
+        prepare: &dyn Fn(&mut Command),
+    ) -> Result<Kept, NotStarted> {
         loop {
             let port = free_port();
             let mut command = Command::new(path);
             command.args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", ""]);
             command.args(["--appendonly", "yes", "--enable-debug-command", "yes", "--dir"]).arg(&directory.0);
+            prepare(&mut command);
             let (output, input) = (Stdio::piped(), Stdio::null());
             let mut child = command
                 .args(options)
