@@ -61,6 +61,8 @@ pub(super) enum WhileBusy {
 
 struct Waiting {
     status: SessionStatus,
+    /// Whether the script runs while the data are being loaded.
+    is_loading: bool,
     running: EntryKind,
 }
 
@@ -83,20 +85,25 @@ impl Caller for Waiting {
         self.status.is_subscribed
     }
 
+    fn is_kept_waiting(&self) -> bool {
+        self.is_loading
+    }
+
     fn busy(&self) -> Option<EntryKind> {
         Some(self.running)
     }
 }
 
-/// Decides how to answer a request of a session in this state while a script is slow. Only valid if the server is open
-/// to all (`Engine::is_open`); else the engine alone knows the permissions of a user.
+/// Decides how to answer a request of a session in this state while a script is slow. The flag says whether data are
+/// being loaded. Only valid if the server is open to all (`Engine::is_open`); else the engine alone knows the
+/// permissions of a user.
 pub(super) fn answer(
     table: &CommandTable,
     argv: &[&[u8]],
-    status: SessionStatus,
+    (status, is_loading): (SessionStatus, bool),
     running: EntryKind,
 ) -> WhileBusy {
-    match decide(&Waiting { status, running }, table, Args::new(argv)) {
+    match decide(&Waiting { status, is_loading, running }, table, Args::new(argv)) {
         Ok(_) => WhileBusy::Queue,
         Err(Refusal { reason: Reason::Busy(_), command: Some(command), .. }) => {
             match &*table.get(command).name {

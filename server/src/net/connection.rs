@@ -397,7 +397,8 @@ impl Connection {
     fn run_while_busy(&mut self, turn: &mut Turn<'_>) {
         let (shared, status) = (turn.shared, self.status);
         let running = shared.script.kind();
-        let answer = |argv: &[&[u8]]| busy::answer(&shared.table, argv, status, running);
+        let answer =
+            |argv: &[&[u8]]| busy::answer(&shared.table, argv, (status, shared.is_loading()), running);
         // Only the engine knows which replies a client does not want.
         let asks = status.muted || !shared.is_open();
         let way = if asks { WhileBusy::Queue } else { self.input.with_arguments(0, answer) };

@@ -12,7 +12,7 @@ use super::target::TcpTarget;
 use lockwheel_engine::Engine;
 use lockwheel_engine::config::{Config, HostChanges, HostRefusal};
 use lockwheel_engine::core::{
-    AppendLog, DiskEvent, FileChange, FileWork, FileWorkDone, Host, NotConnected, Output, Target,
+    AppendLog, DataLoad, DiskEvent, FileChange, FileWork, FileWorkDone, Host, NotConnected, Output, Target,
     TargetAddress,
 };
 use lockwheel_store::time::Now;
@@ -43,6 +43,7 @@ impl Host for NetHost {
     fn rules_changed(&self, engine: &Engine) {
         if let Some(shared) = self.shared.upgrade() {
             shared.follow(engine);
+            shared.set_loading(DataLoad::is_in_progress(engine));
         }
     }
 

@@ -10,6 +10,9 @@ use std::io;
 
 const FLAGS: Flags = Flags::of(&[Flags::ADMIN, Flags::NOSCRIPT, Flags::LOADING, Flags::STALE]);
 
+/// The parameters that cannot be set while the data are being loaded.
+const NOT_WHILE_LOADING: [&str; 2] = ["appendonly", "dir"];
+
 pub(super) const ROWS: &[Row<Handler>] = &[Row::container("config", -2, CONFIG)
     .about("server", "2.0.0", "Depends on subcommand.")
     .summary("Reads and changes the server's parameters.")];
@@ -74,8 +77,8 @@ fn set(control: ConfigControl<'_>, args: Args<'_>) -> Outcome {
     }
     let pairs: Vec<(&[u8], &[u8])> = words.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
     let ConfigControl { config, host, is_local, is_loading } = control;
-    // The append-only file would begin with half of the data.
-    if is_loading && pairs.iter().any(|(name, _)| name.eq_ignore_ascii_case(b"appendonly")) {
+    let has = |name: &str| pairs.iter().any(|(set, _)| set.eq_ignore_ascii_case(name.as_bytes()));
+    if is_loading && NOT_WHILE_LOADING.into_iter().any(has) {
         return Err(LOADING);
     }
     let set = match host {

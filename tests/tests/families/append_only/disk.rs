@@ -189,8 +189,8 @@ fn what_waitaof_has_confirmed_survives_a_power_failure() {
 fn each_second_the_file_is_synced_without_any_request() {
     let Some(disk) = Disk::new() else { return };
     let kept = disk.start(&["--appendfsync", "everysec"]);
-    assert_eq!(ask(&mut kept.client(), "SET k v"), "+OK");
     let before = disk.syncs();
+    assert_eq!(ask(&mut kept.client(), "SET k v"), "+OK");
     while disk.syncs() == before {
         thread::yield_now();
     }

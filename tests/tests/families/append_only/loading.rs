@@ -266,6 +266,25 @@ fn a_file_that_turns_out_broken_ends_the_process() {
 }
 
 #[test]
+fn a_slow_script_of_the_file_does_not_hide_the_load() {
+    for keeper in [Keeper::Ours, Keeper::Redis] {
+        let directory = Directory::new();
+        let script = "redis.call('SET', 'k', 'v') if redis.call('GET', 'k') then while true do end end";
+        let mut requests = lockwheel_tests::client::encode(&["SELECT", "0"]);
+        requests.extend(lockwheel_tests::client::encode(&["EVAL", script, "1", "k"]));
+        directory.write("appendonly.aof.1.incr.aof", requests);
+        directory.write("appendonly.aof.manifest", "file appendonly.aof.1.incr.aof seq 1 type i\n");
+        let options = ["--appendonly", "yes", "--lua-time-limit", "10"];
+        let Some(server) = Loading::start(keeper, &directory, &options) else { return };
+        let mut client = server.client();
+        assert_eq!(ask(&mut client, "PING"), "-LOADING Redis is loading the dataset in memory", "{keeper:?}");
+        client.send(&["SHUTDOWN", "NOSAVE"]);
+        let (code, log) = server.end();
+        assert_eq!(code, Some(0), "{keeper:?}: {log}");
+    }
+}
+
+#[test]
 fn the_announcement_comes_after_the_load() {
     let directory = File::Increment.write();
     let port_file = directory.0.join("port");

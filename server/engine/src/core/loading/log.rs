@@ -1,6 +1,7 @@
 //! The reading of the append-only file: the base, then the increments, whose requests run in order.
 
 use super::super::engine::Engine;
+use super::super::hooks::Hook;
 use super::super::host::OwnFiles;
 use super::access::{LoadAccess, LoadError, Unshared};
 use super::saved_file::load_rdb;
@@ -8,6 +9,7 @@ use super::slice::Slice;
 use crate::clients::{Outbox, Peer, Slot};
 use crate::config::AppendOnlyParameters;
 use crate::finally::finally;
+use crate::persistence::LoadProgress;
 use crate::persistence::append_only::{
     LoadFailure, LogEnd, LogFile, LogNames, LogPart, LogReader, read_manifest, upgrade_old_file,
 };
@@ -30,20 +32,29 @@ pub(in crate::core) fn reload(engine: &mut Engine) -> Result<(), LoadFailure> {
     let manifest = read_manifest(&engine.environment.files(&engine.config), &engine.config.append_only)?;
     engine.append_only.set_manifest(manifest);
     set_loading(engine, true);
-    let now = engine.clock.now();
-    engine.keyspace.tx(0, now).flush_all();
-    let loaded = load_again(engine);
-    engine.commit();
-    set_loading(engine, false);
+    let load = |engine: &mut Engine| {
+        let now = engine.clock.now();
+        engine.keyspace.tx(0, now).flush_all();
+        let loaded = load_again(engine);
+        engine.commit();
+        loaded
+    };
+    let loaded = finally(engine, load, |engine| set_loading(engine, false));
     engine.keyspace.counters.dirty = 0;
     loaded?;
     tracing::warn!("Append Only File loaded by DEBUG LOADAOF");
     Ok(())
 }
 
+/// Sets whether the files are being read again. Requests that come while a script of a file is slow get `LOADING`.
 fn set_loading(engine: &mut Engine, is_loading: bool) {
+    let now_s = engine.clock.system().wall_second();
     engine.append_only.set_loading(is_loading);
+    engine.loading = is_loading.then(|| LoadProgress::new(now_s, engine.append_only.figures().size));
+    engine.hooks.set(Hook::Loading, is_loading);
+    engine.change_replication(|control| control.rules_changed());
     engine.change_replication(|control| control.stream_changed());
+    engine.rules_changed();
 }
 
 fn load_again(engine: &mut Engine) -> Result<(), LoadFailure> {

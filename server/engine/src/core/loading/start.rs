@@ -53,6 +53,11 @@ impl DataLoad {
         Ok(DataLoad { source, keeps_log })
     }
 
+    /// Whether data are being loaded.
+    pub fn is_in_progress(engine: &Engine) -> bool {
+        engine.loading.is_some()
+    }
+
     /// Whether there are data to be loaded.
     pub fn has_data(&self) -> bool {
         !matches!(self.source, Source::Nothing)

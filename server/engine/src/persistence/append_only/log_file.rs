@@ -1,6 +1,6 @@
 //! The files that are read: their names, their bytes, and the treatment of a file that ends too early.
 
-use super::{DiskFiles, FileChange, Manifest, RDB_MAGIC};
+use super::{DiskFiles, FileChange, Manifest, RDB_MAGICS};
 use crate::config::{AppendOnlyParameters, system_reason};
 use std::io;
 
@@ -41,7 +41,7 @@ impl LogFile {
     pub(crate) fn begins_as_save(&self) -> bool {
         const READ_BASE: &str = "Reading RDB base file on AOF loading...";
         const READ_PREAMBLE: &str = "Reading RDB preamble from AOF file...";
-        let begins = self.bytes.starts_with(RDB_MAGIC);
+        let begins = RDB_MAGICS.iter().any(|magic| self.bytes.starts_with(magic));
         if begins {
             tracing::info!("{}", if self.is_old { READ_PREAMBLE } else { READ_BASE });
         }

@@ -19,7 +19,7 @@ pub(crate) use host::LogFiles;
 pub use host::{AppendLog, DiskFiles, FileChange, LogSync};
 pub(crate) use log_file::{LoadFailure, LogFile, LogNames, read_manifest, upgrade_old_file};
 pub(crate) use manifest::Manifest;
-pub(crate) use reader::{LogEnd, LogPart, LogReader, RDB_MAGIC};
+pub(crate) use reader::{LogEnd, LogPart, LogReader, RDB_MAGICS};
 pub(crate) use state::{AppendOnly, AppendOnlyFigures, NOT_APPENDED};
 
 /// The maximum length of an annotation, in bytes with its end. Redis reads no longer ones.

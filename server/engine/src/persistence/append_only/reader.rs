@@ -4,8 +4,8 @@
 
 use super::MAX_ANNOTATION;
 
-/// The beginning of a file in the format of saves.
-pub(crate) const RDB_MAGIC: &[u8] = b"REDIS";
+/// The beginnings of a file in the format of saves: of Redis, and of Valkey since 9.0.
+pub(crate) const RDB_MAGICS: [&[u8]; 2] = [b"REDIS", b"VALKEY"];
 
 /// A part of a file.
 #[derive(Debug, PartialEq, Eq)]
