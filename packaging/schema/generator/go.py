@@ -7,7 +7,7 @@ from typing import Dict, Iterator, List, Tuple
 
 from . import pages
 from .model import Api, Field, Group, Maker, Method, Option, Parameter, Part, Record
-from .text import GENERATED, joined, wrapped
+from .text import GENERATED, joined, worded, wrapped
 
 FOLDER = "packaging/go/"
 
@@ -162,7 +162,12 @@ def about(method: Method) -> str:
         text += f" It returns nil{method.says[len('nothing'):]}."
     elif method.says and not text.startswith("Returns"):
         text += f" It returns {method.says}."
-    return f"{pascal(method.name)} {lowered(text)}"
+    return f"{pascal(method.name)} {lowered(worded(text, method.form, parameter_name))}"
+
+
+def parameter_name(it: Parameter) -> str:
+    """The name of a parameter, or of the field of an option."""
+    return pascal(it.name) if it.is_option else camel(it.name)
 
 
 def returned(method: Method) -> str:
@@ -212,7 +217,7 @@ def types(api: Api) -> Iterator[str]:
             seen.append(method.options)
             sharing = [f"[{receiver(it)}.{pascal(it.name)}]" for group in api.groups for it in group.methods if it.options == method.options]
             yield comment(f"{method.options} are the options of {' and '.join(sharing)}. A zero value is left out.")
-            rows = [option_row(part) for part in method.form.parts if part.parameter is not None and part.parameter.is_option]
+            rows = [option_row(method, part) for part in method.form.parts if part.parameter is not None and part.parameter.is_option]
             yield from struct(method.options, rows)
     for record in api.records:
         yield comment(f"{record.name} is {lowered(record.about)}" if not record.about.startswith(("Figures", "Permits", "Grants")) else f"{record.name} are {lowered(record.about)}")
@@ -294,14 +299,18 @@ def short(head: str, body: str) -> str:
     return f"{head} {{ {body} }}" if len(head) + len(body) <= 100 else f"{head} {{\n\t{body}\n}}"
 
 
-def option_row(part: Part) -> Tuple[str, str, str, str]:
+def option_type(it: Parameter) -> str:
+    """The type of the field of an option."""
+    return {"integer": "int64", "number": "*float64"}.get(it.type, type_of(it))
+
+
+def option_row(method: Method, part: Part) -> Tuple[str, str, str, str]:
     """A field of options."""
     it = part.parameter
-    type_ = {"integer": "int64"}.get(it.type, type_of(it))
-    if it.type == "number":
-        type_ = "*float64"
+    type_ = option_type(it)
     word = {"argument": "ARG", "rule_clients": ""}.get(it.type, part.word)
-    return pascal(it.name), type_, f'`word:"{word}"`', it.about
+    about_ = worded(it.about, method.form, parameter_name).replace("0 waits for ever", "[Forever] waits for ever")
+    return pascal(it.name), type_, f'`word:"{word}"`', about_
 
 
 def field_row(record: Record, index: int, field: Field) -> Tuple[str, str, str, str]:
@@ -354,7 +363,7 @@ def columns(block: List[Tuple[str, str, str, str]]) -> Iterator[str]:
 
 
 PAGE = pages.Language(
-    name="Go",
+    title="Go",
     path="go",
     start="go",
     units="Durations are a `time.Duration`. A method that fails ends the test, at its line; those with an `error` return it.",
@@ -363,7 +372,8 @@ PAGE = pages.Language(
     maker=lambda name, it: f"{action_name(it.name) if name == 'Action' else CLIENTS[it.name]}({', '.join(maker_parameters(it))})",
     option=lambda it: " ".join(server_option(it)[:2]),
     field=lambda it: f"{pascal(it.name)} {RESULTS.get(it.base, it.base)}",
-    parameter=lambda it: pascal(it.name) if it.is_option else camel(it.name),
+    parameter=lambda it: f"{parameter_name(it)} {option_type(it) if it.is_option else type_of(it)}",
     named=pascal,
+    name=parameter_name,
     nothing="`nil`, or empty",
 )

@@ -7,7 +7,7 @@ from typing import Dict, Iterator, List
 
 from . import pages
 from .model import Api, Field, Group, Maker, Method, Option, Parameter, Part, Record
-from .text import GENERATED, WIDTH, call, camel, filled, joined, pascal, wrapped
+from .text import GENERATED, WIDTH, call, camel, filled, joined, pascal, worded, wrapped
 
 FOLDER = "packaging/java/src/main/java/io/lockwheel/"
 
@@ -86,7 +86,7 @@ def about(method: Method) -> str:
         text += f" Returns null{method.says[len('nothing'):]}."
     elif method.says and not text.startswith("Returns"):
         text += f" Returns {method.says}."
-    return text
+    return worded(text, method.form, lambda it: name_of(it.name))
 
 
 def result(type_: str) -> str:
@@ -204,21 +204,21 @@ def nested(methods: List[Method]) -> Iterator[str]:
         for part in of[0].form.parts:
             if part.parameter is not None and part.parameter.is_option:
                 yield ""
-                yield from option(name, part)
+                yield from option(of[0], part)
         yield "    }"
 
 
-def option(owner: str, part: Part) -> Iterator[str]:
+def option(method: Method, part: Part) -> Iterator[str]:
     """A method of options."""
     it = part.parameter
-    yield doc(it.about, "        ")
+    yield doc(worded(it.about, method.form, lambda other: name_of(other.name)), "        ")
     words = [f'"{part.word}"'] if part.word else []
     parameter = f"{type_of(it)} {name_of(it.name)}" if it.type not in ("flag", "argument") else ""
     if it.type == "argument":
         parameter, words = "int index, Object value", ['"ARG"', "index", "value"]
     elif it.type != "flag":
         words += value(it)
-    yield f"        public {owner} {name_of(it.name)}({parameter}) {{"
+    yield f"        public {method.options} {name_of(it.name)}({parameter}) {{"
     yield f"            return with({', '.join(words)});"
     yield "        }"
 
@@ -353,7 +353,7 @@ def page_method(method: Method) -> str:
 
 
 PAGE = pages.Language(
-    name="Java",
+    title="Java",
     path="java",
     start="java",
     units="Durations are a `Duration`. `it -> it.limit, key` stands for options, such as `it -> it.limit(duration).key(\"jobs\")`; they may be left out, and so may arguments with `?`.",
@@ -362,7 +362,8 @@ PAGE = pages.Language(
     maker=lambda name, it: f"{name}.{name_of(it.name)}({', '.join(f'{type_of(p)} {name_of(p.name)}' + ('?' if p.is_option else '') for p in it.form.parameters)})",
     option=lambda it: f"{camel(it.name)}({TYPES.get(it.type, 'String')})" if it.name != "args" else "args(String...)",
     field=lambda it: component(it).split(") ")[-1].replace("@Reply.TimeLeft ", ""),
-    parameter=lambda it: name_of(it.name),
+    parameter=lambda it: f"{'int index, Object' if it.type == 'argument' else type_of(it)} {name_of(it.name)}",
+    name=lambda it: name_of(it.name),
     named=name_of,
     nothing="`null`",
 )

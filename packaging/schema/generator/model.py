@@ -301,7 +301,7 @@ class Api:
         if inner[0].endswith(":"):
             name, words = snake(inner[0][:-1]), tuple(word for word in inner[1:] if word != "|")
             words = tuple(word.lower() for word in words) if is_lower else words
-            about = self.names["meanings"].get(name, "")
+            about = self._meaning(row, "", [], name)
             parts.append(Part(parameter=Parameter(name, "choice", about, is_required, choices=words)))
         elif len(inner) == 3 and is_token(inner[2]) and not is_token(inner[0]):
             parameter = self._parameter(row, inner[0], "", is_required=False)

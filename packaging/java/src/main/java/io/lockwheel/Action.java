@@ -21,8 +21,8 @@ public record Action(List<Object> words) {
     }
 
     /**
-     * Loses the request, and all that its connection sends and is sent from there on, until the client closes it. After
-     * DROPREQUEST and DROPREPLY: cuts the connection after that time, on the monotonic clock.
+     * Loses the request, and all that its connection sends and is sent from there on, until the client closes it. Cuts
+     * the connection after that time, on the monotonic clock.
      */
     public static Action dropRequest(Duration closeAfter) {
         return of("DROPREQUEST", "CLOSEAFTER", closeAfter);
@@ -34,8 +34,8 @@ public record Action(List<Object> words) {
     }
 
     /**
-     * Executes the request and loses its reply, as a dropped request is lost. After DROPREQUEST and DROPREPLY: cuts the
-     * connection after that time, on the monotonic clock.
+     * Executes the request and loses its reply, as a dropped request is lost. Cuts the connection after that time, on
+     * the monotonic clock.
      */
     public static Action dropReply(Duration closeAfter) {
         return of("DROPREPLY", "CLOSEAFTER", closeAfter);

@@ -31,11 +31,13 @@ import java.time.Instant;
  * @param clockTo the wall clock after it was moved
  * @param permitsLeft the available permits of a semaphore
  * @param permitsHeld its permits that are held
+ * @param permitsTotal all of its permits
+ * @param node the server of a topology
  */
 public record Entry(
         long seq, Instant wall, Duration monotonic, String event, Long db, String key, String kind, String mode,
         String owner, Long grant, Long holds, Duration ttl, Duration waited, String cause, Long client,
         @Reply.Name("clientname") String clientName, String by, String fault, String text,
         @Reply.Name("from") Instant clockFrom, @Reply.Name("to") Instant clockTo, @Reply.Name("left") Long permitsLeft,
-        @Reply.Name("held") Long permitsHeld
+        @Reply.Name("held") Long permitsHeld, @Reply.Name("total") Long permitsTotal, String node
 ) {}

@@ -42,6 +42,16 @@ public final class History {
         return Reply.text(steering.ask("LOCK.HISTORY", "FORMAT", "EDN", options.apply(new Filters())));
     }
 
+    /** Returns a line for each entry, and one line for many clients that connect or disconnect. */
+    public String text() {
+        return Reply.text(steering.ask("LOCK.HISTORY", "FORMAT", "TEXT"));
+    }
+
+    /** Returns a line for each entry, and one line for many clients that connect or disconnect. */
+    public String text(UnaryOperator<Filters> options) {
+        return Reply.text(steering.ask("LOCK.HISTORY", "FORMAT", "TEXT", options.apply(new Filters())));
+    }
+
     /** Adds a line of text, chosen by the test, to the history. */
     public void mark(String line) {
         steering.ask("LOCK.MARK", line);
@@ -82,7 +92,7 @@ public final class History {
         return Reply.read(LockStats.class, steering.ask("LOCK.STATS", options.apply(new StatsOptions())));
     }
 
-    /** Options of {@code entries} and {@code json} and {@code edn}. */
+    /** Options of {@code entries} and {@code json} and {@code edn} and {@code text}. */
     public static final class Filters extends Options<Filters> {
         Filters() {}
 

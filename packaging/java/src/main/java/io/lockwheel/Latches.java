@@ -13,12 +13,16 @@ public final class Latches {
         this.steering = steering;
     }
 
-    /** Sets the count of a latch; with NX only if the latch does not exist. Returns whether the count was set. */
+    /**
+     * Sets the count of a latch; with {@code nx} only if the latch does not exist. Returns whether the count was set.
+     */
     public boolean set(String key, long count) {
         return Reply.flag(steering.own("LATCH.SET", key, count));
     }
 
-    /** Sets the count of a latch; with NX only if the latch does not exist. Returns whether the count was set. */
+    /**
+     * Sets the count of a latch; with {@code nx} only if the latch does not exist. Returns whether the count was set.
+     */
     public boolean set(String key, long count, UnaryOperator<LatchOptions> options) {
         return Reply.flag(steering.own("LATCH.SET", key, count, options.apply(new LatchOptions())));
     }
@@ -45,16 +49,16 @@ public final class Latches {
     }
 
     /**
-     * Returns how a latch was opened, or null if it is closed; with BLOCK waits until it opens. Returns null if the
-     * latch is closed.
+     * Returns how a latch was opened, or null if it is closed; with {@code block} waits until it opens. Returns null if
+     * the latch is closed.
      */
     public LatchOpening await(String key) {
         return Reply.read(LatchOpening.class, steering.own("LATCH.AWAIT", key));
     }
 
     /**
-     * Returns how a latch was opened, or null if it is closed; with BLOCK waits until it opens. Returns null if the
-     * latch is closed.
+     * Returns how a latch was opened, or null if it is closed; with {@code block} waits until it opens. Returns null if
+     * the latch is closed.
      */
     public LatchOpening await(String key, UnaryOperator<LatchWaitOptions> options) {
         return Reply.read(LatchOpening.class, steering.own("LATCH.AWAIT", key, options.apply(new LatchWaitOptions())));

@@ -19,32 +19,32 @@ public final class Locks {
     }
 
     /**
-     * Acquires a lock for an owner, reentrantly; BLOCK waits by priority, then in order of arrival. Returns null if the
-     * lock is taken; with {@code getHolder}, a grant without a token that describes the holder.
+     * Acquires a lock for an owner, reentrantly; {@code block} waits by priority, then in order of arrival. Returns
+     * null if the lock is taken; with {@code getHolder}, a grant without a token that describes the holder.
      */
     public Grant acquire(String key, String owner) {
         return Reply.read(Grant.class, steering.own("LOCK.ACQUIRE", key, owner));
     }
 
     /**
-     * Acquires a lock for an owner, reentrantly; BLOCK waits by priority, then in order of arrival. Returns null if the
-     * lock is taken; with {@code getHolder}, a grant without a token that describes the holder.
+     * Acquires a lock for an owner, reentrantly; {@code block} waits by priority, then in order of arrival. Returns
+     * null if the lock is taken; with {@code getHolder}, a grant without a token that describes the holder.
      */
     public Grant acquire(String key, String owner, UnaryOperator<LockOptions> options) {
         return Reply.read(Grant.class, steering.own("LOCK.ACQUIRE", key, owner, options.apply(new LockOptions())));
     }
 
     /**
-     * Acquires several locks for an owner, all of them or none; with BLOCK waits for them. Returns null if a lock is
-     * taken; with {@code getHolder}, grants without tokens that describe the holder.
+     * Acquires several locks for an owner, all of them or none; with {@code block} waits for them. Returns null if a
+     * lock is taken; with {@code getHolder}, grants without tokens that describe the holder.
      */
     public Grants acquireAll(List<String> keys, String owner) {
         return Reply.read(Grants.class, steering.own("LOCK.MACQUIRE", keys.size(), keys, owner));
     }
 
     /**
-     * Acquires several locks for an owner, all of them or none; with BLOCK waits for them. Returns null if a lock is
-     * taken; with {@code getHolder}, grants without tokens that describe the holder.
+     * Acquires several locks for an owner, all of them or none; with {@code block} waits for them. Returns null if a
+     * lock is taken; with {@code getHolder}, grants without tokens that describe the holder.
      */
     public Grants acquireAll(List<String> keys, String owner, UnaryOperator<LockOptions> options) {
         return Reply.read(Grants.class, steering.own(
@@ -76,16 +76,16 @@ public final class Locks {
     }
 
     /**
-     * Sets the leases of locks that an owner holds; with GT only extends them. Returns for each key, 1 if the lease was
-     * set, else 0.
+     * Sets the leases of locks that an owner holds; with {@code gt} only extends them. Returns for each key, 1 if the
+     * lease was set, else 0.
      */
     public List<Long> renew(List<String> keys, String owner, Duration lease) {
         return Reply.numbers(steering.own("LOCK.RENEW", keys.size(), keys, owner, "PX", lease));
     }
 
     /**
-     * Sets the leases of locks that an owner holds; with GT only extends them. Returns for each key, 1 if the lease was
-     * set, else 0.
+     * Sets the leases of locks that an owner holds; with {@code gt} only extends them. Returns for each key, 1 if the
+     * lease was set, else 0.
      */
     public List<Long> renew(List<String> keys, String owner, Duration lease, UnaryOperator<RenewOptions> options) {
         return Reply.numbers(steering.own(
@@ -93,16 +93,16 @@ public final class Locks {
     }
 
     /**
-     * Upgrades the only reader to a writer, or downgrades a writer; BLOCK waits before all others. Returns null if
-     * there are other readers.
+     * Upgrades the only reader to a writer, or downgrades a writer; {@code block} waits before all others. Returns null
+     * if there are other readers.
      */
     public Grant convert(String key, String owner, Mode mode) {
         return Reply.read(Grant.class, steering.own("LOCK.CONVERT", key, owner, mode));
     }
 
     /**
-     * Upgrades the only reader to a writer, or downgrades a writer; BLOCK waits before all others. Returns null if
-     * there are other readers.
+     * Upgrades the only reader to a writer, or downgrades a writer; {@code block} waits before all others. Returns null
+     * if there are other readers.
      */
     public Grant convert(String key, String owner, Mode mode, UnaryOperator<ConvertOptions> options) {
         return Reply.read(Grant.class, steering.own(
@@ -260,7 +260,7 @@ public final class Locks {
             return with("PX", lease);
         }
 
-        /** Waits until the lock is free. 0 waits for ever. Without BLOCK, the reply comes at once. */
+        /** Waits until the lock is free. 0 waits for ever. Without {@code block}, the reply comes at once. */
         public LockOptions block(Duration block) {
             return with("BLOCK", block);
         }
@@ -315,7 +315,7 @@ public final class Locks {
     public static final class ReleaseOptions extends Options<ReleaseOptions> {
         ReleaseOptions() {}
 
-        /** SHARED is for readers, EXCLUSIVE for a writer, and FAIR waits in the queue of Redisson's fair lock. */
+        /** The mode of the hold. An owner with holds in both modes must name it. */
         public ReleaseOptions mode(Mode mode) {
             return with(mode);
         }
@@ -350,7 +350,7 @@ public final class Locks {
     public static final class ConvertOptions extends Options<ConvertOptions> {
         ConvertOptions() {}
 
-        /** The lease. Without it, the lease is 30 seconds. */
+        /** The lease, if the mode changes. Without it, the lease stays. */
         public ConvertOptions lease(Duration lease) {
             return with("PX", lease);
         }
@@ -370,7 +370,7 @@ public final class Locks {
     public static final class TransferOptions extends Options<TransferOptions> {
         TransferOptions() {}
 
-        /** The lease. Without it, the lease is 30 seconds. */
+        /** The lease of the transferred holds. Without it, the lease stays. */
         public TransferOptions lease(Duration lease) {
             return with("PX", lease);
         }

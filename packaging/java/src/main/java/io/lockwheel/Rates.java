@@ -14,40 +14,40 @@ public final class Rates {
     }
 
     /**
-     * Sets the permits per interval, for all clients or each; with NX only if none are set. Returns whether the rate
-     * was set.
+     * Sets the permits per interval, for all clients or each; with {@code nx} only if none are set. Returns whether the
+     * rate was set.
      */
     public boolean set(String key, long permits, Duration interval) {
         return Reply.flag(steering.own("RATE.SET", key, permits, interval));
     }
 
     /**
-     * Sets the permits per interval, for all clients or each; with NX only if none are set. Returns whether the rate
-     * was set.
+     * Sets the permits per interval, for all clients or each; with {@code nx} only if none are set. Returns whether the
+     * rate was set.
      */
     public boolean set(String key, long permits, Duration interval, UnaryOperator<RateOptions> options) {
         return Reply.flag(steering.own("RATE.SET", key, permits, interval, options.apply(new RateOptions())));
     }
 
     /**
-     * Takes permits of a rate, or returns when enough will be free; with BLOCK waits for them. Returns null if the wait
-     * has passed.
+     * Takes permits of a rate, or returns when enough will be free; with {@code block} waits for them. Returns null if
+     * the wait has passed.
      */
     public RateDecision acquire(String key) {
         return Reply.read(RateDecision.class, steering.own("RATE.ACQUIRE", key));
     }
 
     /**
-     * Takes permits of a rate, or returns when enough will be free; with BLOCK waits for them. Returns null if the wait
-     * has passed.
+     * Takes permits of a rate, or returns when enough will be free; with {@code block} waits for them. Returns null if
+     * the wait has passed.
      */
     public RateDecision acquire(String key, long permits) {
         return Reply.read(RateDecision.class, steering.own("RATE.ACQUIRE", key, permits));
     }
 
     /**
-     * Takes permits of a rate, or returns when enough will be free; with BLOCK waits for them. Returns null if the wait
-     * has passed.
+     * Takes permits of a rate, or returns when enough will be free; with {@code block} waits for them. Returns null if
+     * the wait has passed.
      */
     public RateDecision acquire(String key, long permits, UnaryOperator<RateAcquireOptions> options) {
         return Reply.read(RateDecision.class, steering.own(
@@ -70,12 +70,12 @@ public final class Rates {
     public static final class RateOptions extends Options<RateOptions> {
         RateOptions() {}
 
-        /** Sets the rate only if none is set. Without NX, all taken permits are free again. */
+        /** Sets the rate only if none is set. Without {@code nx}, all taken permits are free again. */
         public RateOptions nx() {
             return with("NX");
         }
 
-        /** Gives each client permits of its own. Without NX, only those of this client are free again. */
+        /** Gives each client permits of its own. Without {@code nx}, only those of this client are free again. */
         public RateOptions client(String client) {
             return with("CLIENT", client);
         }

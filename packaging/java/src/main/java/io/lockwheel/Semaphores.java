@@ -15,32 +15,32 @@ public final class Semaphores {
     }
 
     /**
-     * Creates a semaphore with the given permits if it does not exist; FORCE creates it anew. Returns whether the
-     * semaphore was created.
+     * Creates a semaphore with the given permits if it does not exist; {@code force} creates it anew. Returns whether
+     * the semaphore was created.
      */
     public boolean init(String key, long permits) {
         return Reply.flag(steering.own("SEM.INIT", key, permits));
     }
 
     /**
-     * Creates a semaphore with the given permits if it does not exist; FORCE creates it anew. Returns whether the
-     * semaphore was created.
+     * Creates a semaphore with the given permits if it does not exist; {@code force} creates it anew. Returns whether
+     * the semaphore was created.
      */
     public boolean init(String key, long permits, UnaryOperator<SemaphoreOptions> options) {
         return Reply.flag(steering.own("SEM.INIT", key, permits, options.apply(new SemaphoreOptions())));
     }
 
     /**
-     * Acquires permits of a semaphore; with BLOCK waits for them, first come, first served. Returns null if there are
-     * too few permits.
+     * Acquires permits of a semaphore; with {@code block} waits for them, first come, first served. Returns null if
+     * there are too few permits.
      */
     public Permits acquire(String key, String owner) {
         return Reply.read(Permits.class, steering.own("SEM.ACQUIRE", key, owner));
     }
 
     /**
-     * Acquires permits of a semaphore; with BLOCK waits for them, first come, first served. Returns null if there are
-     * too few permits.
+     * Acquires permits of a semaphore; with {@code block} waits for them, first come, first served. Returns null if
+     * there are too few permits.
      */
     public Permits acquire(String key, String owner, UnaryOperator<PermitOptions> options) {
         return Reply.read(Permits.class, steering.own("SEM.ACQUIRE", key, owner, options.apply(new PermitOptions())));
@@ -106,12 +106,12 @@ public final class Semaphores {
     public static final class PermitOptions extends Options<PermitOptions> {
         PermitOptions() {}
 
-        /** The number of permits, 1 by default; with IDS up to 10,000. */
+        /** The number of permits, 1 by default; with {@code ids} up to 10,000. */
         public PermitOptions permits(long permits) {
             return with("PERMITS", permits);
         }
 
-        /** The lease. Without it, the lease is 30 seconds. */
+        /** The lease. Without it, the owner keeps the permits until it releases them. */
         public PermitOptions lease(Duration lease) {
             return with("PX", lease);
         }
