@@ -7,7 +7,7 @@ from typing import Dict, Iterator, List
 
 from . import pages
 from .model import Api, Field, Form, Group, Maker, Method, Option, Parameter, Part, Record
-from .text import GENERATED, WIDTH, call, camel, described, filled, joined, pascal, sentence, wrapped
+from .text import GENERATED, WIDTH, call, camel, described, filled, joined, pascal, sentence, worded, wrapped
 
 FOLDER = "packaging/npm/lib/"
 
@@ -234,7 +234,8 @@ def declarations(api: Api) -> Iterator[str]:
         yield comment(group.about or "The methods of a server that belong to no group.", "")
         yield f"export interface {'ServerMethods' if group.name == 'server' else pascal(group.name)} {{"
         for method in group.methods:
-            about = " ".join([sentence(method, camel, "null"), *described(method.form.parameters, named)])
+            about = worded(sentence(method, camel, "null"), method.form, named)
+            about = " ".join([about, *described(method.form, method.form.parameters, named)])
             yield comment(about, "  ")
             yield typed(camel(method.name), signature(method.form), f": Promise<{result(method)}>;", "  ")
         if group.name == "faults":
@@ -280,7 +281,7 @@ def class_lines(name: str, all_: List[Maker]) -> Iterator[str]:
     yield f"export class {name} {{"
     yield "  private constructor();"
     for maker in all_:
-        yield comment(" ".join([maker.about, *described(maker.form.options, named)]), "  ")
+        yield comment(" ".join([maker.about, *described(maker.form, maker.form.options, named)]), "  ")
         yield typed(f"static {camel(maker.name)}", signature(maker.form), f": {name};", "  ")
     yield "}\n"
 
@@ -293,7 +294,7 @@ const { state, texts, wholeSeconds } = require('./words.js');
 """
 
 PAGE = pages.Language(
-    name="Node",
+    title="Node",
     path="node",
     start="node",
     units="Every method returns a promise. Durations are milliseconds, and their names say so.",

@@ -40,7 +40,7 @@ public final class Faults extends FaultGroup {
      * Releases the requests and replies that a fault rule holds. Returns the number of released requests and replies.
      *
      * @param name The name of the rule.
-     * @param count Releases at most so many. Without COUNT, releases all.
+     * @param count Releases at most so many. Without {@code count}, releases all.
      */
     public long go(String name, long count) {
         return Replies.integer(ask("FAULT.GO", name, "COUNT", count));
