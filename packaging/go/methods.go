@@ -134,8 +134,7 @@ func (a *Await) Idle(quiet time.Duration, options ...IdleOptions) {
 	a.server.until("AWAIT.IDLE", quiet, options)
 }
 
-// Event waits until the history of locks has an event, and returns the number of its entry. It returns the number of
-// its entry.
+// Event waits until the history of locks has an event, and returns the number of its entry.
 func (a *Await) Event(event string, options ...EventOptions) int64 {
 	a.server.test.Helper()
 	return a.server.until("AWAIT.EVENT", event, options)
@@ -382,14 +381,12 @@ func (l *Locks) Convert(key, owner string, mode Mode, options ...ConvertOptions)
 	return readOr[*Grant](l.server.own("LOCK.CONVERT", key, owner, mode, options))
 }
 
-// Transfer transfers the holds of an owner to another owner, and returns the new owner's token. It returns the token of
-// the new owner.
+// Transfer transfers the holds of an owner to another owner, and returns the new owner's token.
 func (l *Locks) Transfer(key, owner, newOwner string, options ...TransferOptions) (int64, error) {
 	return readOr[int64](l.server.own("LOCK.TRANSFER", key, owner, newOwner, options))
 }
 
-// Cancel ends the waits of an owner for a lock with an error, and returns how many there were. It returns the number of
-// waits that have ended.
+// Cancel ends the waits of an owner for a lock with an error, and returns how many there were.
 func (l *Locks) Cancel(key, owner string) (int64, error) {
 	return readOr[int64](l.server.own("LOCK.CANCEL", key, owner))
 }

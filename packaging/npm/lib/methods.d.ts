@@ -166,11 +166,10 @@ export interface Await {
    * real time, counted from this request on. `name`: Looks only at clients whose name matches this glob pattern.
    * `limitMs`: The longest wait, in real time: 5 seconds by default. */
   idle(quietMs: number, options?: { name?: string; limitMs?: number }): Promise<void>;
-  /** Waits until the history of locks has an event, and returns the number of its entry. Returns the number of its
-   * entry. `event`: The event of the entry, such as `acquired` or `refused`. `key`: Only entries of keys that match
-   * this glob pattern. `owner`: Only entries of owners that match this glob pattern. `since`: Only entries after the
-   * one with this number. `count`: Waits for so many entries, 1 by default. `limitMs`: The longest wait, in real time:
-   * 5 seconds by default. */
+  /** Waits until the history of locks has an event, and returns the number of its entry. `event`: The event of the
+   * entry, such as `acquired` or `refused`. `key`: Only entries of keys that match this glob pattern. `owner`: Only
+   * entries of owners that match this glob pattern. `since`: Only entries after the one with this number. `count`:
+   * Waits for so many entries, 1 by default. `limitMs`: The longest wait, in real time: 5 seconds by default. */
   event(
     event: string,
     options?: { key?: string; owner?: string; since?: number | bigint; count?: number | bigint; limitMs?: number },
@@ -368,17 +367,17 @@ export interface Locks {
     mode: 'SHARED' | 'EXCLUSIVE',
     options?: { leaseMs?: number; blockMs?: number; token?: number | bigint },
   ): Promise<Grant | null>;
-  /** Transfers the holds of an owner to another owner, and returns the new owner's token. Returns the token of the new
-   * owner. `key`: The key. `owner`: The name of the owner. `newOwner`: The new owner. `leaseMs`: The lease of the
-   * transferred holds. Without it, the lease stays. `token`: Transfers only the hold with this token. */
+  /** Transfers the holds of an owner to another owner, and returns the new owner's token. `key`: The key. `owner`: The
+   * name of the owner. `newOwner`: The new owner. `leaseMs`: The lease of the transferred holds. Without it, the lease
+   * stays. `token`: Transfers only the hold with this token. */
   transfer(
     key: string,
     owner: string,
     newOwner: string,
     options?: { leaseMs?: number; token?: number | bigint },
   ): Promise<number>;
-  /** Ends the waits of an owner for a lock with an error, and returns how many there were. Returns the number of waits
-   * that have ended. `key`: The key. `owner`: The name of the owner. */
+  /** Ends the waits of an owner for a lock with an error, and returns how many there were. `key`: The key. `owner`: The
+   * name of the owner. */
   cancel(key: string, owner: string): Promise<number>;
   /** Returns whether the grant with this token holds a lock. `key`: The key. `token`: The token of the grant. */
   check(key: string, token: number | bigint): Promise<boolean>;

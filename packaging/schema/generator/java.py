@@ -7,7 +7,7 @@ from typing import Dict, Iterator, List
 
 from . import pages
 from .model import Api, Field, Group, Maker, Method, Option, Parameter, Part, Record
-from .text import GENERATED, WIDTH, call, camel, filled, joined, pascal, worded, wrapped
+from .text import GENERATED, WIDTH, call, camel, filled, joined, pascal, sentence, worded, wrapped
 
 FOLDER = "packaging/java/src/main/java/io/lockwheel/"
 
@@ -79,16 +79,6 @@ def doc(text: str, indent: str = "    ") -> str:
     return line if len(line) <= WIDTH else f"{indent}/**\n{wrapped(text, indent + ' * ')}\n{indent} */"
 
 
-def about(method: Method) -> str:
-    """The comment of a method."""
-    text = method.about
-    if method.says.startswith("nothing"):
-        text += f" Returns null{method.says[len('nothing'):]}."
-    elif method.says and not text.startswith("Returns"):
-        text += f" Returns {method.says}."
-    return worded(text, method.form, lambda it: name_of(it.name))
-
-
 def result(type_: str) -> str:
     """The type of a result."""
     base = type_.rstrip("?*%")
@@ -132,7 +122,7 @@ def method_lines(method: Method) -> Iterator[str]:
     shapes += [(leading, True)] if method.options else []
     for arguments, has_options in shapes:
         yield ""
-        yield doc(about(method))
+        yield doc(sentence(method, "null", lambda it: name_of(it.name)))
         parameters = [f"{type_of(it)} {name_of(it.name)}" for it in arguments]
         parameters += [f"UnaryOperator<{method.options}> options"] if has_options else []
         yield call(f"public {result(method.gives)} {name_of(method.name)}", parameters, " {", "    ")

@@ -186,6 +186,20 @@ class Api:
         """The record of this name."""
         return next((record for record in self.records if record.name == name), None)
 
+    def ordered_records(self) -> List[Record]:
+        """The records, each behind those of its fields."""
+        found: List[Record] = []
+
+        def add(record: Record) -> None:
+            for inner in filter(None, (self.record(field.base) for field in record.fields)):
+                add(inner)
+            if record not in found:
+                found.append(record)
+
+        for record in self.records:
+            add(record)
+        return found
+
     def _group(self, told: Dict[str, Any]) -> Group:
         group = Group(told["name"], told["about"])
         for name, method in told["methods"].items():

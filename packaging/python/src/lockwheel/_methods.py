@@ -165,11 +165,11 @@ class Await(Group):
         self, event: str, *, key: Optional[str] = None, owner: Optional[str] = None, since: Optional[int] = None,
         count: Optional[int] = None, limit_seconds: Optional[Duration] = None
     ) -> int:
-        """Waits until the history of locks has an event, and returns the number of its entry. Returns the number of its
-        entry. `event`: The event of the entry, such as `acquired` or `refused`. `key`: Only entries of keys that match
-        this glob pattern. `owner`: Only entries of owners that match this glob pattern. `since`: Only entries after the
-        one with this number. `count`: Waits for so many entries, 1 by default. `limit_seconds`: The longest wait, in
-        real time: 5 seconds by default."""
+        """Waits until the history of locks has an event, and returns the number of its entry. `event`: The event of the
+        entry, such as `acquired` or `refused`. `key`: Only entries of keys that match this glob pattern. `owner`: Only
+        entries of owners that match this glob pattern. `since`: Only entries after the one with this number. `count`:
+        Waits for so many entries, 1 by default. `limit_seconds`: The longest wait, in real time: 5 seconds by
+        default."""
         return self._until(
             "AWAIT.EVENT", event, ("KEY", key), ("OWNER", owner), ("SINCE", since), ("COUNT", count),
             ("LIMIT", ms(limit_seconds))
@@ -499,15 +499,14 @@ class Locks(Group):
         self, key: str, owner: str, new_owner: str, *, lease_seconds: Optional[Duration] = None,
         token: Optional[int] = None
     ) -> int:
-        """Transfers the holds of an owner to another owner, and returns the new owner's token. Returns the token of the
-        new owner. `key`: The key. `owner`: The name of the owner. `new_owner`: The new owner. `lease_seconds`: The
-        lease of the transferred holds. Without it, the lease stays. `token`: Transfers only the hold with this
-        token."""
+        """Transfers the holds of an owner to another owner, and returns the new owner's token. `key`: The key. `owner`:
+        The name of the owner. `new_owner`: The new owner. `lease_seconds`: The lease of the transferred holds. Without
+        it, the lease stays. `token`: Transfers only the hold with this token."""
         return self._ask(number, "LOCK.TRANSFER", key, owner, new_owner, ("PX", ms(lease_seconds)), ("TOKEN", token))
 
     def cancel(self, key: str, owner: str) -> int:
-        """Ends the waits of an owner for a lock with an error, and returns how many there were. Returns the number of
-        waits that have ended. `key`: The key. `owner`: The name of the owner."""
+        """Ends the waits of an owner for a lock with an error, and returns how many there were. `key`: The key.
+        `owner`: The name of the owner."""
         return self._ask(number, "LOCK.CANCEL", key, owner)
 
     def check(self, key: str, token: int) -> bool:

@@ -144,8 +144,7 @@ class Await(Group):
         self, event: str, *, key: Optional[str] = None, owner: Optional[str] = None, since: Optional[int] = None,
         count: Optional[int] = None, limit_seconds: Optional[Duration] = None
     ) -> int:
-        """Waits until the history of locks has an event, and returns the number of its entry. Returns the number of its
-        entry."""
+        """Waits until the history of locks has an event, and returns the number of its entry."""
         return await self._until(
             "AWAIT.EVENT", event, ("KEY", key), ("OWNER", owner), ("SINCE", since), ("COUNT", count),
             ("LIMIT", ms(limit_seconds))
@@ -419,15 +418,13 @@ class Locks(Group):
         self, key: str, owner: str, new_owner: str, *, lease_seconds: Optional[Duration] = None,
         token: Optional[int] = None
     ) -> int:
-        """Transfers the holds of an owner to another owner, and returns the new owner's token. Returns the token of the
-        new owner."""
+        """Transfers the holds of an owner to another owner, and returns the new owner's token."""
         return await self._ask(
             number, "LOCK.TRANSFER", key, owner, new_owner, ("PX", ms(lease_seconds)), ("TOKEN", token)
         )
 
     async def cancel(self, key: str, owner: str) -> int:
-        """Ends the waits of an owner for a lock with an error, and returns how many there were. Returns the number of
-        waits that have ended."""
+        """Ends the waits of an owner for a lock with an error, and returns how many there were."""
         return await self._ask(number, "LOCK.CANCEL", key, owner)
 
     async def check(self, key: str, token: int) -> bool:

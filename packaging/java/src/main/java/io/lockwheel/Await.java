@@ -86,18 +86,12 @@ public final class Await {
         steering.until("AWAIT.IDLE", quiet, options.apply(new IdleOptions()));
     }
 
-    /**
-     * Waits until the history of locks has an event, and returns the number of its entry. Returns the number of its
-     * entry.
-     */
+    /** Waits until the history of locks has an event, and returns the number of its entry. */
     public long event(String event) {
         return Reply.number(steering.until("AWAIT.EVENT", event));
     }
 
-    /**
-     * Waits until the history of locks has an event, and returns the number of its entry. Returns the number of its
-     * entry.
-     */
+    /** Waits until the history of locks has an event, and returns the number of its entry. */
     public long event(String event, UnaryOperator<EventOptions> options) {
         return Reply.number(steering.until("AWAIT.EVENT", event, options.apply(new EventOptions())));
     }

@@ -109,26 +109,17 @@ public final class Locks {
                 "LOCK.CONVERT", key, owner, mode, options.apply(new ConvertOptions())));
     }
 
-    /**
-     * Transfers the holds of an owner to another owner, and returns the new owner's token. Returns the token of the new
-     * owner.
-     */
+    /** Transfers the holds of an owner to another owner, and returns the new owner's token. */
     public long transfer(String key, String owner, String newOwner) {
         return Reply.number(steering.own("LOCK.TRANSFER", key, owner, newOwner));
     }
 
-    /**
-     * Transfers the holds of an owner to another owner, and returns the new owner's token. Returns the token of the new
-     * owner.
-     */
+    /** Transfers the holds of an owner to another owner, and returns the new owner's token. */
     public long transfer(String key, String owner, String newOwner, UnaryOperator<TransferOptions> options) {
         return Reply.number(steering.own("LOCK.TRANSFER", key, owner, newOwner, options.apply(new TransferOptions())));
     }
 
-    /**
-     * Ends the waits of an owner for a lock with an error, and returns how many there were. Returns the number of waits
-     * that have ended.
-     */
+    /** Ends the waits of an owner for a lock with an error, and returns how many there were. */
     public long cancel(String key, String owner) {
         return Reply.number(steering.own("LOCK.CANCEL", key, owner));
     }
