@@ -7,7 +7,7 @@ from typing import Dict, Iterator, List, Tuple
 
 from . import pages
 from .model import Api, Field, Group, Maker, Method, Option, Parameter, Part, Record
-from .text import joined, worded, wrapped
+from .text import joined, sentence, worded, wrapped
 
 FOLDER = "packaging/go/"
 
@@ -175,12 +175,7 @@ def comment(text: str, indent: str = "") -> str:
 
 def about(method: Method) -> str:
     """The comment of a method."""
-    text = method.about
-    if method.says.startswith("nothing"):
-        text += f" It returns nil{method.says[len('nothing'):]}."
-    elif method.says and not text.startswith("Returns"):
-        text += f" It returns {method.says}."
-    return f"{pascal(method.name)} {lowered(worded(text, method.form, parameter_name))}"
+    return f"{pascal(method.name)} {lowered(sentence(method, 'nil', parameter_name, 'It returns'))}"
 
 
 def parameter_name(it: Parameter) -> str:

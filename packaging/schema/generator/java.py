@@ -303,7 +303,7 @@ def members(group: Group) -> Iterator[str]:
 
 def method_lines(method: Method, own: Optional[Options], choices: Dict[str, Tuple[str, ...]]) -> Iterator[str]:
     """A method, with an overload for each optional parameter, and one with options."""
-    about = worded(sentence(method, named, "null"), method.form, name_of)
+    about = renamed(sentence(method, "null", name_of))
     required = [it for it in method.form.leading if it.is_required]
     positional = [it for it in method.form.leading if not it.is_required]
     for count in range(len(positional) + 1):

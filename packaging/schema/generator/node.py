@@ -7,7 +7,7 @@ from typing import Dict, Iterator, List
 
 from . import pages
 from .model import Api, Field, Form, Group, Maker, Method, Option, Parameter, Part, Record
-from .text import GENERATED, WIDTH, call, camel, described, filled, joined, pascal, sentence, worded, wrapped
+from .text import GENERATED, WIDTH, call, camel, described, filled, joined, pascal, sentence, wrapped
 
 FOLDER = "packaging/npm/lib/"
 
@@ -125,7 +125,7 @@ def script(api: Api) -> Iterator[str]:
     """The module of the methods."""
     yield f"'use strict';\n// The methods of a server. {GENERATED}\n"
     yield HEAD
-    for record in ordered(api):
+    for record in api.ordered_records():
         yield from record_lines(record)
     for group in api.groups:
         yield from group_lines(group)
@@ -149,21 +149,6 @@ def form_words(form: Form) -> str:
     """The parts and the options of a form."""
     found = f"[{', '.join(parts(form))}]"
     return f"{found}, {{ {', '.join(options_of(form))} }}" if options_of(form) else f"{found}, {{}}"
-
-
-def ordered(api: Api) -> List[Record]:
-    """The records, each behind those of its fields."""
-    found: List[Record] = []
-
-    def add(record: Record) -> None:
-        for inner in filter(None, (api.record(field.base) for field in record.fields)):
-            add(inner)
-        if record not in found:
-            found.append(record)
-
-    for record in api.records:
-        add(record)
-    return found
 
 
 def record_lines(record: Record) -> Iterator[str]:
@@ -234,7 +219,7 @@ def declarations(api: Api) -> Iterator[str]:
         yield comment(group.about or "The methods of a server that belong to no group.", "")
         yield f"export interface {'ServerMethods' if group.name == 'server' else pascal(group.name)} {{"
         for method in group.methods:
-            about = worded(sentence(method, camel, "null"), method.form, named)
+            about = renamed(sentence(method, "null", named))
             about = " ".join([about, *described(method.form, method.form.parameters, named)])
             yield comment(about, "  ")
             yield typed(camel(method.name), signature(method.form), f": Promise<{result(method)}>;", "  ")

@@ -7,7 +7,7 @@ from typing import Dict, Iterator, List
 
 from . import pages
 from .model import Api, Field, Form, Group, Maker, Method, Option, Parameter, Part, Record
-from .text import GENERATED, WIDTH, call, described, joined, pascal, repository, sentence, worded, wrapped
+from .text import GENERATED, WIDTH, call, described, joined, pascal, repository, sentence, wrapped
 
 FOLDER = "packaging/python/src/lockwheel/"
 
@@ -135,23 +135,8 @@ def types(api: Api) -> Iterator[str]:
     yield wrapped(f"__all__ = [{names}]", "    ")[4:] + "\n\n"
     yield from makers("Action", api.actions, ACTION)
     yield from makers("Clients", api.clients, CLIENTS)
-    for record in ordered(api):
+    for record in api.ordered_records():
         yield from record_class(record)
-
-
-def ordered(api: Api) -> List[Record]:
-    """The records, each behind those of its fields."""
-    found: List[Record] = []
-
-    def add(record: Record) -> None:
-        for inner in filter(None, (api.record(field.base) for field in record.fields)):
-            add(inner)
-        if record not in found:
-            found.append(record)
-
-    for record in api.records:
-        add(record)
-    return found
 
 
 def makers(name: str, all_: List[Maker], head: str) -> Iterator[str]:
@@ -252,7 +237,7 @@ def method_lines(method: Method, is_async: bool) -> Iterator[str]:
     start, wait = ("async def", "await ") if is_async else ("def", "")
     yield ""
     yield call(f"{start} {method.name}", ["self", *signature(method.form)], f" -> {type_}:", "    ")
-    about = worded(sentence(method, lambda name: name, "None"), method.form, named)
+    about = sentence(method, "None", named)
     if not is_async:
         about = " ".join([about, *described(method.form, method.form.parameters, named)])
     yield wrapped(f'"""{about}"""', "        ")

@@ -38,14 +38,14 @@ def worded(text: str, form: Form, named: Callable[[Parameter], str]) -> str:
     return text
 
 
-def sentence(method: Method, named: Callable[[str], str], nothing: str) -> str:
+def sentence(method: Method, nothing: str, named: Callable[[Parameter], str], returns: str = "Returns") -> str:
     """The description of a method: its summary, and the result. `nothing` is the language's absent value."""
     text = method.about
     if method.says.startswith("nothing"):
-        text += f" Returns {nothing}{method.says[len('nothing'):]}."
-    elif method.says and not method.about.startswith("Returns"):
-        text += f" Returns {method.says}."
-    return re.sub(r"`([a-z_]+)`", lambda found: f"`{named(found[1])}`", text)
+        text += f" {returns} {nothing}{method.says[len('nothing'):]}."
+    elif method.says and "eturns " not in text:
+        text += f" {returns} {method.says}."
+    return worded(text, method.form, named)
 
 
 def described(form: Form, parameters: Sequence[Parameter], named: Callable[[Parameter], str]) -> List[str]:
