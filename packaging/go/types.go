@@ -135,8 +135,7 @@ func (Result) words() []word {
 	return []word{{"ResultOK", "OK"}, {"ResultError", "ERROR"}, {"ResultNil", "NIL"}}
 }
 
-// Direction is one of the words below. IN holds what clients send, OUT what they are sent, BOTH both. BOTH is the
-// default.
+// Direction is one of the words below. IN holds what clients send, and OUT what they are sent. BOTH is the default.
 type Direction string
 
 // The values of [Direction].
@@ -702,7 +701,7 @@ type Options struct {
 	Topology       string
 	Compat         string `parameter:"compat"`           // The version of Redis whose commands and options there are.
 	Threads        int64  `parameter:"threads"`          // How many threads serve connections; 0: one a core.
-	Load           string `parameter:"load"`             // Begin with the keys of this RDB file instead of dbfilename's.
+	Load           string `parameter:"load"`             // Begin with the keys of this RDB file.
 	LockHistoryMax int64  `parameter:"lock-history-max"` // The most entries of the history of locks.
 	LockLedger     *bool  `parameter:"lock-ledger"`      // False observes no locks but those of LOCK commands.
 	// Tell owners when their lease has so much left; 0: do not.

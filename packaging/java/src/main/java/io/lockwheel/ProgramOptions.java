@@ -19,7 +19,7 @@ interface ProgramOptions {
         return with("threads", threads);
     }
 
-    /** Begin with the keys of this RDB file instead of dbfilename's. */
+    /** Begin with the keys of this RDB file. */
     default ServerOptions load(String load) {
         return with("load", load);
     }
