@@ -131,8 +131,7 @@ const (
 	ResultNil   Result = "NIL"
 )
 
-// Direction is one of the words below. IN holds what clients send, OUT what they are sent, BOTH both. BOTH is the
-// default.
+// Direction is one of the words below. IN holds what clients send, and OUT what they are sent. BOTH is the default.
 type Direction string
 
 // The values of [Direction].
@@ -690,7 +689,7 @@ type Options struct {
 	Topology       string
 	Compat         string `word:"--compat"`           // The version of Redis whose commands and options there are.
 	Threads        *int   `word:"--threads"`          // How many threads serve connections; 0: one a core.
-	Load           string `word:"--load"`             // Begin with the keys of this RDB file instead of dbfilename's.
+	Load           string `word:"--load"`             // Begin with the keys of this RDB file.
 	LockHistoryMax *int   `word:"--lock-history-max"` // The most entries of the history of locks.
 	LockLedger     *bool  `word:"--lock-ledger"`      // False observes no locks but those of LOCK commands.
 	// Tell owners when their lease has so much left; 0: do not.

@@ -219,7 +219,7 @@ export interface Faults {
   /** Thaws clients that FAULT.FREEZECLIENT has frozen. Returns the number of thawed clients. `clients`: The clients. */
   thawClient(clients: Clients): Promise<number>;
   /** Cuts clients off, including their new connections. Returns the number of clients that are cut off now. `clients`:
-   * The clients. `direction`: IN holds what clients send, OUT what they are sent, BOTH both. BOTH is the default. */
+   * The clients. `direction`: IN holds what clients send, and OUT what they are sent. BOTH is the default. */
   partition(clients: Clients, direction?: 'IN' | 'OUT' | 'BOTH'): Promise<number>;
   /** Ends all partitions; the command itself gets through a partition. Returns the number of ended partitions. */
   heal(): Promise<number>;
@@ -244,8 +244,8 @@ export interface Faults {
    * it, all others. */
   part(servers: readonly number[], others?: readonly number[]): Promise<number>;
   /** Cuts servers off from their clients, including new ones, until `heal`. Returns the number of clients that are cut
-   * off now. `servers`: The servers, by their positions from 0. `direction`: IN holds what clients send, OUT what they
-   * are sent, BOTH both. BOTH is the default. */
+   * off now. `servers`: The servers, by their positions from 0. `direction`: IN holds what clients send, and OUT what
+   * they are sent. BOTH is the default. */
   partFromClients(servers: readonly number[], direction?: 'IN' | 'OUT' | 'BOTH'): Promise<number>;
   /** Delays replication in a topology, on the clock of the servers. `lagMs`: The delay of replication, on the clock of
    * the servers. Without a delay, replication stops. */
@@ -786,7 +786,7 @@ export interface ServerOptions {
   compat?: string;
   /** How many threads serve connections; 0: one a core. */
   threads?: number | bigint;
-  /** Begin with the keys of this RDB file instead of dbfilename's. */
+  /** Begin with the keys of this RDB file. */
   load?: string;
   /** The most entries of the history of locks. */
   lockHistoryMax?: number | bigint;

@@ -249,7 +249,7 @@ class Faults(FaultGroup):
 
     def partition(self, clients: Clients, direction: Optional[str] = None) -> int:
         """Cuts clients off, including their new connections. Returns the number of clients that are cut off now.
-        `clients`: The clients. `direction`: IN holds what clients send, OUT what they are sent, BOTH both. BOTH is the
+        `clients`: The clients. `direction`: IN holds what clients send, and OUT what they are sent. BOTH is the
         default."""
         return self._ask(
             number, "FAULT.PARTITION", clients_of(clients), one_of("direction", direction, "IN", "OUT", "BOTH"),
@@ -294,8 +294,8 @@ class Faults(FaultGroup):
 
     def part_from_clients(self, servers: Sequence[int], direction: Optional[str] = None) -> int:
         """Cuts servers off from their clients, including new ones, until `heal`. Returns the number of clients that are
-        cut off now. `servers`: The servers, by their positions from 0. `direction`: IN holds what clients send, OUT
-        what they are sent, BOTH both. BOTH is the default."""
+        cut off now. `servers`: The servers, by their positions from 0. `direction`: IN holds what clients send, and OUT
+        what they are sent. BOTH is the default."""
         return self._ask(
             number, "FAULT.PARTITION", "NODES", places(servers), "FROM", "CLIENTS",
             one_of("direction", direction, "IN", "OUT", "BOTH"), prepares=True
