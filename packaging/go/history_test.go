@@ -126,6 +126,9 @@ func TestTwoInASectionAreFound(t *testing.T) {
 	if other := server.Verify(VerifyOptions{Level: Lint, Key: "other"}); len(other.Findings) != 0 {
 		t.Fatalf("%+v", other)
 	}
+	if err := server.Check(Violation); err == nil {
+		t.Error("there are findings")
+	}
 	if err := server.Check(); err != nil {
 		t.Fatal(err)
 	}

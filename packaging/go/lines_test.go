@@ -54,6 +54,7 @@ var calls = map[string]func(*Server){
 	"History.Entries":        func(s *Server) { s.History.Entries() },
 	"History.JSON":           func(s *Server) { s.History.JSON() },
 	"History.EDN":            func(s *Server) { s.History.EDN() },
+	"History.Text":           func(s *Server) { s.History.Text() },
 	"History.Mark":           func(s *Server) { s.History.Mark("line") },
 	"History.Observe":        func(s *Server) { s.History.Observe("k") },
 	"History.Unobserve":      func(s *Server) { s.History.Unobserve("k") },

@@ -299,6 +299,12 @@ func (h *History) EDN(options ...Filters) string {
 	return ask[string](h.server, "LOCK.HISTORY", "FORMAT", "EDN", options)
 }
 
+// Text returns a line for each entry, and one line for many clients that connect or disconnect.
+func (h *History) Text(options ...Filters) string {
+	h.server.test.Helper()
+	return ask[string](h.server, "LOCK.HISTORY", "FORMAT", "TEXT", options)
+}
+
 // Mark adds a line of text, chosen by the test, to the history.
 func (h *History) Mark(line string) {
 	h.server.test.Helper()
@@ -339,13 +345,13 @@ func (h *History) Stats(options ...StatsOptions) LockStats {
 // connection: other commands wait until it ends.
 type Locks struct{ server *Server }
 
-// Acquire acquires a lock for an owner, reentrantly; BLOCK waits by priority, then in order of arrival. It returns nil
-// if the lock is taken; with `GetHolder`, a grant without a token that describes the holder.
+// Acquire acquires a lock for an owner, reentrantly; `Block` waits by priority, then in order of arrival. It returns
+// nil if the lock is taken; with `GetHolder`, a grant without a token that describes the holder.
 func (l *Locks) Acquire(key, owner string, options ...LockOptions) (*Grant, error) {
 	return try[*Grant](l.server.command, "LOCK.ACQUIRE", key, owner, options)
 }
 
-// AcquireAll acquires several locks for an owner, all of them or none; with BLOCK waits for them. It returns nil if a
+// AcquireAll acquires several locks for an owner, all of them or none; with `Block` waits for them. It returns nil if a
 // lock is taken; with `GetHolder`, grants without tokens that describe the holder.
 func (l *Locks) AcquireAll(keys []string, owner string, options ...LockOptions) (*Grants, error) {
 	return try[*Grants](l.server.command, "LOCK.MACQUIRE", len(keys), keys, owner, options)
@@ -363,13 +369,13 @@ func (l *Locks) ReleaseAll(keys []string, owner string) ([]int64, error) {
 	return try[[]int64](l.server.command, "LOCK.MRELEASE", len(keys), keys, owner)
 }
 
-// Renew sets the leases of locks that an owner holds; with GT only extends them. It returns for each key, 1 if the
+// Renew sets the leases of locks that an owner holds; with `GT` only extends them. It returns for each key, 1 if the
 // lease was set, else 0.
 func (l *Locks) Renew(keys []string, owner string, lease time.Duration, options ...RenewOptions) ([]int64, error) {
 	return try[[]int64](l.server.command, "LOCK.RENEW", len(keys), keys, owner, "PX", lease, options)
 }
 
-// Convert upgrades the only reader to a writer, or downgrades a writer; BLOCK waits before all others. It returns nil
+// Convert upgrades the only reader to a writer, or downgrades a writer; `Block` waits before all others. It returns nil
 // if there are other readers.
 func (l *Locks) Convert(key, owner string, mode Mode, options ...ConvertOptions) (*Grant, error) {
 	return try[*Grant](l.server.command, "LOCK.CONVERT", key, owner, mode, options)
@@ -445,14 +451,14 @@ func (l *Locks) FenceReset(resource ...string) (int64, error) {
 // Semaphores uses semaphores, on the connection of the server's own commands. A wait keeps that connection.
 type Semaphores struct{ server *Server }
 
-// Init creates a semaphore with the given permits if it does not exist; FORCE creates it anew. It returns whether the
+// Init creates a semaphore with the given permits if it does not exist; `Force` creates it anew. It returns whether the
 // semaphore was created.
 func (s *Semaphores) Init(key string, permits int64, options ...SemaphoreOptions) (bool, error) {
 	return try[bool](s.server.command, "SEM.INIT", key, permits, options)
 }
 
-// Acquire acquires permits of a semaphore; with BLOCK waits for them, first come, first served. It returns nil if there
-// are too few permits.
+// Acquire acquires permits of a semaphore; with `Block` waits for them, first come, first served. It returns nil if
+// there are too few permits.
 func (s *Semaphores) Acquire(key, owner string, options ...PermitOptions) (*Permits, error) {
 	return try[*Permits](s.server.command, "SEM.ACQUIRE", key, owner, options)
 }
@@ -488,7 +494,7 @@ func (s *Semaphores) Info(key string) (SemaphoreInfo, error) {
 // Latches uses countdown latches, on the connection of the server's own commands. A wait keeps that connection.
 type Latches struct{ server *Server }
 
-// Set sets the count of a latch; with NX only if the latch does not exist. It returns whether the count was set.
+// Set sets the count of a latch; with `NX` only if the latch does not exist. It returns whether the count was set.
 func (l *Latches) Set(key string, count int, options ...LatchOptions) (bool, error) {
 	return try[bool](l.server.command, "LATCH.SET", key, count, options)
 }
@@ -504,8 +510,7 @@ func (l *Latches) Get(key string) (int64, error) {
 	return try[int64](l.server.command, "LATCH.GET", key)
 }
 
-// Wait returns how a latch was opened, or null if it is closed; with BLOCK waits until it opens. It returns nil if the
-// latch is closed.
+// Wait returns how a latch was opened; with `Block` waits until it opens. It returns nil if the latch is closed.
 func (l *Latches) Wait(key string, options ...LatchWaitOptions) (*LatchOpening, error) {
 	return try[*LatchOpening](l.server.command, "LATCH.AWAIT", key, options)
 }
@@ -513,13 +518,13 @@ func (l *Latches) Wait(key string, options ...LatchWaitOptions) (*LatchOpening, 
 // Rates uses rate limiters, on the connection of the server's own commands. A wait keeps that connection.
 type Rates struct{ server *Server }
 
-// Set sets the permits per interval, for all clients or each; with NX only if none are set. It returns whether the rate
-// was set.
+// Set sets the permits per interval, for all clients or each; with `NX` only if none are set. It returns whether the
+// rate was set.
 func (r *Rates) Set(key string, permits int64, interval time.Duration, options ...RateOptions) (bool, error) {
 	return try[bool](r.server.command, "RATE.SET", key, permits, interval, options)
 }
 
-// Acquire takes permits of a rate, or returns when enough will be free; with BLOCK waits for them. It returns nil if
+// Acquire takes permits of a rate, or returns when enough will be free; with `Block` waits for them. It returns nil if
 // the wait has passed.
 func (r *Rates) Acquire(key string, permits int64, options ...RateAcquireOptions) (*RateDecision, error) {
 	return try[*RateDecision](r.server.command, "RATE.ACQUIRE", key, option{"", permits}, options)

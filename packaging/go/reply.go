@@ -143,11 +143,6 @@ func readRecord(reply any, into reflect.Value) error {
 
 // The parts of a report read replies by these: what a reply is, or its zero value where it is something else.
 
-func integer(reply any) int64 {
-	number, _ := reply.(int64)
-	return number
-}
-
 func text(reply any) string {
 	read, _ := reply.(string)
 	return read

@@ -52,33 +52,6 @@ func TestAReportHasRunsOfClientsAndOfCommandsInALine(t *testing.T) {
 	}
 }
 
-func TestARunIsOfOneEventAndOneServer(t *testing.T) {
-	entry := func(seq, monotonic, client int64, event, name, node string) any {
-		return []any{
-			"seq", seq, "monotonic", monotonic, "event", event, "client", client, "clientname", name, "node", node,
-		}
-	}
-	entries := []any{
-		entry(1, 0, 3, "connect", "", "a"), entry(2, 0, 4, "connect", "", "a"), entry(3, 7, 9, "connect", "", "a"),
-		entry(4, 7, 1, "connect", "", "b"),
-		entry(5, 7, 3, "disconnect", "x", "b"), entry(6, 7, 4, "disconnect", "x", "b"), entry(7, 7, 5, "disconnect", "x", "b"),
-		entry(8, 7, 6, "mark", "x", "b"),
-	}
-	var runs []int
-	for rest := entries; len(rest) > 0; rest = rest[runs[len(runs)-1]:] {
-		runs = append(runs, connectionRun(rest))
-	}
-	if fmt.Sprint(runs) != "[3 1 3 1]" {
-		t.Error(runs)
-	}
-	if line := runLine(entries[:3]); line != "1-3 0-7 ms connect x3 client=3-4,9 node=a" {
-		t.Error(line)
-	}
-	if line := runLine(entries[4:7]); line != "5-7 7 ms disconnect x3 client=3-5 clientname=x node=b" {
-		t.Error(line)
-	}
-}
-
 func TestAReportTellsOfRedissonsWatchdog(t *testing.T) {
 	server := RunWith(t, Options{Time: "manual"})
 	asRedisson(t, server, "order:42")

@@ -7,13 +7,13 @@ import (
 )
 
 // DropRequest loses the request, and all that its connection sends and is sent from there on, until the client closes
-// it. `closeAfter`: After DROPREQUEST and DROPREPLY: cuts the connection after that time, on the monotonic clock.
+// it. `closeAfter`: Cuts the connection after that time, on the monotonic clock.
 func DropRequest(closeAfter ...time.Duration) Action {
 	return Action{[]any{"DROPREQUEST", option{"CLOSEAFTER", closeAfter}}}
 }
 
-// DropReply executes the request and loses its reply, as a dropped request is lost. `closeAfter`: After DROPREQUEST and
-// DROPREPLY: cuts the connection after that time, on the monotonic clock.
+// DropReply executes the request and loses its reply, as a dropped request is lost. `closeAfter`: Cuts the connection
+// after that time, on the monotonic clock.
 func DropReply(closeAfter ...time.Duration) Action {
 	return Action{[]any{"DROPREPLY", option{"CLOSEAFTER", closeAfter}}}
 }
@@ -131,8 +131,7 @@ const (
 	ResultNil   Result = "NIL"
 )
 
-// Direction is one of the words below. IN holds what clients send, OUT what they are sent, BOTH both. BOTH is the
-// default.
+// Direction is one of the words below. IN holds what clients send, and OUT what they are sent. BOTH is the default.
 type Direction string
 
 // The values of [Direction].
@@ -278,7 +277,8 @@ type DownOptions struct {
 	Keep      bool          `word:"KEEP"` // Keeps the data of the server.
 }
 
-// Filters are the options of [History.Entries], [History.JSON], [History.EDN]. A zero value is left out.
+// Filters are the options of [History.Entries], [History.JSON], [History.EDN], [History.Text]. A zero value is left
+// out.
 type Filters struct {
 	Key   string `word:"KEY"`   // Only entries of keys that match this glob pattern.
 	Owner string `word:"OWNER"` // Only entries of owners that match this glob pattern.
@@ -302,7 +302,7 @@ type LockOptions struct {
 	// SHARED is for readers, EXCLUSIVE for a writer, and FAIR waits in the queue of Redisson's fair lock.
 	Mode  Mode          `word:""`
 	Lease time.Duration `word:"PX"` // The lease. Without it, the lease is 30 seconds.
-	// Waits until the lock is free. 0 waits for ever. Without BLOCK, the reply comes at once.
+	// Waits until the lock is free. `Forever` waits for ever. Without `Block`, the reply comes at once.
 	Block time.Duration `word:"BLOCK"`
 	// Serves a higher priority first; ties in order of arrival. The default is 0.
 	Priority  int64 `word:"PRIORITY"`
@@ -320,8 +320,7 @@ type LockOptions struct {
 
 // ReleaseOptions are the options of [Locks.Release]. A zero value is left out.
 type ReleaseOptions struct {
-	// SHARED is for readers, EXCLUSIVE for a writer, and FAIR waits in the queue of Redisson's fair lock.
-	Mode  Mode  `word:""`
+	Mode  Mode  `word:""`      // The mode of the hold. An owner with holds in both modes must name it.
 	All   bool  `word:"ALL"`   // Releases all holds of the owner.
 	Token int64 `word:"TOKEN"` // Releases only a hold with this token.
 }
@@ -334,15 +333,15 @@ type RenewOptions struct {
 
 // ConvertOptions are the options of [Locks.Convert]. A zero value is left out.
 type ConvertOptions struct {
-	Lease time.Duration `word:"PX"` // The lease. Without it, the lease is 30 seconds.
-	// Waits until the other readers have gone, ahead of all other waiters. 0 waits for ever.
+	Lease time.Duration `word:"PX"` // The lease, if the mode changes. Without it, the lease stays.
+	// Waits until the other readers have gone, ahead of all other waiters. `Forever` waits for ever.
 	Block time.Duration `word:"BLOCK"`
 	Token int64         `word:"TOKEN"` // Converts only the hold with this token.
 }
 
 // TransferOptions are the options of [Locks.Transfer]. A zero value is left out.
 type TransferOptions struct {
-	Lease time.Duration `word:"PX"`    // The lease. Without it, the lease is 30 seconds.
+	Lease time.Duration `word:"PX"`    // The lease of the transferred holds. Without it, the lease stays.
 	Token int64         `word:"TOKEN"` // Transfers only the hold with this token.
 }
 
@@ -378,11 +377,11 @@ type SemaphoreOptions struct {
 
 // PermitOptions are the options of [Semaphores.Acquire]. A zero value is left out.
 type PermitOptions struct {
-	Permits int64         `word:"PERMITS"` // The number of permits, 1 by default; with IDS up to 10,000.
-	Lease   time.Duration `word:"PX"`      // The lease. Without it, the lease is 30 seconds.
+	Permits int64         `word:"PERMITS"` // The number of permits, 1 by default; with `IDs` up to 10,000.
+	Lease   time.Duration `word:"PX"`      // The lease. Without it, the owner keeps the permits until it releases them.
 	// Gives each permit an id and a lease of its own, as Redisson's RPermitExpirableSemaphore does.
 	IDs      bool          `word:"IDS"`
-	Block    time.Duration `word:"BLOCK"`    // Waits for permits, first come, first served. 0 waits for ever.
+	Block    time.Duration `word:"BLOCK"`    // Waits for permits, first come, first served. `Forever` waits for ever.
 	Priority int64         `word:"PRIORITY"` // Serves a higher priority first. The default is 0.
 	Barge    bool          `word:"BARGE"`    // Does not queue behind other waiters.
 }
@@ -401,20 +400,21 @@ type LatchOptions struct {
 
 // LatchWaitOptions are the options of [Latches.Wait]. A zero value is left out.
 type LatchWaitOptions struct {
-	Block time.Duration `word:"BLOCK"` // Waits until the latch opens. 0 waits for ever.
+	Block time.Duration `word:"BLOCK"` // Waits until the latch opens. `Forever` waits for ever.
 	Armed bool          `word:"ARMED"` // Does not count an absent latch as open: a latch must be set first.
 }
 
 // RateOptions are the options of [Rates.Set]. A zero value is left out.
 type RateOptions struct {
-	NX bool `word:"NX"` // Sets the rate only if none is set. Without NX, all taken permits are free again.
-	// Gives each client permits of its own. Without NX, only those of this client are free again.
+	NX bool `word:"NX"` // Sets the rate only if none is set. Without `NX`, all taken permits are free again.
+	// Gives each client permits of its own. Without `NX`, only those of this client are free again.
 	Client string `word:"CLIENT"`
 }
 
 // RateAcquireOptions are the options of [Rates.Acquire]. A zero value is left out.
 type RateAcquireOptions struct {
-	Block  time.Duration `word:"BLOCK"`  // Waits for the permits, first come, first served. 0 waits for ever.
+	// Waits for the permits, first come, first served. `Forever` waits for ever.
+	Block  time.Duration `word:"BLOCK"`
 	Client string        `word:"CLIENT"` // The client, if each client has permits of its own.
 }
 
@@ -463,29 +463,31 @@ type Entries struct {
 
 // Entry is an event of a lock, or beside one. A value that the event does not have is absent.
 type Entry struct {
-	Seq         int64          `reply:"seq"`                 // Its number.
-	Wall        time.Time      `reply:"wall"`                // The wall clock.
-	Monotonic   time.Duration  `reply:"monotonic"`           // The monotonic clock: the time since the server's start.
-	Event       string         `reply:"event"`               // `acquired`, `released`, `lost`, `queued`, `fault`, `mark`, …
-	DB          *int64         `reply:"db"`                  // The database.
-	Key         string         `reply:"key,optional"`        // The lock.
-	Kind        string         `reply:"kind,optional"`       // `native`, or `foreign` if a script or a bare command took the lock.
-	Mode        string         `reply:"mode,optional"`       // `exclusive`, `shared` or `write`.
-	Owner       string         `reply:"owner,optional"`      // The owner.
-	Grant       *int64         `reply:"grant"`               // The number of the grant.
-	Holds       *int64         `reply:"holds"`               // The number of the owner's holds.
-	TTL         *time.Duration `reply:"ttl"`                 // The lease.
-	Waited      *time.Duration `reply:"waited"`              // How long the owner had waited.
-	Cause       string         `reply:"cause,optional"`      // The cause.
-	Client      *int64         `reply:"client"`              // The number of the client.
-	ClientName  string         `reply:"clientname,optional"` // Its name.
-	By          string         `reply:"by,optional"`         // The command, or the digest of the script.
-	Fault       string         `reply:"fault,optional"`      // The effect of a fault.
-	Text        string         `reply:"text,optional"`       // The text of a mark.
-	ClockFrom   *time.Time     `reply:"from"`                // The wall clock before it was moved.
-	ClockTo     *time.Time     `reply:"to"`                  // The wall clock after it was moved.
-	PermitsLeft *int64         `reply:"left"`                // The available permits of a semaphore.
-	PermitsHeld *int64         `reply:"held"`                // Its permits that are held.
+	Seq          int64          `reply:"seq"`                 // Its number.
+	Wall         time.Time      `reply:"wall"`                // The wall clock.
+	Monotonic    time.Duration  `reply:"monotonic"`           // The monotonic clock: the time since the server's start.
+	Event        string         `reply:"event"`               // `acquired`, `released`, `lost`, `queued`, `fault`, `mark`, …
+	DB           *int64         `reply:"db"`                  // The database.
+	Key          string         `reply:"key,optional"`        // The lock.
+	Kind         string         `reply:"kind,optional"`       // `native`, or `foreign` if a script or a bare command took the lock.
+	Mode         string         `reply:"mode,optional"`       // `exclusive`, `shared` or `write`.
+	Owner        string         `reply:"owner,optional"`      // The owner.
+	Grant        *int64         `reply:"grant"`               // The number of the grant.
+	Holds        *int64         `reply:"holds"`               // The number of the owner's holds.
+	TTL          *time.Duration `reply:"ttl"`                 // The lease.
+	Waited       *time.Duration `reply:"waited"`              // How long the owner had waited.
+	Cause        string         `reply:"cause,optional"`      // The cause.
+	Client       *int64         `reply:"client"`              // The number of the client.
+	ClientName   string         `reply:"clientname,optional"` // Its name.
+	By           string         `reply:"by,optional"`         // The command, or the digest of the script.
+	Fault        string         `reply:"fault,optional"`      // The effect of a fault.
+	Text         string         `reply:"text,optional"`       // The text of a mark.
+	ClockFrom    *time.Time     `reply:"from"`                // The wall clock before it was moved.
+	ClockTo      *time.Time     `reply:"to"`                  // The wall clock after it was moved.
+	PermitsLeft  *int64         `reply:"left"`                // The available permits of a semaphore.
+	PermitsHeld  *int64         `reply:"held"`                // Its permits that are held.
+	PermitsTotal *int64         `reply:"total"`               // All of its permits.
+	Node         string         `reply:"node,optional"`       // The server of a topology.
 }
 
 // LockStats are figures on locks. A figure without data is absent.
@@ -687,7 +689,7 @@ type Options struct {
 	Topology       string
 	Compat         string `word:"--compat"`           // The version of Redis whose commands and options there are.
 	Threads        *int   `word:"--threads"`          // How many threads serve connections; 0: one a core.
-	Load           string `word:"--load"`             // Begin with the keys of this RDB file instead of dbfilename's.
+	Load           string `word:"--load"`             // Begin with the keys of this RDB file.
 	LockHistoryMax *int   `word:"--lock-history-max"` // The most entries of the history of locks.
 	LockLedger     *bool  `word:"--lock-ledger"`      // False observes no locks but those of LOCK commands.
 	// Tell owners when their lease has so much left; 0: do not.

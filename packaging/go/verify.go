@@ -64,13 +64,17 @@ func (s *Server) FailOn(level Level) {
 	s.level = level
 }
 
-// Check tells the findings of the level that the server was started with ([Options.Verify]), or nil. A history that is not
-// whole and has none is an error with the reason.
-func (s *Server) Check() error {
-	if s.level == Off {
+// Check tells the findings of a level, or of the one that the server was started with ([Options.Verify]), or nil. A
+// history that is not whole and has none is an error with the reason.
+func (s *Server) Check(level ...Level) error {
+	wanted := s.level
+	if len(level) > 0 {
+		wanted = level[0]
+	}
+	if wanted == Off {
 		return nil
 	}
-	verdict, err := try[Verdict](s.steer, "LOCK.VERIFY", VerifyOptions{Level: s.level})
+	verdict, err := try[Verdict](s.steer, "LOCK.VERIFY", VerifyOptions{Level: wanted})
 	switch {
 	case err != nil:
 		return err

@@ -4,10 +4,10 @@
 export class Action {
   private constructor();
   /** Loses the request, and all that its connection sends and is sent from there on, until the client closes it.
-   * `closeAfterMs`: After DROPREQUEST and DROPREPLY: cuts the connection after that time, on the monotonic clock. */
+   * `closeAfterMs`: Cuts the connection after that time, on the monotonic clock. */
   static dropRequest(options?: { closeAfterMs?: number }): Action;
-  /** Executes the request and loses its reply, as a dropped request is lost. `closeAfterMs`: After DROPREQUEST and
-   * DROPREPLY: cuts the connection after that time, on the monotonic clock. */
+  /** Executes the request and loses its reply, as a dropped request is lost. `closeAfterMs`: Cuts the connection after
+   * that time, on the monotonic clock. */
   static dropReply(options?: { closeAfterMs?: number }): Action;
   /** Executes the request that much later, on the monotonic clock. Later requests of the connection wait too.
    * `jitterMs`: Varies the delay by up to that much in either direction. */
@@ -202,7 +202,7 @@ export interface Faults {
       bigint; times?: number | bigint; prob?: number },
   ): Promise<void>;
   /** Releases the requests and replies that a fault rule holds. Returns the number of released requests and replies.
-   * `name`: The name of the rule. `count`: Releases at most so many. Without COUNT, releases all. */
+   * `name`: The name of the rule. `count`: Releases at most so many. Without `count`, releases all. */
   go(name: string, count?: number | bigint): Promise<number>;
   /** Lists the fault rules, with how often each has matched and acted. Returns the rules, oldest first. */
   list(): Promise<Rule[]>;
@@ -219,7 +219,7 @@ export interface Faults {
   /** Thaws clients that FAULT.FREEZECLIENT has frozen. Returns the number of thawed clients. `clients`: The clients. */
   thawClient(clients: Clients): Promise<number>;
   /** Cuts clients off, including their new connections. Returns the number of clients that are cut off now. `clients`:
-   * The clients. `direction`: IN holds what clients send, OUT what they are sent, BOTH both. BOTH is the default. */
+   * The clients. `direction`: IN holds what clients send, and OUT what they are sent. BOTH is the default. */
   partition(clients: Clients, direction?: 'IN' | 'OUT' | 'BOTH'): Promise<number>;
   /** Ends all partitions; the command itself gets through a partition. Returns the number of ended partitions. */
   heal(): Promise<number>;
@@ -244,8 +244,8 @@ export interface Faults {
    * it, all others. */
   part(servers: readonly number[], others?: readonly number[]): Promise<number>;
   /** Cuts servers off from their clients, including new ones, until `heal`. Returns the number of clients that are cut
-   * off now. `servers`: The servers, by their positions from 0. `direction`: IN holds what clients send, OUT what they
-   * are sent, BOTH both. BOTH is the default. */
+   * off now. `servers`: The servers, by their positions from 0. `direction`: IN holds what clients send, and OUT what
+   * they are sent. BOTH is the default. */
   partFromClients(servers: readonly number[], direction?: 'IN' | 'OUT' | 'BOTH'): Promise<number>;
   /** Delays replication in a topology, on the clock of the servers. `lagMs`: The delay of replication, on the clock of
    * the servers. Without a delay, replication stops. */
@@ -274,6 +274,10 @@ export interface History {
    * glob pattern. `owner`: Only entries of owners that match this glob pattern. `since`: Only entries after the one
    * with this number. `count`: At most this many entries, the first ones. */
   edn(options?: { key?: string; owner?: string; since?: number | bigint; count?: number | bigint }): Promise<string>;
+  /** Returns a line for each entry, and one line for many clients that connect or disconnect. `key`: Only entries of
+   * keys that match this glob pattern. `owner`: Only entries of owners that match this glob pattern. `since`: Only
+   * entries after the one with this number. `count`: At most this many entries, the first ones. */
+  text(options?: { key?: string; owner?: string; since?: number | bigint; count?: number | bigint }): Promise<string>;
   /** Adds a line of text, chosen by the test, to the history. `line`: The text. */
   mark(line: string): Promise<void>;
   /** Treats the keys that match a pattern as locks, whatever their form. `pattern`: A glob pattern of keys. */
@@ -295,17 +299,17 @@ export interface History {
 /** Takes, releases and shows native locks, on the connection of the server's own commands. A wait keeps that connection:
  * other commands wait until it ends. */
 export interface Locks {
-  /** Acquires a lock for an owner, reentrantly; BLOCK waits by priority, then in order of arrival. Returns null if the
-   * lock is taken; with `getHolder`, a grant without a token that describes the holder. `key`: The key. `owner`: The
-   * name of the owner. `mode`: SHARED is for readers, EXCLUSIVE for a writer, and FAIR waits in the queue of Redisson's
-   * fair lock. `leaseMs`: The lease. Without it, the lease is 30 seconds. `blockMs`: Waits until the lock is free. 0
-   * waits for ever. Without BLOCK, the reply comes at once. `priority`: Serves a higher priority first; ties in order
-   * of arrival. The default is 0. `noreenter`: Refuses an owner that holds the lock already. `maxHolds`: Refuses an
-   * owner that holds the lock so many times already. `fenced`: Takes the token from the counter of Redisson's
-   * RFencedLock. `layout`: HASH is the hash of Redisson's RLock, the default. STRING is one string without modes and
-   * re-entry. `fence`: Raises the highest token of this resource, as LOCK.FENCE does. `delayMs`: Keeps the lock from
-   * others for that time, if its lease or its session ends. `data`: A note of the holder that others can read: up to
-   * 4096 bytes. `getHolder`: Describes the holder if the lock is taken. */
+  /** Acquires a lock for an owner, reentrantly; `blockMs` waits by priority, then in order of arrival. Returns null if
+   * the lock is taken; with `getHolder`, a grant without a token that describes the holder. `key`: The key. `owner`:
+   * The name of the owner. `mode`: SHARED is for readers, EXCLUSIVE for a writer, and FAIR waits in the queue of
+   * Redisson's fair lock. `leaseMs`: The lease. Without it, the lease is 30 seconds. `blockMs`: Waits until the lock is
+   * free. 0 waits for ever. Without `blockMs`, the reply comes at once. `priority`: Serves a higher priority first;
+   * ties in order of arrival. The default is 0. `noreenter`: Refuses an owner that holds the lock already. `maxHolds`:
+   * Refuses an owner that holds the lock so many times already. `fenced`: Takes the token from the counter of
+   * Redisson's RFencedLock. `layout`: HASH is the hash of Redisson's RLock, the default. STRING is one string without
+   * modes and re-entry. `fence`: Raises the highest token of this resource, as LOCK.FENCE does. `delayMs`: Keeps the
+   * lock from others for that time, if its lease or its session ends. `data`: A note of the holder that others can
+   * read: up to 4096 bytes. `getHolder`: Describes the holder if the lock is taken. */
   acquire(
     key: string,
     owner: string,
@@ -313,13 +317,13 @@ export interface Locks {
       bigint; noreenter?: boolean; maxHolds?: number | bigint; fenced?: boolean; layout?: 'HASH' | 'STRING'; fence?:
       string; delayMs?: number; data?: string; getHolder?: boolean },
   ): Promise<Grant | null>;
-  /** Acquires several locks for an owner, all of them or none; with BLOCK waits for them. Returns null if a lock is
+  /** Acquires several locks for an owner, all of them or none; with `blockMs` waits for them. Returns null if a lock is
    * taken; with `getHolder`, grants without tokens that describe the holder. `keys`: The keys. `owner`: The name of the
    * owner. `mode`: SHARED is for readers, EXCLUSIVE for a writer, and FAIR waits in the queue of Redisson's fair lock.
    * `leaseMs`: The lease. Without it, the lease is 30 seconds. `blockMs`: Waits until the lock is free. 0 waits for
-   * ever. Without BLOCK, the reply comes at once. `priority`: Serves a higher priority first; ties in order of arrival.
-   * The default is 0. `noreenter`: Refuses an owner that holds the lock already. `maxHolds`: Refuses an owner that
-   * holds the lock so many times already. `fenced`: Takes the token from the counter of Redisson's RFencedLock.
+   * ever. Without `blockMs`, the reply comes at once. `priority`: Serves a higher priority first; ties in order of
+   * arrival. The default is 0. `noreenter`: Refuses an owner that holds the lock already. `maxHolds`: Refuses an owner
+   * that holds the lock so many times already. `fenced`: Takes the token from the counter of Redisson's RFencedLock.
    * `layout`: HASH is the hash of Redisson's RLock, the default. STRING is one string without modes and re-entry.
    * `fence`: Raises the highest token of this resource, as LOCK.FENCE does. `delayMs`: Keeps the lock from others for
    * that time, if its lease or its session ends. `data`: A note of the holder that others can read: up to 4096 bytes.
@@ -332,9 +336,9 @@ export interface Locks {
       delayMs?: number; data?: string; getHolder?: boolean },
   ): Promise<Grants | null>;
   /** Releases one hold of a lock, or all; the release of the last hold wakes the next waiter. Returns the holds that the
-   * owner has left. `key`: The key. `owner`: The name of the owner. `mode`: SHARED is for readers, EXCLUSIVE for a
-   * writer, and FAIR waits in the queue of Redisson's fair lock. `all`: Releases all holds of the owner. `token`:
-   * Releases only a hold with this token. */
+   * owner has left. `key`: The key. `owner`: The name of the owner. `mode`: The mode of the hold. An owner with holds
+   * in both modes must name it. `all`: Releases all holds of the owner. `token`: Releases only a hold with this token.
+   * */
   release(
     key: string,
     owner: string,
@@ -343,20 +347,20 @@ export interface Locks {
   /** Releases one hold of each of several locks, or none if the owner does not hold all. Returns for each key, the holds
    * that the owner has left. `keys`: The keys. `owner`: The name of the owner. */
   releaseAll(keys: readonly string[], owner: string): Promise<number[]>;
-  /** Sets the leases of locks that an owner holds; with GT only extends them. Returns for each key, 1 if the lease was
-   * set, else 0. `keys`: The keys. `owner`: The name of the owner. `leaseMs`: The lease. Without it, the lease is 30
-   * seconds. `gt`: Sets the lease only if it becomes longer. `token`: Renews only a hold with this token. */
+  /** Sets the leases of locks that an owner holds; with `gt` only extends them. Returns for each key, 1 if the lease was
+   * set, else 0. `keys`: The keys. `owner`: The name of the owner. `leaseMs`: The lease, counted from now. `gt`: Sets
+   * the lease only if it becomes longer. `token`: Renews only a hold with this token. */
   renew(
     keys: readonly string[],
     owner: string,
     leaseMs: number,
     options?: { gt?: boolean; token?: number | bigint },
   ): Promise<number[]>;
-  /** Upgrades the only reader to a writer, or downgrades a writer; BLOCK waits before all others. Returns null if there
-   * are other readers. `key`: The key. `owner`: The name of the owner. `mode`: SHARED is for readers, EXCLUSIVE for a
-   * writer, and FAIR waits in the queue of Redisson's fair lock. `leaseMs`: The lease. Without it, the lease is 30
-   * seconds. `blockMs`: Waits until the other readers have gone, ahead of all other waiters. 0 waits for ever. `token`:
-   * Converts only the hold with this token. */
+  /** Upgrades the only reader to a writer, or downgrades a writer; `blockMs` waits before all others. Returns null if
+   * there are other readers. `key`: The key. `owner`: The name of the owner. `mode`: EXCLUSIVE makes the only reader
+   * the writer, SHARED the writer a reader. `leaseMs`: The lease, if the mode changes. Without it, the lease stays.
+   * `blockMs`: Waits until the other readers have gone, ahead of all other waiters. 0 waits for ever. `token`: Converts
+   * only the hold with this token. */
   convert(
     key: string,
     owner: string,
@@ -364,8 +368,8 @@ export interface Locks {
     options?: { leaseMs?: number; blockMs?: number; token?: number | bigint },
   ): Promise<Grant | null>;
   /** Transfers the holds of an owner to another owner, and returns the new owner's token. `key`: The key. `owner`: The
-   * name of the owner. `newOwner`: The new owner. `leaseMs`: The lease. Without it, the lease is 30 seconds. `token`:
-   * Transfers only the hold with this token. */
+   * name of the owner. `newOwner`: The new owner. `leaseMs`: The lease of the transferred holds. Without it, the lease
+   * stays. `token`: Transfers only the hold with this token. */
   transfer(
     key: string,
     owner: string,
@@ -415,7 +419,7 @@ export interface Locks {
 
 /** Uses semaphores, on the connection of the server's own commands. A wait keeps that connection. */
 export interface Semaphores {
-  /** Creates a semaphore with the given permits if it does not exist; FORCE creates it anew. Returns whether the
+  /** Creates a semaphore with the given permits if it does not exist; `force` creates it anew. Returns whether the
    * semaphore was created. `key`: The key. `permits`: The number of permits. `nx`: Creates the semaphore only if there
    * is none. This is the default. `force`: Creates the semaphore anew. Then nobody holds any of its permits.
    * `expiryMs`: The expiry of the key itself. */
@@ -424,12 +428,12 @@ export interface Semaphores {
     permits: number | bigint,
     options?: { nx?: boolean; force?: boolean; expiryMs?: number },
   ): Promise<boolean>;
-  /** Acquires permits of a semaphore; with BLOCK waits for them, first come, first served. Returns null if there are too
-   * few permits. `key`: The key. `owner`: The name of the owner. `permits`: The number of permits, 1 by default; with
-   * IDS up to 10,000. `leaseMs`: The lease. Without it, the lease is 30 seconds. `ids`: Gives each permit an id and a
-   * lease of its own, as Redisson's RPermitExpirableSemaphore does. `blockMs`: Waits for permits, first come, first
-   * served. 0 waits for ever. `priority`: Serves a higher priority first. The default is 0. `barge`: Does not queue
-   * behind other waiters. */
+  /** Acquires permits of a semaphore; with `blockMs` waits for them, first come, first served. Returns null if there are
+   * too few permits. `key`: The key. `owner`: The name of the owner. `permits`: The number of permits, 1 by default;
+   * with `ids` up to 10,000. `leaseMs`: The lease. Without it, the owner keeps the permits until it releases them.
+   * `ids`: Gives each permit an id and a lease of its own, as Redisson's RPermitExpirableSemaphore does. `blockMs`:
+   * Waits for permits, first come, first served. 0 waits for ever. `priority`: Serves a higher priority first. The
+   * default is 0. `barge`: Does not queue behind other waiters. */
   acquire(
     key: string,
     owner: string,
@@ -446,8 +450,8 @@ export interface Semaphores {
     options?: { permits?: number | bigint; ids?: readonly string[]; force?: boolean },
   ): Promise<number>;
   /** Sets the lease of the permit with this id, or of all leased permits of this owner. Returns whether a lease was set.
-   * `key`: The key. `id`: The id of a permit, or the name of an owner for all its leased permits. `leaseMs`: The lease.
-   * Without it, the lease is 30 seconds. */
+   * `key`: The key. `id`: The id of a permit, or the name of an owner for all its leased permits. `leaseMs`: The lease,
+   * counted from now. */
   renew(key: string, id: string, leaseMs: number): Promise<boolean>;
   /** Adds or removes permits of a semaphore; the number that is left may be below zero. Returns the available permits,
    * which may be below zero. `key`: The key. `increment`: The permits to add. A negative number removes permits. */
@@ -460,35 +464,35 @@ export interface Semaphores {
 
 /** Uses countdown latches, on the connection of the server's own commands. A wait keeps that connection. */
 export interface Latches {
-  /** Sets the count of a latch; with NX only if the latch does not exist. Returns whether the count was set. `key`: The
-   * key. `count`: The number. `nx`: Sets the count only if there is no latch. */
+  /** Sets the count of a latch; with `nx` only if the latch does not exist. Returns whether the count was set. `key`:
+   * The key. `count`: The number. `nx`: Sets the count only if there is no latch. */
   set(key: string, count: number | bigint, options?: { nx?: boolean }): Promise<boolean>;
   /** Lowers the count of a latch; at zero the latch is removed and all its waiters continue. Returns the count that is
    * left, 0 if there is no latch. `key`: The key. `by`: The number to subtract, 1 by default. */
   countDown(key: string, by?: number | bigint): Promise<number>;
   /** Returns the count of a latch, or 0 if there is no latch. `key`: The key. */
   get(key: string): Promise<number>;
-  /** Returns how a latch was opened, or null if it is closed; with BLOCK waits until it opens. Returns null if the latch
-   * is closed. `key`: The key. `blockMs`: Waits until the latch opens. 0 waits for ever. `armed`: Does not count an
-   * absent latch as open: a latch must be set first. */
+  /** Returns how a latch was opened; with `blockMs` waits until it opens. Returns null if the latch is closed. `key`:
+   * The key. `blockMs`: Waits until the latch opens. 0 waits for ever. `armed`: Does not count an absent latch as open:
+   * a latch must be set first. */
   wait(key: string, options?: { blockMs?: number; armed?: boolean }): Promise<LatchOpening | null>;
 }
 
 /** Uses rate limiters, on the connection of the server's own commands. A wait keeps that connection. */
 export interface Rates {
-  /** Sets the permits per interval, for all clients or each; with NX only if none are set. Returns whether the rate was
-   * set. `key`: The key. `permits`: The permits of an interval. `intervalMs`: The length of the interval. `nx`: Sets
-   * the rate only if none is set. Without NX, all taken permits are free again. `client`: Gives each client permits of
-   * its own. Without NX, only those of this client are free again. */
+  /** Sets the permits per interval, for all clients or each; with `nx` only if none are set. Returns whether the rate
+   * was set. `key`: The key. `permits`: The permits of an interval. `intervalMs`: The length of the interval. `nx`:
+   * Sets the rate only if none is set. Without `nx`, all taken permits are free again. `client`: Gives each client
+   * permits of its own. Without `nx`, only those of this client are free again. */
   set(
     key: string,
     permits: number | bigint,
     intervalMs: number,
     options?: { nx?: boolean; client?: string },
   ): Promise<boolean>;
-  /** Takes permits of a rate, or returns when enough will be free; with BLOCK waits for them. Returns null if the wait
-   * has passed. `key`: The key. `permits`: The number of permits, 1 by default. `blockMs`: Waits for the permits, first
-   * come, first served. 0 waits for ever. `client`: The client, if each client has permits of its own. */
+  /** Takes permits of a rate, or returns when enough will be free; with `blockMs` waits for them. Returns null if the
+   * wait has passed. `key`: The key. `permits`: The number of permits, 1 by default. `blockMs`: Waits for the permits,
+   * first come, first served. 0 waits for ever. `client`: The client, if each client has permits of its own. */
   acquire(
     key: string,
     permits?: number | bigint,
@@ -574,6 +578,8 @@ export interface Entry {
   /** The wall clock after it was moved. */ clockTo: Date | null;
   /** The available permits of a semaphore. */ permitsLeft: number | null;
   /** Its permits that are held. */ permitsHeld: number | null;
+  /** All of its permits. */ permitsTotal: number | null;
+  /** The server of a topology. */ node: string | null;
 }
 
 /** Figures on locks. A figure without data is absent. */
@@ -780,7 +786,7 @@ export interface ServerOptions {
   compat?: string;
   /** How many threads serve connections; 0: one a core. */
   threads?: number | bigint;
-  /** Begin with the keys of this RDB file instead of dbfilename's. */
+  /** Begin with the keys of this RDB file. */
   load?: string;
   /** The most entries of the history of locks. */
   lockHistoryMax?: number | bigint;

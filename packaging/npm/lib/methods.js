@@ -25,7 +25,7 @@ const Entry = record({
   ttlMs: ['ttl', maybe(integer)], waitedMs: ['waited', maybe(integer)], cause: maybe(text), client: maybe(integer),
   clientName: ['clientname', maybe(text)], by: maybe(text), fault: maybe(text), text: maybe(text),
   clockFrom: ['from', maybe(date)], clockTo: ['to', maybe(date)], permitsLeft: ['left', maybe(integer)],
-  permitsHeld: ['held', maybe(integer)],
+  permitsHeld: ['held', maybe(integer)], permitsTotal: ['total', maybe(integer)], node: maybe(text),
 });
 
 const Entries = record({ first: integer, last: integer, truncated: flag, entries: list(Entry) });
@@ -230,6 +230,11 @@ const History = group('history', {
   ),
   edn: ask(
     ['LOCK.HISTORY', 'FORMAT', 'EDN'],
+    { key: ['KEY', text], owner: ['OWNER', text], since: ['SINCE', integer], count: ['COUNT', integer] },
+    text,
+  ),
+  text: ask(
+    ['LOCK.HISTORY', 'FORMAT', 'TEXT'],
     { key: ['KEY', text], owner: ['OWNER', text], since: ['SINCE', integer], count: ['COUNT', integer] },
     text,
   ),

@@ -13,11 +13,12 @@ const STEERING = [
 /** How many entries of the history a report shows, the last ones. */
 const ENTRIES_SHOWN = 100;
 
-/** The most adjacent entries of clients that come, or that go, or same commands, which have each a line of its own. */
+/** The most same commands in a row which have each a line of its own. */
 const RUN_SHOWN = 2;
 
-/** How Redisson names an owner. */
-const REDISSON = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}:\d+(:write)?$/;
+/** The end of a lease of Redisson's, as a line of the history. */
+const LOST =
+  /^\d+ \d+ ms lost (.+?) db=\d+ kind=foreign .*owner=[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}:\d+(?::write)? .*cause=expired/;
 
 /** The parts of a report, in order: a title, and what makes its lines. */
 const PARTS = [
@@ -59,17 +60,13 @@ async function faultLines(command) {
 async function foundLines(command) {
   const verdict = Verdict(await command('LOCK.VERIFY', 'LEVEL', 'SUSPECT'));
   // The history may be off.
-  const { entries } = await lastEntries(command).catch(() => ({ entries: [] }));
-  return [...verdictLines(verdict), ...watchdogLines(entries)];
+  return [...verdictLines(verdict), ...watchdogLines(await historyLines(command).catch(() => []))];
 }
 
 /** A note for advances that may have ended a lease which Redisson's watchdog would have renewed. */
 function watchdogLines(entries) {
-  const turned = entries.slice(entries.findIndex(({ event }) => event === 'clock') + 1 || entries.length);
-  const lost = turned.filter(({ event, cause, kind, owner }) => {
-    return event === 'lost' && cause === 'expired' && kind === 'foreign' && REDISSON.test(owner);
-  });
-  const keys = [...new Set(lost.map(({ key }) => String(key)))];
+  const turned = entries.slice(entries.findIndex((line) => line.includes(' ms clock ')) + 1 || entries.length);
+  const keys = [...new Set(turned.map((line) => LOST.exec(line)?.[1]).filter(Boolean))];
   if (keys.length === 0) return [];
   const locks = keys.length === 1 ? `${keys[0]} was` : `${keys[0]} and ${keys.length - 1} more were`;
   return [
@@ -79,20 +76,12 @@ function watchdogLines(entries) {
   ];
 }
 
-/** The last entries of the history, and how many there are before them. */
-async function lastEntries(command) {
+/** The last entries of the history. */
+async function historyLines(command) {
   const { last } = fields(await command('LOCK.HISTORY', 'COUNT', 0));
   const earlier = Math.max(0, last - ENTRIES_SHOWN);
-  const { entries } = fields(await command('LOCK.HISTORY', 'SINCE', earlier));
-  return { earlier, entries: entries.map(fields) };
-}
-
-/** The last entries of the history; of many clients that come or go one line. */
-async function historyLines(command) {
-  const { earlier, entries } = await lastEntries(command);
-  const begin = earlier > 0 ? [`(${earlier} earlier entries)`] : [];
-  const alike = runs(entries, ({ event }) => event);
-  return [...begin, ...alike.flatMap((run) => (isOfMany(run) ? [runLine(run)] : run.map(entryLine)))];
+  const text = String(await command('LOCK.HISTORY', 'SINCE', earlier, 'FORMAT', 'TEXT'));
+  return [...(earlier > 0 ? [`(${earlier} earlier entries)`] : []), ...text.split('\n').filter((line) => line !== '')];
 }
 
 /** Groups adjacent elements that have the same name. */
@@ -104,42 +93,6 @@ function runs(all, name) {
     else found.push([each]);
   }
   return found;
-}
-
-/** Whether a run is of many clients that come or go. */
-function isOfMany(run) {
-  return run.length > RUN_SHOWN && ['connect', 'disconnect'].includes(run[0].event);
-}
-
-/** One line for the entries of many clients. */
-function runLine(run) {
-  const [first, last] = [run[0], run.at(-1)];
-  const distinct = (name) => [...new Set(run.map((entry) => entry[name] ?? ''))];
-  const when = first.monotonic === last.monotonic ? first.monotonic : `${first.monotonic}-${last.monotonic}`;
-  const words = [`${first.seq}-${last.seq}`, `${when} ms`, `${first.event} x${run.length}`];
-  const [nodes, names] = [distinct('node'), distinct('clientname')];
-  // Each server numbers its own clients.
-  if (nodes.length === 1) words.push(`client=${ranges(run.map(({ client }) => client))}`);
-  if (names.length === 1 && names[0] !== '') words.push(`clientname=${names[0]}`);
-  if (nodes.some((node) => node !== '')) words.push(`node=${nodes.join(',')}`);
-  return words.join(' ');
-}
-
-/** Numbers in their order, neighbours as ranges: 3-20,22. */
-function ranges(numbers) {
-  const found = [];
-  for (const number of numbers) {
-    if (found.at(-1)?.[1] === number - 1) found.at(-1)[1] = number;
-    else found.push([number, number]);
-  }
-  return found.map(([begin, end]) => (begin === end ? begin : `${begin}-${end}`)).join(',');
-}
-
-function entryLine({ seq, wall: _, monotonic, event, key, ...rest }) {
-  if (rest.waited === 0) delete rest.waited;
-  const told = Object.entries(rest).filter(([, value]) => value !== null && value !== '');
-  const words = told.map(([name, value]) => `${name}=${value}`);
-  return [seq, `${monotonic} ms`, event, ...(key ? [key] : []), ...words].join(' ');
 }
 
 /** The last commands, the newest last, each with who sent it; of the same in a row one line. */

@@ -7,7 +7,7 @@ from typing import Dict, Iterator, List, Tuple
 
 from . import pages
 from .model import Api, Field, Group, Maker, Method, Option, Parameter, Part, Record
-from .text import joined, wrapped
+from .text import joined, sentence, worded, wrapped
 
 FOLDER = "packaging/go/"
 
@@ -53,8 +53,13 @@ def files(api: Api) -> Dict[str, str]:
     return {
         f"{FOLDER}methods.go": joined(methods(api)),
         f"{FOLDER}types.go": joined(types(api)),
-        **pages.page(api, PAGE),
+        **{path: forever(text) for path, text in pages.page(api, PAGE).items()},
     }
+
+
+def forever(text: str) -> str:
+    """A text with the name of a wait without an end. A zero value is left out."""
+    return text.replace("0 waits for ever", "`Forever` waits for ever")
 
 
 def pascal(name: str) -> str:
@@ -170,12 +175,12 @@ def comment(text: str, indent: str = "") -> str:
 
 def about(method: Method) -> str:
     """The comment of a method."""
-    text = method.about
-    if method.says.startswith("nothing"):
-        text += f" It returns nil{method.says[len('nothing'):]}."
-    elif method.says and not text.startswith("Returns"):
-        text += f" It returns {method.says}."
-    return f"{pascal(method.name)} {lowered(text)}"
+    return f"{pascal(method.name)} {lowered(sentence(method, 'nil', parameter_name, 'It returns'))}"
+
+
+def parameter_name(it: Parameter) -> str:
+    """The name of a parameter, or of the field of an option."""
+    return pascal(it.name) if it.is_option else camel(it.name)
 
 
 def returned(method: Method) -> str:
@@ -307,17 +312,15 @@ def short(head: str, body: str) -> str:
 def option_rows(method: Method) -> List[Tuple[str, str, str, str]]:
     """The fields of the options of a method."""
     parts = (part for part in method.form.parts if part.parameter is not None and part.parameter.is_option)
-    return list(map(option_row, parts))
+    return [option_row(method, part) for part in parts]
 
 
-def option_row(part: Part) -> Tuple[str, str, str, str]:
+def option_row(method: Method, part: Part) -> Tuple[str, str, str, str]:
     """A field of options."""
     it = part.parameter
-    type_ = {"integer": "int64"}.get(it.type, type_of(it))
-    if it.type == "number":
-        type_ = "*float64"
+    type_ = {"integer": "int64", "number": "*float64"}.get(it.type, type_of(it))
     word = {"argument": "ARG", "rule_clients": ""}.get(it.type, part.word)
-    return pascal(it.name), type_, f'`word:"{word}"`', it.about
+    return pascal(it.name), type_, f'`word:"{word}"`', forever(worded(it.about, method.form, parameter_name))
 
 
 def field_row(record: Record, index: int, field: Field) -> Tuple[str, str, str, str]:
@@ -379,7 +382,7 @@ def shown(method: Method) -> str:
 
 
 PAGE = pages.Language(
-    name="Go",
+    title="Go",
     path="go",
     start="go",
     units="""Durations are a `time.Duration` and instants a `time.Time`, in whole milliseconds. The options of a method
@@ -392,7 +395,7 @@ with an `error` return it. An absent text of a result is empty.""",
     maker=lambda _, it: f"{CLIENTS.get(it.name) or action_name(it.name)}({', '.join(maker_parameters(it))})",
     option=lambda it: " ".join(server_option(it)[:2]),
     field=lambda it: " ".join(field_row(Record("", "", []), 0, it)[:2]),
-    parameter=lambda it: pascal(it.name) if it.is_option else camel(it.name),
+    parameter=parameter_name,
     named=pascal,
     nothing="`nil`",
 )

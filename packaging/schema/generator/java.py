@@ -8,7 +8,7 @@ from typing import Dict, Iterable, Iterator, List, Optional, Sequence, Tuple
 
 from . import pages
 from .model import Api, Field, Form, Group, Maker, Method, Option, Parameter, Part, Record, SchemaError
-from .text import GENERATED, WIDTH, camel, joined, pascal, sentence, wrapped
+from .text import GENERATED, WIDTH, camel, joined, pascal, sentence, worded, wrapped
 
 FOLDER = "packaging/java/src/main/java/io/lockwheel/"
 
@@ -153,10 +153,10 @@ def filled(text: str, indent: str) -> str:
     return wrapped(whole, indent).replace("\0", " ")
 
 
-def tags_of(parameters: Sequence[Parameter]) -> List[str]:
+def tags_of(parameters: Sequence[Parameter], form: Form) -> List[str]:
     """The tags that describe parameters, but for those that repeat the name."""
     telling = [it for it in parameters if it.about not in (f"The {it.name}.", f"The name of the {it.name}.")]
-    return [f"@param {name_of(it)} {renamed(it.about)}" for it in telling]
+    return [f"@param {name_of(it)} {renamed(worded(it.about, form, name_of))}" for it in telling]
 
 
 def coded(text: str) -> str:
@@ -250,7 +250,7 @@ class Options:
     def setter(self, part: Part, choices: Dict[str, Tuple[str, ...]]) -> Iterator[str]:
         """A method that sets an option."""
         parameter = part.parameter
-        yield from doc(renamed(parameter.about), " " * 8)
+        yield from doc(renamed(worded(parameter.about, self.methods[0].form, name_of)), " " * 8)
         head, word = f"public {self.name} {name_of(parameter)}", f'"{self.slot(part)}"'
         if parameter.type == "flag":
             body = f'either({word}, "{EXCLUSIVE[part.word]}")' if part.word in EXCLUSIVE else f"flag({word})"
@@ -303,7 +303,7 @@ def members(group: Group) -> Iterator[str]:
 
 def method_lines(method: Method, own: Optional[Options], choices: Dict[str, Tuple[str, ...]]) -> Iterator[str]:
     """A method, with an overload for each optional parameter, and one with options."""
-    about = sentence(method, named, "null")
+    about = renamed(sentence(method, "null", name_of))
     required = [it for it in method.form.leading if it.is_required]
     positional = [it for it in method.form.leading if not it.is_required]
     for count in range(len(positional) + 1):
@@ -316,7 +316,7 @@ def method_lines(method: Method, own: Optional[Options], choices: Dict[str, Tupl
             body = f"{named(method.name)}({', '.join([*map(name_of, given), 'it -> {}'])});"
             yield from member(head, declarations, body if method.gives == "ok" else f"return {body}")
             declarations.append(f"Consumer<{own.name}> options")
-        yield from doc(about, tags=tags_of(given) if is_full else ())
+        yield from doc(about, tags=tags_of(given, method.form) if is_full else ())
         yield from member(head, declarations, statement(method, own, given, choices))
 
 
@@ -392,7 +392,7 @@ def makers(name: str, all_: List[Maker]) -> Iterator[str]:
         for given in [required, *([*required, it] for it in maker.form.options)]:
             for types in ("text", "bytes") if any(it.type == "bulk" for it in given) else ("",):
                 typed = [replace(it, type=types) if it.type == "bulk" else it for it in given]
-                lines += doc(renamed(maker.about), tags=tags_of([it for it in given if it not in required]))
+                lines += doc(renamed(maker.about), tags=tags_of([it for it in given if it not in required], maker.form))
                 forms = [list(form_words(it, given)) for it in (maker.form, maker.rule) if it is not None]
                 made = forms[0] if name == "Action" else [f"List.of({', '.join(it)})" for it in forms]
                 made += ["null"] if name == "Clients" and maker.rule is None else []
@@ -555,7 +555,7 @@ def bracketed(parameters: Sequence[Parameter]) -> str:
 
 
 PAGE = pages.Language(
-    name="Java",
+    title="Java",
     path="java",
     start="java",
     units=(

@@ -186,6 +186,20 @@ class Api:
         """The record of this name."""
         return next((record for record in self.records if record.name == name), None)
 
+    def ordered_records(self) -> List[Record]:
+        """The records, each behind those of its fields."""
+        found: List[Record] = []
+
+        def add(record: Record) -> None:
+            for inner in filter(None, (self.record(field.base) for field in record.fields)):
+                add(inner)
+            if record not in found:
+                found.append(record)
+
+        for record in self.records:
+            add(record)
+        return found
+
     def _group(self, told: Dict[str, Any]) -> Group:
         group = Group(told["name"], told["about"])
         for name, method in told["methods"].items():
@@ -206,8 +220,6 @@ class Api:
         gives = told.get("gives", "ok")
         about = told.get("about", row["summary"])
         says = told.get("says") or said(row["reply"]) if gives not in ("ok", "wait") else ""
-        if ", and returns " in about:
-            says = ""
         return Method(
             group, name, row, form, gives.removeprefix("wait").strip() or "ok", about, says,
             gives.startswith("wait"), told.get("prepares", False), told.get("avoids", ""), told.get("options", ""),

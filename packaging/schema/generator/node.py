@@ -125,7 +125,7 @@ def script(api: Api) -> Iterator[str]:
     """The module of the methods."""
     yield f"'use strict';\n// The methods of a server. {GENERATED}\n"
     yield HEAD
-    for record in ordered(api):
+    for record in api.ordered_records():
         yield from record_lines(record)
     for group in api.groups:
         yield from group_lines(group)
@@ -149,21 +149,6 @@ def form_words(form: Form) -> str:
     """The parts and the options of a form."""
     found = f"[{', '.join(parts(form))}]"
     return f"{found}, {{ {', '.join(options_of(form))} }}" if options_of(form) else f"{found}, {{}}"
-
-
-def ordered(api: Api) -> List[Record]:
-    """The records, each behind those of its fields."""
-    found: List[Record] = []
-
-    def add(record: Record) -> None:
-        for inner in filter(None, (api.record(field.base) for field in record.fields)):
-            add(inner)
-        if record not in found:
-            found.append(record)
-
-    for record in api.records:
-        add(record)
-    return found
 
 
 def record_lines(record: Record) -> Iterator[str]:
@@ -234,7 +219,8 @@ def declarations(api: Api) -> Iterator[str]:
         yield comment(group.about or "The methods of a server that belong to no group.", "")
         yield f"export interface {'ServerMethods' if group.name == 'server' else pascal(group.name)} {{"
         for method in group.methods:
-            about = " ".join([sentence(method, camel, "null"), *described(method.form.parameters, named)])
+            about = renamed(sentence(method, "null", named))
+            about = " ".join([about, *described(method.form, method.form.parameters, named)])
             yield comment(about, "  ")
             yield typed(camel(method.name), signature(method.form), f": Promise<{result(method)}>;", "  ")
         if group.name == "faults":
@@ -280,7 +266,7 @@ def class_lines(name: str, all_: List[Maker]) -> Iterator[str]:
     yield f"export class {name} {{"
     yield "  private constructor();"
     for maker in all_:
-        yield comment(" ".join([maker.about, *described(maker.form.options, named)]), "  ")
+        yield comment(" ".join([maker.about, *described(maker.form, maker.form.options, named)]), "  ")
         yield typed(f"static {camel(maker.name)}", signature(maker.form), f": {name};", "  ")
     yield "}\n"
 
@@ -293,7 +279,7 @@ const { state, texts, wholeSeconds } = require('./words.js');
 """
 
 PAGE = pages.Language(
-    name="Node",
+    title="Node",
     path="node",
     start="node",
     units="Every method returns a promise. Durations are milliseconds, and their names say so.",

@@ -7,7 +7,7 @@ import textwrap
 from pathlib import Path
 from typing import Callable, Iterable, List, Sequence
 
-from .model import FOLDER, Method, Parameter
+from .model import FOLDER, Form, Method, Parameter
 
 WIDTH = 120
 
@@ -30,19 +30,27 @@ def pascal(name: str) -> str:
     return "".join(word.capitalize() for word in name.split("_"))
 
 
-def sentence(method: Method, named: Callable[[str], str], nothing: str) -> str:
+def worded(text: str, form: Form, named: Callable[[Parameter], str]) -> str:
+    """A text of a row, in which the options have the names of a language instead of their words in a request."""
+    for part in form.parts:
+        if part.word and part.parameter is not None:
+            text = re.sub(rf"(?<![.\w`]){part.word}(?![\w`])", f"`{named(part.parameter)}`", text)
+    return text
+
+
+def sentence(method: Method, nothing: str, named: Callable[[Parameter], str], returns: str = "Returns") -> str:
     """The description of a method: its summary, and the result. `nothing` is the language's absent value."""
     text = method.about
     if method.says.startswith("nothing"):
-        text += f" Returns {nothing}{method.says[len('nothing'):]}."
-    elif method.says and not method.about.startswith("Returns"):
-        text += f" Returns {method.says}."
-    return re.sub(r"`([a-z_]+)`", lambda found: f"`{named(found[1])}`", text)
+        text += f" {returns} {nothing}{method.says[len('nothing'):]}."
+    elif method.says and "eturns " not in text:
+        text += f" {returns} {method.says}."
+    return worded(text, method.form, named)
 
 
-def described(parameters: Sequence[Parameter], named: Callable[[Parameter], str]) -> List[str]:
-    """Each option with its meaning."""
-    return [f"`{named(it)}`: {it.about}" for it in parameters]
+def described(form: Form, parameters: Sequence[Parameter], named: Callable[[Parameter], str]) -> List[str]:
+    """Each parameter with its meaning."""
+    return [f"`{named(it)}`: {worded(it.about, form, named)}" for it in parameters]
 
 
 def wrapped(text: str, indent: str, width: int = WIDTH, first: str = "") -> str:

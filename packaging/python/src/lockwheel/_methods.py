@@ -18,7 +18,7 @@ from ._types import (
 )
 from ._words import (
     Duration, argument_is, at, by_name, counted, done, either, flag, ms, number, one_of, optional, places, several,
-    since_epoch, state_of_key, text, texts, whole_seconds
+    since_epoch, state_of_key, string, texts, whole_seconds
 )
 
 __tracebackhide__ = True
@@ -215,7 +215,7 @@ class Faults(FaultGroup):
 
     def go(self, name: str, count: Optional[int] = None) -> int:
         """Releases the requests and replies that a fault rule holds. Returns the number of released requests and
-        replies. `name`: The name of the rule. `count`: Releases at most so many. Without COUNT, releases all."""
+        replies. `name`: The name of the rule. `count`: Releases at most so many. Without `count`, releases all."""
         return self._ask(number, "FAULT.GO", name, ("COUNT", count))
 
     def list(self) -> List[Rule]:
@@ -249,7 +249,7 @@ class Faults(FaultGroup):
 
     def partition(self, clients: Clients, direction: Optional[str] = None) -> int:
         """Cuts clients off, including their new connections. Returns the number of clients that are cut off now.
-        `clients`: The clients. `direction`: IN holds what clients send, OUT what they are sent, BOTH both. BOTH is the
+        `clients`: The clients. `direction`: IN holds what clients send, and OUT what they are sent. BOTH is the
         default."""
         return self._ask(
             number, "FAULT.PARTITION", clients_of(clients), one_of("direction", direction, "IN", "OUT", "BOTH"),
@@ -294,8 +294,8 @@ class Faults(FaultGroup):
 
     def part_from_clients(self, servers: Sequence[int], direction: Optional[str] = None) -> int:
         """Cuts servers off from their clients, including new ones, until `heal`. Returns the number of clients that are
-        cut off now. `servers`: The servers, by their positions from 0. `direction`: IN holds what clients send, OUT
-        what they are sent, BOTH both. BOTH is the default."""
+        cut off now. `servers`: The servers, by their positions from 0. `direction`: IN holds what clients send, and OUT
+        what they are sent. BOTH is the default."""
         return self._ask(
             number, "FAULT.PARTITION", "NODES", places(servers), "FROM", "CLIENTS",
             one_of("direction", direction, "IN", "OUT", "BOTH"), prepares=True
@@ -336,7 +336,8 @@ class History(Group):
         entries of owners that match this glob pattern. `since`: Only entries after the one with this number. `count`:
         At most this many entries, the first ones."""
         return self._ask(
-            text, "LOCK.HISTORY", ("KEY", key), ("OWNER", owner), ("SINCE", since), ("COUNT", count), "FORMAT", "JSON"
+            string, "LOCK.HISTORY", ("KEY", key), ("OWNER", owner), ("SINCE", since), ("COUNT", count), "FORMAT",
+            "JSON"
         )
 
     def edn(
@@ -347,7 +348,19 @@ class History(Group):
         this glob pattern. `owner`: Only entries of owners that match this glob pattern. `since`: Only entries after the
         one with this number. `count`: At most this many entries, the first ones."""
         return self._ask(
-            text, "LOCK.HISTORY", ("KEY", key), ("OWNER", owner), ("SINCE", since), ("COUNT", count), "FORMAT", "EDN"
+            string, "LOCK.HISTORY", ("KEY", key), ("OWNER", owner), ("SINCE", since), ("COUNT", count), "FORMAT", "EDN"
+        )
+
+    def text(
+        self, *, key: Optional[str] = None, owner: Optional[str] = None, since: Optional[int] = None,
+        count: Optional[int] = None
+    ) -> str:
+        """Returns a line for each entry, and one line for many clients that connect or disconnect. `key`: Only entries
+        of keys that match this glob pattern. `owner`: Only entries of owners that match this glob pattern. `since`:
+        Only entries after the one with this number. `count`: At most this many entries, the first ones."""
+        return self._ask(
+            string, "LOCK.HISTORY", ("KEY", key), ("OWNER", owner), ("SINCE", since), ("COUNT", count), "FORMAT",
+            "TEXT"
         )
 
     def mark(self, line: str) -> None:
@@ -393,18 +406,18 @@ class Locks(Group):
         fence: Optional[str] = None, delay_seconds: Optional[Duration] = None, data: Optional[str] = None,
         get_holder: bool = False
     ) -> Optional[Grant]:
-        """Acquires a lock for an owner, reentrantly; BLOCK waits by priority, then in order of arrival. Returns None if
-        the lock is taken; with `get_holder`, a grant without a token that describes the holder. `key`: The key.
-        `owner`: The name of the owner. `mode`: SHARED is for readers, EXCLUSIVE for a writer, and FAIR waits in the
-        queue of Redisson's fair lock. `lease_seconds`: The lease. Without it, the lease is 30 seconds. `block_seconds`:
-        Waits until the lock is free. 0 waits for ever. Without BLOCK, the reply comes at once. `priority`: Serves a
-        higher priority first; ties in order of arrival. The default is 0. `noreenter`: Refuses an owner that holds the
-        lock already. `max_holds`: Refuses an owner that holds the lock so many times already. `fenced`: Takes the token
-        from the counter of Redisson's RFencedLock. `layout`: HASH is the hash of Redisson's RLock, the default. STRING
-        is one string without modes and re-entry. `fence`: Raises the highest token of this resource, as LOCK.FENCE
-        does. `delay_seconds`: Keeps the lock from others for that time, if its lease or its session ends. `data`: A
-        note of the holder that others can read: up to 4096 bytes. `get_holder`: Describes the holder if the lock is
-        taken."""
+        """Acquires a lock for an owner, reentrantly; `block_seconds` waits by priority, then in order of arrival.
+        Returns None if the lock is taken; with `get_holder`, a grant without a token that describes the holder. `key`:
+        The key. `owner`: The name of the owner. `mode`: SHARED is for readers, EXCLUSIVE for a writer, and FAIR waits
+        in the queue of Redisson's fair lock. `lease_seconds`: The lease. Without it, the lease is 30 seconds.
+        `block_seconds`: Waits until the lock is free. 0 waits for ever. Without `block_seconds`, the reply comes at
+        once. `priority`: Serves a higher priority first; ties in order of arrival. The default is 0. `noreenter`:
+        Refuses an owner that holds the lock already. `max_holds`: Refuses an owner that holds the lock so many times
+        already. `fenced`: Takes the token from the counter of Redisson's RFencedLock. `layout`: HASH is the hash of
+        Redisson's RLock, the default. STRING is one string without modes and re-entry. `fence`: Raises the highest
+        token of this resource, as LOCK.FENCE does. `delay_seconds`: Keeps the lock from others for that time, if its
+        lease or its session ends. `data`: A note of the holder that others can read: up to 4096 bytes. `get_holder`:
+        Describes the holder if the lock is taken."""
         return self._ask(
             optional(Grant.read), "LOCK.ACQUIRE", key, owner, one_of("mode", mode, "SHARED", "EXCLUSIVE", "FAIR"),
             ("PX", ms(lease_seconds)), ("BLOCK", ms(block_seconds)), ("PRIORITY", priority), ("NOREENTER", noreenter),
@@ -419,17 +432,18 @@ class Locks(Group):
         fence: Optional[str] = None, delay_seconds: Optional[Duration] = None, data: Optional[str] = None,
         get_holder: bool = False
     ) -> Optional[Grants]:
-        """Acquires several locks for an owner, all of them or none; with BLOCK waits for them. Returns None if a lock
-        is taken; with `get_holder`, grants without tokens that describe the holder. `keys`: The keys. `owner`: The name
-        of the owner. `mode`: SHARED is for readers, EXCLUSIVE for a writer, and FAIR waits in the queue of Redisson's
-        fair lock. `lease_seconds`: The lease. Without it, the lease is 30 seconds. `block_seconds`: Waits until the
-        lock is free. 0 waits for ever. Without BLOCK, the reply comes at once. `priority`: Serves a higher priority
-        first; ties in order of arrival. The default is 0. `noreenter`: Refuses an owner that holds the lock already.
-        `max_holds`: Refuses an owner that holds the lock so many times already. `fenced`: Takes the token from the
-        counter of Redisson's RFencedLock. `layout`: HASH is the hash of Redisson's RLock, the default. STRING is one
-        string without modes and re-entry. `fence`: Raises the highest token of this resource, as LOCK.FENCE does.
-        `delay_seconds`: Keeps the lock from others for that time, if its lease or its session ends. `data`: A note of
-        the holder that others can read: up to 4096 bytes. `get_holder`: Describes the holder if the lock is taken."""
+        """Acquires several locks for an owner, all of them or none; with `block_seconds` waits for them. Returns None
+        if a lock is taken; with `get_holder`, grants without tokens that describe the holder. `keys`: The keys.
+        `owner`: The name of the owner. `mode`: SHARED is for readers, EXCLUSIVE for a writer, and FAIR waits in the
+        queue of Redisson's fair lock. `lease_seconds`: The lease. Without it, the lease is 30 seconds. `block_seconds`:
+        Waits until the lock is free. 0 waits for ever. Without `block_seconds`, the reply comes at once. `priority`:
+        Serves a higher priority first; ties in order of arrival. The default is 0. `noreenter`: Refuses an owner that
+        holds the lock already. `max_holds`: Refuses an owner that holds the lock so many times already. `fenced`: Takes
+        the token from the counter of Redisson's RFencedLock. `layout`: HASH is the hash of Redisson's RLock, the
+        default. STRING is one string without modes and re-entry. `fence`: Raises the highest token of this resource, as
+        LOCK.FENCE does. `delay_seconds`: Keeps the lock from others for that time, if its lease or its session ends.
+        `data`: A note of the holder that others can read: up to 4096 bytes. `get_holder`: Describes the holder if the
+        lock is taken."""
         return self._ask(
             optional(Grants.read), "LOCK.MACQUIRE", counted("keys", keys), owner,
             one_of("mode", mode, "SHARED", "EXCLUSIVE"), ("PX", ms(lease_seconds)), ("BLOCK", ms(block_seconds)),
@@ -442,9 +456,9 @@ class Locks(Group):
         self, key: str, owner: str, *, mode: Optional[str] = None, all: bool = False, token: Optional[int] = None
     ) -> int:
         """Releases one hold of a lock, or all; the release of the last hold wakes the next waiter. Returns the holds
-        that the owner has left. `key`: The key. `owner`: The name of the owner. `mode`: SHARED is for readers,
-        EXCLUSIVE for a writer, and FAIR waits in the queue of Redisson's fair lock. `all`: Releases all holds of the
-        owner. `token`: Releases only a hold with this token."""
+        that the owner has left. `key`: The key. `owner`: The name of the owner. `mode`: The mode of the hold. An owner
+        with holds in both modes must name it. `all`: Releases all holds of the owner. `token`: Releases only a hold
+        with this token."""
         return self._ask(
             number, "LOCK.RELEASE", key, owner, one_of("mode", mode, "SHARED", "EXCLUSIVE"), ("ALL", all),
             ("TOKEN", token)
@@ -459,10 +473,9 @@ class Locks(Group):
         self, keys: Sequence[str], owner: str, lease_seconds: Duration, *, gt: bool = False,
         token: Optional[int] = None
     ) -> List[int]:
-        """Sets the leases of locks that an owner holds; with GT only extends them. Returns for each key, 1 if the lease
-        was set, else 0. `keys`: The keys. `owner`: The name of the owner. `lease_seconds`: The lease. Without it, the
-        lease is 30 seconds. `gt`: Sets the lease only if it becomes longer. `token`: Renews only a hold with this
-        token."""
+        """Sets the leases of locks that an owner holds; with `gt` only extends them. Returns for each key, 1 if the
+        lease was set, else 0. `keys`: The keys. `owner`: The name of the owner. `lease_seconds`: The lease, counted
+        from now. `gt`: Sets the lease only if it becomes longer. `token`: Renews only a hold with this token."""
         return self._ask(
             several(number), "LOCK.RENEW", counted("keys", keys), owner, "PX", ms(lease_seconds), ("GT", gt),
             ("TOKEN", token)
@@ -472,11 +485,11 @@ class Locks(Group):
         self, key: str, owner: str, mode: str, *, lease_seconds: Optional[Duration] = None,
         block_seconds: Optional[Duration] = None, token: Optional[int] = None
     ) -> Optional[Grant]:
-        """Upgrades the only reader to a writer, or downgrades a writer; BLOCK waits before all others. Returns None if
-        there are other readers. `key`: The key. `owner`: The name of the owner. `mode`: SHARED is for readers,
-        EXCLUSIVE for a writer, and FAIR waits in the queue of Redisson's fair lock. `lease_seconds`: The lease. Without
-        it, the lease is 30 seconds. `block_seconds`: Waits until the other readers have gone, ahead of all other
-        waiters. 0 waits for ever. `token`: Converts only the hold with this token."""
+        """Upgrades the only reader to a writer, or downgrades a writer; `block_seconds` waits before all others.
+        Returns None if there are other readers. `key`: The key. `owner`: The name of the owner. `mode`: EXCLUSIVE makes
+        the only reader the writer, SHARED the writer a reader. `lease_seconds`: The lease, if the mode changes. Without
+        it, the lease stays. `block_seconds`: Waits until the other readers have gone, ahead of all other waiters. 0
+        waits for ever. `token`: Converts only the hold with this token."""
         return self._ask(
             optional(Grant.read), "LOCK.CONVERT", key, owner, one_of("mode", mode, "SHARED", "EXCLUSIVE"),
             ("PX", ms(lease_seconds)), ("BLOCK", ms(block_seconds)), ("TOKEN", token)
@@ -487,8 +500,8 @@ class Locks(Group):
         token: Optional[int] = None
     ) -> int:
         """Transfers the holds of an owner to another owner, and returns the new owner's token. `key`: The key. `owner`:
-        The name of the owner. `new_owner`: The new owner. `lease_seconds`: The lease. Without it, the lease is 30
-        seconds. `token`: Transfers only the hold with this token."""
+        The name of the owner. `new_owner`: The new owner. `lease_seconds`: The lease of the transferred holds. Without
+        it, the lease stays. `token`: Transfers only the hold with this token."""
         return self._ask(number, "LOCK.TRANSFER", key, owner, new_owner, ("PX", ms(lease_seconds)), ("TOKEN", token))
 
     def cancel(self, key: str, owner: str) -> int:
@@ -539,7 +552,7 @@ class Locks(Group):
 
     def graph_dot(self) -> str:
         """Returns the wait-for graph as a text for Graphviz."""
-        return self._ask(text, "LOCK.GRAPH", "DOT")
+        return self._ask(string, "LOCK.GRAPH", "DOT")
 
     def fence(self, resource: str, token: int) -> None:
         """Presents a token to a resource, which refuses the token if it has seen a higher one. `resource`: The name of
@@ -571,7 +584,7 @@ class Semaphores(Group):
         self, key: str, permits: int, *, nx: bool = False, force: bool = False,
         expiry_seconds: Optional[Duration] = None
     ) -> bool:
-        """Creates a semaphore with the given permits if it does not exist; FORCE creates it anew. Returns whether the
+        """Creates a semaphore with the given permits if it does not exist; `force` creates it anew. Returns whether the
         semaphore was created. `key`: The key. `permits`: The number of permits. `nx`: Creates the semaphore only if
         there is none. This is the default. `force`: Creates the semaphore anew. Then nobody holds any of its permits.
         `expiry_seconds`: The expiry of the key itself."""
@@ -582,12 +595,12 @@ class Semaphores(Group):
         ids: bool = False, block_seconds: Optional[Duration] = None, priority: Optional[int] = None,
         barge: bool = False
     ) -> Optional[Permits]:
-        """Acquires permits of a semaphore; with BLOCK waits for them, first come, first served. Returns None if there
-        are too few permits. `key`: The key. `owner`: The name of the owner. `permits`: The number of permits, 1 by
-        default; with IDS up to 10,000. `lease_seconds`: The lease. Without it, the lease is 30 seconds. `ids`: Gives
-        each permit an id and a lease of its own, as Redisson's RPermitExpirableSemaphore does. `block_seconds`: Waits
-        for permits, first come, first served. 0 waits for ever. `priority`: Serves a higher priority first. The default
-        is 0. `barge`: Does not queue behind other waiters."""
+        """Acquires permits of a semaphore; with `block_seconds` waits for them, first come, first served. Returns None
+        if there are too few permits. `key`: The key. `owner`: The name of the owner. `permits`: The number of permits,
+        1 by default; with `ids` up to 10,000. `lease_seconds`: The lease. Without it, the owner keeps the permits until
+        it releases them. `ids`: Gives each permit an id and a lease of its own, as Redisson's RPermitExpirableSemaphore
+        does. `block_seconds`: Waits for permits, first come, first served. 0 waits for ever. `priority`: Serves a
+        higher priority first. The default is 0. `barge`: Does not queue behind other waiters."""
         return self._ask(
             optional(Permits.read), "SEM.ACQUIRE", key, owner, ("PERMITS", permits), ("PX", ms(lease_seconds)),
             ("IDS", ids), ("BLOCK", ms(block_seconds)), ("PRIORITY", priority), ("BARGE", barge)
@@ -608,7 +621,7 @@ class Semaphores(Group):
     def renew(self, key: str, id: str, lease_seconds: Duration) -> bool:
         """Sets the lease of the permit with this id, or of all leased permits of this owner. Returns whether a lease
         was set. `key`: The key. `id`: The id of a permit, or the name of an owner for all its leased permits.
-        `lease_seconds`: The lease. Without it, the lease is 30 seconds."""
+        `lease_seconds`: The lease, counted from now."""
         return self._ask(flag, "SEM.RENEW", key, id, "PX", ms(lease_seconds))
 
     def adjust(self, key: str, increment: int) -> int:
@@ -634,7 +647,7 @@ class Latches(Group):
     _is_own = True
 
     def set(self, key: str, count: int, *, nx: bool = False) -> bool:
-        """Sets the count of a latch; with NX only if the latch does not exist. Returns whether the count was set.
+        """Sets the count of a latch; with `nx` only if the latch does not exist. Returns whether the count was set.
         `key`: The key. `count`: The number. `nx`: Sets the count only if there is no latch."""
         return self._ask(flag, "LATCH.SET", key, count, ("NX", nx))
 
@@ -650,9 +663,9 @@ class Latches(Group):
     def wait(
         self, key: str, *, block_seconds: Optional[Duration] = None, armed: bool = False
     ) -> Optional[LatchOpening]:
-        """Returns how a latch was opened, or null if it is closed; with BLOCK waits until it opens. Returns None if the
-        latch is closed. `key`: The key. `block_seconds`: Waits until the latch opens. 0 waits for ever. `armed`: Does
-        not count an absent latch as open: a latch must be set first."""
+        """Returns how a latch was opened; with `block_seconds` waits until it opens. Returns None if the latch is
+        closed. `key`: The key. `block_seconds`: Waits until the latch opens. 0 waits for ever. `armed`: Does not count
+        an absent latch as open: a latch must be set first."""
         return self._ask(
             optional(LatchOpening.read), "LATCH.AWAIT", key, ("BLOCK", ms(block_seconds)), ("ARMED", armed)
         )
@@ -667,20 +680,20 @@ class Rates(Group):
     def set(
         self, key: str, permits: int, interval_seconds: Duration, *, nx: bool = False, client: Optional[str] = None
     ) -> bool:
-        """Sets the permits per interval, for all clients or each; with NX only if none are set. Returns whether the
+        """Sets the permits per interval, for all clients or each; with `nx` only if none are set. Returns whether the
         rate was set. `key`: The key. `permits`: The permits of an interval. `interval_seconds`: The length of the
-        interval. `nx`: Sets the rate only if none is set. Without NX, all taken permits are free again. `client`: Gives
-        each client permits of its own. Without NX, only those of this client are free again."""
+        interval. `nx`: Sets the rate only if none is set. Without `nx`, all taken permits are free again. `client`:
+        Gives each client permits of its own. Without `nx`, only those of this client are free again."""
         return self._ask(flag, "RATE.SET", key, permits, ms(interval_seconds), ("NX", nx), ("CLIENT", client))
 
     def acquire(
         self, key: str, permits: Optional[int] = None, *, block_seconds: Optional[Duration] = None,
         client: Optional[str] = None
     ) -> Optional[RateDecision]:
-        """Takes permits of a rate, or returns when enough will be free; with BLOCK waits for them. Returns None if the
-        wait has passed. `key`: The key. `permits`: The number of permits, 1 by default. `block_seconds`: Waits for the
-        permits, first come, first served. 0 waits for ever. `client`: The client, if each client has permits of its
-        own."""
+        """Takes permits of a rate, or returns when enough will be free; with `block_seconds` waits for them. Returns
+        None if the wait has passed. `key`: The key. `permits`: The number of permits, 1 by default. `block_seconds`:
+        Waits for the permits, first come, first served. 0 waits for ever. `client`: The client, if each client has
+        permits of its own."""
         return self._ask(
             optional(RateDecision.read), "RATE.ACQUIRE", key, permits, ("BLOCK", ms(block_seconds)), ("CLIENT", client)
         )

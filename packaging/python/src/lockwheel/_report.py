@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from itertools import groupby
-from typing import Callable, Dict, Hashable, Iterable, Iterator, List, Sequence, Tuple
+from itertools import dropwhile, groupby
+from typing import Callable, Dict, Iterable, List, Sequence, Tuple
 
 from ._errors import ServerError
 from ._process import Process
@@ -14,17 +14,19 @@ from ._verify import verdict_lines
 from ._words import items, number
 
 AskReply = Callable[..., Reply]
-Fields = Dict[Hashable, Reply]
 Lines = Callable[[AskReply], List[str]]
 
 ENTRIES_SHOWN = 100
 """How many entries of the history a report shows, the last ones."""
 
 RUN_SHOWN = 2
-"""The most adjacent entries of clients that come, or that go, or same commands, which have each a line of its own."""
+"""The most same commands in a row which have each a line of its own."""
 
-REDISSON = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}:\d+(:write)?")
-"""How Redisson names an owner."""
+LOST = re.compile(
+    r"\d+ \d+ ms lost (.+?) db=\d+ kind=foreign .*owner=[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}:\d+(:write)? "
+    r".*cause=expired"
+)
+"""The end of a lease of Redisson's, as a line of the history."""
 
 STEERING = (
     *("CLOCK.", "AWAIT.", "CONTROL.", "FAULT.", "LOCK.HISTORY", "LOCK.VERIFY", "LOCK.OBSERVE"),
@@ -95,20 +97,16 @@ def finding_lines(ask: AskReply) -> List[str]:
     """The findings of LOCK.VERIFY, and a note on the watchdog of Redisson."""
     told = Verdict.read(ask("LOCK.VERIFY", "LEVEL", "SUSPECT"))
     try:
-        _, entries = last_entries(ask)
+        entries = history_lines(ask)
     except ServerError:  # The history is off.
         entries = []
     return verdict_lines(told) + watchdog_lines(entries)
 
 
-def watchdog_lines(entries: Iterable[Fields]) -> List[str]:
+def watchdog_lines(entries: Iterable[str]) -> List[str]:
     """A note for advances that may have ended a lease which Redisson's watchdog would have renewed."""
-    turned, keys = False, []
-    for entry in entries:
-        turned = turned or entry["event"] == "clock"
-        lost = (entry["event"], entry.get("cause"), entry.get("kind")) == ("lost", "expired", "foreign")
-        if turned and lost and REDISSON.fullmatch(str(entry.get("owner"))) and entry["key"] not in keys:
-            keys.append(entry["key"])
+    turned = dropwhile(lambda line: " ms clock " not in line, entries)
+    keys = list(dict.fromkeys(found[1] for found in map(LOST.match, turned) if found))
     if not keys:
         return []
     lost_locks = f"{keys[0]} was" if len(keys) == 1 else f"{keys[0]} and {len(keys) - 1} more were"
@@ -119,74 +117,13 @@ def watchdog_lines(entries: Iterable[Fields]) -> List[str]:
     ]
 
 
-def last_entries(ask: AskReply) -> Tuple[int, List[Fields]]:
-    """The last entries of LOCK.HISTORY, and how many there are before them."""
+def history_lines(ask: AskReply) -> List[str]:
+    """The last entries of LOCK.HISTORY."""
     last = number(pairs(ask("LOCK.HISTORY", "COUNT", 0))["last"])
     earlier = max(0, last - ENTRIES_SHOWN)
-    entries = items(pairs(ask("LOCK.HISTORY", "SINCE", earlier))["entries"])
-    return earlier, [pairs(each) for each in entries]
-
-
-def history_lines(ask: AskReply) -> List[str]:
-    """The last entries of LOCK.HISTORY; of many clients that come or go one line."""
-    earlier, entries = last_entries(ask)
     begin = [f"({earlier} earlier entries)"] if earlier else []
-    return begin + list(entry_lines(entries))
-
-
-def entry_lines(entries: Iterable[Fields]) -> Iterator[str]:
-    """A line for each entry, or for a run of clients that come or go."""
-    for event, run in groupby(entries, lambda entry: entry["event"]):
-        alike = list(run)
-        if event in ("connect", "disconnect") and len(alike) > RUN_SHOWN:
-            yield run_line(alike)
-        else:
-            yield from map(entry_line, alike)
-
-
-def run_line(run: Sequence[Fields]) -> str:
-    """One line for the entries of many clients."""
-    first, last = run[0], run[-1]
-    begin, end = first["monotonic"], last["monotonic"]
-    words = [f"{first['seq']}-{last['seq']}", f"{begin} ms" if begin == end else f"{begin}-{end} ms"]
-    words.append(f"{first['event']} x{len(run)}")
-    # Each server numbers its own clients.
-    nodes = distinct(run, "node")
-    if len(nodes) < 2:
-        words.append(f"client={ranges([number(entry['client']) for entry in run])}")
-    names = distinct(run, "clientname")
-    if len(names) == 1 and names[0]:
-        words.append(f"clientname={names[0]}")
-    if any(nodes):
-        words.append(f"node={','.join(nodes)}")
-    return " ".join(words)
-
-
-def distinct(run: Iterable[Fields], name: str) -> List[str]:
-    """The values of a field, each once, in their order; empty for none."""
-    return list(dict.fromkeys(str(entry.get(name) or "") for entry in run))
-
-
-def ranges(numbers: Iterable[int]) -> str:
-    """Numbers in their order, neighbours as ranges: 3-20,22."""
-    found: List[List[int]] = []
-    for each in numbers:
-        if found and each == found[-1][1] + 1:
-            found[-1][1] = each
-        else:
-            found.append([each, each])
-    return ",".join(f"{begin}" if begin == end else f"{begin}-{end}" for begin, end in found)
-
-
-def entry_line(entry: Fields) -> str:
-    """An entry: its number, when, what, and all else that is known of it."""
-    said = ("seq", "wall", "monotonic", "event", "key")
-    told = {name: value for name, value in entry.items() if name not in said and value not in (None, "")}
-    if told.get("waited") == 0:
-        del told["waited"]
-    rest = [f"{name}={value}" for name, value in told.items()]
-    begin = [f"{entry['seq']}", f"{entry['monotonic']} ms", f"{entry['event']}", f"{entry.get('key') or ''}"]
-    return " ".join(filter(None, begin + rest))
+    text = str(ask("LOCK.HISTORY", "SINCE", earlier, "FORMAT", "TEXT"))
+    return begin + list(filter(None, text.split("\n")))
 
 
 PARTS: Sequence[Tuple[str, Lines]] = (

@@ -32,7 +32,7 @@ class ServerOptions(TypedDict, total=False):
     threads: int
     """How many threads serve connections; 0: one a core."""
     load: str
-    """Begin with the keys of this RDB file instead of dbfilename's."""
+    """Begin with the keys of this RDB file."""
     lock_history_max: int
     """The most entries of the history of locks."""
     lock_ledger: bool

@@ -11,7 +11,7 @@ from typing import Optional, Tuple
 
 from ._options import refuses_unknown_options
 from ._resp import Argument
-from ._words import Duration, Record, at, decimal, flag, many, ms, number, of, optional, span, text, time_left, words
+from ._words import Duration, Record, at, decimal, flag, many, ms, number, of, optional, span, string, time_left, words
 
 __tracebackhide__ = True
 
@@ -32,14 +32,13 @@ class Action:
     @classmethod
     def drop_request(cls, *, close_after_seconds: Optional[Duration] = None) -> Action:
         """Loses the request, and all that its connection sends and is sent from there on, until the client closes it.
-        `close_after_seconds`: After DROPREQUEST and DROPREPLY: cuts the connection after that time, on the monotonic
-        clock."""
+        `close_after_seconds`: Cuts the connection after that time, on the monotonic clock."""
         return cls(words(["DROPREQUEST", ("CLOSEAFTER", ms(close_after_seconds))]))
 
     @classmethod
     def drop_reply(cls, *, close_after_seconds: Optional[Duration] = None) -> Action:
-        """Executes the request and loses its reply, as a dropped request is lost. `close_after_seconds`: After
-        DROPREQUEST and DROPREPLY: cuts the connection after that time, on the monotonic clock."""
+        """Executes the request and loses its reply, as a dropped request is lost. `close_after_seconds`: Cuts the
+        connection after that time, on the monotonic clock."""
         return cls(words(["DROPREPLY", ("CLOSEAFTER", ms(close_after_seconds))]))
 
     @classmethod
@@ -200,8 +199,8 @@ class Deadline(Record):
     """A deadline that has fired."""
 
     has_positions = True
-    kind: str = of(text)  # Its kind.
-    key: str = of(text)  # Its key, or the number of its client.
+    kind: str = of(string)  # Its kind.
+    key: str = of(string)  # Its key, or the number of its client.
 
 
 @dataclass(frozen=True)
@@ -218,7 +217,7 @@ class ClockAdvance(Record):
 class ClockInfo(Record):
     """The state of the clock."""
 
-    mode: str = of(text)  # `real` or `manual`.
+    mode: str = of(string)  # `real` or `manual`.
     wall: datetime = of(at)  # The wall clock.
     monotonic: timedelta = of(span)  # The monotonic clock: the time since the server's start.
     offset: timedelta = of(span)  # The wall clock minus the system's time.
@@ -230,8 +229,8 @@ class ClockInfo(Record):
 class Rule(Record):
     """A rule, and its counts."""
 
-    name: str = of(text)  # Its name.
-    rule: str = of(text)  # Its words after the name.
+    name: str = of(string)  # Its name.
+    rule: str = of(string)  # Its words after the name.
     matched: int = of(number)  # How often it has matched.
     skipped: int = of(number)  # How many matches it has let through.
     hits: int = of(number)  # How often it has acted.
@@ -246,26 +245,28 @@ class Entry(Record):
     seq: int = of(number)  # Its number.
     wall: datetime = of(at)  # The wall clock.
     monotonic: timedelta = of(span)  # The monotonic clock: the time since the server's start.
-    event: str = of(text)  # `acquired`, `released`, `lost`, `queued`, `fault`, `mark`, …
+    event: str = of(string)  # `acquired`, `released`, `lost`, `queued`, `fault`, `mark`, …
     db: Optional[int] = of(optional(number))  # The database.
-    key: Optional[str] = of(optional(text))  # The lock.
-    kind: Optional[str] = of(optional(text))  # `native`, or `foreign` if a script or a bare command took the lock.
-    mode: Optional[str] = of(optional(text))  # `exclusive`, `shared` or `write`.
-    owner: Optional[str] = of(optional(text))  # The owner.
+    key: Optional[str] = of(optional(string))  # The lock.
+    kind: Optional[str] = of(optional(string))  # `native`, or `foreign` if a script or a bare command took the lock.
+    mode: Optional[str] = of(optional(string))  # `exclusive`, `shared` or `write`.
+    owner: Optional[str] = of(optional(string))  # The owner.
     grant: Optional[int] = of(optional(number))  # The number of the grant.
     holds: Optional[int] = of(optional(number))  # The number of the owner's holds.
     ttl: Optional[timedelta] = of(optional(span))  # The lease.
     waited: Optional[timedelta] = of(optional(span))  # How long the owner had waited.
-    cause: Optional[str] = of(optional(text))  # The cause.
+    cause: Optional[str] = of(optional(string))  # The cause.
     client: Optional[int] = of(optional(number))  # The number of the client.
-    client_name: Optional[str] = of(optional(text), "clientname")  # Its name.
-    by: Optional[str] = of(optional(text))  # The command, or the digest of the script.
-    fault: Optional[str] = of(optional(text))  # The effect of a fault.
-    text: Optional[str] = of(optional(text))  # The text of a mark.
+    client_name: Optional[str] = of(optional(string), "clientname")  # Its name.
+    by: Optional[str] = of(optional(string))  # The command, or the digest of the script.
+    fault: Optional[str] = of(optional(string))  # The effect of a fault.
+    text: Optional[str] = of(optional(string))  # The text of a mark.
     clock_from: Optional[datetime] = of(optional(at), "from")  # The wall clock before it was moved.
     clock_to: Optional[datetime] = of(optional(at), "to")  # The wall clock after it was moved.
     permits_left: Optional[int] = of(optional(number), "left")  # The available permits of a semaphore.
     permits_held: Optional[int] = of(optional(number), "held")  # Its permits that are held.
+    permits_total: Optional[int] = of(optional(number), "total")  # All of its permits.
+    node: Optional[str] = of(optional(string))  # The server of a topology.
 
 
 @dataclass(frozen=True)
@@ -301,24 +302,24 @@ class LockStats(Record):
 class Finding(Record):
     """Something that is wrong in the history."""
 
-    level: str = of(text)  # `violation`, `suspect` or `lint`.
-    invariant: str = of(text)  # What does not hold.
-    key: str = of(text)  # The lock; empty if it is none.
+    level: str = of(string)  # `violation`, `suspect` or `lint`.
+    invariant: str = of(string)  # What does not hold.
+    key: str = of(string)  # The lock; empty if it is none.
     seqs: Tuple[int, ...] = of(many(number))  # The entries that show it.
-    owners: Tuple[str, ...] = of(many(text))  # The owners.
-    evidence: Tuple[str, ...] = of(many(text))  # The entries in words.
-    text: str = of(text)  # The finding in a sentence.
+    owners: Tuple[str, ...] = of(many(string))  # The owners.
+    evidence: Tuple[str, ...] = of(many(string))  # The entries in words.
+    text: str = of(string)  # The finding in a sentence.
 
 
 @dataclass(frozen=True)
 class Verdict(Record):
     """What the server finds in the history."""
 
-    verdict: str = of(text)  # `ok`, `suspect`, `violated`, or `inconclusive` if the history is not whole.
+    verdict: str = of(string)  # `ok`, `suspect`, `violated`, or `inconclusive` if the history is not whole.
     events: int = of(number)  # The number of entries.
     truncated: bool = of(flag)  # Whether older entries have gone.
     findings: Tuple[Finding, ...] = of(many(Finding.read))  # What is wrong.
-    reason: Optional[str] = of(optional(text))  # Why the history is not whole, if it is not.
+    reason: Optional[str] = of(optional(string))  # Why the history is not whole, if it is not.
     left_out: int = of(number, "left-out")  # The number of further findings.
 
 
@@ -330,10 +331,10 @@ class Grant(Record):
     holds: Optional[int] = of(optional(number))  # The holds of the owner.
     ttl: Optional[timedelta] = of(optional(span))  # The lease.
     waited: Optional[timedelta] = of(optional(span))  # How long the owner has waited.
-    predecessor: Optional[str] = of(optional(text))  # How the last hold ended.
-    holder: Optional[str] = of(optional(text))  # The holder, if the lock is taken.
+    predecessor: Optional[str] = of(optional(string))  # How the last hold ended.
+    holder: Optional[str] = of(optional(string))  # The holder, if the lock is taken.
     position: Optional[int] = of(optional(number))  # The position that the request would have in the queue.
-    data: Optional[str] = of(optional(text))  # The holder's note.
+    data: Optional[str] = of(optional(string))  # The holder's note.
 
 
 @dataclass(frozen=True)
@@ -342,24 +343,24 @@ class Grants(Record):
 
     tokens: Tuple[int, ...] = of(many(number))  # The tokens, in the order of the keys; none if a lock is taken.
     waited: Optional[timedelta] = of(optional(span))  # How long the owner has waited.
-    key: Optional[str] = of(optional(text))  # The lock that is taken.
-    holder: Optional[str] = of(optional(text))  # Its holder.
+    key: Optional[str] = of(optional(string))  # The lock that is taken.
+    holder: Optional[str] = of(optional(string))  # Its holder.
     ttl: Optional[timedelta] = of(optional(span))  # Its lease.
     position: Optional[int] = of(optional(number))  # The position that the request would have in the queue.
-    data: Optional[str] = of(optional(text))  # The holder's note.
+    data: Optional[str] = of(optional(string))  # The holder's note.
 
 
 @dataclass(frozen=True)
 class LockHolder(Record):
     """A holder of a lock."""
 
-    owner: str = of(text)  # The owner.
-    mode: str = of(text)  # `exclusive` or `shared`.
+    owner: str = of(string)  # The owner.
+    mode: str = of(string)  # `exclusive` or `shared`.
     holds: int = of(number)  # The number of its holds.
-    kind: str = of(text)  # `native` or `foreign`.
+    kind: str = of(string)  # `native` or `foreign`.
     token: Optional[int] = of(optional(number))  # The token.
     grant: Optional[int] = of(optional(number))  # The number of the grant.
-    data: Optional[str] = of(optional(text))  # The holder's note.
+    data: Optional[str] = of(optional(string))  # The holder's note.
     delay: Optional[timedelta] = of(optional(span))  # The time for which the lock is kept from others after this hold.
     ttl: Optional[timedelta] = of(time_left)  # The time that is left of its lease (full).
     session: Optional[int] = of(optional(number))  # The connection that keeps the hold (full).
@@ -369,9 +370,9 @@ class LockHolder(Record):
 class LockWaiter(Record):
     """A waiter of a lock or a semaphore."""
 
-    owner: Optional[str] = of(optional(text))  # The owner.
-    mode: Optional[str] = of(optional(text))  # The mode that it waits for.
-    kind: str = of(text)  # `native` or `foreign`.
+    owner: Optional[str] = of(optional(string))  # The owner.
+    mode: Optional[str] = of(optional(string))  # The mode that it waits for.
+    kind: str = of(string)  # `native` or `foreign`.
     client: Optional[int] = of(optional(number))  # The number of the client.
     position: Optional[int] = of(optional(number))  # Its position in the queue, from 1 (full).
     priority: Optional[int] = of(optional(number))  # Its priority (full).
@@ -381,14 +382,14 @@ class LockWaiter(Record):
 class LockInfo(Record):
     """The state of a lock. Values marked as full are present only with `full`."""
 
-    mode: str = of(text)  # `exclusive`, `shared`, `free` or `none`.
-    layout: str = of(text)  # The form of the key: `hash`, `string`, …, or `none`.
+    mode: str = of(string)  # `exclusive`, `shared`, `free` or `none`.
+    layout: str = of(string)  # The form of the key: `hash`, `string`, …, or `none`.
     ttl: Optional[timedelta] = of(time_left)  # The time that is left, if there is an end.
     holders: Tuple[LockHolder, ...] = of(many(LockHolder.read))  # The holders.
     waiters: Tuple[LockWaiter, ...] = of(many(LockWaiter.read))  # The waiters.
     delay: Optional[timedelta] = of(optional(span))  # The time for which the lock is still kept from others.
     grants: Tuple[int, ...] = of(many(number))  # The numbers of the grants in force (full).
-    predecessor: Optional[str] = of(optional(text))  # How the last hold ended (full).
+    predecessor: Optional[str] = of(optional(string))  # How the last hold ended (full).
 
 
 @dataclass(frozen=True)
@@ -397,15 +398,15 @@ class LockPage(Record):
 
     has_positions = True
     cursor: int = of(number)  # The cursor of the next page; 0 at the end.
-    keys: Tuple[str, ...] = of(many(text))  # The keys.
+    keys: Tuple[str, ...] = of(many(string))  # The keys.
 
 
 @dataclass(frozen=True)
 class GraphWaiter(Record):
     """A waiter of the wait-for graph."""
 
-    waiter: str = of(text)  # The owner that waits.
-    kind: str = of(text)  # `native` or `foreign`.
+    waiter: str = of(string)  # The owner that waits.
+    kind: str = of(string)  # `native` or `foreign`.
     holders: int = of(number)  # The number of holders for which it waits.
     ahead: int = of(number)  # The number of waiters for which it waits.
 
@@ -414,9 +415,9 @@ class GraphWaiter(Record):
 class GraphLock(Record):
     """A lock of the wait-for graph."""
 
-    key: str = of(text)  # The lock.
-    holders: Tuple[str, ...] = of(many(text))  # Its holders.
-    ahead: Tuple[str, ...] = of(many(text))  # The waiters in front of others.
+    key: str = of(string)  # The lock.
+    holders: Tuple[str, ...] = of(many(string))  # Its holders.
+    ahead: Tuple[str, ...] = of(many(string))  # The waiters in front of others.
     waiters: Tuple[GraphWaiter, ...] = of(many(GraphWaiter.read))  # The waiters.
 
 
@@ -426,7 +427,7 @@ class LockGraph(Record):
 
     locks: Tuple[GraphLock, ...] = of(many(GraphLock.read))  # The locks that are waited for.
     left_out: int = of(number, "left-out")  # The number of owners without room.
-    cycles: Tuple[str, ...] = of(many(text))  # The cycles.
+    cycles: Tuple[str, ...] = of(many(string))  # The cycles.
 
 
 @dataclass(frozen=True)
@@ -434,7 +435,7 @@ class Fence(Record):
     """The tokens of a resource."""
 
     highest: int = of(number)  # The highest token.
-    source: Optional[str] = of(optional(text))  # The source of the tokens.
+    source: Optional[str] = of(optional(string))  # The source of the tokens.
     accepted: int = of(number)  # The number of accepted tokens.
     refused: int = of(number)  # The number of refused tokens.
 
@@ -447,26 +448,26 @@ class Permits(Record):
     left: int = of(number)  # The available permits.
     token: int = of(number)  # The token of the grant.
     waited: timedelta = of(span)  # How long the owner has waited.
-    ids: Tuple[str, ...] = of(many(text))  # The ids of the permits, if they have some.
+    ids: Tuple[str, ...] = of(many(string))  # The ids of the permits, if they have some.
 
 
 @dataclass(frozen=True)
 class PermitHolder(Record):
     """A holder of permits."""
 
-    owner: Optional[str] = of(optional(text))  # The owner.
+    owner: Optional[str] = of(optional(string))  # The owner.
     permits: int = of(number)  # The number of its permits.
-    kind: str = of(text)  # `native` or `foreign`.
+    kind: str = of(string)  # `native` or `foreign`.
     token: Optional[int] = of(optional(number))  # The token.
     ttl: Optional[timedelta] = of(time_left)  # The time that is left of its lease, if it has one.
-    id: Optional[str] = of(optional(text))  # The id of the permit.
+    id: Optional[str] = of(optional(string))  # The id of the permit.
 
 
 @dataclass(frozen=True)
 class SemaphoreInfo(Record):
     """The state of a semaphore."""
 
-    layout: str = of(text)  # `plain`, `ids` or `none`.
+    layout: str = of(string)  # `plain`, `ids` or `none`.
     left: Optional[int] = of(optional(number))  # The available permits.
     held: int = of(number)  # The permits that are held.
     initial: Optional[int] = of(optional(number))  # The number of permits at the start.
@@ -480,7 +481,7 @@ class SemaphoreInfo(Record):
 class LatchOpening(Record):
     """The end of a wait for a latch."""
 
-    state: str = of(text)  # How it was opened: `zero`, `absent`, `deleted` or `expired`.
+    state: str = of(string)  # How it was opened: `zero`, `absent`, `deleted` or `expired`.
     waited: timedelta = of(span)  # How long the request has waited.
 
 

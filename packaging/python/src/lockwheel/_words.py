@@ -183,7 +183,7 @@ def decimal(reply: Reply) -> float:
     raise TypeError(f"not a number: {reply!r}")
 
 
-def text(reply: Reply) -> str:
+def string(reply: Reply) -> str:
     """A text. The number of a client, where a key may stand, becomes one."""
     if isinstance(reply, (str, int)):
         return str(reply)
@@ -228,7 +228,7 @@ def several(read: Callable[[Reply], T]) -> Callable[[Reply], List[T]]:
 
 def by_name(read: Callable[[Reply], T]) -> Callable[[Reply], Dict[str, T]]:
     """The reader of a map."""
-    return lambda reply: {text(name): read(each) for name, each in pairs(reply).items()}  # type: ignore[arg-type]
+    return lambda reply: {string(name): read(each) for name, each in pairs(reply).items()}  # type: ignore[arg-type]
 
 
 R = TypeVar("R", bound="Record")

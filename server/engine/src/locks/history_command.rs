@@ -1,6 +1,7 @@
 //! `LOCK.HISTORY`: the events of locks and of their clients.
 
 use super::history::format::edn::Operations;
+use super::history::format::line::Lines;
 use super::history::{Filter, Ring, format};
 use super::history_work::{BYTES_PER_ENTRY, HistoryHandler, HistoryWork, Reading, read};
 use super::records::LockRecords;
@@ -15,10 +16,11 @@ pub(crate) const OFF: CommandError =
 
 pub(super) const FLAGS: Flags = Flags::of(&[Flags::CONTROL, Flags::NOSCRIPT, Flags::NO_MULTI]);
 
-const HISTORY: &CommandGrammar =
-    grammar!("[KEY pattern] [OWNER pattern] [SINCE seq:0..] [COUNT count:0..] [FORMAT (MAP | JSON | EDN)]");
+const HISTORY: &CommandGrammar = grammar!(
+    "[KEY pattern] [OWNER pattern] [SINCE seq:0..] [COUNT count:0..] [FORMAT (MAP | JSON | EDN | TEXT)]"
+);
 
-symbols!(HISTORY: KEY, OWNER, SINCE, COUNT, JSON, EDN);
+symbols!(HISTORY: KEY, OWNER, SINCE, COUNT, JSON, EDN, TEXT);
 
 pub(super) const ROWS: &[Row<HistoryHandler>] = &[Row::new("lock.history", -1, history as HistoryHandler)
     .flags(&[FLAGS])
@@ -27,7 +29,7 @@ pub(super) const ROWS: &[Row<HistoryHandler>] = &[Row::new("lock.history", -1, h
     .summary("Returns the recorded events of locks and of the clients that use them, in order.")
     .reply(
         "A map: `first` and `last`, the numbers of entries; `truncated`, 1 if older entries \
-         have gone; `entries`, an array of maps. With FORMAT JSON or EDN, a text.",
+         have gone; `entries`, an array of maps. With FORMAT JSON, EDN or TEXT, a text.",
     )
     .options(&[&[
         ("KEY pattern", "Only entries of keys that match this glob pattern."),
@@ -38,11 +40,13 @@ pub(super) const ROWS: &[Row<HistoryHandler>] = &[Row::new("lock.history", -1, h
         ("MAP", "Maps. This is the default."),
         ("JSON", "One JSON text."),
         ("EDN", "The history format of Jepsen."),
+        ("TEXT", "A line for each entry, and one line for many clients that connect or disconnect."),
     ]])
     .example(&["CONFIG SET lock-history yes", "LOCK.ACQUIRE order:42 alice PX 10000", "LOCK.HISTORY COUNT 1"])
     .help(&[
-        "LOCK.HISTORY [KEY <pattern>] [OWNER <pattern>] [SINCE <seq>] [COUNT <count>] [FORMAT MAP|JSON|EDN]",
-        "    Return the events of locks, after the entry SINCE. EDN is the history format of Jepsen.",
+        "LOCK.HISTORY [KEY <pattern>] [OWNER <pattern>] [SINCE <seq>] [COUNT <count>] [FORMAT MAP|JSON|EDN|TEXT]",
+        "    Return the events of locks, after the entry SINCE. EDN is the history format of Jepsen, TEXT",
+        "    has a line for each entry.",
     ])
     .grammar(HISTORY)
     .errors(&[
@@ -58,6 +62,7 @@ enum Format {
     Map,
     Json,
     Edn,
+    Text,
 }
 
 #[derive(Debug)]
@@ -72,7 +77,7 @@ impl Options {
         let options = HISTORY.parse(args)?;
         let filter = Filter::of(&options, [KEY, OWNER, SINCE])?;
         let count = options.number(COUNT)?.and_then(|count| usize::try_from(count).ok());
-        let format = options.one_of(&[(JSON, Format::Json), (EDN, Format::Edn)]);
+        let format = options.one_of(&[(JSON, Format::Json), (EDN, Format::Edn), (TEXT, Format::Text)]);
         Ok(Options { filter, count: count.unwrap_or(usize::MAX), format: format.unwrap_or(Format::Map) })
     }
 }
@@ -89,6 +94,7 @@ struct Listing {
     written: usize,
     /// The wanted entries as operations, for EDN.
     operations: Operations,
+    lines: Lines,
     text: Vec<u8>,
 }
 
@@ -129,7 +135,7 @@ impl Listing {
                 format::map::head(ring, self.wanted.len(), (&mut self.text, protocol));
             }
             Format::Json if self.written == 0 => format::json::head(ring, &mut self.text),
-            Format::Map | Format::Json => {}
+            Format::Map | Format::Json | Format::Text => {}
         }
         let end = self.written.saturating_add(count).min(self.wanted.len());
         while self.written < end && self.text.len() < full {
@@ -139,10 +145,15 @@ impl Listing {
             let Some(entry) = ring.get(seq) else { continue };
             match format {
                 Format::Json => format::json::entry(ring, (seq, entry), at == 0, &mut self.text),
+                Format::Text => self.lines.entry(ring, (seq, entry), &mut self.text),
                 _ => format::map::entry(ring, (seq, entry), (&mut self.text, protocol)),
             }
         }
-        self.written == self.wanted.len()
+        let is_end = self.written == self.wanted.len();
+        if is_end {
+            self.lines.end(ring, &mut self.text);
+        }
+        is_end
     }
 }
 
@@ -162,12 +173,15 @@ impl Reading for Listing {
                 format::json::tail(&mut text);
                 reply.bulk(&text);
             }
-            Format::Edn => reply.bulk(&text),
+            Format::Edn | Format::Text => reply.bulk(&text),
         }
     }
 
     fn memory(&self) -> usize {
-        vec_heap_bytes(&self.wanted) + vec_heap_bytes(&self.text) + self.operations.memory()
+        vec_heap_bytes(&self.wanted)
+            + vec_heap_bytes(&self.text)
+            + self.operations.memory()
+            + self.lines.memory()
     }
 }
 
@@ -190,8 +204,8 @@ fn history(
     let is_filtered = options.filter.key.is_some() || options.filter.owner.is_some();
     let entries = if is_filtered { after } else { after.min(options.count) }.min(ring.len());
     let (protocol, wanted, text) = (reply.protocol(), Vec::new(), Vec::new());
-    let operations = Operations::default();
-    let listing = Listing { options, protocol, seen, wanted, written: 0, operations, text };
+    let (operations, lines) = (Operations::default(), Lines::default());
+    let listing = Listing { options, protocol, seen, wanted, written: 0, operations, lines, text };
     Ok(read(history, entries, listing, reply))
 }
 
@@ -215,8 +229,9 @@ mod tests {
 
     fn listing(format: Format) -> Listing {
         let options = Options { filter: Filter::default(), count: usize::MAX, format };
-        let (wanted, text, operations) = (Vec::new(), Vec::new(), Operations::default());
-        Listing { options, protocol: Protocol::Resp3, seen: 0, wanted, written: 0, operations, text }
+        let (wanted, text) = (Vec::new(), Vec::new());
+        let (operations, lines) = (Operations::default(), Lines::default());
+        Listing { options, protocol: Protocol::Resp3, seen: 0, wanted, written: 0, operations, lines, text }
     }
 
     #[test]

@@ -95,7 +95,7 @@ impl Handle {
     }
 
     fn clock_lines(&self) -> Result<Vec<String>, Refused> {
-        Ok(vec![fields(&self.command(&["CLOCK.INFO"])?, &[])])
+        Ok(vec![fields(&self.command(&["CLOCK.INFO"])?)])
     }
 
     fn fault_lines(&self) -> Result<Vec<String>, Refused> {
@@ -119,26 +119,18 @@ impl Handle {
     fn history_lines(&self) -> Result<Vec<String>, Refused> {
         let last = self.history().entries(&Filter::all().count(0))?.last;
         let earlier = (last - ENTRIES_SHOWN).max(0);
-        let told = self.ask(&Words::of(&["LOCK.HISTORY", "SINCE"]).number(earlier))?;
+        let words = Words::of(&["LOCK.HISTORY", "SINCE"]).number(earlier).and("FORMAT").and("TEXT");
         let begin = (earlier > 0).then(|| format!("({earlier} earlier entries)"));
-        Ok(begin.into_iter().chain(told.field("entries").items().iter().map(entry_line)).collect())
+        Ok(begin.into_iter().chain(self.ask(&words)?.text().lines().map(str::to_owned)).collect())
     }
 }
 
-fn entry_line(entry: &Reply) -> String {
-    let part = |name: &str| shown(entry.field(name));
-    let rest = fields(entry, &["seq", "wall", "monotonic", "event", "key"]);
-    let begin = format!("{} {} ms {}", part("seq"), part("monotonic"), part("event"));
-    [begin, part("key"), rest].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
-}
-
-/// Formats the fields of a map, without empty values and without these names.
-fn fields(reply: &Reply, without: &[&str]) -> String {
+/// Formats the fields of a map, without empty values.
+fn fields(reply: &Reply) -> String {
     let Reply::Map(pairs) = reply else { return String::new() };
     let words = pairs.iter().filter_map(|(name, value)| {
         let (name, value) = (name.text(), shown(value));
-        let is_nothing = value.is_empty() || (name == "waited" && value == "0");
-        (!is_nothing && !without.contains(&name.as_str())).then(|| format!("{name}={value}"))
+        (!value.is_empty()).then(|| format!("{name}={value}"))
     });
     words.collect::<Vec<_>>().join(" ")
 }

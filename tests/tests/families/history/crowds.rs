@@ -110,7 +110,7 @@ fn long() -> Server {
 #[test]
 fn others_are_served_while_a_long_history_is_read() {
     for request in
-        ["LOCK.VERIFY", "LOCK.HISTORY", "LOCK.HISTORY FORMAT JSON", "LOCK.HISTORY FORMAT EDN", "LOCK.STATS"]
+        ["LOCK.VERIFY", "LOCK.HISTORY", "LOCK.HISTORY FORMAT JSON", "LOCK.HISTORY FORMAT TEXT", "LOCK.STATS"]
     {
         let mut server = long();
         let [reader, other] = [server.client(), server.client()];

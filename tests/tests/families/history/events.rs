@@ -431,9 +431,35 @@ fn the_same_steps_make_the_same_bytes() {
             server.advance(70);
             server.give_back(one, &format!("l{}", n % 3), A);
         }
-        ["MAP", "JSON", "EDN"].map(|format| server.ask(&format!("LOCK.HISTORY FORMAT {format}")))
+        ["MAP", "JSON", "EDN", "TEXT"].map(|format| server.ask(&format!("LOCK.HISTORY FORMAT {format}")))
     };
     assert_eq!(run(), run());
+}
+
+#[test]
+fn lines_show_each_entry_and_clients_that_come_together() {
+    let mut server = Server::new();
+    let [one, _, _] = [server.client(), server.client(), server.client()];
+    server.send(one, "CLIENT SETNAME worker");
+    server.take(one, "l", A, 100);
+    server.advance(100);
+    server.send(one, "LOCK.MARK \"two words\"");
+    server.send(one, "LOCK.MARK \"two\nlines\"");
+    let text = server.ask("LOCK.HISTORY FORMAT TEXT");
+    let lines: Vec<&str> = text.lines().skip(1).collect();
+    let of = |event: &str| {
+        let found = lines.iter().find(|line| line.split(' ').nth(3) == Some(event));
+        found.unwrap_or_else(|| panic!("{event} is not in\n{text}")).to_owned()
+    };
+    assert!(lines[0].contains(" ms connect x") && lines[0].contains(" client="), "{text}");
+    let acquired = of("acquired");
+    assert!(acquired.contains(" ms acquired l db=0 kind=") && acquired.contains(" ttl=100 "), "{text}");
+    assert!(acquired.contains("clientname=worker") && !acquired.contains("waited="), "{text}");
+    assert!(of("lost").ends_with(" cause=expired"), "{text}");
+    assert!(of("mark").ends_with(" text=two words"), "{text}");
+    assert!(lines.iter().any(|line| line.ends_with(" text=\"two\\nlines\"")), "{text}");
+    let one = server.ask("LOCK.HISTORY KEY l COUNT 1 FORMAT TEXT");
+    assert_eq!(one.lines().nth(1), Some(acquired));
 }
 
 /// Requests for several locks, for a conversion, or for permits that were refused; also in a transaction.

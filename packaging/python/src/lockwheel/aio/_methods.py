@@ -18,7 +18,7 @@ from .._types import (
 )
 from .._words import (
     Duration, argument_is, at, by_name, counted, done, either, flag, ms, number, one_of, optional, places, several,
-    since_epoch, state_of_key, text, texts, whole_seconds
+    since_epoch, state_of_key, string, texts, whole_seconds
 )
 
 __tracebackhide__ = True
@@ -289,7 +289,8 @@ class History(Group):
     ) -> str:
         """Returns the entries as one JSON text."""
         return await self._ask(
-            text, "LOCK.HISTORY", ("KEY", key), ("OWNER", owner), ("SINCE", since), ("COUNT", count), "FORMAT", "JSON"
+            string, "LOCK.HISTORY", ("KEY", key), ("OWNER", owner), ("SINCE", since), ("COUNT", count), "FORMAT",
+            "JSON"
         )
 
     async def edn(
@@ -298,7 +299,17 @@ class History(Group):
     ) -> str:
         """Returns the operations on locks as EDN, which Jepsen's checkers read."""
         return await self._ask(
-            text, "LOCK.HISTORY", ("KEY", key), ("OWNER", owner), ("SINCE", since), ("COUNT", count), "FORMAT", "EDN"
+            string, "LOCK.HISTORY", ("KEY", key), ("OWNER", owner), ("SINCE", since), ("COUNT", count), "FORMAT", "EDN"
+        )
+
+    async def text(
+        self, *, key: Optional[str] = None, owner: Optional[str] = None, since: Optional[int] = None,
+        count: Optional[int] = None
+    ) -> str:
+        """Returns a line for each entry, and one line for many clients that connect or disconnect."""
+        return await self._ask(
+            string, "LOCK.HISTORY", ("KEY", key), ("OWNER", owner), ("SINCE", since), ("COUNT", count), "FORMAT",
+            "TEXT"
         )
 
     async def mark(self, line: str) -> None:
@@ -340,8 +351,8 @@ class Locks(Group):
         fence: Optional[str] = None, delay_seconds: Optional[Duration] = None, data: Optional[str] = None,
         get_holder: bool = False
     ) -> Optional[Grant]:
-        """Acquires a lock for an owner, reentrantly; BLOCK waits by priority, then in order of arrival. Returns None if
-        the lock is taken; with `get_holder`, a grant without a token that describes the holder."""
+        """Acquires a lock for an owner, reentrantly; `block_seconds` waits by priority, then in order of arrival.
+        Returns None if the lock is taken; with `get_holder`, a grant without a token that describes the holder."""
         return await self._ask(
             optional(Grant.read), "LOCK.ACQUIRE", key, owner, one_of("mode", mode, "SHARED", "EXCLUSIVE", "FAIR"),
             ("PX", ms(lease_seconds)), ("BLOCK", ms(block_seconds)), ("PRIORITY", priority), ("NOREENTER", noreenter),
@@ -356,8 +367,8 @@ class Locks(Group):
         fence: Optional[str] = None, delay_seconds: Optional[Duration] = None, data: Optional[str] = None,
         get_holder: bool = False
     ) -> Optional[Grants]:
-        """Acquires several locks for an owner, all of them or none; with BLOCK waits for them. Returns None if a lock
-        is taken; with `get_holder`, grants without tokens that describe the holder."""
+        """Acquires several locks for an owner, all of them or none; with `block_seconds` waits for them. Returns None
+        if a lock is taken; with `get_holder`, grants without tokens that describe the holder."""
         return await self._ask(
             optional(Grants.read), "LOCK.MACQUIRE", counted("keys", keys), owner,
             one_of("mode", mode, "SHARED", "EXCLUSIVE"), ("PX", ms(lease_seconds)), ("BLOCK", ms(block_seconds)),
@@ -385,8 +396,8 @@ class Locks(Group):
         self, keys: Sequence[str], owner: str, lease_seconds: Duration, *, gt: bool = False,
         token: Optional[int] = None
     ) -> List[int]:
-        """Sets the leases of locks that an owner holds; with GT only extends them. Returns for each key, 1 if the lease
-        was set, else 0."""
+        """Sets the leases of locks that an owner holds; with `gt` only extends them. Returns for each key, 1 if the
+        lease was set, else 0."""
         return await self._ask(
             several(number), "LOCK.RENEW", counted("keys", keys), owner, "PX", ms(lease_seconds), ("GT", gt),
             ("TOKEN", token)
@@ -396,8 +407,8 @@ class Locks(Group):
         self, key: str, owner: str, mode: str, *, lease_seconds: Optional[Duration] = None,
         block_seconds: Optional[Duration] = None, token: Optional[int] = None
     ) -> Optional[Grant]:
-        """Upgrades the only reader to a writer, or downgrades a writer; BLOCK waits before all others. Returns None if
-        there are other readers."""
+        """Upgrades the only reader to a writer, or downgrades a writer; `block_seconds` waits before all others.
+        Returns None if there are other readers."""
         return await self._ask(
             optional(Grant.read), "LOCK.CONVERT", key, owner, one_of("mode", mode, "SHARED", "EXCLUSIVE"),
             ("PX", ms(lease_seconds)), ("BLOCK", ms(block_seconds)), ("TOKEN", token)
@@ -451,7 +462,7 @@ class Locks(Group):
 
     async def graph_dot(self) -> str:
         """Returns the wait-for graph as a text for Graphviz."""
-        return await self._ask(text, "LOCK.GRAPH", "DOT")
+        return await self._ask(string, "LOCK.GRAPH", "DOT")
 
     async def fence(self, resource: str, token: int) -> None:
         """Presents a token to a resource, which refuses the token if it has seen a higher one."""
@@ -481,7 +492,7 @@ class Semaphores(Group):
         self, key: str, permits: int, *, nx: bool = False, force: bool = False,
         expiry_seconds: Optional[Duration] = None
     ) -> bool:
-        """Creates a semaphore with the given permits if it does not exist; FORCE creates it anew. Returns whether the
+        """Creates a semaphore with the given permits if it does not exist; `force` creates it anew. Returns whether the
         semaphore was created."""
         return await self._ask(flag, "SEM.INIT", key, permits, ("NX", nx), ("FORCE", force), ("PX", ms(expiry_seconds)))
 
@@ -490,8 +501,8 @@ class Semaphores(Group):
         ids: bool = False, block_seconds: Optional[Duration] = None, priority: Optional[int] = None,
         barge: bool = False
     ) -> Optional[Permits]:
-        """Acquires permits of a semaphore; with BLOCK waits for them, first come, first served. Returns None if there
-        are too few permits."""
+        """Acquires permits of a semaphore; with `block_seconds` waits for them, first come, first served. Returns None
+        if there are too few permits."""
         return await self._ask(
             optional(Permits.read), "SEM.ACQUIRE", key, owner, ("PERMITS", permits), ("PX", ms(lease_seconds)),
             ("IDS", ids), ("BLOCK", ms(block_seconds)), ("PRIORITY", priority), ("BARGE", barge)
@@ -533,7 +544,7 @@ class Latches(Group):
     _is_own = True
 
     async def set(self, key: str, count: int, *, nx: bool = False) -> bool:
-        """Sets the count of a latch; with NX only if the latch does not exist. Returns whether the count was set."""
+        """Sets the count of a latch; with `nx` only if the latch does not exist. Returns whether the count was set."""
         return await self._ask(flag, "LATCH.SET", key, count, ("NX", nx))
 
     async def count_down(self, key: str, by: Optional[int] = None) -> int:
@@ -548,8 +559,8 @@ class Latches(Group):
     async def wait(
         self, key: str, *, block_seconds: Optional[Duration] = None, armed: bool = False
     ) -> Optional[LatchOpening]:
-        """Returns how a latch was opened, or null if it is closed; with BLOCK waits until it opens. Returns None if the
-        latch is closed."""
+        """Returns how a latch was opened; with `block_seconds` waits until it opens. Returns None if the latch is
+        closed."""
         return await self._ask(
             optional(LatchOpening.read), "LATCH.AWAIT", key, ("BLOCK", ms(block_seconds)), ("ARMED", armed)
         )
@@ -564,7 +575,7 @@ class Rates(Group):
     async def set(
         self, key: str, permits: int, interval_seconds: Duration, *, nx: bool = False, client: Optional[str] = None
     ) -> bool:
-        """Sets the permits per interval, for all clients or each; with NX only if none are set. Returns whether the
+        """Sets the permits per interval, for all clients or each; with `nx` only if none are set. Returns whether the
         rate was set."""
         return await self._ask(flag, "RATE.SET", key, permits, ms(interval_seconds), ("NX", nx), ("CLIENT", client))
 
@@ -572,8 +583,8 @@ class Rates(Group):
         self, key: str, permits: Optional[int] = None, *, block_seconds: Optional[Duration] = None,
         client: Optional[str] = None
     ) -> Optional[RateDecision]:
-        """Takes permits of a rate, or returns when enough will be free; with BLOCK waits for them. Returns None if the
-        wait has passed."""
+        """Takes permits of a rate, or returns when enough will be free; with `block_seconds` waits for them. Returns
+        None if the wait has passed."""
         return await self._ask(
             optional(RateDecision.read), "RATE.ACQUIRE", key, permits, ("BLOCK", ms(block_seconds)), ("CLIENT", client)
         )

@@ -24,8 +24,7 @@ public final class Action {
     /**
      * Loses the request, and all that its connection sends and is sent from there on, until the client closes it.
      *
-     * @param closeAfter After DROPREQUEST and DROPREPLY: cuts the connection after that time, on the monotonic
-     *     clock.
+     * @param closeAfter Cuts the connection after that time, on the monotonic clock.
      */
     public static Action dropRequest(Duration closeAfter) {
         return new Action("DROPREQUEST", "CLOSEAFTER", closeAfter);
@@ -39,8 +38,7 @@ public final class Action {
     /**
      * Executes the request and loses its reply, as a dropped request is lost.
      *
-     * @param closeAfter After DROPREQUEST and DROPREPLY: cuts the connection after that time, on the monotonic
-     *     clock.
+     * @param closeAfter Cuts the connection after that time, on the monotonic clock.
      */
     public static Action dropReply(Duration closeAfter) {
         return new Action("DROPREPLY", "CLOSEAFTER", closeAfter);

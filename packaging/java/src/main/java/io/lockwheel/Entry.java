@@ -30,6 +30,8 @@ import java.time.Instant;
  * @param clockTo The wall clock after it was moved. May be null.
  * @param permitsLeft The available permits of a semaphore. May be null.
  * @param permitsHeld Its permits that are held. May be null.
+ * @param permitsTotal All of its permits. May be null.
+ * @param node The server of a topology. May be null.
  */
 public record Entry(
         long seq,
@@ -54,7 +56,9 @@ public record Entry(
         Instant clockFrom,
         Instant clockTo,
         Long permitsLeft,
-        Long permitsHeld) {
+        Long permitsHeld,
+        Long permitsTotal,
+        String node) {
     static Entry read(Object reply) {
         Fields fields = new Fields(reply);
         return new Entry(
@@ -80,6 +84,8 @@ public record Entry(
                 fields.maybe("from", Replies::instant),
                 fields.maybe("to", Replies::instant),
                 fields.maybe("left", Replies::integer),
-                fields.maybe("held", Replies::integer));
+                fields.maybe("held", Replies::integer),
+                fields.maybe("total", Replies::integer),
+                fields.maybe("node", Replies::text));
     }
 }

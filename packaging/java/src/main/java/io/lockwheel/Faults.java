@@ -40,7 +40,7 @@ public final class Faults extends FaultGroup {
      * Releases the requests and replies that a fault rule holds. Returns the number of released requests and replies.
      *
      * @param name The name of the rule.
-     * @param count Releases at most so many. Without COUNT, releases all.
+     * @param count Releases at most so many. Without {@code count}, releases all.
      */
     public long go(String name, long count) {
         return Replies.integer(ask("FAULT.GO", name, "COUNT", count));
@@ -108,7 +108,7 @@ public final class Faults extends FaultGroup {
     /**
      * Cuts clients off, including their new connections. Returns the number of clients that are cut off now.
      *
-     * @param direction IN holds what clients send, OUT what they are sent, BOTH both. BOTH is the default.
+     * @param direction IN holds what clients send, and OUT what they are sent. BOTH is the default.
      */
     public long partition(Clients clients, Direction direction) {
         return Replies.integer(askPrepared("FAULT.PARTITION", clients.words(), direction));
@@ -204,7 +204,7 @@ public final class Faults extends FaultGroup {
      * are cut off now.
      *
      * @param servers The servers, by their positions from 0.
-     * @param direction IN holds what clients send, OUT what they are sent, BOTH both. BOTH is the default.
+     * @param direction IN holds what clients send, and OUT what they are sent. BOTH is the default.
      */
     public long partFromClients(List<Integer> servers, Direction direction) {
         return Replies.integer(

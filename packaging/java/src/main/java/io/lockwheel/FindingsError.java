@@ -5,8 +5,8 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * The history has findings of the level that the server was started with, or is not whole and has none. The message has
- * the findings, or the reason, and the report.
+ * The history has findings of the level that was asked for, or is not whole and has none. The message has the findings,
+ * or the reason, and the report.
  */
 public final class FindingsError extends AssertionError {
     private static final long serialVersionUID = 1;

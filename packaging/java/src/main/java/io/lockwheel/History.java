@@ -39,6 +39,16 @@ public final class History extends Group {
         return Replies.text(ask("LOCK.HISTORY", words(new Filters(), options), "FORMAT", "EDN"));
     }
 
+    /** Returns a line for each entry, and one line for many clients that connect or disconnect. */
+    public String text() {
+        return text(it -> {});
+    }
+
+    /** Returns a line for each entry, and one line for many clients that connect or disconnect. */
+    public String text(Consumer<Filters> options) {
+        return Replies.text(ask("LOCK.HISTORY", words(new Filters(), options), "FORMAT", "TEXT"));
+    }
+
     /**
      * Adds a line of text, chosen by the test, to the history.
      *
@@ -91,7 +101,7 @@ public final class History extends Group {
         return LockStats.read(ask("LOCK.STATS", words(new StatsOptions(), options)));
     }
 
-    /** Options of {@code entries}, {@code json} and {@code edn}. */
+    /** Options of {@code entries}, {@code json}, {@code edn} and {@code text}. */
     public static final class Filters extends Options<Filters> {
         Filters() {
             super("KEY", "OWNER", "SINCE", "COUNT");

@@ -10,13 +10,15 @@ public final class Latches extends Group {
         super(connections, true);
     }
 
-    /** Sets the count of a latch; with NX only if the latch does not exist. Returns whether the count was set. */
+    /**
+     * Sets the count of a latch; with {@code nx} only if the latch does not exist. Returns whether the count was set.
+     */
     public boolean set(String key, long count) {
         return set(key, count, it -> {});
     }
 
     /**
-     * Sets the count of a latch; with NX only if the latch does not exist. Returns whether the count was set.
+     * Sets the count of a latch; with {@code nx} only if the latch does not exist. Returns whether the count was set.
      *
      * @param count The number.
      */
@@ -47,18 +49,12 @@ public final class Latches extends Group {
         return Replies.integer(ask("LATCH.GET", key));
     }
 
-    /**
-     * Returns how a latch was opened, or null if it is closed; with BLOCK waits until it opens. Returns null if the
-     * latch is closed.
-     */
+    /** Returns how a latch was opened; with {@code block} waits until it opens. Returns null if the latch is closed. */
     public LatchOpening await(String key) {
         return await(key, it -> {});
     }
 
-    /**
-     * Returns how a latch was opened, or null if it is closed; with BLOCK waits until it opens. Returns null if the
-     * latch is closed.
-     */
+    /** Returns how a latch was opened; with {@code block} waits until it opens. Returns null if the latch is closed. */
     public LatchOpening await(String key, Consumer<LatchWaitOptions> options) {
         return Replies.maybe(ask("LATCH.AWAIT", key, words(new LatchWaitOptions(), options)), LatchOpening::read);
     }

@@ -16,32 +16,32 @@ public final class Locks extends Group {
     }
 
     /**
-     * Acquires a lock for an owner, reentrantly; BLOCK waits by priority, then in order of arrival. Returns null if the
-     * lock is taken; with {@code getHolder}, a grant without a token that describes the holder.
+     * Acquires a lock for an owner, reentrantly; {@code block} waits by priority, then in order of arrival. Returns
+     * null if the lock is taken; with {@code getHolder}, a grant without a token that describes the holder.
      */
     public Grant acquire(String key, String owner) {
         return acquire(key, owner, it -> {});
     }
 
     /**
-     * Acquires a lock for an owner, reentrantly; BLOCK waits by priority, then in order of arrival. Returns null if the
-     * lock is taken; with {@code getHolder}, a grant without a token that describes the holder.
+     * Acquires a lock for an owner, reentrantly; {@code block} waits by priority, then in order of arrival. Returns
+     * null if the lock is taken; with {@code getHolder}, a grant without a token that describes the holder.
      */
     public Grant acquire(String key, String owner, Consumer<LockOptions> options) {
         return Replies.maybe(ask("LOCK.ACQUIRE", key, owner, words(new LockOptions(), options)), Grant::read);
     }
 
     /**
-     * Acquires several locks for an owner, all of them or none; with BLOCK waits for them. Returns null if a lock is
-     * taken; with {@code getHolder}, grants without tokens that describe the holder.
+     * Acquires several locks for an owner, all of them or none; with {@code block} waits for them. Returns null if a
+     * lock is taken; with {@code getHolder}, grants without tokens that describe the holder.
      */
     public Grants acquireAll(List<String> keys, String owner) {
         return acquireAll(keys, owner, it -> {});
     }
 
     /**
-     * Acquires several locks for an owner, all of them or none; with BLOCK waits for them. Returns null if a lock is
-     * taken; with {@code getHolder}, grants without tokens that describe the holder.
+     * Acquires several locks for an owner, all of them or none; with {@code block} waits for them. Returns null if a
+     * lock is taken; with {@code getHolder}, grants without tokens that describe the holder.
      */
     public Grants acquireAll(List<String> keys, String owner, Consumer<LockOptions> options) {
         return Replies.maybe(
@@ -73,18 +73,18 @@ public final class Locks extends Group {
     }
 
     /**
-     * Sets the leases of locks that an owner holds; with GT only extends them. Returns for each key, 1 if the lease was
-     * set, else 0.
+     * Sets the leases of locks that an owner holds; with {@code gt} only extends them. Returns for each key, 1 if the
+     * lease was set, else 0.
      */
     public List<Long> renew(List<String> keys, String owner, Duration lease) {
         return renew(keys, owner, lease, it -> {});
     }
 
     /**
-     * Sets the leases of locks that an owner holds; with GT only extends them. Returns for each key, 1 if the lease was
-     * set, else 0.
+     * Sets the leases of locks that an owner holds; with {@code gt} only extends them. Returns for each key, 1 if the
+     * lease was set, else 0.
      *
-     * @param lease The lease. Without it, the lease is 30 seconds.
+     * @param lease The lease, counted from now.
      */
     public List<Long> renew(List<String> keys, String owner, Duration lease, Consumer<RenewOptions> options) {
         return Replies.list(
@@ -93,19 +93,18 @@ public final class Locks extends Group {
     }
 
     /**
-     * Upgrades the only reader to a writer, or downgrades a writer; BLOCK waits before all others. Returns null if
-     * there are other readers.
+     * Upgrades the only reader to a writer, or downgrades a writer; {@code block} waits before all others. Returns null
+     * if there are other readers.
      */
     public Grant convert(String key, String owner, Mode mode) {
         return convert(key, owner, mode, it -> {});
     }
 
     /**
-     * Upgrades the only reader to a writer, or downgrades a writer; BLOCK waits before all others. Returns null if
-     * there are other readers.
+     * Upgrades the only reader to a writer, or downgrades a writer; {@code block} waits before all others. Returns null
+     * if there are other readers.
      *
-     * @param mode SHARED is for readers, EXCLUSIVE for a writer, and FAIR waits in the queue of Redisson's fair
-     *     lock.
+     * @param mode EXCLUSIVE makes the only reader the writer, SHARED the writer a reader.
      */
     public Grant convert(String key, String owner, Mode mode, Consumer<ConvertOptions> options) {
         return Replies.maybe(
@@ -268,7 +267,7 @@ public final class Locks extends Group {
             return option("PX", lease);
         }
 
-        /** Waits until the lock is free. 0 waits for ever. Without BLOCK, the reply comes at once. */
+        /** Waits until the lock is free. 0 waits for ever. Without {@code block}, the reply comes at once. */
         public LockOptions block(Duration block) {
             return option("BLOCK", block);
         }
@@ -325,7 +324,7 @@ public final class Locks extends Group {
             super("mode", "ALL", "TOKEN");
         }
 
-        /** SHARED is for readers, EXCLUSIVE for a writer, and FAIR waits in the queue of Redisson's fair lock. */
+        /** The mode of the hold. An owner with holds in both modes must name it. */
         public ReleaseOptions mode(Mode mode) {
             return words("mode", Words.among("mode", mode, List.of(Mode.SHARED, Mode.EXCLUSIVE)));
         }
@@ -364,7 +363,7 @@ public final class Locks extends Group {
             super("PX", "BLOCK", "TOKEN");
         }
 
-        /** The lease. Without it, the lease is 30 seconds. */
+        /** The lease, if the mode changes. Without it, the lease stays. */
         public ConvertOptions lease(Duration lease) {
             return option("PX", lease);
         }
@@ -386,7 +385,7 @@ public final class Locks extends Group {
             super("PX", "TOKEN");
         }
 
-        /** The lease. Without it, the lease is 30 seconds. */
+        /** The lease of the transferred holds. Without it, the lease stays. */
         public TransferOptions lease(Duration lease) {
             return option("PX", lease);
         }

@@ -114,13 +114,18 @@ public final class LockwheelServer extends ServerMethods implements AutoCloseabl
                 .toArray(String[]::new);
     }
 
-    /**
-     * A {@link FindingsError} when there are findings of the level that it was started with, or when there are none and
-     * the history is not whole.
-     */
+    /** As {@link #check(Level)}, with the level that the server was started with. */
     public void check() {
-        if (options.verify() != Level.OFF) {
-            Verdict verdict = verify(it -> it.level(options.verify()));
+        check(options.verify());
+    }
+
+    /**
+     * Throws a {@link FindingsError} if there are findings of this level or a worse one, or if there are none and the
+     * history is not whole.
+     */
+    public void check(Level level) {
+        if (level != Level.OFF) {
+            Verdict verdict = verify(it -> it.level(level));
             if (!verdict.findings().isEmpty() || verdict.verdict().equals("inconclusive")) {
                 throw new FindingsError(verdict, report());
             }

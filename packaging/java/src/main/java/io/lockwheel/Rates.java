@@ -11,16 +11,16 @@ public final class Rates extends Group {
     }
 
     /**
-     * Sets the permits per interval, for all clients or each; with NX only if none are set. Returns whether the rate
-     * was set.
+     * Sets the permits per interval, for all clients or each; with {@code nx} only if none are set. Returns whether the
+     * rate was set.
      */
     public boolean set(String key, long permits, Duration interval) {
         return set(key, permits, interval, it -> {});
     }
 
     /**
-     * Sets the permits per interval, for all clients or each; with NX only if none are set. Returns whether the rate
-     * was set.
+     * Sets the permits per interval, for all clients or each; with {@code nx} only if none are set. Returns whether the
+     * rate was set.
      *
      * @param permits The permits of an interval.
      * @param interval The length of the interval.
@@ -30,32 +30,32 @@ public final class Rates extends Group {
     }
 
     /**
-     * Takes permits of a rate, or returns when enough will be free; with BLOCK waits for them. Returns null if the wait
-     * has passed.
+     * Takes permits of a rate, or returns when enough will be free; with {@code block} waits for them. Returns null if
+     * the wait has passed.
      */
     public RateDecision acquire(String key) {
         return acquire(key, it -> {});
     }
 
     /**
-     * Takes permits of a rate, or returns when enough will be free; with BLOCK waits for them. Returns null if the wait
-     * has passed.
+     * Takes permits of a rate, or returns when enough will be free; with {@code block} waits for them. Returns null if
+     * the wait has passed.
      */
     public RateDecision acquire(String key, Consumer<RateAcquireOptions> options) {
         return Replies.maybe(ask("RATE.ACQUIRE", key, words(new RateAcquireOptions(), options)), RateDecision::read);
     }
 
     /**
-     * Takes permits of a rate, or returns when enough will be free; with BLOCK waits for them. Returns null if the wait
-     * has passed.
+     * Takes permits of a rate, or returns when enough will be free; with {@code block} waits for them. Returns null if
+     * the wait has passed.
      */
     public RateDecision acquire(String key, long permits) {
         return acquire(key, permits, it -> {});
     }
 
     /**
-     * Takes permits of a rate, or returns when enough will be free; with BLOCK waits for them. Returns null if the wait
-     * has passed.
+     * Takes permits of a rate, or returns when enough will be free; with {@code block} waits for them. Returns null if
+     * the wait has passed.
      *
      * @param permits The number of permits, 1 by default.
      */
@@ -87,12 +87,12 @@ public final class Rates extends Group {
             super("NX", "CLIENT");
         }
 
-        /** Sets the rate only if none is set. Without NX, all taken permits are free again. */
+        /** Sets the rate only if none is set. Without {@code nx}, all taken permits are free again. */
         public RateOptions nx() {
             return flag("NX");
         }
 
-        /** Gives each client permits of its own. Without NX, only those of this client are free again. */
+        /** Gives each client permits of its own. Without {@code nx}, only those of this client are free again. */
         public RateOptions client(String client) {
             return option("CLIENT", client);
         }

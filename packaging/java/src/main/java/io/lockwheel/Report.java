@@ -21,7 +21,7 @@ final class Report {
             List.of("CLOCK.", "AWAIT.", "CONTROL.", "FAULT.", "LOCK.HISTORY", "LOCK.VERIFY", "LOCK.OBSERVE",
                     "SLOWLOG", "CLIENT LIST", "AUTH ");
     /** From how many lines on a run is one. */
-    static final int RUN_ABBREVIATED = 3;
+    private static final int RUN_ABBREVIATED = 3;
 
     private final Connection connection;
     private final StringBuilder text;
@@ -127,7 +127,7 @@ final class Report {
     }
 
     /** Parts of a list whose elements belong to their first one. */
-    static <T> List<List<T>> runs(List<T> all, BiPredicate<T, T> isOfRun) {
+    private static <T> List<List<T>> runs(List<T> all, BiPredicate<T, T> isOfRun) {
         List<List<T>> runs = new ArrayList<>();
         int begin = 0;
         for (int end = 1; end <= all.size(); end++) {

@@ -12,16 +12,16 @@ public final class Semaphores extends Group {
     }
 
     /**
-     * Creates a semaphore with the given permits if it does not exist; FORCE creates it anew. Returns whether the
-     * semaphore was created.
+     * Creates a semaphore with the given permits if it does not exist; {@code force} creates it anew. Returns whether
+     * the semaphore was created.
      */
     public boolean init(String key, long permits) {
         return init(key, permits, it -> {});
     }
 
     /**
-     * Creates a semaphore with the given permits if it does not exist; FORCE creates it anew. Returns whether the
-     * semaphore was created.
+     * Creates a semaphore with the given permits if it does not exist; {@code force} creates it anew. Returns whether
+     * the semaphore was created.
      *
      * @param permits The number of permits.
      */
@@ -30,16 +30,16 @@ public final class Semaphores extends Group {
     }
 
     /**
-     * Acquires permits of a semaphore; with BLOCK waits for them, first come, first served. Returns null if there are
-     * too few permits.
+     * Acquires permits of a semaphore; with {@code block} waits for them, first come, first served. Returns null if
+     * there are too few permits.
      */
     public Permits acquire(String key, String owner) {
         return acquire(key, owner, it -> {});
     }
 
     /**
-     * Acquires permits of a semaphore; with BLOCK waits for them, first come, first served. Returns null if there are
-     * too few permits.
+     * Acquires permits of a semaphore; with {@code block} waits for them, first come, first served. Returns null if
+     * there are too few permits.
      */
     public Permits acquire(String key, String owner, Consumer<PermitOptions> options) {
         return Replies.maybe(ask("SEM.ACQUIRE", key, owner, words(new PermitOptions(), options)), Permits::read);
@@ -60,7 +60,7 @@ public final class Semaphores extends Group {
      * set.
      *
      * @param id The id of a permit, or the name of an owner for all its leased permits.
-     * @param lease The lease. Without it, the lease is 30 seconds.
+     * @param lease The lease, counted from now.
      */
     public boolean renew(String key, String id, Duration lease) {
         return Replies.flag(ask("SEM.RENEW", key, id, "PX", lease));
@@ -114,12 +114,12 @@ public final class Semaphores extends Group {
             super("PERMITS", "PX", "IDS", "BLOCK", "PRIORITY", "BARGE");
         }
 
-        /** The number of permits, 1 by default; with IDS up to 10,000. */
+        /** The number of permits, 1 by default; with {@code ids} up to 10,000. */
         public PermitOptions permits(long permits) {
             return option("PERMITS", permits);
         }
 
-        /** The lease. Without it, the lease is 30 seconds. */
+        /** The lease. Without it, the owner keeps the permits until it releases them. */
         public PermitOptions lease(Duration lease) {
             return option("PX", lease);
         }

@@ -68,7 +68,7 @@ public final class ServerOptions extends StartOptions {
         return new ServerOptions(with("--threads", threads));
     }
 
-    /** Begin with the keys of this RDB file instead of dbfilename's. */
+    /** Begin with the keys of this RDB file. */
     public ServerOptions load(String load) {
         return new ServerOptions(with("--load", load));
     }

@@ -119,6 +119,7 @@ class HistoryTest {
         assertEquals(found.seqs().size(), found.evidence().size());
         assertEquals(List.of(), server.verify(it -> it.level(Level.LINT).key("other")).findings());
         server.check();
+        assertThrows(FindingsError.class, () -> server.check(Level.VIOLATION));
     }
 
     @Test

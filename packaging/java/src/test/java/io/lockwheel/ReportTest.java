@@ -1,14 +1,11 @@
 package io.lockwheel;
 
-import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.net.InetSocketAddress;
 import java.time.Duration;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -45,33 +42,6 @@ class ReportTest {
         assertReported("\nhistory:\n    1-17 0 ms connect x17 client=1-17\n");
         assertReported("\nlast commands:\n    PING (16 times, 16 clients)\n");
         assertReported("me: CLIENT SETNAME me\n    me: PING (3 times)\n    me: SET k v\n    me: PING\n    me: PING\n");
-    }
-
-    private static Map<String, Object> entry(long seq, long monotonic, long client, String name, String node) {
-        Map<String, Object> entry = new LinkedHashMap<>();
-        entry.put("seq", seq);
-        entry.put("monotonic", monotonic);
-        entry.put("event", "disconnect");
-        entry.put("client", client);
-        entry.put("clientname", name);
-        entry.put("node", node);
-        return entry;
-    }
-
-    @Test
-    void aRunIsOfOneServer() {
-        LastEntries entries = new LastEntries(
-                List.of(
-                        entry(1, 0, 3, "x", "a"), entry(2, 0, 4, "x", "a"), entry(3, 7, 9, "x", "a"),
-                        entry(4, 7, 1, null, "b"), entry(5, 7, 2, "", "c"), entry(6, 7, 3, "y", "c"),
-                        entry(7, 7, 4, "", "c")),
-                0);
-        assertEquals(
-                List.of(
-                        "1-3 0-7 ms disconnect x3 client=3-4,9 clientname=x node=a",
-                        "4 7 ms disconnect client=1 node=b",
-                        "5-7 7 ms disconnect x3 client=2-4 node=c"),
-                entries.lines());
     }
 
     /** Takes a lock as Redisson does without a lease time of the caller's own. */
