@@ -7,11 +7,11 @@ use super::unseen::UnseenDifference;
 pub const OF_SEVERAL_SERVERS: &[UnseenDifference] = &[
     UnseenDifference {
         name: "native commands are replicated as other commands or as values",
-        reason: "a command that no Redis has is sent as commands on its key, or as the values of the changed keys. \
+        reason: "a command that no Redis has is sent as commands on its keys, or as the values of the changed keys. \
                  A change that no command has made is sent as values, too. A replica may be a real server",
         held_by: (
-            "tests/tests/families/replication/stream.rs",
-            "native_commands_are_sent_as_commands_on_their_keys",
+            "tests/tests/families/replication/native_families.rs",
+            "a_lock_with_one_owner_sends_its_fields",
         ),
     },
     UnseenDifference {

@@ -10,8 +10,9 @@ use lockwheel_tests::rng::{Rng, seeds};
 use lockwheel_tests::shapes::until;
 use std::collections::BTreeSet;
 
-/// Rounds of a run, and requests of each.
-const ROUNDS: usize = 100;
+/// Random runs, rounds of each, and requests of each round.
+const SEEDS: u64 = 4;
+const ROUNDS: usize = 150;
 const STEPS: usize = 40;
 /// Longer than each wait, in milliseconds.
 const END_MS: usize = 1000;
@@ -70,9 +71,13 @@ const REQUESTS: &[&str] = &[
     "LATCH.COUNTDOWN latch",
     "LATCH.COUNTDOWN latch N",
     "RATE.SET rate N TIME",
-    "RATE.SET rate 5 TIME NX",
+    "RATE.SET rate 9 400 NX",
+    // Nothing else changes the settings of this one, so that permits come back one after the other.
+    "RATE.SET slow 9 3000 NX",
     "RATE.SET each N TIME CLIENT OWNER",
     "RATE.ACQUIRE rate",
+    "RATE.ACQUIRE slow",
+    "RATE.ACQUIRE slow N",
     "RATE.ACQUIRE rate N",
     "RATE.ACQUIRE each N CLIENT OWNER",
     "HSET rate keepAliveTime TIME",
@@ -173,7 +178,7 @@ impl Run {
             let id = String::from_utf8_lossy(id.as_bytes().unwrap_or_default()).into_owned();
             self.permits.extend(Some(id).filter(|id| id.len() == 32));
         }
-        let old = self.permits.len().saturating_sub(8);
+        let old = self.permits.len().saturating_sub(3);
         self.permits.drain(..old);
     }
 
@@ -191,9 +196,9 @@ impl Run {
                 let reply = self.pair.master.line(&line);
                 self.note(form, reply);
             }
-            70..80 => self.wait(),
-            80..85 => self.lease(),
-            85..95 => self.several(),
+            70..79 => self.wait(),
+            79..83 => self.lease(),
+            83..91 => self.several(),
             _ => {
                 let ms = self.rng.below(200);
                 self.pair.ask_master(&format!("CLOCK.ADVANCE {ms}"));
@@ -287,7 +292,8 @@ fn check_deadlines(pair: &mut Pair) {
 }
 
 fn follows(makes: Makes) {
-    for seed in seeds(1) {
+    let mut done = BTreeSet::new();
+    for seed in seeds(SEEDS) {
         let Some(pair) = pair(makes) else { return };
         let mut run = Run::new(pair, seed);
         for round in 0..ROUNDS {
@@ -298,14 +304,16 @@ fn follows(makes: Makes) {
                 check_deadlines(&mut run.pair);
             }
         }
-        let all = [REQUESTS, WAITS, SESSIONS].concat();
-        let missing: Vec<&&str> = all.iter().filter(|form| !run.done.contains(*form)).collect();
-        assert!(missing.is_empty(), "never done with seed {seed}: {missing:?}");
+        done.append(&mut run.done);
         let replica = &mut run.pair.replica;
         assert_eq!(info(replica, "stats", "unexpected_error_replies"), "0", "seed {seed}");
         let calls = replica.line("INFO commandstats").to_string();
         assert!(!calls.contains("cmdstat_restore"), "a value was sent: {calls}");
     }
+    let all = [REQUESTS, WAITS, SESSIONS].concat();
+    let missing: Vec<&&str> = all.iter().filter(|form| !done.contains(*form)).collect();
+    // A single seed need not have all.
+    assert!(missing.is_empty() || seeds(SEEDS).count() == 1, "never done: {missing:?}");
 }
 
 #[test]
