@@ -300,6 +300,25 @@ fn a_fair_lock_sends_the_owners_that_come_and_go() {
     );
 }
 
+/// A name longer than `zset-max-listpack-value`: a sorted set with it has the form of a large one.
+#[test]
+fn an_owner_that_leaves_a_large_queue_sends_the_times_behind_it() {
+    let mut master = frozen();
+    master.run(&split("LOCK.ACQUIRE l a FAIR PX 1000000"));
+    let [b, c, d] = ["b", "c", "d"].map(|name| name.repeat(70));
+    let mut waiters: Vec<Client> = Vec::new();
+    for owner in [&b, &c, &d] {
+        waiters.push(wait(&mut master, &format!("LOCK.ACQUIRE l {owner} FAIR BLOCK 600000 PX 1000000")).0);
+    }
+    waiters.remove(1).close();
+    until("it is gone", || info(&mut master.client, "clients", "blocked_clients") == "2");
+    let expected = format!(
+        "ZREM redisson_lock_timeout:{{l}} {c}; ZADD redisson_lock_timeout:{{l}} time {d}; \
+         LREM redisson_lock_queue:{{l}} 0 {c}"
+    );
+    assert_eq!(text(&master.run(&split("PING"))), expected);
+}
+
 #[test]
 fn a_delay_sends_its_placeholder() {
     check(

@@ -17,7 +17,14 @@ const STEPS: usize = 40;
 /// Longer than each wait, in milliseconds.
 const END_MS: usize = 1000;
 
-const OWNERS: [&str; 4] = ["a", "b", "c", "8743c9c0-0795-4907-87fd-6c719a6b4586:1"];
+/// The last name is so long that a sorted set with it has the form of a large one.
+const OWNERS: [&str; 5] = [
+    "a",
+    "b",
+    "c",
+    "8743c9c0-0795-4907-87fd-6c719a6b4586:1",
+    "an-owner-whose-name-has-more-bytes-than-zset-max-listpack-value-allows-for",
+];
 const LOCKS: [&str; 4] = ["plain", "text", "rw", "fair"];
 const TIMES: [&str; 6] = ["1", "20", "60", "150", "400", "100000"];
 
