@@ -49,7 +49,7 @@ fn follow(engine: &mut Engine, effect: AppendOnlyEffect) {
             engine.change_saves(|control| control.begin_for_append_only(file, path));
         }
         AppendOnlyEffect::Work { number, work } => {
-            let done = engine.environment.files(&engine.config).work_in_background(work, number);
+            let done = engine.environment.files(&engine.config).work_in_background(*work, number);
             if let Some(done) = done {
                 engine.change_append_only(|control| control.work_done(number, done));
             }

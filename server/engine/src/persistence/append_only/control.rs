@@ -36,7 +36,7 @@ pub(crate) enum AppendOnlyEffect {
     /// Give up the base that is being written.
     GiveUpBase,
     /// Have the host do this work on the files.
-    Work { number: u64, work: FileWork },
+    Work { number: u64, work: Box<FileWork> },
     /// The base has been written and taken, or given up: other snapshots may begin.
     BaseEnded,
     /// Look for a due rewrite after this number of milliseconds. 0: after the present work.
@@ -399,7 +399,7 @@ impl AppendOnlyControl<'_> {
         };
         self.state.works += 1;
         self.state.work = Some(self.state.works);
-        self.effects.push(AppendOnlyEffect::Work { number: self.state.works, work });
+        self.effects.push(AppendOnlyEffect::Work { number: self.state.works, work: Box::new(work) });
     }
 
     /// Follows the work of this number, which the host has done.
