@@ -235,6 +235,8 @@ fn a_signal_ends_the_load() {
     for keeper in [Keeper::Ours, Keeper::Redis] {
         let directory = File::Saved.write();
         let Some(server) = Loading::start(keeper, &directory, &[]) else { return };
+        // The load has begun.
+        assert!(ask(&mut server.client(), "GET k").contains("LOADING"));
         let killed = Command::new("kill").arg(server.child.id().to_string()).status();
         assert!(killed.expect("it starts").success());
         let (code, log) = server.end();
