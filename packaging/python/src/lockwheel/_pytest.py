@@ -14,7 +14,7 @@ import pytest
 
 from . import aio
 from ._errors import AwaitTimeoutError, ServerError
-from ._options import no_option
+from ._nearest import no_option
 from ._process import options
 from ._server_options import ServerOptions
 from ._server import Server

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import List, Optional
 
 from ._errors import LockwheelError
-from ._options import not_one_of
+from ._nearest import not_one_of
 from ._types import Verdict
 
 __tracebackhide__ = True

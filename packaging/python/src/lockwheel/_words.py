@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from typing import Callable, ClassVar, Dict, Generic, Iterable, List, Optional, Sequence, Tuple, Type, TypeVar, Union, overload
 
-from ._options import not_one_of
+from ._nearest import not_one_of
 from ._resp import Argument, Reply, pairs
 
 __tracebackhide__ = True

@@ -192,11 +192,6 @@ impl Feed {
     /// Adds the values of all keys that have changed without a request. O(values).
     fn flush(keyspace: &mut Keyspace, now: Now) {
         let Some(feed) = keyspace.propagator::<Feed>() else { return };
-        // A command that has unwound may have left this.
-        feed.changes.is_propagated = false;
-        if !feed.changes.has_touched() {
-            return;
-        }
         let (for_7_0, present) = feed.rules.map_or((false, Receivers::ALL), FeedRules::form_of_values);
         let mut changes = std::mem::take(&mut feed.changes);
         changes.unit.note_command();

@@ -3,7 +3,7 @@
 use super::actor::Actor;
 use crate::values::End;
 
-/// What a command, or the engine itself, propagates.
+/// A request or message that a command, or the engine itself, propagates.
 #[derive(Clone, Copy, Debug)]
 pub struct Propagated<'a> {
     /// The database.

@@ -1,8 +1,9 @@
 //! The ledger: the facts about holds that the values of keys do not show.
 //!
-//! These are the grants by which locks are held, their order, and how holds ended, for which Redisson's layout has no
-//! place. The number of a key's only grant is in the mark of its entry; the rest is kept here. Only the last end of a
-//! hold is remembered. [`LedgerSubscriber`] is notified of each begin and end.
+//! Grants by which locks are held, their order, and how holds ended: Redisson's layout has no place for them. The
+//! number of a key's only grant is in the mark of its entry; the rest is kept here. Only the last end of a hold is
+//! remembered.
+//! [`LedgerSubscriber`] is notified of each begin and end.
 
 mod details;
 mod grant;
